@@ -3,16 +3,43 @@
 // A package of its own, because openapi-typescript needs the compiler API of TypeScript 5.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { CORE_SCHEMA, load } from 'js-yaml'
-import openapiTS, { astToString, COMMENT_HEADER, type OpenAPITSOptions } from 'openapi-typescript'
+import openapiTS, { astToString, COMMENT_HEADER, type OpenAPI3, type OpenAPITSOptions } from 'openapi-typescript'
 
 const root = new URL('../', import.meta.url)
 const document = new URL('openapi.yaml', root)
 
-const typesOf = async (options: OpenAPITSOptions): Promise<string> =>
-  `${COMMENT_HEADER}${astToString(await openapiTS(document, { silent: true, ...options }))}`
+const typesOf = async (source: URL | OpenAPI3, options: OpenAPITSOptions = {}): Promise<string> =>
+  `${COMMENT_HEADER}${astToString(await openapiTS(source, { silent: true, ...options }))}`
 
 // The core schema keeps timestamps as text, as in JSON.
 const readDocument = () => load(readFileSync(document, 'utf8'), { schema: CORE_SCHEMA })
+
+type Parts = Record<string, Record<string, unknown>>
+
+/** The document without the paths of the operator and what only they refer to: clients hold no operator token. */
+function clientDocument(): OpenAPI3 {
+  const whole = readDocument() as { paths: Record<string, unknown>; components: Parts }
+  const paths = Object.fromEntries(Object.entries(whole.paths).filter(([path]) => !path.startsWith('/operator/')))
+  const used = new Set<string>()
+  const visit = (node: unknown): void => {
+    if (node === null || typeof node !== 'object') return
+    const { $ref } = node as { $ref?: unknown }
+    if (typeof $ref === 'string' && !used.has($ref)) {
+      used.add($ref)
+      const [, , kind = '', name = ''] = $ref.split('/')
+      visit(whole.components[kind]?.[name])
+    }
+    for (const inner of Object.values(node)) visit(inner)
+  }
+  const { components, ...rest } = { ...whole, paths }
+  visit(rest)
+  const isUsed = (kind: string, name: string) => kind === 'securitySchemes' || used.has(`#/components/${kind}/${name}`)
+  const kept = Object.entries(components).map(([kind, parts]) => [
+    kind,
+    Object.fromEntries(Object.entries(parts).filter(([name]) => isUsed(kind, name))),
+  ])
+  return { ...rest, components: Object.fromEntries(kept) } as unknown as OpenAPI3
+}
 
 interface Operation {
   operationId: string
@@ -35,12 +62,12 @@ function securityTypes(): string {
 }
 
 const targets: Record<string, () => Promise<string> | string> = {
-  'server/src/contract/schema.d.ts': () => typesOf({}),
+  'server/src/contract/schema.d.ts': () => typesOf(document),
   'server/src/contract/security.d.ts': securityTypes,
   // One value a line, so that changes merge.
   'server/src/contract/document.json': () => `${JSON.stringify(readDocument(), null, 1)}\n`,
   // A caller may leave out a field that has a default.
-  'sdk/src/schema.ts': () => typesOf({ defaultNonNullable: false }),
+  'sdk/src/schema.ts': () => typesOf(clientDocument(), { defaultNonNullable: false }),
 }
 
 for (const [path, generate] of Object.entries(targets)) {

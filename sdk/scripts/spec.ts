@@ -66,7 +66,10 @@ const examplesOf = (responses: Record<string, DocumentedResponse>) =>
     ),
   )
 
-export const operations: Operation[] = Object.entries(spec.paths).flatMap(([path, item]) =>
+// Clients hold no operator token.
+const clientPaths = Object.entries(spec.paths).filter(([path]) => !path.startsWith('/operator/'))
+
+export const operations: Operation[] = clientPaths.flatMap(([path, item]) =>
   Object.entries(item)
     .filter(([, operation]) => operation.operationId)
     .map(([method, operation]) => ({

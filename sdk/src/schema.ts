@@ -1110,7 +1110,7 @@ export interface components {
          * @description The machine-readable error code. Each code has a cause and, on the next line, a remedy.
          * @enum {string}
          */
-        ErrorCode: "affiliate_not_found" | "api_disabled" | "audit_unavailable" | "body_timeout" | "body_too_large" | "commission_is_adjustment" | "commission_move_not_allowed" | "commission_not_found" | "commission_percent_invalid" | "commission_percent_required" | "commission_still_restricted" | "concurrent_change" | "connection_exists" | "connection_not_found" | "credentials_malformed" | "credentials_missing" | "cross_site_refused" | "csrf_token_invalid" | "delivery_not_finished" | "delivery_not_found" | "discount_code_invalid" | "discount_code_taken" | "discount_value_invalid" | "email_taken" | "geo_rule_limit_reached" | "geo_rule_not_found" | "header_repeated" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "internal_error" | "invalid_body" | "invalid_json" | "invalid_parameter" | "journey_identifier_required" | "key_already_revoked" | "key_expired" | "key_limit_reached" | "key_not_found" | "key_revoked" | "key_unknown" | "method_not_allowed" | "no_eligible_commissions" | "occurred_at_in_future" | "order_not_found" | "outcome_unknown" | "owner_credentials_malformed" | "owner_credentials_missing" | "owner_token_unknown" | "path_unknown" | "payout_already_paid" | "payout_below_threshold" | "payout_below_threshold_after_claim" | "payout_claimed_concurrently" | "payout_mixed_currencies" | "payout_not_cancelable" | "payout_not_found" | "payout_not_payable" | "payout_threshold_needs_reconciliation" | "payout_total_mismatch" | "period_invalid" | "plan_required" | "product_rule_exists" | "product_rule_limit_reached" | "product_rule_not_found" | "program_not_found" | "rate_limited" | "refund_currency_mismatch" | "refund_exceeds_order" | "refund_item_unknown" | "request_malformed" | "request_timeout" | "role_missing" | "scope_missing" | "server_busy" | "session_expired" | "sign_in_refused" | "sign_in_throttled" | "storage_unavailable" | "store_domain_mismatch" | "store_refund_limit_reached" | "store_signature_invalid" | "store_signature_missing" | "stream_limit_reached" | "total_too_large" | "unknown_property" | "webhook_limit_reached" | "webhook_not_found" | "webhook_url_refused";
+        ErrorCode: "affiliate_not_found" | "api_disabled" | "audit_unavailable" | "body_timeout" | "body_too_large" | "commission_is_adjustment" | "commission_move_not_allowed" | "commission_not_found" | "commission_percent_invalid" | "commission_percent_required" | "commission_still_restricted" | "concurrent_change" | "connection_exists" | "connection_not_found" | "credentials_malformed" | "credentials_missing" | "cross_site_refused" | "csrf_token_invalid" | "delivery_not_finished" | "delivery_not_found" | "discount_code_invalid" | "discount_code_taken" | "discount_value_invalid" | "email_taken" | "geo_rule_limit_reached" | "geo_rule_not_found" | "header_repeated" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "internal_error" | "invalid_body" | "invalid_json" | "invalid_parameter" | "journey_identifier_required" | "key_already_revoked" | "key_expired" | "key_limit_reached" | "key_not_found" | "key_revoked" | "key_unknown" | "method_not_allowed" | "no_eligible_commissions" | "occurred_at_in_future" | "operator_credentials_malformed" | "operator_credentials_missing" | "operator_throttled" | "operator_token_unknown" | "order_not_found" | "outcome_unknown" | "owner_credentials_malformed" | "owner_credentials_missing" | "owner_token_unknown" | "path_unknown" | "payout_already_paid" | "payout_below_threshold" | "payout_below_threshold_after_claim" | "payout_claimed_concurrently" | "payout_mixed_currencies" | "payout_not_cancelable" | "payout_not_found" | "payout_not_payable" | "payout_threshold_needs_reconciliation" | "payout_total_mismatch" | "period_invalid" | "plan_required" | "product_rule_exists" | "product_rule_limit_reached" | "product_rule_not_found" | "program_not_found" | "rate_limited" | "refund_currency_mismatch" | "refund_exceeds_order" | "refund_item_unknown" | "request_malformed" | "request_timeout" | "role_missing" | "scope_missing" | "server_busy" | "session_expired" | "shop_deletion_started" | "shop_export_required" | "shop_has_open_batch" | "shop_name_mismatch" | "shop_not_found" | "shop_not_suspended" | "shop_suspended" | "sign_in_refused" | "sign_in_throttled" | "storage_unavailable" | "store_domain_mismatch" | "store_notifications_suspended" | "store_refund_limit_reached" | "store_signature_invalid" | "store_signature_missing" | "stream_limit_reached" | "total_too_large" | "unknown_property" | "user_already_revoked" | "user_exists" | "user_not_found" | "webhook_limit_reached" | "webhook_not_found" | "webhook_url_refused";
         /** @description An opaque id. */
         Id: string;
         IdempotencyKey: string;
@@ -2650,7 +2650,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description The key is unknown, revoked or expired, the plan has no API access, or the key lacks the scope. */
+        /** @description The key is unknown, revoked or expired, the shop is suspended, the plan has no API access, or the key lacks the scope. */
         Forbidden: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -2740,17 +2740,6 @@ export interface components {
         };
         /** @description The owner token or session is missing or malformed. */
         AdminUnauthorized: {
-            headers: {
-                "X-Request-Id": components["headers"]["RequestId"];
-                "X-Error-Code": components["headers"]["ErrorCode"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["ErrorBody"];
-            };
-        };
-        /** @description The owner token is unknown, the role does not allow it, or the CSRF token of a session is missing. */
-        OwnerForbidden: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
                 "X-Error-Code": components["headers"]["ErrorCode"];
@@ -2854,6 +2843,40 @@ export interface components {
         };
         /** @description The database or the audit log is unavailable, or the server is receiving too much data at once. Nothing was written, except with `outcome_unknown`. */
         UnavailableOrBusyUnmetered: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "X-Error-Code": components["headers"]["ErrorCode"];
+                "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description The owner token is unknown, the role does not allow it, the CSRF token of a session is missing, or the shop is suspended. */
+        OwnerChangeForbidden: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "X-Error-Code": components["headers"]["ErrorCode"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description The owner token is unknown, the CSRF token of a session is missing, or the shop is suspended. */
+        UserChangeForbidden: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "X-Error-Code": components["headers"]["ErrorCode"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description The database or the audit log is unavailable, the server is receiving too much data at once, or the shop is suspended. Nothing was written, except with `outcome_unknown`; the store sends the notification again. */
+        StoreUnavailable: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
                 "X-Error-Code": components["headers"]["ErrorCode"];
@@ -4481,7 +4504,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["OwnerForbidden"];
+            403: components["responses"]["OwnerChangeForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
             /** @description The shop has 20 active keys. */
             409: {
@@ -4525,7 +4548,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["OwnerForbidden"];
+            403: components["responses"]["OwnerChangeForbidden"];
             /** @description The key does not exist in your shop. */
             404: {
                 headers: {
@@ -4595,7 +4618,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["OwnerForbidden"];
+            403: components["responses"]["OwnerChangeForbidden"];
             /** @description The key does not exist in your shop. */
             404: {
                 headers: {
@@ -4686,7 +4709,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["OwnerForbidden"];
+            403: components["responses"]["OwnerChangeForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
             /** @description The settings were modified by another request. */
             409: {
@@ -4788,7 +4811,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["OwnerForbidden"];
+            403: components["responses"]["OwnerChangeForbidden"];
             /** @description The affiliate does not exist in your shop. */
             404: {
                 headers: {
@@ -4843,7 +4866,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["OwnerForbidden"];
+            403: components["responses"]["OwnerChangeForbidden"];
             /** @description The connection does not exist in your shop. */
             404: {
                 headers: {
@@ -4941,7 +4964,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["OwnerForbidden"];
+            403: components["responses"]["OwnerChangeForbidden"];
             /** @description The program does not exist in your shop. */
             404: {
                 headers: {
@@ -4996,7 +5019,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["OwnerForbidden"];
+            403: components["responses"]["OwnerChangeForbidden"];
             /** @description The rule does not exist in your shop. */
             404: {
                 headers: {
@@ -5098,7 +5121,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["OwnerForbidden"];
+            403: components["responses"]["OwnerChangeForbidden"];
             /** @description The program does not exist in your shop. */
             404: {
                 headers: {
@@ -5153,7 +5176,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["OwnerForbidden"];
+            403: components["responses"]["OwnerChangeForbidden"];
             /** @description The program has no geo rule. */
             404: {
                 headers: {
@@ -5197,7 +5220,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["OwnerForbidden"];
+            403: components["responses"]["OwnerChangeForbidden"];
             /** @description The commission does not exist in your shop. */
             404: {
                 headers: {
@@ -5252,7 +5275,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["OwnerForbidden"];
+            403: components["responses"]["OwnerChangeForbidden"];
             /** @description The commission does not exist in your shop. */
             404: {
                 headers: {
@@ -5307,7 +5330,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["OwnerForbidden"];
+            403: components["responses"]["OwnerChangeForbidden"];
             /** @description The commission does not exist in your shop. */
             404: {
                 headers: {
@@ -5362,7 +5385,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["OwnerForbidden"];
+            403: components["responses"]["OwnerChangeForbidden"];
             /** @description The commission does not exist in your shop. */
             404: {
                 headers: {
@@ -5417,7 +5440,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["OwnerForbidden"];
+            403: components["responses"]["OwnerChangeForbidden"];
             /** @description The commission does not exist in your shop. */
             404: {
                 headers: {
@@ -5487,7 +5510,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["OwnerForbidden"];
+            403: components["responses"]["OwnerChangeForbidden"];
             /** @description The commission does not exist in your shop. */
             404: {
                 headers: {
@@ -5551,7 +5574,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["OwnerForbidden"];
+            403: components["responses"]["OwnerChangeForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
@@ -5584,7 +5607,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["OwnerForbidden"];
+            403: components["responses"]["OwnerChangeForbidden"];
             /** @description The payout batch does not exist in your shop. */
             404: {
                 headers: {
@@ -5692,7 +5715,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["UserForbidden"];
+            403: components["responses"]["UserChangeForbidden"];
             /** @description The program does not exist in your shop. */
             404: {
                 headers: {
@@ -5847,7 +5870,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["UserForbidden"];
+            403: components["responses"]["UserChangeForbidden"];
             /** @description The delivery, or its subscription, does not exist in your shop. */
             404: {
                 headers: {
@@ -5991,7 +6014,7 @@ export interface operations {
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["StoreRateLimited"];
             500: components["responses"]["InternalErrorUnmetered"];
-            503: components["responses"]["UnavailableOrBusyUnmetered"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     cancelStoreOrder: {
@@ -6044,7 +6067,7 @@ export interface operations {
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["StoreRateLimited"];
             500: components["responses"]["InternalErrorUnmetered"];
-            503: components["responses"]["UnavailableOrBusyUnmetered"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     refundStoreOrder: {
@@ -6108,7 +6131,7 @@ export interface operations {
             };
             429: components["responses"]["StoreRateLimited"];
             500: components["responses"]["InternalErrorUnmetered"];
-            503: components["responses"]["UnavailableOrBusyUnmetered"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     updateWebhook: {
@@ -6152,7 +6175,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["OwnerForbidden"];
+            403: components["responses"]["OwnerChangeForbidden"];
             /** @description The subscription does not exist in your shop. */
             404: {
                 headers: {

@@ -3,7 +3,7 @@ import type { Result, Router } from 'hono/router'
 import { TrieRouter } from 'hono/router/trie-router'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { mountAdmin } from './admin/mount.ts'
-import { ApiError } from './contract/errors.ts'
+import { pathUnknown } from './contract/errors.ts'
 import { operations } from './contract/spec.ts'
 import type { Deps } from './core/context.ts'
 import { createHealthCheck } from './core/health.ts'
@@ -55,7 +55,7 @@ export function createApp(deps: Deps, options: AppOptions = {}): Hono<Env> {
   for (const [path, methods] of methodsByPath()) app.all(path, rejectMethod(methods))
   mountAdmin(app, server)
   app.all('*', () => {
-    throw new ApiError(404, 'path_unknown', 'No such path.')
+    throw pathUnknown()
   })
   app.onError((error, c) => {
     const { status, body, headers } = errorResponse(server, error, c.get('request'))

@@ -18,6 +18,8 @@ export interface Config {
   minimumPayoutCents: number
   journeyRetentionDays: number | undefined
   metricsToken: string | undefined
+  /** Gives access to `/operator/v1`, which does not exist without it. */
+  operatorToken: string | undefined
   /** Private `host:port` that webhooks may reach; for development only. */
   webhookAllow: string[]
   /** The number of trusted proxies that set `X-Forwarded-For`. */
@@ -79,6 +81,7 @@ export function readConfig(given: Environment = process.env, firstStart: FirstSt
     minimumPayoutCents: integer(env, 'REFERRAL_MINIMUM_PAYOUT_CENTS', { usual: 0, maximum: 2_147_483_647 }) ?? 0,
     journeyRetentionDays: integer(env, 'REFERRAL_JOURNEY_RETENTION_DAYS', { minimum: 1, maximum: 36_500 }),
     metricsToken: env.METRICS_TOKEN || undefined,
+    operatorToken: operatorToken(env.REFERRAL_OPERATOR_TOKEN),
     webhookAllow: hostsAndPorts(env, 'REFERRAL_WEBHOOK_ALLOW'),
     trustProxy: integer(env, 'REFERRAL_TRUST_PROXY', { usual: 0, maximum: 20 }) ?? 0,
     keepAliveSeconds: integer(env, 'REFERRAL_KEEP_ALIVE_SECONDS', { usual: 75, minimum: 1, maximum: 3600 }) ?? 75,
@@ -111,6 +114,7 @@ export const SECRET_SETTINGS = [
   'REDIS_URL',
   'REFERRAL_ENCRYPTION_KEY',
   'METRICS_TOKEN',
+  'REFERRAL_OPERATOR_TOKEN',
 ] as const
 
 const fileVariable = (name: string) => `${name}_FILE`
@@ -148,6 +152,8 @@ const KNOWN_SETTINGS = [
   'REFERRAL_JOURNEY_RETENTION_DAYS',
   'REFERRAL_KEEP_ALIVE_SECONDS',
   'REFERRAL_MINIMUM_PAYOUT_CENTS',
+  'REFERRAL_OPERATOR_TOKEN',
+  'REFERRAL_OPERATOR_TOKEN_FILE',
   'REFERRAL_SHUTDOWN_DELAY_SECONDS',
   'REFERRAL_TRUST_PROXY',
   'REFERRAL_WEBHOOK_ALLOW',
@@ -235,6 +241,15 @@ function oneOf(env: Environment, name: string, values: string[], usual: string):
   const text = env[name] || usual
   if (!values.includes(text)) throw new ConfigError(`${name} must be one of ${values.join(', ')}, not "${text}".`)
   return text
+}
+
+/** The message omits the token. */
+function operatorToken(text: string | undefined): string | undefined {
+  if (!text) return undefined
+  if (/^[!-~]{32,512}$/.test(text)) return text
+  throw new ConfigError(
+    'REFERRAL_OPERATOR_TOKEN must be 32 to 512 printable characters without spaces (openssl rand -base64 32 makes one).',
+  )
 }
 
 const SAMPLERS = ['always_on', 'always_off', 'traceidratio'].flatMap((name) => [name, `parentbased_${name}`])

@@ -1,12 +1,12 @@
 import { expect } from 'vitest'
-import * as users from '../../server/src/accounts/users.ts'
 import { allRows } from '../support/inspect.ts'
 import { signIn, staffOf } from '../support/owner.ts'
 import type { Reply } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
+import { createLink, type Named, replaceToken, revokeUser } from '../support/tenants.ts'
 import { type Owner, test } from '../support/test.ts'
 
-let named: users.NamedUser
+let named: Named
 test.beforeAll(async ({ server }) => {
   named = { shop: server.shop.shopId, email: 'owner@shop.example' }
 })
@@ -22,8 +22,8 @@ test('the new token works; the old one, its sessions and the links of its user a
   const staff = await staffOf(server)
   const old = server.shop.ownerToken
   const [mine, theirs] = [await signIn(server), await signIn(server, staff)]
-  const { token: link } = await users.createLink(server.deps, named)
-  const { userId, ownerToken } = await users.replaceToken(server.deps, named)
+  const { token: link } = await createLink(server.deps, named)
+  const { userId, ownerToken } = await replaceToken(server.deps, named)
   expect(await expectOk(session(owner, ownerToken))).toMatchObject({ user: { id: userId, email: named.email } })
   expect(codeOf(await session(owner, old))).toEqual([403, 'owner_token_unknown'])
   expect(codeOf(await session(owner, null, mine.headers))).toEqual([401, 'session_expired'])
@@ -40,7 +40,7 @@ test('the audit records whose token was replaced and by whom, and contains neith
   owner,
 }) => {
   const before = server.shop.ownerToken
-  const { userId, ownerToken } = await users.replaceToken(server.deps, named)
+  const { userId, ownerToken } = await replaceToken(server.deps, named)
   server.shop.ownerToken = ownerToken
   const [entry] = await expectOk(owner('GET', '/audit?action=owner_token.replaced'))
   expect(entry).toMatchObject({ actor: 'operator', action: 'owner_token.replaced', subjectId: userId })
@@ -49,18 +49,18 @@ test('the audit records whose token was replaced and by whom, and contains neith
 })
 
 test('after parallel replacements, exactly one token works', async ({ server, owner }) => {
-  const done = await Promise.allSettled(Array.from({ length: 8 }, () => users.replaceToken(server.deps, named)))
+  const done = await Promise.allSettled(Array.from({ length: 8 }, () => replaceToken(server.deps, named)))
   const tokens = done.flatMap((one) => (one.status === 'fulfilled' ? [one.value.ownerToken] : []))
   const replies = await Promise.all(tokens.map((token) => session(owner, token)))
   expect(replies.filter(({ status }) => status === 200)).toHaveLength(1)
   expect(done.flatMap((one) => (one.status === 'rejected' ? [one.reason.message] : []))).toEqual(
-    Array(8 - tokens.length).fill('Another command changed this user. Retry.'),
+    Array(8 - tokens.length).fill('This resource was modified by another request. Fetch it again and retry.'),
   )
 })
 
 test('no token for a revoked user', async ({ server }) => {
   const email = 'leaver@shop.example'
   await staffOf(server, email)
-  await users.revoke(server.deps, { ...named, email })
-  await expect(users.replaceToken(server.deps, { ...named, email })).rejects.toThrow(`User ${email} is revoked.`)
+  await revokeUser(server.deps, { ...named, email })
+  await expect(replaceToken(server.deps, { ...named, email })).rejects.toThrow('This user is revoked.')
 })

@@ -1,9 +1,9 @@
 import { describe, expect } from 'vitest'
-import * as users from '../../server/src/accounts/users.ts'
 import { allRows } from '../support/inspect.ts'
 import { admin, signIn, staffOf } from '../support/owner.ts'
 import { type Reply, type TestServer, testServer } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
+import { createLink, revokeUser } from '../support/tenants.ts'
 import { type Owner, test } from '../support/test.ts'
 
 const codeOf = (reply: Reply) => [reply.status, reply.headers.get('X-Error-Code')]
@@ -68,7 +68,7 @@ describe('a session', () => {
 
     const token = await staffOf(server, 'leaver@shop.example')
     const leaver = await signIn(server, token)
-    await users.revoke(server.deps, { shop: server.shop.shopId, email: 'leaver@shop.example' })
+    await revokeUser(server.deps, { shop: server.shop.shopId, email: 'leaver@shop.example' })
     expect(codeOf(await withSession(owner, leaver.headers, 'GET', '/session'))).toEqual([401, 'session_expired'])
     expect(codeOf(await owner('GET', '/session', undefined, { key: token }))).toEqual([403, 'owner_token_unknown'])
     expect(codeOf((await signIn(server, token)).reply)).toEqual([401, 'sign_in_refused'])
@@ -87,7 +87,7 @@ describe('a session', () => {
 
 describe('a one-time link', () => {
   const link = async (server: TestServer) =>
-    (await users.createLink(server.deps, { shop: server.shop.shopId, email: 'owner@shop.example' })).token
+    (await createLink(server.deps, { shop: server.shop.shopId, email: 'owner@shop.example' })).token
 
   test('201 once: of parallel requests with the link, one signs in', async ({ server }) => {
     const token = await link(server)

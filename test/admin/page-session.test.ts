@@ -1,7 +1,7 @@
 // SQLite only: the pages call the use cases that are tested on both databases
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import * as users from '../../server/src/accounts/users.ts'
 import { testServer } from '../support/server.ts'
+import { createLink } from '../support/tenants.ts'
 import { noticeOf, visitorOf } from './page-fixture.ts'
 import { codeOf, FOREIGN, openPageShop, type PageShop } from './page-shop.ts'
 
@@ -26,7 +26,7 @@ describe('signing in', () => {
   })
 
   test('opening a sign-in link does not redeem it; its button does, once', async () => {
-    const { token } = await users.createLink(server.deps, { shop: server.shop.shopId, email: 'owner@shop.example' })
+    const { token } = await createLink(server.deps, { shop: server.shop.shopId, email: 'owner@shop.example' })
     const path = `/admin/sign-in?token=${token}`
     for (let i = 0; i < 3; i++) expect((await visitorOf(server).open(path)).text).toContain(`value="${token}"`)
     const visitor = visitorOf(server)

@@ -13,6 +13,7 @@ import { createDeps } from '../../server/src/core/context.ts'
 import { openDatabase } from '../../server/src/database/database.ts'
 import { problems } from '../support/document.ts'
 import { COMPILE_CACHE, type RunningServer, startServer, temporaryFolder } from '../support/process.ts'
+import { createShop } from '../support/tenants.ts'
 
 export const MAIN = fileURLToPath(new URL('../../cli/src/main.ts', import.meta.url))
 const SCHEMAS = JSON.parse(readFileSync(new URL('../../cli/schemas.json', import.meta.url), 'utf8'))
@@ -177,7 +178,7 @@ export async function openShop(): Promise<Shop> {
   const db = await openDatabase(config.databaseUrl)
   const deps = createDeps({ ...config, logLevel: 'silent' }, db)
   const newShop = (plan: shops.Plan) =>
-    shops.create(deps, { name: 'Hats', plan, currency: 'USD', ownerEmail: 'owner@localhost' })
+    createShop(deps, { name: 'Hats', plan, currency: 'USD', ownerEmail: 'owner@localhost' })
   // A plan with a high rate limit.
   const { shopId, ownerToken } = await newShop('ENTERPRISE')
   const newKey = async (scopes: string[], shop = shopId) =>

@@ -10,6 +10,7 @@ import { createCluster, type PostgresCluster, type PostgresServer, whyNoPostgres
 import { type RunningServer, startServer, temporaryFolder } from '../support/process.ts'
 import { createRedis, type TestRedis, whyNoRedis } from '../support/redis.ts'
 import { SCRATCH } from '../support/scratch.ts'
+import { createShop } from '../support/tenants.ts'
 
 /** Why these tests cannot run here; logged. */
 export const missing = await whyNoPostgres()
@@ -87,7 +88,7 @@ export async function startInstances(
     env,
     start,
     createShop: async ({ plan = 'ENTERPRISE', keys = 1 } = {}) => {
-      const shop = await shops.create(deps, { name: 'S', plan, currency: 'USD', ownerEmail: 'owner@example.com' })
+      const shop = await createShop(deps, { name: 'S', plan, currency: 'USD', ownerEmail: 'owner@example.com' })
       const ctx = await shops.operatorContext(deps, shop.shopId)
       const made = Array.from({ length: keys }, () => createApiKey(ctx, { label: 'K', scopes: ['all'] }))
       return { ...shop, keys: (await Promise.all(made)).map(({ secret }) => secret) }

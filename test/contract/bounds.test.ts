@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { deref, document, operations, ownerOperations } from '../support/document.ts'
+import { allOperations, deref, document } from '../support/document.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the document is walked as plain JSON
 type Json = any
@@ -35,7 +35,7 @@ function unbounded(schema: Json, path = ''): string[] {
 }
 
 // A store sends what it wants; the size of its notification bounds it.
-const withBody = [...operations, ...ownerOperations].filter(
+const withBody = allOperations.filter(
   (op) => !op.tags.includes('Store notifications') && document.paths[op.path][op.method.toLowerCase()].requestBody,
 )
 
@@ -46,7 +46,7 @@ test.each(withBody.map((op) => [op.id, op] as const))('every value of the body o
 
 // The size of the request line and the headers bounds their values.
 test('every parameter of a query has a bound', () => {
-  const wide = [...operations, ...ownerOperations].flatMap((op) =>
+  const wide = allOperations.flatMap((op) =>
     op.parameters
       .filter(({ in: place, schema }) => place === 'query' && unbounded(schema).length > 0)
       .map(({ name }) => `${op.id} ${name}`),
@@ -56,7 +56,7 @@ test('every parameter of a query has a bound', () => {
 
 test('limits that a schema cannot express are in the description', () => {
   const descriptionOf = (id: string) => {
-    const op = [...operations, ...ownerOperations].find((one) => one.id === id)!
+    const op = allOperations.find((one) => one.id === id)!
     return document.paths[op.path][op.method.toLowerCase()].description as string
   }
   expect(document.info.description).toMatch(/1 MiB.*65,000 values.*500 properties.*32 levels.*16 KiB/s)

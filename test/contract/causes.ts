@@ -15,6 +15,7 @@ export interface World {
   other: TestShop
   starter: TestShop
   switchedOff: TestShop
+  suspended: TestShop
   scopeless: TestShop
 }
 
@@ -49,6 +50,7 @@ export const sharedCauses: Record<string, Cause> = {
   key_unknown: calling({ key: 'rk_nobody' }),
   key_revoked: (world, op) => withKeyChanged(world, 'revokedAt', () => callOperation(world.server, op)),
   key_expired: (world, op) => withKeyChanged(world, 'expiresAt', () => callOperation(world.server, op)),
+  shop_suspended: ({ server, suspended }, op) => callOperation(server, op, { key: suspended.key }),
   plan_required: ({ server, starter }, op) => callOperation(server, op, { key: starter.key }),
   scope_missing: ({ server, scopeless }, op) => callOperation(server, op, { key: scopeless.key }),
   method_not_allowed: calling({ method: 'PUT' }),

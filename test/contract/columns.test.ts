@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { operations, ownerOperations } from '../support/document.ts'
+import { allOperations, type DocumentedOperation } from '../support/document.ts'
 import { addColumns } from '../support/inspect.ts'
+import { callOperator } from '../support/operator.ts'
 import { callOwner, type OwnerServer, ownerServer } from '../support/owner.ts'
 import { callOperation } from './fixture.ts'
 
@@ -11,13 +12,21 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-const reads = [...operations, ...ownerOperations].filter(
+const reads = allOperations.filter(
   ({ method, path, isPublic, id }) =>
-    method === 'GET' && !isPublic && /^\/(api|admin)\/v1\//.test(path) && id !== 'streamDeliveries',
+    method === 'GET' &&
+    !isPublic &&
+    /^\/(api|admin|operator)\/v1\//.test(path) &&
+    !['streamDeliveries', 'exportShop'].includes(id),
 )
 
+const call = (op: DocumentedOperation) => {
+  if (op.path.startsWith('/operator/')) return callOperator(server, op)
+  return op.path.startsWith('/admin/') ? callOwner(server, op) : callOperation(server, op)
+}
+
 test.each(reads.map((op) => [op.id, op] as const))('%s returns no internal column', async (_, op) => {
-  const reply = await (op.path.startsWith('/admin/') ? callOwner(server, op) : callOperation(server, op))
+  const reply = await call(op)
   expect(reply.status).toBe(200)
   expect(JSON.stringify(reply.body)).not.toMatch(/internal/i)
 })

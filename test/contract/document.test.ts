@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { composed, deref, document, operation, operations, ownerOperations } from '../support/document.ts'
+import { allOperations, composed, deref, document, operation } from '../support/document.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the document is walked as plain JSON
 type Json = any
@@ -35,9 +35,7 @@ const FIXED = new Set(
 )
 
 test('every enum in a response is closed, or documents that it may grow', () => {
-  const replies = [...operations, ...ownerOperations].map(
-    ({ path, method }) => document.paths[path][method.toLowerCase()].responses,
-  )
+  const replies = allOperations.map(({ path, method }) => document.paths[path][method.toLowerCase()].responses)
   const lists = [...schemasOf([replies, document.webhooks], '')].filter(([, { enum: values }]) => values?.length > 1)
   expect(lists.length).toBeGreaterThan(15)
   const silent = lists.filter(([, one]) => !one['x-extensible-enum'] && !FIXED.has(one.enum.join()))
@@ -47,9 +45,7 @@ test('every enum in a response is closed, or documents that it may grow', () => 
 })
 
 test('no field of a body has a default, which openapi-typescript takes for required', () => {
-  const bodies = [...operations, ...ownerOperations].map(
-    ({ path, method }) => document.paths[path][method.toLowerCase()].requestBody,
-  )
+  const bodies = allOperations.map(({ path, method }) => document.paths[path][method.toLowerCase()].requestBody)
   const withDefault = [...schemasOf(bodies, '')].filter(([, one]) => 'default' in one)
   expect(withDefault.map(([at]) => at)).toEqual([])
 })

@@ -10,8 +10,11 @@ beforeAll(async () => {
   const server = await exampleServer()
   const scopeless = await server.createShop('PROFESSIONAL', ['webhooks:read'])
   const switchedOff = await server.createShop()
-  await shops.set(server.deps, switchedOff.shopId, { api: 'off' })
+  await shops.update(server.deps, switchedOff.shopId, { apiEnabled: false })
+  const suspended = await server.createShop()
+  await shops.suspend(server.deps, suspended.shopId)
   world = {
+    suspended,
     server,
     scopeless,
     switchedOff,

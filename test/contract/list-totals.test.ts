@@ -1,6 +1,9 @@
 import { expect } from 'vitest'
-import { operations, ownerOperations } from '../support/document.ts'
+import { createApiSwitch } from '../../server/src/core/installation.ts'
+import { allOperations, type operations } from '../support/document.ts'
+import { operate } from '../support/operator.ts'
 import { admin, ID, type OwnerServer, ownerServer } from '../support/owner.ts'
+import { OPERATOR_TOKEN } from '../support/server.ts'
 import { convert, expectOk, newAffiliate } from '../support/shop.ts'
 import { test } from '../support/test.ts'
 
@@ -10,7 +13,7 @@ type Row = any
 const isList = ({ method, parameters }: (typeof operations)[number]) =>
   method === 'GET' && parameters.some(({ name }) => name === 'page') && parameters.some(({ name }) => name === 'limit')
 /** The totals of analytics are sums; it accepts and ignores `page` and `limit`. */
-const lists = [...operations, ...ownerOperations].filter((op) => isList(op) && op.id !== 'getAnalytics')
+const lists = allOperations.filter((op) => isList(op) && op.id !== 'getAnalytics')
 const filtersOf = ({ parameters }: (typeof lists)[number]) =>
   parameters.filter((one) => one.in === 'query' && !['page', 'limit', 'after', 'include'].includes(one.name))
 
@@ -19,6 +22,7 @@ const FIELDS: Record<string, Record<string, string>> = {
   listAffiliates: { q: 'name' },
   listCommissions: { status: 'orderStatus', from: 'happenedAt', to: 'happenedAt' },
   listAudit: { from: 'createdAt', to: 'createdAt' },
+  listOperatorAudit: { from: 'createdAt', to: 'createdAt' },
 }
 
 /** Filters by something that is no field of the rows. */
@@ -43,6 +47,12 @@ test.beforeAll(async () => {
   await expectOk(server.request('POST', '/api/v1/webhooks', { body: { url: 'https://other.example.com/hook' } }))
   await convert(server, { externalOrderId: 'd', couponCode: 'MAR', amountCents: 1000 })
   await expectOk(server.request('PATCH', `/api/v1/affiliates?id=${other.id}`, { body: { status: 'REJECTED' } }))
+  const { shopId } = await server.createShop()
+  await expectOk(operate(server, 'POST', `/shops/${shopId}/suspend`))
+  for (let i = 0; i < 3; i++) {
+    server.clock.advance(1)
+    await createApiSwitch(server.deps).set(true)
+  }
 })
 test.beforeAll(() => {
   setupEnd = new Date(server.clock.ms).toISOString()
@@ -51,8 +61,12 @@ test.beforeAll(() => {
 test.afterAll(() => server.close())
 
 const pageOf = async ({ id, path }: (typeof lists)[number], query: Record<string, string>, page: number) => {
-  const key = path.startsWith('/api/v1/') ? undefined : server.shop.ownerToken
-  const base: Record<string, string> = id === 'listAudit' ? { to: setupEnd } : {}
+  const key = path.startsWith('/operator/')
+    ? OPERATOR_TOKEN
+    : path.startsWith('/admin/')
+      ? server.shop.ownerToken
+      : undefined
+  const base: Record<string, string> = /Audit$/.test(id) ? { to: setupEnd } : {}
   const search = new URLSearchParams({ ...base, ...query, page: `${page}`, limit: '2' })
   return (await expectOkPage(server.request('GET', `${path}?${search}`, key ? { key } : {}))) as {
     data: Row[]

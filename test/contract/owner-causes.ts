@@ -37,6 +37,14 @@ export const sharedCauses: Record<string, Cause> = {
   owner_credentials_malformed: calling({ key: null, headers: { Authorization: 'Basic abc' } }),
   session_expired: calling({ key: null, headers: { Cookie: 'referral_session=rs_gone' } }),
   owner_token_unknown: (server, op) => callOwner(server, op, { key: server.shop.key }),
+  shop_suspended: async (server, op) => {
+    const { shopId } = server.shop
+    updateRows(server, 'shops', { suspendedAt: '2026-11-02T12:00:00.000Z' }, { id: shopId })
+    return whileBroken(
+      () => updateRows(server, 'shops', { suspendedAt: null }, { id: shopId }),
+      () => callOwner(server, op),
+    )
+  },
   role_missing: (server, op) => callOwner(server, op, { key: server.staff }),
   csrf_token_invalid: (server, op) =>
     callOwner(server, op, { key: null, headers: { Cookie: server.session.Cookie ?? '' } }),

@@ -45,10 +45,10 @@ test('503 from the whole API within 2 s of the operator’s command; the docs re
 
 test('one shop is switched off immediately, and the others keep working', async ({ server }) => {
   const { shopId, key } = await server.createShop()
-  await shops.set(server.deps, shopId, { api: 'off' })
+  await shops.update(server.deps, shopId, { apiEnabled: false })
   expect((await server.request('GET', '/api/v1/programs', { key })).status).toBe(503)
   expect((await server.request('GET', '/api/v1/programs')).status).toBe(200)
-  await shops.set(server.deps, shopId, { api: 'on' })
+  await shops.update(server.deps, shopId, { apiEnabled: true })
   expect((await server.request('GET', '/api/v1/programs', { key })).status).toBe(200)
 })
 

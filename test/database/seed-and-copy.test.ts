@@ -10,6 +10,7 @@ import { seed } from '../../server/src/operator/seed.ts'
 import { testDatabase } from '../support/database.ts'
 import { run } from '../support/process.ts'
 import { type TestServer, testServer } from '../support/server.ts'
+import { createShop } from '../support/tenants.ts'
 
 // The journey of both is longer than a page of the copy.
 const WISH = { affiliates: 30, clicks: 200, commissions: 400, days: 20 }
@@ -66,7 +67,7 @@ test('a database is copied from SQLite into this engine with identical rows, and
   const source = await openDatabase(file)
   await source.migrate()
   const deps = createDeps({ ...target.deps.config, logLevel: 'silent' }, source)
-  const { shopId } = await shops.create(deps, {
+  const { shopId } = await createShop(deps, {
     name: 'Ümläut 💚',
     plan: 'ENTERPRISE',
     currency: 'EUR',
@@ -81,7 +82,7 @@ test('a database is copied from SQLite into this engine with identical rows, and
   expect(await empty.db.read.selectFrom('shops').select(['name', 'currency']).execute()).toEqual([
     { name: 'Ümläut 💚', currency: 'EUR' },
   ])
-  await shops.set({ ...deps, db: empty.db }, shopId, { api: 'off' })
+  await shops.update({ ...deps, db: empty.db }, shopId, { apiEnabled: false })
   expect(await check({ db: empty.db })).toMatchObject({ ok: true })
 
   // Copying back gives the same rows.

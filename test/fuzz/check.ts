@@ -44,6 +44,8 @@ const newest = ({ server }: FuzzWorld) => server.logs.findLast((line) => line.in
 
 /** A shop that was disabled, or whose store secret was changed, would reject every later request. */
 async function undo({ server, storeSecret }: FuzzWorld, op: DocumentedOperation): Promise<void> {
+  if (op.path.startsWith('/operator/'))
+    updateRows(server, 'shops', { plan: 'PROFESSIONAL', apiEnabled: 1, suspendedAt: null })
   if (op.id !== 'updateSettings') return
   updateRows(server, 'shops', { apiEnabled: 1 })
   await expectOk(admin(server, 'PATCH', '/settings', { storeWebhookSecret: storeSecret }))

@@ -8,12 +8,14 @@ import {
   deref,
   document,
   operations,
+  operatorOperations,
   ownerOperations,
   requiredHeaders,
   wholesOf,
 } from '../support/document.ts'
 import { failStatement } from '../support/faults.ts'
 import { rowsOf } from '../support/inspect.ts'
+import { callOperator } from '../support/operator.ts'
 import { admin, callOwner, FRESH, type OwnerServer, sessionFor } from '../support/owner.ts'
 import type { Reply, RequestOptions } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
@@ -51,9 +53,10 @@ async function send(
     }),
   )
   const text = await response.text()
+  const isJson = response.headers.get('Content-Type')?.startsWith('application/json')
   statuses.add(response.status)
   if (response.status >= 400) rejections.push(`${text} ${JSON.stringify([...response.headers])}`)
-  return { status: response.status, headers: response.headers, body: text.startsWith('{') ? JSON.parse(text) : text }
+  return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text }
 }
 
 let planted = 0
@@ -89,13 +92,14 @@ const call = (
 ): Promise<Reply> => {
   if (op.path.startsWith('/admin/')) return callOwner(through, op, { ...sessionFor(server, op), ...given })
   if (op.path.startsWith('/api/')) return callOperation(through, op, given)
+  if (op.path.startsWith('/operator/')) return callOperator(through, op, given)
   const text = (given.raw as string) ?? JSON.stringify(given.body ?? {})
   const signature = createHmac('sha256', STORE_SECRET).update(text).digest('base64')
   const headers = { 'X-Shopify-Hmac-Sha256': signature, ...requiredHeaders(op) }
   return through.request('POST', op.path.replace('{shopId}', server.shop.shopId), { key: null, raw: text, headers })
 }
 
-const ops = [...operations.filter(({ isPublic }) => !isPublic), ...ownerOperations].filter(
+const ops = [...operations.filter(({ isPublic }) => !isPublic), ...ownerOperations, ...operatorOperations].filter(
   ({ id }) => !['streamDeliveries', 'deleteSession'].includes(id),
 )
 // Other operations need what this one removes.

@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto'
 import { expect } from 'vitest'
-import { operations, ownerOperations } from '../support/document.ts'
+import { allOperations } from '../support/document.ts'
 import { admin } from '../support/owner.ts'
+import { OPERATOR_TOKEN } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
 import { test } from '../support/test.ts'
 
@@ -21,7 +22,7 @@ const NAMES: [string, string][] = [
   ['8,000 characters', 'x'.repeat(8000)],
 ]
 
-const ops = [...operations, ...ownerOperations].filter(({ path }) => path.includes('{'))
+const ops = allOperations.filter(({ path }) => path.includes('{'))
 
 test('some operations have path parameters', () => {
   expect(ops.length).toBeGreaterThan(10)
@@ -32,7 +33,7 @@ test.for(ops.flatMap((op) => NAMES.map(([name, text]) => [op.method, op.path, na
   async ([_method, _path, _name, text, op], { ownerServer: server }) => {
     const raw = JSON.stringify(Object.values(op.requestExamples)[0]?.value ?? {})
     const { status, headers, body } = await server.request(op.method, op.path.replace(/\{\w+\}/g, text), {
-      key: op.path.startsWith('/api/') ? server.shop.key : server.shop.ownerToken,
+      key: op.path.startsWith('/operator/') ? OPERATOR_TOKEN : server.shop.ownerToken,
       ...(op.method !== 'GET' && { raw }),
       headers: { 'X-Shopify-Hmac-Sha256': createHmac('sha256', SECRET).update(raw).digest('base64') },
     })

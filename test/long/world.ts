@@ -6,6 +6,7 @@ import { check } from '../../server/src/operator/check.ts'
 import { administer, databaseUrl } from '../support/database.ts'
 import { insertKeys } from '../support/keys.ts'
 import { type RunningServer, startServer, temporaryFolder } from '../support/process.ts'
+import { createShop } from '../support/tenants.ts'
 import type { Given } from './guarantee.ts'
 
 /** A database without open connections unless a server or `look` is running. */
@@ -58,7 +59,7 @@ export async function createWorld(
     env,
     start: (extra, under) => startServer({ ...env, ...extra }, under),
     look,
-    createShop: (keys) => look((db) => createShop(db, env, keys)),
+    createShop: (keys) => look((db) => createShopWithKeys(db, env, keys)),
     problems: () => look(async (db) => (await check({ db })).problems),
     remove: async () => {
       if (engine === 'postgres') await administer(home, `drop database ${name} with (force)`)
@@ -67,9 +68,9 @@ export async function createWorld(
   }
 }
 
-async function createShop(db: Database, env: Record<string, string>, keys: number) {
+async function createShopWithKeys(db: Database, env: Record<string, string>, keys: number) {
   const deps = createDeps({ ...readConfig(env), logLevel: 'silent' }, db)
-  const shop = await shops.create(deps, { name: 'S', plan: 'ENTERPRISE', currency: 'USD', ownerEmail: 'o@example.com' })
+  const shop = await createShop(deps, { name: 'S', plan: 'ENTERPRISE', currency: 'USD', ownerEmail: 'o@example.com' })
   const ctx = await shops.operatorContext(deps, shop.shopId)
   return { ...shop, keys: await insertKeys(ctx, keys) }
 }

@@ -72,6 +72,32 @@ test('an owner token is replaced while the server runs, and the old one is inval
   expect([await session(old), await session(replaced.ownerToken)]).toEqual([403, 200])
 })
 
+test('a shop is limited, suspended, exported and deleted; its key is rotated with an overlap', async () => {
+  const { shopId } = await json('shop', 'create', '--name', 'Gone')
+  const { keyId, secret: old } = await json('key', 'create', '--shop', shopId, '--label', 'K', '--scope', 'all')
+  await json('shop', 'set', shopId, '--name', 'Gone soon', '--requests-per-minute', '7', '--max-active-keys', '1')
+  const { data } = await json('shop', 'list')
+  expect(data.find(({ id }: { id: string }) => id === shopId)).toMatchObject({
+    name: 'Gone soon',
+    requestsPerMinute: 7,
+    maxActiveKeys: 1,
+  })
+  const { secret } = await json('key', 'rotate', keyId, '--shop', shopId, '--overlap-seconds', '60')
+  expect([await status(old), await status(secret)]).toEqual([200, 200])
+  const remove = ['shop', 'delete', shopId, '--export', join(folder.path, 'gone.ndjson'), '--confirm']
+  expect((await run([...remove, 'Gone soon'], env)).stderr).toContain('Suspend the shop')
+  expect(await json('shop', 'suspend', shopId)).toEqual({ shopId, status: 'SUSPENDED' })
+  expect(await status(secret)).toBe(403)
+  expect((await run([...remove, 'Gone'], env)).stderr).toContain('not the name of this shop')
+  const done = await json(...remove, 'Gone soon')
+  expect(done).toMatchObject({ shopId, deleted: true })
+  const lines = readFileSync(join(folder.path, 'gone.ndjson'), 'utf8').trimEnd().split('\n')
+  expect(JSON.parse(lines.at(-1)!).end).toEqual({ rows: lines.length - 2, sha256: done.sha256 })
+  expect(statSync(join(folder.path, 'gone.ndjson')).mode & 0o777).toBe(0o600)
+  expect((await run(['owner', 'list', '--shop', shopId], env)).stderr.trim()).toBe('No shop with this id exists.')
+  expect((await run(['check'], env)).stdout).toMatch(/^No problems found/)
+}, 60_000)
+
 test('a backup is checked without a server, and the result lists what was verified and what cannot be', async () => {
   const file = join(folder.path, 'kept.db')
   const { bytes, sha256, encryptionKey } = await json('backup', file)
@@ -93,10 +119,10 @@ test('a backup is checked without a server, and the result lists what was verifi
 })
 
 test.each([
-  [['owner', 'token', '--shop', 'shp_none', '--email', 'x@example.com'], 'Shop shp_none does not exist.'],
-  [['key', 'create', '--shop', 'shp_none', '--label', 'x', '--scope', 'all'], 'Shop shp_none does not exist.'],
+  [['owner', 'token', '--shop', 'shp_none', '--email', 'x@example.com'], 'No shop with this id exists.'],
+  [['key', 'create', '--shop', 'shp_none', '--label', 'x', '--scope', 'all'], 'No shop with this id exists.'],
   [['shop', 'create', '--name', 'X', '--currency', 'euro'], '--currency must be three capital letters, like USD.'],
-  [['shop', 'set', 'shp_none', '--plan', 'FREE'], 'Shop shp_none does not exist.'],
+  [['shop', 'set', 'shp_none', '--plan', 'FREE'], 'No shop with this id exists.'],
 ])('%j prints the error and exits with 1', async (args, sentence) => {
   const { code, stdout, stderr } = await run(args as string[], env)
   expect([code, stdout, stderr.trim()]).toEqual([1, '', sentence])

@@ -64,13 +64,22 @@ const VALUES = {
   REDIS_URL: 'redis://cache:6379',
   REFERRAL_ENCRYPTION_KEY: Buffer.alloc(32, 3).toString('base64'),
   METRICS_TOKEN: 'token',
+  REFERRAL_OPERATOR_TOKEN: 'x'.repeat(32),
 }
-const settingsOf = ({ databaseUrl, databaseReadUrl, redisUrl, encryptionKeys, metricsToken }: Config) => [
+const settingsOf = ({
+  databaseUrl,
+  databaseReadUrl,
+  redisUrl,
+  encryptionKeys,
+  metricsToken,
+  operatorToken,
+}: Config) => [
   databaseUrl,
   databaseReadUrl,
   redisUrl,
   Buffer.from(encryptionKeys[0]!).toString('base64'),
   metricsToken,
+  operatorToken,
 ]
 
 describe('secrets from files', () => {
@@ -98,6 +107,15 @@ describe('secrets from files', () => {
     )
   })
 })
+
+test.each([['too short'], ['x'.repeat(31)], [`${'x'.repeat(32)} with a space`]])(
+  'the operator token %s prevents startup, and the message omits it',
+  (token) => {
+    const read = () => readConfig({ REFERRAL_DATA_DIR: folder.path, REFERRAL_OPERATOR_TOKEN: token })
+    expect(read).toThrow(/^REFERRAL_OPERATOR_TOKEN must be 32 to 512 printable characters/)
+    expect(read).not.toThrow(token)
+  },
+)
 
 describe('unknown settings', () => {
   const unknown = (variable: string, value = 'x') =>

@@ -1,9 +1,8 @@
 import { describe, expect } from 'vitest'
-import * as shops from '../../server/src/accounts/shops.ts'
-import * as users from '../../server/src/accounts/users.ts'
 import { rejection } from '../support/rejection.ts'
 import type { TestServer } from '../support/server.ts'
 import { convert, expectOk, newAffiliate, withAffiliate } from '../support/shop.ts'
+import { createUser, revokeUser } from '../support/tenants.ts'
 import { test } from '../support/test.ts'
 
 let campaignId: string
@@ -81,9 +80,9 @@ describe('one address', () => {
 test('a user of the shop is created once, however the operator writes the address', async ({ server }) => {
   const { deps, shop } = server
   const staff = { shop: shop.shopId, email: 'Mu\u0308ller@BU\u0308CHER.example.', role: 'STAFF' as const }
-  const { userId } = await shops.createUser(deps, { ...staff, email: 'müller@bücher.example' })
-  await expect(shops.createUser(deps, staff)).rejects.toThrow('already')
-  expect((await users.revoke(deps, staff)).userId).toBe(userId)
+  const { userId } = await createUser(deps, { ...staff, email: 'müller@bücher.example' })
+  await expect(createUser(deps, staff)).rejects.toThrow('already')
+  expect((await revokeUser(deps, staff)).userId).toBe(userId)
 })
 
 describe('an unencoded plus in the query', () => {

@@ -75,7 +75,7 @@ test('a key revoked by one process is rejected by both: 0 requests succeed', asy
 test('changes under load stop with the revocation: only those committed before it are acknowledged', async ({
   server,
 }) => {
-  await shops.set(server.deps, server.shop.shopId, { plan: 'ENTERPRISE' })
+  await shops.update(server.deps, server.shop.shopId, { plan: 'ENTERPRISE' })
   const { id, secret } = await newKey(server)
   let isRevoked = false
   let late = 0

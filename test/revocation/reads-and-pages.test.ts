@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, describe, expect } from 'vitest'
-import * as users from '../../server/src/accounts/users.ts'
 import { callOperation, snapshot } from '../contract/fixture.ts'
 import { manyNames } from '../fuzz/heavy.ts'
 import { operation } from '../support/document.ts'
@@ -10,6 +9,7 @@ import { callOwner, ID, type OwnerServer } from '../support/owner.ts'
 import type { RawAnswer } from '../support/raw-http.ts'
 import type { RequestOptions } from '../support/server.ts'
 import { convert, expectOk } from '../support/shop.ts'
+import { createLink, revokeUser } from '../support/tenants.ts'
 import { test } from '../support/test.ts'
 import { keyWays, newOwner, type OtherProcess, otherProcess, sessionWays, tokenWays } from './ways.ts'
 
@@ -108,9 +108,9 @@ describe('a user who is revoked while a request is open', () => {
   test('401 for signing in, with a token and with a link: no session is created', async ({ ownerServer: server }) => {
     for (const isLink of [false, true]) {
       const { named, ownerToken } = await newOwner(other)
-      const token = isLink ? (await users.createLink(other.deps, named)).token : ownerToken
+      const token = isLink ? (await createLink(other.deps, named)).token : ownerToken
       const finish = await held.hold(bytesOf(request('POST', '/admin/v1/session', { body: { token } }), {}))
-      await users.revoke(other.deps, named)
+      await revokeUser(other.deps, named)
       const before = snapshot(server)
       expect(statusAndCode(await finish())).toEqual([401, 'sign_in_refused'])
       expect(snapshot(server)).toBe(before)
@@ -120,11 +120,11 @@ describe('a user who is revoked while a request is open', () => {
   test('401 for signing in when it happens before the session is written', async ({ ownerServer: server }) => {
     for (const isLink of [false, true]) {
       const { named, ownerToken } = await newOwner(other)
-      const token = isLink ? (await users.createLink(other.deps, named)).token : ownerToken
+      const token = isLink ? (await createLink(other.deps, named)).token : ownerToken
       let before = ''
       const end = beforeTransaction(server, async () => {
         end()
-        await users.revoke(other.deps, named)
+        await revokeUser(other.deps, named)
         before = snapshot(server)
       })
       const reply = await server.request('POST', '/admin/v1/session', { key: null, body: { token } })

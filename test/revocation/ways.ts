@@ -4,13 +4,13 @@ import * as keys from '../../server/src/accounts/keys.ts'
 import * as sessions from '../../server/src/accounts/sessions.ts'
 import * as settings from '../../server/src/accounts/settings.ts'
 import * as shops from '../../server/src/accounts/shops.ts'
-import * as users from '../../server/src/accounts/users.ts'
 import type { Deps } from '../../server/src/core/context.ts'
 import { createApiSwitch } from '../../server/src/core/installation.ts'
 import { openDatabase } from '../../server/src/database/database.ts'
 import type { ApiKeyRow } from '../../server/src/database/tables.ts'
 import { updateFromOutside } from '../support/inspect.ts'
 import type { TestServer } from '../support/server.ts'
+import { createUser, revokeUser } from '../support/tenants.ts'
 
 /** A credential for one request, and how to revoke it as another process would. */
 export interface Credential {
@@ -69,8 +69,10 @@ const keyWay = (
 })
 
 const operator = ({ deps, server }: OtherProcess) => shops.operatorContext(deps, server.shop.shopId)
-const setShop = (wanted: Parameters<typeof shops.set>[2]) => (other: OtherProcess) =>
-  shops.set(other.deps, other.server.shop.shopId, wanted)
+const setShop = (wanted: shops.ShopChanges) => async (other: OtherProcess) =>
+  void (await shops.update(other.deps, other.server.shop.shopId, wanted))
+const suspend = async ({ deps, server }: OtherProcess) => void (await shops.suspend(deps, server.shop.shopId))
+const resume = async ({ deps, server }: OtherProcess) => void (await shops.resume(deps, server.shop.shopId))
 
 /** The request carries the old secret of a key that was rotated with an overlap. */
 const duringOverlap = (
@@ -98,7 +100,12 @@ export const keyWays: Record<string, Way> = {
     setShop({ plan: 'GROWTH' }),
     setShop({ plan: 'PROFESSIONAL' }),
   ),
-  'the shop was switched off': keyWay([503, 'api_disabled'], setShop({ api: 'off' }), setShop({ api: 'on' })),
+  'the shop was suspended': keyWay([403, 'shop_suspended'], suspend, resume),
+  'the shop was switched off': keyWay(
+    [503, 'api_disabled'],
+    setShop({ apiEnabled: false }),
+    setShop({ apiEnabled: true }),
+  ),
   'the API was switched off': keyWay(
     [503, 'api_disabled'],
     ({ deps }) => createApiSwitch(deps).set(false),
@@ -115,7 +122,7 @@ let made = 0
 /** A new owner with a token of their own. */
 export async function newOwner({ deps, server }: OtherProcess) {
   const named = { shop: server.shop.shopId, email: `owner-${++made}@shop.example` }
-  const { userId, ownerToken } = await shops.createUser(deps, { ...named, role: 'OWNER' })
+  const { userId, ownerToken } = await createUser(deps, { ...named, role: 'OWNER' })
   return { named, userId, ownerToken }
 }
 
@@ -124,11 +131,18 @@ const lowerRole = ({ deps }: OtherProcess, userId: string) =>
 
 /** Ways to revoke owner tokens. */
 export const tokenWays: Record<string, Way> = {
+  'the shop of the user was suspended': {
+    rejection: [403, 'shop_suspended'],
+    make: async (other) => {
+      const { ownerToken } = await newOwner(other)
+      return { headers: bearer(ownerToken), revoke: () => suspend(other), restore: () => resume(other) }
+    },
+  },
   'the user was revoked': {
     rejection: [403, 'owner_token_unknown'],
     make: async (other) => {
       const { named, ownerToken } = await newOwner(other)
-      return { headers: bearer(ownerToken), revoke: async () => void (await users.revoke(other.deps, named)) }
+      return { headers: bearer(ownerToken), revoke: async () => void (await revokeUser(other.deps, named)) }
     },
   },
   'the role was lowered': {
@@ -174,7 +188,7 @@ export const sessionWays: Record<string, Way> = {
     updateFromOutside(other.deps.db, 'sessions', { expiresAt: now(other) }, { tokenHash: session.tokenHash }),
   ),
   'the user of the session was revoked': sessionWay([401, 'session_expired'], ({ deps }, { owner }) =>
-    users.revoke(deps, owner.named),
+    revokeUser(deps, owner.named),
   ),
   'the role of the session was lowered': sessionWay([403, 'role_missing'], (other, { owner }) =>
     lowerRole(other, owner.userId),
@@ -216,6 +230,7 @@ export const storeWays: Record<string, Way> = {
     setShop({ plan: 'GROWTH' }),
     setShop({ plan: 'PROFESSIONAL' }),
   ),
+  'the shop was suspended': storeWay([503, 'store_notifications_suspended'], suspend, resume),
   'the shop was bound to another store': storeWay(
     [401, 'store_domain_mismatch'],
     (other) => setSettings(other, { storeDomain: 'other.example.com' }),

@@ -15,9 +15,11 @@ beforeAll(async () => {
   const server = await exampleServer()
   const scopeless = await server.createShop('PROFESSIONAL', ['webhooks:read'])
   const switchedOff = await server.createShop()
-  await shops.set(server.deps, switchedOff.shopId, { api: 'off' })
+  await shops.update(server.deps, switchedOff.shopId, { apiEnabled: false })
   const [other, starter] = [await server.createShop(), await server.createShop('STARTER')]
-  world = { server, scopeless, switchedOff, other, starter }
+  const suspended = await server.createShop()
+  await shops.suspend(server.deps, suspended.shopId)
+  world = { server, scopeless, switchedOff, suspended, other, starter }
   methods = await methodsByRoute()
   page = (await server.client.GET('/api/v1/docs')).data ?? ''
 })

@@ -80,6 +80,13 @@ const causes: Record<string, (server: TestServer, op: DocumentedOperation) => Pr
   },
   store_refund_limit_reached: (server, op) =>
     notify(server, op, { text: `{"id": 51, "order_id": ${CROWDED}, "refund_line_items": []}` }),
+  store_notifications_suspended: async (server, op) => {
+    updateRows(server, 'shops', { suspendedAt: '2026-11-02T12:00:00.000Z' })
+    return whileBroken(
+      () => updateRows(server, 'shops', { suspendedAt: null }),
+      () => notify(server, op),
+    )
+  },
   plan_required: async (server, op) => {
     updateRows(server, 'shops', { plan: 'GROWTH' })
     return whileBroken(

@@ -75,7 +75,7 @@ test('an unsigned notification does not count', async () => {
 
 test('the legacy Enterprise plan may send ten times as many', async () => {
   const { deps, shop } = store.server
-  await shops.set(deps, shop.shopId, { plan: 'ENTERPRISE' })
+  await shops.update(deps, shop.shopId, { plan: 'ENTERPRISE' })
   await spend(shop.shopId, LIMIT)
   expect(statusAndCode(await store.notify('orders-paid', order()))).toEqual([200, null])
 })
@@ -85,7 +85,7 @@ test.each(['FREE', 'STARTER', 'GROWTH'] as const)(
   async (plan) => {
     const { deps, shop } = store.server
     const text = order()
-    await shops.set(deps, shop.shopId, { plan })
+    await shops.update(deps, shop.shopId, { plan })
     const before = snapshot(store.server)
     const reply = await store.notify('orders-paid', text)
     expect([...statusAndCode(reply), reply.body.error]).toEqual([
@@ -97,7 +97,7 @@ test.each(['FREE', 'STARTER', 'GROWTH'] as const)(
     const unsigned = await store.notify('orders-paid', text, { 'X-Shopify-Hmac-Sha256': sign(text, 'another') })
     expect(statusAndCode(unsigned)).toEqual([401, 'store_signature_invalid'])
     expect(snapshot(store.server)).toBe(before)
-    await shops.set(deps, shop.shopId, { plan: 'PROFESSIONAL' })
+    await shops.update(deps, shop.shopId, { plan: 'PROFESSIONAL' })
     expect(statusAndCode(await store.notify('orders-paid', text))).toEqual([200, null])
   },
 )
@@ -106,7 +106,7 @@ test('the kill switches do not affect store notifications: no order is lost', as
   const { deps, shop, request } = store.server
   const operator = createApiSwitch(deps)
   const switches: ((to: 'on' | 'off') => Promise<unknown>)[] = [
-    (api) => shops.set(deps, shop.shopId, { api }),
+    (api) => shops.update(deps, shop.shopId, { apiEnabled: api === 'on' }),
     (api) => operator.set(api === 'on'),
   ]
   for (const set of switches) {

@@ -1,15 +1,6 @@
-import {
-  type DocumentedOperation,
-  deref,
-  document,
-  operations,
-  ownerOperations,
-  pointerTo,
-  problems,
-  statusOf,
-} from './document.ts'
+import { allOperations, type DocumentedOperation, deref, document, pointerTo, problems, statusOf } from './document.ts'
 
-const everything = [...operations, ...ownerOperations]
+const everything = allOperations
 
 type Fetch = (request: Request) => Response | Promise<Response>
 
@@ -32,7 +23,7 @@ export function checkedFetch(serve: Fetch): (input: RequestInfo | URL, init?: Re
 }
 
 async function findProblems(response: Response, path: string, op: DocumentedOperation | undefined): Promise<string[]> {
-  if (!/^\/(api\/v1|admin\/v1|integrations)\//.test(path)) return []
+  if (!/^\/(api\/v1|admin\/v1|operator\/v1|integrations)\//.test(path)) return []
   const wrong = headersOf(path)
     .filter((name) => !response.headers.get(name))
     .map((name) => `no ${name}`)

@@ -14,6 +14,8 @@ export interface DocumentedOperation {
   /** The roles that may call it with an owner token; none when it takes another credential. */
   roles: string[]
   isPublic: boolean
+  /** A successful response is a stream of lines. */
+  isStream: boolean
   tags: string[]
   parameters: { name: string; in: string; required?: boolean; schema: Record<string, unknown> }[]
   requestExamples: Record<string, { value: unknown }>
@@ -62,6 +64,7 @@ const everything: DocumentedOperation[] = Object.entries<Json>(document.paths).f
       scope: security[0]?.apiKey?.[0],
       roles: security[0]?.ownerToken ?? [],
       isPublic: security.length === 0,
+      isStream: 'application/x-ndjson' in (op.responses['200']?.content ?? {}),
       tags: op.tags,
       parameters: (op.parameters ?? []).map(deref).map((one: Json) => ({ ...one, schema: deref(one.schema) })),
       requestExamples: op.requestBody?.content['application/json'].examples ?? {},
@@ -78,8 +81,14 @@ const everything: DocumentedOperation[] = Object.entries<Json>(document.paths).f
 
 /** The public API, which takes API keys. */
 export const operations = everything.filter(({ path }) => path.startsWith('/api/v1/'))
+const isOfOperator = ({ path }: DocumentedOperation) => path.startsWith('/operator/v1/')
 /** The owner API and the endpoints for stores. */
-export const ownerOperations = everything.filter(({ path }) => !path.startsWith('/api/v1/'))
+export const ownerOperations = everything.filter((op) => !op.path.startsWith('/api/v1/') && !isOfOperator(op))
+/** The operator API. */
+export const operatorOperations = everything.filter(isOfOperator)
+
+/** Every operation of the document. */
+export const allOperations = everything
 
 export const operation = (id: string): DocumentedOperation => {
   const found = everything.find((one) => one.id === id)

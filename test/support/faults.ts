@@ -156,3 +156,12 @@ export function loseCommits({ db }: Pick<TestServer, 'db'>): () => void {
     db.transact = transact
   }
 }
+
+/** Makes every transaction fail before it begins. Returns a function that ends this. */
+export function rejectTransactions({ db }: Pick<TestServer, 'db'>): () => void {
+  const { transact } = db
+  db.transact = () => Promise.reject(new StorageError('no connection', { code: '08006', isLost: false }))
+  return () => {
+    db.transact = transact
+  }
+}

@@ -1,9 +1,9 @@
-import * as shops from '../../server/src/accounts/shops.ts'
 import { exampleServer, ID as PUBLIC } from '../contract/fixture.ts'
 import { type DocumentedOperation, operation } from './document.ts'
 import { insertRows, rowOf, updateRows } from './inspect.ts'
 import type { Reply, RequestOptions, TestServer } from './server.ts'
 import { convert, expectOk, newAffiliate } from './shop.ts'
+import { createUser } from './tenants.ts'
 
 /** The ids in the document's examples of the owner API, and others that the operations need. */
 export const ID = {
@@ -32,7 +32,7 @@ export const admin = (
 ): Promise<Reply> => server.request(method, `/admin/v1${path}`, { key: server.shop.ownerToken, body, ...options })
 
 export const staffOf = async (server: TestServer, email = 'staff@shop.example'): Promise<string> =>
-  (await shops.createUser(server.deps, { shop: server.shop.shopId, email, role: 'STAFF' })).ownerToken
+  (await createUser(server.deps, { shop: server.shop.shopId, email, role: 'STAFF' })).ownerToken
 
 /** The server of the public examples, with the resources of the owner's examples. */
 export async function ownerServer(): Promise<OwnerServer> {

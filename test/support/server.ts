@@ -12,8 +12,12 @@ import { BodyBudget } from '../../server/src/http/read-body.ts'
 import { testConfig } from '../../server/src/testing/config.ts'
 import { checkedFetch } from './checked-fetch.ts'
 import { asCall, testDatabase } from './database.ts'
+import { createShop } from './tenants.ts'
 
 const START = Date.parse('2026-11-02T12:00:00.000Z')
+
+/** Gives access to the operator API of every test server. */
+export const OPERATOR_TOKEN = 'operator-token-of-the-test-server-0001'
 
 export interface TestShop {
   shopId: string
@@ -58,7 +62,7 @@ export async function testServer(options: TestServerOptions = {}) {
   }
   const logs: string[] = []
   const pinned = new Map<IdPrefix, string[]>()
-  const base = createDeps(testConfig(dir, options.config), db)
+  const base = createDeps(testConfig(dir, { operatorToken: OPERATOR_TOKEN, ...options.config }), db)
   const deps: Deps = {
     ...base,
     log: pino({ level: 'debug' }, { write: (line: string) => void logs.push(line) }),
@@ -94,7 +98,7 @@ export async function testServer(options: TestServerOptions = {}) {
         body: payload as BodyInit | undefined,
         ...(payload instanceof ReadableStream && { duplex: 'half' }),
       })
-      const isJson = response.headers.get('Content-Type')?.includes('json')
+      const isJson = response.headers.get('Content-Type')?.startsWith('application/json')
       return {
         status: response.status,
         headers: response.headers,
@@ -141,7 +145,7 @@ export async function testServer(options: TestServerOptions = {}) {
 }
 
 async function newShop(deps: Deps, plan: shops.Plan, scopes: string[]): Promise<TestShop> {
-  const shop = await shops.create(deps, { name: 'Test shop', plan, currency: 'USD', ownerEmail: 'owner@shop.example' })
+  const shop = await createShop(deps, { name: 'Test shop', plan, currency: 'USD', ownerEmail: 'owner@shop.example' })
   const { keyId, secret } = await createApiKey(await shops.operatorContext(deps, shop.shopId), {
     label: 'Test',
     scopes,

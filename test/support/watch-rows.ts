@@ -4,8 +4,13 @@ import { allTables, type Connection } from './inspect.ts'
 /**
  * Returns a function that returns the text of every row, except the last use of keys. It is called after each of
  * thousands of requests, so it reads as little as possible.
+ *
+ * @param isWatched which rows count, on SQLite
  */
-export function watchRows(server: Connection): () => string {
+export function watchRows(
+  server: Connection,
+  isWatched: (row: Record<string, unknown>) => boolean = () => true,
+): () => string {
   const { sql } = server
   if (engine === 'postgres') {
     const each = sql.tables().map(
@@ -26,6 +31,7 @@ export function watchRows(server: Connection): () => string {
       text = allTables(server)
         .map(([, rows]) =>
           rows
+            .filter(isWatched)
             .map(({ lastUsedAt, ...row }) => JSON.stringify(row))
             .sort()
             .join('\n'),

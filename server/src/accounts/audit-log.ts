@@ -1,12 +1,20 @@
 import type { components } from '../contract/schema.d.ts'
 import type { Query } from '../contract/spec.ts'
 import { auditList, type ChainBreak, findChainBreak, isFiltered, listAuditedShopIds, listChain } from '../core/audit.ts'
-import type { Context, Deps } from '../core/context.ts'
+import type { Context, Deps, Operator } from '../core/context.ts'
+import { INSTALLATION } from '../core/installation.ts'
 import { isDeepPage, mapPage } from '../core/pagination.ts'
 import { readList } from '../core/report.ts'
 import { checkPeriod, parseQueryInstant } from '../core/time.ts'
 import type { AuditRow } from '../database/tables.ts'
 import { listShops } from './queries.ts'
+
+/** Lists the audit records of the installation, newest first: requests of the operator, and changes that no shop has. */
+export async function listOfOperator({ db }: Operator, query: Query<'listOperatorAudit'>) {
+  const bounds = checkPeriod(parseQueryInstant('from', query.from), parseQueryInstant('to', query.to))
+  const input = { shopId: INSTALLATION, query: { ...query, ...bounds } }
+  return mapPage(await db.runReport(auditList, input), toRecord)
+}
 
 const BATCH_SIZE = 1000
 

@@ -162,7 +162,7 @@ const toApiKey = (row: ApiKeyRow): ApiKey => ({
   status: row.revokedAt === null ? 'active' : 'revoked',
 })
 
-/** How many active keys a shop can have, and how many rate-limit windows they have in total. */
+/** How many active keys a shop can have unless the operator sets another limit, and how many rate-limit windows they have in total. */
 export const MAX_ACTIVE_KEYS = 20
 /** How many revoked and expired keys stay listed. Earlier ones are in the audit only. */
 const MAX_ENDED_KEYS = 200
@@ -180,16 +180,17 @@ export async function assignWindow(ctx: Context, trx: Transaction): Promise<stri
   const now = nowIso(ctx)
   const keys = (await listApiKeys(trx, ctx.shop.id)).map((key) => ({ ...key, endedAt: endOf(key, now) }))
   const active = keys.filter(({ endedAt }) => endedAt === null)
-  if (active.length >= MAX_ACTIVE_KEYS) {
+  const limit = ctx.shop.maxActiveKeys ?? MAX_ACTIVE_KEYS
+  if (active.length >= limit) {
     throw conflict(
       'key_limit_reached',
-      `A shop can have ${MAX_ACTIVE_KEYS} active API keys. Revoke one before you create another.`,
+      `A shop can have ${limit} active API keys. Revoke one before you create another.`,
     )
   }
   const ended = keys.filter(isEnded).sort((a, b) => (a.endedAt < b.endedAt ? 1 : -1))
   const surplus = ended.slice(MAX_ENDED_KEYS, MAX_ENDED_KEYS + BATCH_SIZE).map(({ id }) => id)
   if (surplus.length > 0) await deleteApiKeys(trx, ctx.shop.id, surplus)
-  if (new Set(keys.map(windowOf)).size < MAX_ACTIVE_KEYS) return null
+  if (new Set(keys.map(windowOf)).size < limit) return null
   const inUse = new Set(active.map(windowOf))
   // Ordered by when the last key of each window ended, latest first.
   const free = [...new Set(ended.map(windowOf))].filter((window) => !inUse.has(window))

@@ -1,7 +1,8 @@
 import { API_SWITCH } from '../core/installation.ts'
+import { type Page, type PageQuery, pageOf } from '../core/pagination.ts'
 import type { Reader, Transaction } from '../database/database.ts'
 import { prepared, preparedWrite } from '../database/prepared.ts'
-import type { ApiKeyRow, SessionRow, ShopRow, SignInLinkRow, UserRow } from '../database/tables.ts'
+import type { ApiKeyRow, AuditHeadRow, SessionRow, ShopRow, SignInLinkRow, UserRow } from '../database/tables.ts'
 import { emailKey } from '../engine/normalize.ts'
 
 const selectKeyWithShop = (db: Reader) =>
@@ -211,6 +212,23 @@ export const findShop = async (db: Reader, shopId: string): Promise<ShopRow | un
 export const listShops = (db: Reader): Promise<ShopRow[]> =>
   db.selectFrom('shops').selectAll().orderBy('createdAt').orderBy('id').execute()
 
+/** Oldest first. */
+export function pageOfShops(
+  db: Reader,
+  query: PageQuery & { status?: 'ACTIVE' | 'SUSPENDED' | 'DELETING' },
+): Promise<Page<ShopRow>> {
+  let list = db.selectFrom('shops').selectAll().orderBy('createdAt').orderBy('id')
+  if (query.status === 'ACTIVE') list = list.where('suspendedAt', 'is', null)
+  if (query.status === 'SUSPENDED')
+    list = list.where('suspendedAt', 'is not', null).where('deletionStartedAt', 'is', null)
+  if (query.status === 'DELETING') list = list.where('deletionStartedAt', 'is not', null)
+  return pageOf(list, query)
+}
+
+/** The number and hash of the last row of the shop's audit. */
+export const findAuditHead = (db: Reader, shopId: string): Promise<Pick<AuditHeadRow, 'seq' | 'hash'> | undefined> =>
+  db.selectFrom('auditHeads').select(['seq', 'hash']).where('shopId', '=', shopId).executeTakeFirst()
+
 export async function insertShop(trx: Transaction, row: ShopRow): Promise<void> {
   await trx.insertInto('shops').values(row).execute()
 }
@@ -247,6 +265,10 @@ export async function insertUser(trx: Transaction, shopId: string, row: Omit<Use
     .values({ ...row, shopId })
     .execute()
 }
+
+/** Oldest first. */
+export const listUsers = (db: Reader, shopId: string): Promise<UserRow[]> =>
+  db.selectFrom('users').selectAll().where('shopId', '=', shopId).orderBy('createdAt').orderBy('id').execute()
 
 export const findUserByToken = (db: Reader, tokenHash: string): Promise<UserRow | undefined> =>
   db.selectFrom('users').selectAll().where('tokenHash', '=', tokenHash).executeTakeFirst()

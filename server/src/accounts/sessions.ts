@@ -10,7 +10,7 @@ import * as sessions from './queries.ts'
 import { findShop, findUser, findUserByToken } from './queries.ts'
 
 export const SESSION_MS = 12 * 3_600_000
-const LINK_MS = 15 * 60_000
+export const LINK_MS = 15 * 60_000
 
 /** A user of a shop, with the session of the request, if any. */
 export interface Owner {

@@ -1,9 +1,12 @@
-import { concurrentChange, invalidBody } from '../contract/errors.ts'
-import { type Context, type Deps, nowIso } from '../core/context.ts'
+import { concurrentChange, conflict, invalidBody, shopNotFound } from '../contract/errors.ts'
+import type { components } from '../contract/schema.d.ts'
+import type { Query } from '../contract/spec.ts'
+import { type Context, type Deps, nowIso, type Operator } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
-import { createSecret, hashSecret } from '../core/secret.ts'
-import type { ShopRow, UserRow } from '../database/tables.ts'
-import { findShop, findUserByEmail, insertShop, insertUser, listShops, updateShopIfUnchanged } from './queries.ts'
+import { mapPage, type Page } from '../core/pagination.ts'
+import type { ShopRow } from '../database/tables.ts'
+import { findShop, insertShop, insertUser, listShops, pageOfShops, updateShopIfUnchanged } from './queries.ts'
+import { newUser, toUser } from './users.ts'
 
 export type Plan = ShopRow['plan']
 const ALL_PLANS: Record<Plan, true> = { FREE: true, STARTER: true, GROWTH: true, PROFESSIONAL: true, ENTERPRISE: true }
@@ -12,93 +15,154 @@ export const PLANS = Object.keys(ALL_PLANS) as Plan[]
 /** Whether a text is an ISO 4217 code, such as USD. */
 export const isCurrency = (text: string): boolean => /^[A-Z]{3}$/.test(text)
 
-export const list = (deps: Deps): Promise<ShopRow[]> => listShops(deps.db.read)
+export type Shop = components['schemas']['Shop']
 
-/** The context of an operator command, so that its changes are audited like all others. */
-export async function operatorContext(deps: Deps, shopId: string): Promise<Context> {
-  const shop = await findShop(deps.db.read, shopId)
-  if (!shop) throw new Error(`Shop ${shopId} does not exist.`)
-  return toOperatorContext(deps, shop)
+/** Every shop, oldest first. */
+export const list = async (operator: Operator): Promise<Shop[]> => (await listShops(operator.db.read)).map(toShop)
+
+/** A page of shops, oldest first. */
+export const listPage = async (operator: Operator, query: Query<'listShops'>): Promise<Page<Shop>> =>
+  mapPage(await pageOfShops(operator.db.read, query), toShop)
+
+/** @throws ApiError 404 `shop_not_found`. */
+export const read = async (operator: Operator, shopId: string): Promise<Shop> =>
+  toShop((await operatorContext(operator, shopId)).shop)
+
+/**
+ * The context in which the operator acts on a shop, so that the changes are audited like all others.
+ *
+ * @throws ApiError 404 `shop_not_found`.
+ */
+export async function operatorContext(operator: Operator, shopId: string): Promise<Context> {
+  const shop = await findShop(operator.db.read, shopId)
+  if (!shop) throw shopNotFound()
+  return toShopContext(operator, shop)
 }
 
-const toOperatorContext = (deps: Deps, shop: ShopRow): Context => ({
-  ...deps,
+const toShopContext = (operator: Operator, shop: ShopRow): Context => ({
+  ...operator,
   shop,
   actor: 'operator',
-  requestId: deps.newId('req'),
+  requestId: operator.requestId ?? operator.newId('req'),
 })
+
+export interface NewShop {
+  name: string
+  plan?: Plan
+  currency?: string
+  ownerEmail?: string
+}
 
 /** Creates a shop and its owner. The token is in the result only. */
 export async function create(
-  deps: Deps,
-  input: { name: string; plan: Plan; currency: string; ownerEmail: string },
-): Promise<{ shopId: string; ownerToken: string }> {
-  if (!isCurrency(input.currency)) throw invalidBody('currency must be three capital letters, like USD.')
-  if (!input.name.trim()) throw invalidBody('name must not be blank.')
-  const shop = newShop(deps, input)
-  const ctx = toOperatorContext(deps, shop)
-  return mutate(ctx, async (trx) => {
+  operator: Operator,
+  { name, plan = 'PROFESSIONAL', currency = 'USD', ownerEmail = 'owner@localhost' }: NewShop,
+): Promise<components['schemas']['ShopCreatedReply']['data']> {
+  if (!isCurrency(currency)) throw invalidBody('currency must be three capital letters, like USD.')
+  const shop = newShop(operator, { name: checkName(name), plan, currency })
+  return mutate(toShopContext(operator, shop), async (trx) => {
     await insertShop(trx, shop)
-    const { row, ownerToken } = newUser(deps, { shop: shop.id, email: input.ownerEmail, role: 'OWNER' })
+    const { row, ownerToken } = newUser(operator, { shopId: shop.id, email: ownerEmail, role: 'OWNER' })
     await insertUser(trx, shop.id, row)
     return {
-      result: { shopId: shop.id, ownerToken },
+      result: { shop: toShop(shop), owner: { ...toUser(row), token: ownerToken } },
       audit: { action: 'shop.created', subjectId: shop.id, data: { plan: shop.plan } },
     }
   })
 }
 
-/** Changes the plan or the shop's own API switch. */
-export async function set(deps: Deps, shopId: string, input: { plan?: Plan; api?: 'on' | 'off' }): Promise<void> {
-  const ctx = await operatorContext(deps, shopId)
-  const changes: Partial<ShopRow> = {}
-  if (input.plan) changes.plan = input.plan
-  if (input.api) changes.apiEnabled = input.api === 'on' ? 1 : 0
-  await mutate(ctx, async (trx) => {
-    const updated = await updateShopIfUnchanged(trx, ctx.shop, { ...changes, updatedAt: nowIso(deps) })
-    if (!updated) throw concurrentChange()
-    return { result: undefined, audit: { action: 'shop.updated', subjectId: shopId, data: { ...changes } } }
-  })
+function checkName(name: string): string {
+  const trimmed = name.trim()
+  if (!trimmed) throw invalidBody('name must not be blank.')
+  return trimmed
 }
 
-/** Creates a user of a shop. The token is in the result only. */
-export async function createUser(
-  deps: Deps,
-  input: { shop: string; email: string; role: UserRow['role'] },
-): Promise<{ userId: string; ownerToken: string }> {
-  const ctx = await operatorContext(deps, input.shop)
-  if (await findUserByEmail(deps.db.read, input.shop, input.email)) {
-    throw new Error(`The shop already has a user with the email address ${input.email}.`)
-  }
+/** What the operator can change; what is undefined stays as it is. */
+export interface ShopChanges {
+  name?: string
+  plan?: Plan
+  apiEnabled?: boolean
+  requestsPerMinute?: number | null
+  maxActiveKeys?: number | null
+}
+
+/**
+ * Changes the name, the plan, the API switch or the limits of a shop. A request without changes succeeds.
+ *
+ * @throws ApiError 400 `invalid_body`, 404 `shop_not_found`, 409 `concurrent_change`.
+ */
+export async function update(operator: Operator, shopId: string, changes: ShopChanges): Promise<Shop> {
+  const { name, apiEnabled, ...plain } = changes
+  const sent: Partial<ShopRow> = { ...plain }
+  if (name !== undefined) sent.name = checkName(name)
+  if (apiEnabled !== undefined) sent.apiEnabled = apiEnabled ? 1 : 0
+  const ctx = await operatorContext(operator, shopId)
+  const differs = ([column, value]: [string, unknown]) =>
+    value !== undefined && value !== ctx.shop[column as keyof ShopRow]
+  return change(ctx, Object.fromEntries(Object.entries(sent).filter(differs)), 'shop.updated')
+}
+
+/** Suspends a shop. @throws ApiError 404 `shop_not_found`, 409 `concurrent_change`. */
+export async function suspend(operator: Operator, shopId: string): Promise<Shop> {
+  const ctx = await operatorContext(operator, shopId)
+  const changes = ctx.shop.suspendedAt === null ? { suspendedAt: nowIso(operator), exportDigest: null } : {}
+  return change(ctx, changes, 'shop.suspended')
+}
+
+/** Resumes a suspended shop. @throws ApiError 404 `shop_not_found`, 409 `concurrent_change` or `shop_deletion_started`. */
+export async function resume(operator: Operator, shopId: string): Promise<Shop> {
+  const ctx = await operatorContext(operator, shopId)
+  if (ctx.shop.deletionStartedAt !== null)
+    throw conflict('shop_deletion_started', 'The shop is being deleted, which cannot be undone.')
+  const resumed = await change(
+    ctx,
+    ctx.shop.suspendedAt === null ? {} : { suspendedAt: null, exportDigest: null },
+    'shop.resumed',
+  )
+  // Webhooks may have been waiting.
+  operator.wakeDispatcher()
+  return resumed
+}
+
+async function change(ctx: Context, changes: Partial<ShopRow>, action: string): Promise<Shop> {
+  if (Object.keys(changes).length === 0) return toShop(ctx.shop)
+  const after = { ...changes, updatedAt: nowIso(ctx) }
+  // The name is stored in the row only, like the names of affiliates.
+  const { name, ...data } = changes
   return mutate(ctx, async (trx) => {
-    const { row, ownerToken } = newUser(deps, input)
-    await insertUser(trx, ctx.shop.id, row)
+    if (!(await updateShopIfUnchanged(trx, ctx.shop, after))) throw concurrentChange()
     return {
-      result: { userId: row.id, ownerToken },
-      audit: { action: 'user.created', subjectId: row.id, data: { role: row.role } },
+      result: toShop({ ...ctx.shop, ...after }),
+      audit: { action, subjectId: ctx.shop.id, data: { ...data, ...(name !== undefined && { name: 'changed' }) } },
     }
   })
 }
 
-function newUser(deps: Deps, { shop, email, role }: { shop: string; email: string; role: UserRow['role'] }) {
-  const ownerToken = createSecret('ro', deps.random)
-  const row: UserRow = {
-    id: deps.newId('usr'),
-    shopId: shop,
-    email,
-    role,
-    tokenHash: hashSecret(ownerToken),
-    createdAt: nowIso(deps),
-    revokedAt: null,
-  }
-  return { row, ownerToken }
+/** A shop as the operator sees it. */
+const toShop = (row: ShopRow): Shop => ({
+  id: row.id,
+  name: row.name,
+  plan: row.plan,
+  currency: row.currency,
+  status: statusOf(row),
+  apiEnabled: row.apiEnabled === 1,
+  requestsPerMinute: row.requestsPerMinute,
+  maxActiveKeys: row.maxActiveKeys,
+  suspendedAt: row.suspendedAt,
+  createdAt: row.createdAt,
+  updatedAt: row.updatedAt,
+})
+
+function statusOf({ suspendedAt, deletionStartedAt }: ShopRow): Shop['status'] {
+  if (deletionStartedAt !== null) return 'DELETING'
+  return suspendedAt === null ? 'ACTIVE' : 'SUSPENDED'
 }
 
 function newShop(deps: Deps, { name, plan, currency }: { name: string; plan: Plan; currency: string }): ShopRow {
   const createdAt = nowIso(deps)
   return {
     id: deps.newId('shp'),
-    name: name.trim(),
+    name,
     plan,
     currency,
     apiEnabled: 1,

@@ -71,6 +71,9 @@ export interface Action extends RouteBase {
 
 export type Route = Page | Action
 
+/** The path of the form that signs out, which users of a suspended shop can still send. */
+export const SIGN_OUT = '/sign-out'
+
 export const ALL_ROLES: readonly UserRow['role'][] = ['OWNER', 'STAFF']
 export const OWNER_ONLY: readonly UserRow['role'][] = ['OWNER']
 

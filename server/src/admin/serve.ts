@@ -12,6 +12,7 @@ import {
   isSameSiteWithCsrfToken,
   limitOwner,
   ownerContext,
+  requireActive,
   requireRole,
   sessionExpired,
 } from '../http/authorize-owner.ts'
@@ -23,7 +24,7 @@ import { type Env, logFields, type Server } from '../http/server.ts'
 import { MAX_FORM_BYTES, readForm, withFormLabels } from './form.ts'
 import { clearFlashCookie, FLASH_COOKIE, flashCookie, layout, readFlash } from './layout.ts'
 import { problemView, sendPage } from './problem.ts'
-import type { Action, Page, PageRequest, Route } from './route.ts'
+import { type Action, type Page, type PageRequest, type Route, SIGN_OUT } from './route.ts'
 
 type SignedIn = Owner & { session: SessionRow }
 const isSessionOver = (error: unknown) => error instanceof ApiError && error.code === 'session_expired'
@@ -41,10 +42,13 @@ export function servePage(server: Server, route: Route) {
     if (owner instanceof Response) return owner
     await limitOwner(server, owner)
     const { requestId } = c.get('request')
-    const ctx = ownerContext(server, owner, { requestId, isHttps: browser.isHttps, find, roles: route.roles })
+    const isAllowedWhileSuspended = 'show' in route || route.path === SIGN_OUT
+    const access = { roles: route.roles, isAllowedWhileSuspended }
+    const ctx = ownerContext(server, owner, { requestId, isHttps: browser.isHttps, find, ...access })
     const call = { c, server, browser, owner, request: pageRequestOf(c, owner, ctx) }
     try {
       requireRole(route, owner)
+      requireActive(access, owner)
       return 'show' in route ? await show(call, route) : await act(call, route)
     } catch (error) {
       return renderError(call, route, error as Error)

@@ -9,7 +9,7 @@ import { input, MAX_FORM_BYTES, readForm } from './form.ts'
 import { type Html, html } from './html.ts'
 import { signedOutLayout } from './layout.ts'
 import { sendPage } from './problem.ts'
-import { ALL_ROLES, maxBytesOf, type Route } from './route.ts'
+import { ALL_ROLES, maxBytesOf, type Route, SIGN_OUT } from './route.ts'
 
 const PATH = '/admin/sign-in'
 
@@ -85,7 +85,7 @@ ${input({ name: 'token', label: 'Owner token', type: 'password', required: true,
 
 export const signOutRoutes: Route[] = [
   {
-    path: '/sign-out',
+    path: SIGN_OUT,
     roles: ALL_ROLES,
     act: async ({ ctx }) => {
       await signOut(ctx)

@@ -81,6 +81,18 @@ export const auditUnavailable = (cause?: unknown) =>
     },
   )
 
+export const shopSuspended = () =>
+  forbidden('shop_suspended', 'This shop is suspended. Ask the operator of the server.')
+
+/** Stores send a notification again after 503. */
+export const storeSuspended = () =>
+  new ApiError(503, 'store_notifications_suspended', 'This shop is suspended. Send the notification again later.', {
+    retryAfter: 3600,
+  })
+
+export const shopNotFound = () => notFound('shop_not_found', 'No shop with this id exists.')
+export const pathUnknown = () => notFound('path_unknown', 'No such path.')
+
 export const apiDisabled = () =>
   new ApiError(503, 'api_disabled', 'The API is disabled. Retry later.', { retryAfter: 60 })
 

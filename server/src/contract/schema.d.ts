@@ -997,6 +997,307 @@ export interface paths {
         patch: operations["updateWebhook"];
         trace?: never;
     };
+    "/operator/v1/shops": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List shops
+         * @description Oldest first.
+         */
+        get: operations["listShops"];
+        put?: never;
+        /**
+         * Create a shop
+         * @description The response contains the token of its first owner, which is never returned again.
+         *     Writes the audit record `shop.created` of the shop in the same transaction.
+         */
+        post: operations["createShop"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/operator/v1/shops/{shopId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a shop
+         * @description Its plan, limits and status.
+         */
+        get: operations["getShop"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a shop
+         * @description Deletes every row of the shop, in steps of at most 200 rows. One request deletes for up to 20 seconds; while `deleted` is false, send it again.
+         *     A deletion that has begun cannot be undone, and its shop cannot be resumed.
+         *
+         *     The shop must be suspended, `name` must be its name, and `digest` the SHA-256 at the end of its export, which proves that the export was received completely.
+         *     With an open payout batch, `force=1` is required.
+         *
+         *     The audit of the installation keeps the record `shop.deleted` with the digest of the export and the last hash of the audit of the shop.
+         */
+        delete: operations["deleteShop"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a shop
+         * @description Changes the name, the plan, the API switch and the limits. Properties that are not sent stay as they are.
+         *     Writes the audit record `shop.updated` of the shop in the same transaction.
+         */
+        patch: operations["updateShop"];
+        trace?: never;
+    };
+    "/operator/v1/shops/{shopId}/suspend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Suspend a shop
+         * @description Its API keys get 403 `shop_suspended`. Store notifications get 503 `store_notifications_suspended`, so that the store sends them again. Webhooks are kept and sent after the shop is resumed.
+         *     Owners can sign in and read, and get 403 `shop_suspended` for changes. Suspending a suspended shop succeeds.
+         *
+         *     Writes the audit record `shop.suspended` of the shop in the same transaction.
+         */
+        post: operations["suspendShop"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/operator/v1/shops/{shopId}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume a shop
+         * @description Keys, store notifications and webhooks work again. Resuming an active shop succeeds.
+         *
+         *     Writes the audit record `shop.resumed` of the shop in the same transaction.
+         */
+        post: operations["resumeShop"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/operator/v1/shops/{shopId}/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export a shop
+         * @description Every row of the shop as newline-delimited JSON, without credentials, sessions, event streams and stored responses. The first line names the shop. The last line, `end`, has the number of rows and
+         *     the SHA-256 of all bytes before it; an export without it is incomplete. While the shop is suspended, the digest of a complete export is kept, and deletes the shop.
+         *
+         *     Writes the audit record `shop.exported` of the shop before the last line.
+         */
+        get: operations["exportShop"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/operator/v1/shops/{shopId}/users": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the users of a shop
+         * @description Revoked users included, oldest first. Tokens are not returned.
+         */
+        get: operations["listShopUsers"];
+        put?: never;
+        /**
+         * Create a user of a shop
+         * @description The response contains the token, which is never returned again.
+         *     Writes the audit record `user.created` of the shop in the same transaction.
+         */
+        post: operations["createShopUser"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/operator/v1/shops/{shopId}/users/{userId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke a user of a shop
+         * @description Invalidates the token and ends every session.
+         *     Writes the audit record `user.revoked` of the shop in the same transaction.
+         */
+        delete: operations["revokeShopUser"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/operator/v1/shops/{shopId}/users/{userId}/token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replace the token of a user
+         * @description The response contains the new token, which is never returned again. The old token, sessions and sign-in links of the user become invalid.
+         *     Writes the audit record `owner_token.replaced` of the shop in the same transaction.
+         */
+        post: operations["replaceShopUserToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/operator/v1/shops/{shopId}/users/{userId}/sign-in-link": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create a sign-in link for a user
+         * @description The link signs the user in once within 15 minutes. Put the address of your server before the path.
+         *     Writes the audit record `sign_in_link.created` of the shop in the same transaction.
+         */
+        post: operations["createShopUserLink"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/operator/v1/shops/{shopId}/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the API keys of a shop
+         * @description Like `listKeys`.
+         */
+        get: operations["listShopKeys"];
+        put?: never;
+        /**
+         * Create an API key of a shop
+         * @description Like `createKey`.
+         */
+        post: operations["createShopKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/operator/v1/shops/{shopId}/keys/{keyId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke an API key of a shop
+         * @description Like `revokeKey`.
+         */
+        delete: operations["revokeShopKey"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/operator/v1/shops/{shopId}/keys/{keyId}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate the secret of an API key of a shop
+         * @description Like `rotateKey`.
+         */
+        post: operations["rotateShopKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/operator/v1/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the audit log of the operator
+         * @description The audit of the installation, newest first: one record `operator.requested` for each request with a valid operator token, written before the request is executed,
+         *     and changes of the installation. A change of a shop is also recorded in the audit of the shop, in the same transaction, with the actor `operator`.
+         */
+        get: operations["listOperatorAudit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export interface webhooks {
     "affiliate.approved": {
@@ -1110,7 +1411,7 @@ export interface components {
          * @description The machine-readable error code. Each code has a cause and, on the next line, a remedy.
          * @enum {string}
          */
-        ErrorCode: "affiliate_not_found" | "api_disabled" | "audit_unavailable" | "body_timeout" | "body_too_large" | "commission_is_adjustment" | "commission_move_not_allowed" | "commission_not_found" | "commission_percent_invalid" | "commission_percent_required" | "commission_still_restricted" | "concurrent_change" | "connection_exists" | "connection_not_found" | "credentials_malformed" | "credentials_missing" | "cross_site_refused" | "csrf_token_invalid" | "delivery_not_finished" | "delivery_not_found" | "discount_code_invalid" | "discount_code_taken" | "discount_value_invalid" | "email_taken" | "geo_rule_limit_reached" | "geo_rule_not_found" | "header_repeated" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "internal_error" | "invalid_body" | "invalid_json" | "invalid_parameter" | "journey_identifier_required" | "key_already_revoked" | "key_expired" | "key_limit_reached" | "key_not_found" | "key_revoked" | "key_unknown" | "method_not_allowed" | "no_eligible_commissions" | "occurred_at_in_future" | "order_not_found" | "outcome_unknown" | "owner_credentials_malformed" | "owner_credentials_missing" | "owner_token_unknown" | "path_unknown" | "payout_already_paid" | "payout_below_threshold" | "payout_below_threshold_after_claim" | "payout_claimed_concurrently" | "payout_mixed_currencies" | "payout_not_cancelable" | "payout_not_found" | "payout_not_payable" | "payout_threshold_needs_reconciliation" | "payout_total_mismatch" | "period_invalid" | "plan_required" | "product_rule_exists" | "product_rule_limit_reached" | "product_rule_not_found" | "program_not_found" | "rate_limited" | "refund_currency_mismatch" | "refund_exceeds_order" | "refund_item_unknown" | "request_malformed" | "request_timeout" | "role_missing" | "scope_missing" | "server_busy" | "session_expired" | "sign_in_refused" | "sign_in_throttled" | "storage_unavailable" | "store_domain_mismatch" | "store_refund_limit_reached" | "store_signature_invalid" | "store_signature_missing" | "stream_limit_reached" | "total_too_large" | "unknown_property" | "webhook_limit_reached" | "webhook_not_found" | "webhook_url_refused";
+        ErrorCode: "affiliate_not_found" | "api_disabled" | "audit_unavailable" | "body_timeout" | "body_too_large" | "commission_is_adjustment" | "commission_move_not_allowed" | "commission_not_found" | "commission_percent_invalid" | "commission_percent_required" | "commission_still_restricted" | "concurrent_change" | "connection_exists" | "connection_not_found" | "credentials_malformed" | "credentials_missing" | "cross_site_refused" | "csrf_token_invalid" | "delivery_not_finished" | "delivery_not_found" | "discount_code_invalid" | "discount_code_taken" | "discount_value_invalid" | "email_taken" | "geo_rule_limit_reached" | "geo_rule_not_found" | "header_repeated" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "internal_error" | "invalid_body" | "invalid_json" | "invalid_parameter" | "journey_identifier_required" | "key_already_revoked" | "key_expired" | "key_limit_reached" | "key_not_found" | "key_revoked" | "key_unknown" | "method_not_allowed" | "no_eligible_commissions" | "occurred_at_in_future" | "operator_credentials_malformed" | "operator_credentials_missing" | "operator_throttled" | "operator_token_unknown" | "order_not_found" | "outcome_unknown" | "owner_credentials_malformed" | "owner_credentials_missing" | "owner_token_unknown" | "path_unknown" | "payout_already_paid" | "payout_below_threshold" | "payout_below_threshold_after_claim" | "payout_claimed_concurrently" | "payout_mixed_currencies" | "payout_not_cancelable" | "payout_not_found" | "payout_not_payable" | "payout_threshold_needs_reconciliation" | "payout_total_mismatch" | "period_invalid" | "plan_required" | "product_rule_exists" | "product_rule_limit_reached" | "product_rule_not_found" | "program_not_found" | "rate_limited" | "refund_currency_mismatch" | "refund_exceeds_order" | "refund_item_unknown" | "request_malformed" | "request_timeout" | "role_missing" | "scope_missing" | "server_busy" | "session_expired" | "shop_deletion_started" | "shop_export_required" | "shop_has_open_batch" | "shop_name_mismatch" | "shop_not_found" | "shop_not_suspended" | "shop_suspended" | "sign_in_refused" | "sign_in_throttled" | "storage_unavailable" | "store_domain_mismatch" | "store_notifications_suspended" | "store_refund_limit_reached" | "store_signature_invalid" | "store_signature_missing" | "stream_limit_reached" | "total_too_large" | "unknown_property" | "user_already_revoked" | "user_exists" | "user_not_found" | "webhook_limit_reached" | "webhook_not_found" | "webhook_url_refused";
         /** @description An opaque id. */
         Id: string;
         IdempotencyKey: string;
@@ -2508,6 +2809,96 @@ export interface components {
             pagination: components["schemas"]["Pagination"];
         };
         /** @enum {string} */
+        ShopStatus: "ACTIVE" | "SUSPENDED" | "DELETING";
+        /** @enum {string} */
+        Plan: "FREE" | "STARTER" | "GROWTH" | "PROFESSIONAL" | "ENTERPRISE";
+        Shop: {
+            id: string;
+            name: string;
+            plan: components["schemas"]["Plan"];
+            currency: components["schemas"]["Currency"];
+            status: components["schemas"]["ShopStatus"];
+            /** @description The kill switch of the shop, which its owners can set too. */
+            apiEnabled: boolean;
+            /** @description Requests per minute and API key, instead of the limit of the plan. */
+            requestsPerMinute: number | null;
+            /** @description How many active API keys the shop can have, instead of 20. */
+            maxActiveKeys: number | null;
+            /** Format: date-time */
+            suspendedAt: string | null;
+            createdAt: components["schemas"]["Instant"];
+            updatedAt: components["schemas"]["Instant"];
+        };
+        ShopReply: {
+            data: components["schemas"]["Shop"];
+        };
+        ShopList: {
+            data: components["schemas"]["Shop"][];
+            pagination: components["schemas"]["Pagination"];
+        };
+        ShopCreate: {
+            name: string;
+            plan?: components["schemas"]["Plan"];
+            /** @description USD without it. */
+            currency?: string;
+            ownerEmail?: components["schemas"]["UserEmail"];
+        };
+        ShopUpdate: {
+            name?: string;
+            plan?: components["schemas"]["Plan"];
+            apiEnabled?: boolean;
+            /** @description Null for the limit of the plan. It gives no access to the API on a plan without it. */
+            requestsPerMinute?: number | null;
+            /** @description Null for 20. Existing keys above it continue to work. */
+            maxActiveKeys?: number | null;
+        };
+        ShopCreatedReply: {
+            data: {
+                shop: components["schemas"]["Shop"];
+                owner: components["schemas"]["ShopUserWithToken"];
+            };
+        };
+        ShopDeletionReply: {
+            data: {
+                id: string;
+                /** @description False when rows are left; send the request again. */
+                deleted: boolean;
+                /** @description How many rows this request deleted. */
+                rows: number;
+            };
+        };
+        UserEmail: string;
+        ShopUser: {
+            id: string;
+            email: string;
+            role: components["schemas"]["Role"];
+            createdAt: components["schemas"]["Instant"];
+            /** Format: date-time */
+            revokedAt: string | null;
+        };
+        ShopUserWithToken: components["schemas"]["ShopUser"] & {
+            /** @description The owner token, returned only once. */
+            token: string;
+        };
+        ShopUserCreate: {
+            email: components["schemas"]["UserEmail"];
+            role?: components["schemas"]["Role"];
+        };
+        ShopUserList: {
+            data: components["schemas"]["ShopUser"][];
+        };
+        ShopUserTokenReply: {
+            data: components["schemas"]["ShopUserWithToken"];
+        };
+        SignInLinkReply: {
+            data: {
+                userId: string;
+                /** @description To be opened in a browser, after the address of the server. */
+                path: string;
+                expiresAt: components["schemas"]["Instant"];
+            };
+        };
+        /** @enum {string} */
         DeliveryStatus: "PENDING" | "SENT" | "FAILED";
         Delivery: {
             id: string;
@@ -2650,7 +3041,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description The key is unknown, revoked or expired, the plan has no API access, or the key lacks the scope. */
+        /** @description The key is unknown, revoked or expired, the shop is suspended, the plan has no API access, or the key lacks the scope. */
         Forbidden: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -2740,17 +3131,6 @@ export interface components {
         };
         /** @description The owner token or session is missing or malformed. */
         AdminUnauthorized: {
-            headers: {
-                "X-Request-Id": components["headers"]["RequestId"];
-                "X-Error-Code": components["headers"]["ErrorCode"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["ErrorBody"];
-            };
-        };
-        /** @description The owner token is unknown, the role does not allow it, or the CSRF token of a session is missing. */
-        OwnerForbidden: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
                 "X-Error-Code": components["headers"]["ErrorCode"];
@@ -2864,6 +3244,74 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
+        /** @description The operator token is missing or malformed. */
+        OperatorUnauthorized: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "X-Error-Code": components["headers"]["ErrorCode"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description The operator token is unknown. */
+        OperatorForbidden: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "X-Error-Code": components["headers"]["ErrorCode"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description Too many unknown operator tokens from one address (10 a minute). */
+        OperatorThrottled: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "X-Error-Code": components["headers"]["ErrorCode"];
+                "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description The owner token is unknown, the role does not allow it, the CSRF token of a session is missing, or the shop is suspended. */
+        OwnerChangeForbidden: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "X-Error-Code": components["headers"]["ErrorCode"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description The owner token is unknown, the CSRF token of a session is missing, or the shop is suspended. */
+        UserChangeForbidden: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "X-Error-Code": components["headers"]["ErrorCode"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description The database or the audit log is unavailable, the server is receiving too much data at once, or the shop is suspended. Nothing was written, except with `outcome_unknown`; the store sends the notification again. */
+        StoreUnavailable: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "X-Error-Code": components["headers"]["ErrorCode"];
+                "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
         /** @description The signature is missing or invalid, or the notification is from a different store. */
         StoreUnauthorized: {
             headers: {
@@ -2906,6 +3354,21 @@ export interface components {
         Limit: number;
         /** @description A cursor: the id of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the id of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
         After: string;
+        /**
+         * @description The shop.
+         * @example shp_01KAH0000000000000000000S1
+         */
+        ShopIdPath: string;
+        /**
+         * @description The user.
+         * @example usr_01KAH0000000000000000000U1
+         */
+        UserIdPath: string;
+        /**
+         * @description The API key.
+         * @example key_01KAH0000000000000000000K1
+         */
+        KeyIdPath: string;
         /** @description The first instant, inclusive. A date alone is midnight UTC. */
         From: components["schemas"]["InstantInput"];
         /** @description The last instant, inclusive. A date alone is midnight UTC, so it ends at the first instant of that day. */
@@ -4481,7 +4944,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["OwnerForbidden"];
+            403: components["responses"]["OwnerChangeForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
             /** @description The shop has 20 active keys. */
             409: {
@@ -4525,7 +4988,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["OwnerForbidden"];
+            403: components["responses"]["OwnerChangeForbidden"];
             /** @description The key does not exist in your shop. */
             404: {
                 headers: {
@@ -4595,7 +5058,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["OwnerForbidden"];
+            403: components["responses"]["OwnerChangeForbidden"];
             /** @description The key does not exist in your shop. */
             404: {
                 headers: {
@@ -4686,7 +5149,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["OwnerForbidden"];
+            403: components["responses"]["OwnerChangeForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
             /** @description The settings were modified by another request. */
             409: {
@@ -4788,7 +5251,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["OwnerForbidden"];
+            403: components["responses"]["OwnerChangeForbidden"];
             /** @description The affiliate does not exist in your shop. */
             404: {
                 headers: {
@@ -4843,7 +5306,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["OwnerForbidden"];
+            403: components["responses"]["OwnerChangeForbidden"];
             /** @description The connection does not exist in your shop. */
             404: {
                 headers: {
@@ -4941,7 +5404,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["OwnerForbidden"];
+            403: components["responses"]["OwnerChangeForbidden"];
             /** @description The program does not exist in your shop. */
             404: {
                 headers: {
@@ -4996,7 +5459,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["OwnerForbidden"];
+            403: components["responses"]["OwnerChangeForbidden"];
             /** @description The rule does not exist in your shop. */
             404: {
                 headers: {
@@ -5098,7 +5561,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["OwnerForbidden"];
+            403: components["responses"]["OwnerChangeForbidden"];
             /** @description The program does not exist in your shop. */
             404: {
                 headers: {
@@ -5153,7 +5616,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["OwnerForbidden"];
+            403: components["responses"]["OwnerChangeForbidden"];
             /** @description The program has no geo rule. */
             404: {
                 headers: {
@@ -5197,7 +5660,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["OwnerForbidden"];
+            403: components["responses"]["OwnerChangeForbidden"];
             /** @description The commission does not exist in your shop. */
             404: {
                 headers: {
@@ -5252,7 +5715,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["OwnerForbidden"];
+            403: components["responses"]["OwnerChangeForbidden"];
             /** @description The commission does not exist in your shop. */
             404: {
                 headers: {
@@ -5307,7 +5770,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["OwnerForbidden"];
+            403: components["responses"]["OwnerChangeForbidden"];
             /** @description The commission does not exist in your shop. */
             404: {
                 headers: {
@@ -5362,7 +5825,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["OwnerForbidden"];
+            403: components["responses"]["OwnerChangeForbidden"];
             /** @description The commission does not exist in your shop. */
             404: {
                 headers: {
@@ -5417,7 +5880,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["OwnerForbidden"];
+            403: components["responses"]["OwnerChangeForbidden"];
             /** @description The commission does not exist in your shop. */
             404: {
                 headers: {
@@ -5487,7 +5950,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["OwnerForbidden"];
+            403: components["responses"]["OwnerChangeForbidden"];
             /** @description The commission does not exist in your shop. */
             404: {
                 headers: {
@@ -5551,7 +6014,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["OwnerForbidden"];
+            403: components["responses"]["OwnerChangeForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
@@ -5584,7 +6047,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["OwnerForbidden"];
+            403: components["responses"]["OwnerChangeForbidden"];
             /** @description The payout batch does not exist in your shop. */
             404: {
                 headers: {
@@ -5692,7 +6155,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["UserForbidden"];
+            403: components["responses"]["UserChangeForbidden"];
             /** @description The program does not exist in your shop. */
             404: {
                 headers: {
@@ -5847,7 +6310,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["UserForbidden"];
+            403: components["responses"]["UserChangeForbidden"];
             /** @description The delivery, or its subscription, does not exist in your shop. */
             404: {
                 headers: {
@@ -5991,7 +6454,7 @@ export interface operations {
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["StoreRateLimited"];
             500: components["responses"]["InternalErrorUnmetered"];
-            503: components["responses"]["UnavailableOrBusyUnmetered"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     cancelStoreOrder: {
@@ -6044,7 +6507,7 @@ export interface operations {
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["StoreRateLimited"];
             500: components["responses"]["InternalErrorUnmetered"];
-            503: components["responses"]["UnavailableOrBusyUnmetered"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     refundStoreOrder: {
@@ -6108,7 +6571,7 @@ export interface operations {
             };
             429: components["responses"]["StoreRateLimited"];
             500: components["responses"]["InternalErrorUnmetered"];
-            503: components["responses"]["UnavailableOrBusyUnmetered"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     updateWebhook: {
@@ -6152,7 +6615,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["OwnerForbidden"];
+            403: components["responses"]["OwnerChangeForbidden"];
             /** @description The subscription does not exist in your shop. */
             404: {
                 headers: {
@@ -6179,6 +6642,1070 @@ export interface operations {
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableOrBusyUnmetered"];
+        };
+    };
+    listShops: {
+        parameters: {
+            query?: {
+                /** @description The page, counted from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description The number of rows per page. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Only shops with this status. */
+                status?: components["schemas"]["ShopStatus"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of shops. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShopList"];
+                };
+            };
+            /** @description A parameter is invalid. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: components["responses"]["OperatorUnauthorized"];
+            403: components["responses"]["OperatorForbidden"];
+            /** @description The server has no operator token. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            429: components["responses"]["OperatorThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableUnmetered"];
+        };
+    };
+    createShop: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ShopCreate"];
+            };
+        };
+        responses: {
+            /** @description The shop and the token of its owner. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShopCreatedReply"];
+                };
+            };
+            /** @description The body is invalid. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: components["responses"]["OperatorUnauthorized"];
+            403: components["responses"]["OperatorForbidden"];
+            /** @description The server has no operator token. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            429: components["responses"]["OperatorThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableOrBusyUnmetered"];
+        };
+    };
+    getShop: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The shop.
+                 * @example shp_01KAH0000000000000000000S1
+                 */
+                shopId: components["parameters"]["ShopIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The shop. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShopReply"];
+                };
+            };
+            401: components["responses"]["OperatorUnauthorized"];
+            403: components["responses"]["OperatorForbidden"];
+            /** @description The shop does not exist, or the server has no operator token. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            429: components["responses"]["OperatorThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableUnmetered"];
+        };
+    };
+    deleteShop: {
+        parameters: {
+            query: {
+                /**
+                 * @description The name of the shop, as a confirmation.
+                 * @example Hats
+                 */
+                name: string;
+                /**
+                 * @description The SHA-256 at the end of the export.
+                 * @example 2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae
+                 */
+                digest: string;
+                /** @description `1`: delete the shop even if it has an open payout batch. */
+                force?: "1";
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The shop.
+                 * @example shp_01KAH0000000000000000000S1
+                 */
+                shopId: components["parameters"]["ShopIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Whether the shop is deleted now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShopDeletionReply"];
+                };
+            };
+            /** @description A parameter is missing or invalid. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: components["responses"]["OperatorUnauthorized"];
+            403: components["responses"]["OperatorForbidden"];
+            /** @description The shop does not exist, or the server has no operator token. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            /** @description The shop cannot be deleted yet. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            429: components["responses"]["OperatorThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableUnmetered"];
+        };
+    };
+    updateShop: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The shop.
+                 * @example shp_01KAH0000000000000000000S1
+                 */
+                shopId: components["parameters"]["ShopIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ShopUpdate"];
+            };
+        };
+        responses: {
+            /** @description The changed shop. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShopReply"];
+                };
+            };
+            /** @description The body is invalid. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: components["responses"]["OperatorUnauthorized"];
+            403: components["responses"]["OperatorForbidden"];
+            /** @description The shop does not exist, or the server has no operator token. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            /** @description Another request changed the shop. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            429: components["responses"]["OperatorThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableOrBusyUnmetered"];
+        };
+    };
+    suspendShop: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The shop.
+                 * @example shp_01KAH0000000000000000000S1
+                 */
+                shopId: components["parameters"]["ShopIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The suspended shop. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShopReply"];
+                };
+            };
+            401: components["responses"]["OperatorUnauthorized"];
+            403: components["responses"]["OperatorForbidden"];
+            /** @description The shop does not exist, or the server has no operator token. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            /** @description Another request changed the shop. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            429: components["responses"]["OperatorThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableUnmetered"];
+        };
+    };
+    resumeShop: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The shop.
+                 * @example shp_01KAH0000000000000000000S1
+                 */
+                shopId: components["parameters"]["ShopIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The active shop. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShopReply"];
+                };
+            };
+            401: components["responses"]["OperatorUnauthorized"];
+            403: components["responses"]["OperatorForbidden"];
+            /** @description The shop does not exist, or the server has no operator token. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            /** @description The shop cannot be resumed. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            429: components["responses"]["OperatorThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableUnmetered"];
+        };
+    };
+    exportShop: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The shop.
+                 * @example shp_01KAH0000000000000000000S1
+                 */
+                shopId: components["parameters"]["ShopIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The export, one JSON object a line. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {"export":"shop","version":1,"shopId":"shp_01KAH0000000000000000000S1","createdAt":"2026-10-01T09:00:00.000Z"}
+                     *     {"table":"shops","row":{"id":"shp_01KAH0000000000000000000S1","name":"Hats"}}
+                     *     {"end":{"rows":1,"sha256":"2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"}}
+                     */
+                    "application/x-ndjson": string;
+                };
+            };
+            401: components["responses"]["OperatorUnauthorized"];
+            403: components["responses"]["OperatorForbidden"];
+            /** @description The shop does not exist, or the server has no operator token. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            429: components["responses"]["OperatorThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableUnmetered"];
+        };
+    };
+    listShopUsers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The shop.
+                 * @example shp_01KAH0000000000000000000S1
+                 */
+                shopId: components["parameters"]["ShopIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The users. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShopUserList"];
+                };
+            };
+            401: components["responses"]["OperatorUnauthorized"];
+            403: components["responses"]["OperatorForbidden"];
+            /** @description The shop does not exist, or the server has no operator token. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            429: components["responses"]["OperatorThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableUnmetered"];
+        };
+    };
+    createShopUser: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The shop.
+                 * @example shp_01KAH0000000000000000000S1
+                 */
+                shopId: components["parameters"]["ShopIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ShopUserCreate"];
+            };
+        };
+        responses: {
+            /** @description The user, with the token. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShopUserTokenReply"];
+                };
+            };
+            /** @description The body is invalid. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: components["responses"]["OperatorUnauthorized"];
+            403: components["responses"]["OperatorForbidden"];
+            /** @description The shop does not exist, or the server has no operator token. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            /** @description The shop has a user with this email address. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            429: components["responses"]["OperatorThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableOrBusyUnmetered"];
+        };
+    };
+    revokeShopUser: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The shop.
+                 * @example shp_01KAH0000000000000000000S1
+                 */
+                shopId: components["parameters"]["ShopIdPath"];
+                /**
+                 * @description The user.
+                 * @example usr_01KAH0000000000000000000U1
+                 */
+                userId: components["parameters"]["UserIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The user has no access anymore. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ActionReply"];
+                };
+            };
+            401: components["responses"]["OperatorUnauthorized"];
+            403: components["responses"]["OperatorForbidden"];
+            /** @description The shop or what the request names does not exist, or the server has no operator token. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            /** @description The user is revoked. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            429: components["responses"]["OperatorThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableUnmetered"];
+        };
+    };
+    replaceShopUserToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The shop.
+                 * @example shp_01KAH0000000000000000000S1
+                 */
+                shopId: components["parameters"]["ShopIdPath"];
+                /**
+                 * @description The user.
+                 * @example usr_01KAH0000000000000000000U1
+                 */
+                userId: components["parameters"]["UserIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The user, with the new token. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShopUserTokenReply"];
+                };
+            };
+            401: components["responses"]["OperatorUnauthorized"];
+            403: components["responses"]["OperatorForbidden"];
+            /** @description The shop or what the request names does not exist, or the server has no operator token. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            /** @description The user is revoked, or another request changed it. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            429: components["responses"]["OperatorThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableUnmetered"];
+        };
+    };
+    createShopUserLink: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The shop.
+                 * @example shp_01KAH0000000000000000000S1
+                 */
+                shopId: components["parameters"]["ShopIdPath"];
+                /**
+                 * @description The user.
+                 * @example usr_01KAH0000000000000000000U1
+                 */
+                userId: components["parameters"]["UserIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The link. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignInLinkReply"];
+                };
+            };
+            401: components["responses"]["OperatorUnauthorized"];
+            403: components["responses"]["OperatorForbidden"];
+            /** @description The shop or what the request names does not exist, or the server has no operator token. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            /** @description The user is revoked. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            429: components["responses"]["OperatorThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableUnmetered"];
+        };
+    };
+    listShopKeys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The shop.
+                 * @example shp_01KAH0000000000000000000S1
+                 */
+                shopId: components["parameters"]["ShopIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The keys. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiKeyList"];
+                };
+            };
+            401: components["responses"]["OperatorUnauthorized"];
+            403: components["responses"]["OperatorForbidden"];
+            /** @description The shop does not exist, or the server has no operator token. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            429: components["responses"]["OperatorThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableUnmetered"];
+        };
+    };
+    createShopKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The shop.
+                 * @example shp_01KAH0000000000000000000S1
+                 */
+                shopId: components["parameters"]["ShopIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ApiKeyCreate"];
+            };
+        };
+        responses: {
+            /** @description The key, with its secret. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiKeySecretReply"];
+                };
+            };
+            /** @description The body is invalid. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: components["responses"]["OperatorUnauthorized"];
+            403: components["responses"]["OperatorForbidden"];
+            /** @description The shop does not exist, or the server has no operator token. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            /** @description The shop has the maximum number of active keys. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            429: components["responses"]["OperatorThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableOrBusyUnmetered"];
+        };
+    };
+    revokeShopKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The shop.
+                 * @example shp_01KAH0000000000000000000S1
+                 */
+                shopId: components["parameters"]["ShopIdPath"];
+                /**
+                 * @description The API key.
+                 * @example key_01KAH0000000000000000000K1
+                 */
+                keyId: components["parameters"]["KeyIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The key was revoked. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ActionReply"];
+                };
+            };
+            401: components["responses"]["OperatorUnauthorized"];
+            403: components["responses"]["OperatorForbidden"];
+            /** @description The shop or what the request names does not exist, or the server has no operator token. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            /** @description The key is revoked, or another request changed it. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            429: components["responses"]["OperatorThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableUnmetered"];
+        };
+    };
+    rotateShopKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The shop.
+                 * @example shp_01KAH0000000000000000000S1
+                 */
+                shopId: components["parameters"]["ShopIdPath"];
+                /**
+                 * @description The API key.
+                 * @example key_01KAH0000000000000000000K1
+                 */
+                keyId: components["parameters"]["KeyIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ApiKeyRotate"];
+            };
+        };
+        responses: {
+            /** @description The key, with its new secret. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiKeySecretReply"];
+                };
+            };
+            /** @description The body is invalid. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: components["responses"]["OperatorUnauthorized"];
+            403: components["responses"]["OperatorForbidden"];
+            /** @description The shop or what the request names does not exist, or the server has no operator token. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            /** @description The key is revoked, or another request changed it. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            429: components["responses"]["OperatorThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableOrBusyUnmetered"];
+        };
+    };
+    listOperatorAudit: {
+        parameters: {
+            query?: {
+                /** @description The page, counted from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description The number of rows per page. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Only this action, such as `shop.deleted`. */
+                action?: string;
+                /** @description The first instant, inclusive. A date alone is midnight UTC. */
+                from?: components["parameters"]["From"];
+                /** @description The last instant, inclusive. A date alone is midnight UTC, so it ends at the first instant of that day. */
+                to?: components["parameters"]["To"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of the audit log. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditList"];
+                };
+            };
+            /** @description A parameter is invalid. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: components["responses"]["OperatorUnauthorized"];
+            403: components["responses"]["OperatorForbidden"];
+            /** @description The server has no operator token. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            429: components["responses"]["OperatorThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableUnmetered"];
         };
     };
     onAffiliateApproved: {

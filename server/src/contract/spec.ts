@@ -20,7 +20,7 @@ type Content<R> = R extends { content: { 'application/json': infer B } }
   ? B
   : R extends { content: { 'text/html': infer B } }
     ? B
-    : R extends { content: { 'text/event-stream': unknown } }
+    : R extends { content: { 'text/event-stream': unknown } | { 'application/x-ndjson': unknown } }
       ? ReadableStream
       : undefined
 
@@ -89,8 +89,8 @@ export interface Operation<Id extends OperationId = OperationId> {
   /** The audit record that a read writes. */
   audit: string | undefined
   throttle: 'sign-in' | undefined
-  /** Returns a stream that ends when the client disconnects. */
-  streams: boolean
+  /** The content type of a response that is a stream, which ends when the client disconnects. */
+  streams: 'text/event-stream' | 'application/x-ndjson' | undefined
   /** The body limit of this operation, if not the general one. */
   maxBodyBytes: number | undefined
   queryParameters: Parameter[]
@@ -108,6 +108,7 @@ export interface Operation<Id extends OperationId = OperationId> {
   deprecation: Record<string, string>
 }
 
+const STREAMS = ['text/event-stream', 'application/x-ndjson'] as const
 const METHODS = ['get', 'post', 'put', 'patch', 'delete']
 
 function loadOperations(): Operation[] {
@@ -132,7 +133,7 @@ function toOperation(path: string, method: string, object: OperationObject): Ope
     roles: (security[0]?.ownerToken ?? []) as Role[],
     audit: object['x-audit'],
     throttle: object['x-throttle'],
-    streams: Object.hasOwn(object.responses['200']?.content ?? {}, 'text/event-stream'),
+    streams: STREAMS.find((type) => Object.hasOwn(object.responses['200']?.content ?? {}, type)),
     maxBodyBytes: object['x-max-body-bytes'],
     queryParameters: inPlace('query').filter((parameter) => !parameter['x-ignored']),
     pathParameters: inPlace('path'),
@@ -154,6 +155,7 @@ function schemeOf(security: Record<string, string[]>[]): Scheme {
   const [first] = security
   if (!first) return 'none'
   if ('storeSignature' in first) return 'storeSignature'
+  if ('operatorToken' in first) return 'operatorToken'
   return 'ownerToken' in first ? 'ownerToken' : 'apiKey'
 }
 

@@ -49,6 +49,19 @@ export interface PublicContext extends Deps {
   isHttps: boolean
 }
 
+/**
+ * The operator of the server, who may act on every shop: a request with the operator token, or an operator command. The
+ * contexts of shops and of public requests are not assignable to it.
+ */
+export type Operator = Deps & { actor?: 'operator'; requestId?: string; isHttps?: never }
+
+/** A request with the operator token. It has no shop, so it cannot be passed to the use cases of a shop. */
+export interface OperatorContext extends Deps {
+  actor: 'operator'
+  requestId: string
+  isHttps?: never
+}
+
 /** What `mutate` needs. `Shop` is the row of a shop, or only an id for changes to the installation itself. */
 export interface MutationContext<Shop extends ShopId = ShopId> extends Deps {
   shop: Shop
@@ -112,6 +125,7 @@ export interface Contexts {
   apiKey: KeyContext
   ownerToken: OwnerContext
   storeSignature: StoreContext
+  operatorToken: OperatorContext
   none: PublicContext
 }
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Database, Reader, Transaction } from '../database/database.ts'
-import type { Deps, MutationContext } from './context.ts'
+import type { Deps, MutationContext, Operator } from './context.ts'
 import { bestEffort } from './log.ts'
 import { mutate } from './mutate.ts'
 
@@ -13,12 +13,27 @@ export interface ApiSwitch {
 }
 
 /** Changes that affect every shop are audited under an id that no shop has. */
-const installationContext = (deps: Deps): MutationContext => ({
-  ...deps,
-  shop: { id: 'installation' },
+export const installationContext = (operator: Operator): MutationContext => ({
+  ...operator,
+  shop: { id: INSTALLATION },
   actor: 'operator',
-  requestId: deps.newId('req'),
+  requestId: operator.requestId ?? operator.newId('req'),
 })
+
+/** The id of the audit chain of the installation. */
+export const INSTALLATION = 'installation'
+
+/**
+ * Records a request of the operator before it is executed.
+ *
+ * @param shopId the shop that the request names, if any.
+ * @throws ApiError 503 `audit_unavailable` or `storage_unavailable`.
+ */
+export const recordOperatorRequest = (ctx: Operator, operation: string, shopId: string | null): Promise<undefined> =>
+  mutate(installationContext(ctx), async () => ({
+    result: undefined,
+    audit: { action: 'operator.requested', subjectId: shopId, data: { operation } },
+  }))
 
 export function createApiSwitch(deps: Deps): ApiSwitch {
   const { db, log, config } = deps

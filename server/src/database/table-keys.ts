@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Reader } from './database.ts'
+import type { Reader, Transaction } from './database.ts'
 import type { Tables } from './tables.ts'
 
 /** Row counts are derived from the other tables by triggers, so a copy does not include them. */
@@ -78,15 +78,55 @@ export const TABLE_NAMES = Object.keys(PRIMARY_KEYS) as TableName[]
 
 /** Reads all rows of a table in the order of its primary key, a page at a time. */
 export async function forEachPage(db: Reader, name: TableName, onPage: (rows: Row[]) => unknown): Promise<void> {
+  for await (const rows of pagesOf(db, name)) await onPage(rows)
+}
+
+/** The rows of a table, or those of one shop, in the order of its primary key, a page at a time. */
+export async function* pagesOf(
+  db: Reader,
+  name: TableName,
+  { shopId, limit = PAGE_SIZE }: { shopId?: string; limit?: number } = {},
+): AsyncGenerator<Row[], void> {
   const keys = PRIMARY_KEYS[name].map((key) => sql.ref(key))
+  const ofShop = shopId === undefined ? sql`true` : sql`${sql.ref(shopColumn(name))} = ${shopId}`
   let after: unknown[] | undefined
   for (;;) {
-    const where = after ? sql`where (${sql.join(keys)}) > (${sql.join(after)})` : sql``
+    const rest = after ? sql`(${sql.join(keys)}) > (${sql.join(after)})` : sql`true`
     const { rows } = await sql<Row>`
-      select * from ${sql.table(name)} ${where} order by ${sql.join(keys)} limit ${sql.lit(PAGE_SIZE)}`.execute(db)
+      select * from ${sql.table(name)} where ${ofShop} and ${rest}
+      order by ${sql.join(keys)} limit ${sql.lit(limit)}`.execute(db)
     const last = rows.at(-1)
     if (!last) return
-    await onPage(rows)
+    yield rows
     after = PRIMARY_KEYS[name].map((key) => last[key])
   }
+}
+
+/** The column that contains the id of the shop. */
+const shopColumn = (name: TableName): string => (name === 'shops' ? 'id' : 'shopId')
+
+/** The tables with rows of shops, except those that are derived from others. */
+export const SHOP_TABLES: TableName[] = TABLE_NAMES.filter((name) => name !== 'installationSettings')
+
+/** Tables that triggers derive from others. */
+const DERIVED_TABLES = ['rowCounts'] as const
+
+/** Deletes up to `limit` rows of a shop from a table. Returns how many. */
+export async function deleteRowsOfShop(
+  trx: Transaction,
+  name: TableName,
+  { shopId, limit }: { shopId: string; limit: number },
+): Promise<number> {
+  const keys = sql.join(PRIMARY_KEYS[name].map((key) => sql.ref(key)))
+  const { numAffectedRows } = await sql`
+    delete from ${sql.table(name)} where (${keys}) in (
+      select ${keys} from ${sql.table(name)} where ${sql.ref(shopColumn(name))} = ${shopId} limit ${sql.lit(limit)})`.execute(
+    trx,
+  )
+  return Number(numAffectedRows ?? 0n)
+}
+
+/** Deletes the rows of a shop that triggers derived. The rows that they were derived from must be deleted before. */
+export async function deleteDerivedRowsOfShop(trx: Transaction, shopId: string): Promise<void> {
+  for (const name of DERIVED_TABLES) await sql`delete from ${sql.table(name)} where "shopId" = ${shopId}`.execute(trx)
 }

@@ -1,17 +1,17 @@
 import { timingSafeEqual } from 'node:crypto'
 import { findKeyWithShop, type KeyWithShop, type UsedKey, updateLastUsed } from '../accounts/queries.ts'
-import { ApiError, apiDisabled, forbidden, rateLimited, storageUnavailable } from '../contract/errors.ts'
+import { ApiError, apiDisabled, forbidden, rateLimited, shopSuspended, storageUnavailable } from '../contract/errors.ts'
 import type { Operation } from '../contract/spec.ts'
 import { type Deps, type KeyContext, nowIso } from '../core/context.ts'
 import { bestEffort } from '../core/log.ts'
 import { hashSecret, isWellFormed } from '../core/secret.ts'
 import type { Reader } from '../database/database.ts'
 import type { ShopRow } from '../database/tables.ts'
-import { ADDRESS_LIMIT, PLAN_LIMITS, type RateLimit } from './rate-limit.ts'
+import { ADDRESS_LIMIT, type RateLimit, requestLimit } from './rate-limit.ts'
 import type { RequestState, Server } from './server.ts'
 
 /**
- * Authorizes an API key. Checks, in this order: kill switch, credential, plan, the shop's switch, rate limit, scope.
+ * Authorizes an API key. Checks, in this order: kill switch, credential, suspension, plan, the shop's switch, rate limit, scope.
  *
  * @throws ApiError 401, 403, 429 or 503.
  */
@@ -47,9 +47,10 @@ async function reauthorize(
 
 const isApiDisabled = ({ isApiOff, shop }: Caller): boolean => isApiOff || !shop.apiEnabled
 
-/** The requests per window of the caller's plan. */
+/** The requests per window of a caller whose shop is active and has a plan with API access. */
 function requirePlan({ shop }: Caller): number {
-  const limit = PLAN_LIMITS[shop.plan]
+  if (shop.suspendedAt !== null) throw shopSuspended()
+  const limit = requestLimit(shop)
   if (limit === undefined) throw forbidden('plan_required', 'The API requires the Professional plan.')
   return limit
 }
@@ -81,7 +82,7 @@ export async function currentRateLimit(server: Server, request: RequestState): P
   if (request.rateLimit) return request.rateLimit
   if (request.authorization) {
     const caller = await authenticateKey(server.deps, request.authorization).catch(() => undefined)
-    const limit = caller && PLAN_LIMITS[caller.shop.plan]
+    const limit = caller && requestLimit(caller.shop)
     if (caller && limit) return server.limiter.peek(rateLimitSubject(caller), limit)
   }
   return server.limiter.peek(`address:${request.address}`, ADDRESS_LIMIT)

@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import { getCookie } from 'hono/cookie'
 import { findBySession, findOwner, isCsrfToken, type Owner, SESSION_MS } from '../accounts/sessions.ts'
-import { ApiError, forbidden, rateLimited } from '../contract/errors.ts'
+import { ApiError, forbidden, rateLimited, shopSuspended } from '../contract/errors.ts'
 import type { Operation } from '../contract/spec.ts'
 import type { OwnerContext } from '../core/context.ts'
 import type { Reader } from '../database/database.ts'
@@ -15,7 +15,7 @@ export const SIGN_IN_LIMIT = 10
 export const OWNER_LIMIT = 600
 
 /**
- * Authorizes a user by owner token or session. Checks, in this order: credential, rate limit, role, CSRF token.
+ * Authorizes a user by owner token or session. Checks, in this order: credential, rate limit, role, CSRF token, suspension.
  *
  * @throws ApiError 401, 403 or 429.
  */
@@ -37,11 +37,14 @@ export async function authorizeOwner(
       'The CSRF token is missing or invalid. Send the token of your session in the header X-CSRF-Token.',
     )
   }
+  const isAllowedWhileSuspended = op.method === 'GET' || op.id === 'deleteSession'
+  requireActive({ isAllowedWhileSuspended }, owner)
   return ownerContext(server, owner, {
     requestId: request.requestId,
     isHttps: browser.isHttps,
     find,
     roles: op.roles,
+    isAllowedWhileSuspended,
   })
 }
 
@@ -53,6 +56,8 @@ interface OwnerContextOptions {
   isHttps: boolean
   find: FindOwner
   roles: readonly UserRow['role'][]
+  /** Users of a suspended shop can read and sign out. */
+  isAllowedWhileSuspended: boolean
 }
 
 /** Counts a request of a user. @throws ApiError 429 `rate_limited`. */
@@ -65,11 +70,12 @@ export async function limitOwner({ limiter }: Pick<Server, 'limiter'>, { user }:
 export function ownerContext(
   { deps }: Pick<Server, 'deps'>,
   { user, shop, session }: Owner,
-  { find, roles, ...request }: OwnerContextOptions,
+  { find, roles, isAllowedWhileSuspended, ...request }: OwnerContextOptions,
 ): OwnerContext {
   const recheck = async (db: Reader) => {
     const owner = await find(db)
     requireRole({ roles }, owner)
+    requireActive({ isAllowedWhileSuspended }, owner)
     return owner.shop
   }
   return { ...deps, ...request, shop, user, session, actor: `user:${user.id}`, recheck }
@@ -78,6 +84,14 @@ export function ownerContext(
 /** @throws ApiError 403 `role_missing`. */
 export function requireRole({ roles }: Pick<OwnerContextOptions, 'roles'>, { user }: Owner): void {
   if (!roles.includes(user.role)) throw forbidden('role_missing', 'This operation requires the role OWNER.')
+}
+
+/** @throws ApiError 403 `shop_suspended`. */
+export function requireActive(
+  { isAllowedWhileSuspended }: Pick<OwnerContextOptions, 'isAllowedWhileSuspended'>,
+  { shop }: Owner,
+): void {
+  if (shop.suspendedAt !== null && !isAllowedWhileSuspended) throw shopSuspended()
 }
 
 /**

@@ -1,11 +1,11 @@
 import type { Context as HonoContext } from 'hono'
 import { findStore, isEqualSignature, requireDomain, type Store } from '../accounts/store-connection.ts'
-import { ApiError, forbidden, rateLimited } from '../contract/errors.ts'
+import { ApiError, forbidden, rateLimited, storeSuspended } from '../contract/errors.ts'
 import type { StoreContext } from '../core/context.ts'
 import type { Reader } from '../database/database.ts'
 import type { ShopRow } from '../database/tables.ts'
 import { toLookupText } from './parse-request.ts'
-import { PLAN_LIMITS } from './rate-limit.ts'
+import { requestLimit } from './rate-limit.ts'
 import type { RequestState, Server } from './server.ts'
 
 /** The store named by a notification whose signature is not verified yet, because the body has not been read. */
@@ -42,10 +42,10 @@ export async function identifyStore({ deps }: Server, c: HonoContext): Promise<U
 }
 
 /**
- * Authorizes a notification by the signature of its raw bytes, `expected`. Checks, in this order: signature, domain, plan, rate limit.
+ * Authorizes a notification by the signature of its raw bytes, `expected`. Checks, in this order: signature, domain, suspension, plan, rate limit.
  * The kill switches disable `/api/v1` only.
  *
- * @throws ApiError 401 `store_signature_invalid` or `store_domain_mismatch`, 403 `plan_required` or 429 `rate_limited`.
+ * @throws ApiError 401 `store_signature_invalid` or `store_domain_mismatch`, 403 `plan_required`, 429 `rate_limited` or 503 `store_notifications_suspended`.
  */
 export async function authorizeStore(
   { deps, limiter }: Server,
@@ -68,9 +68,10 @@ export async function authorizeStore(
   return { ...deps, shop: store.shop, actor: 'store', requestId: request.requestId, recheck }
 }
 
-/** The requests per window of an API key on the plan of the shop. */
-function requirePlan({ plan }: ShopRow): number {
-  const limit = PLAN_LIMITS[plan]
+/** The requests per window of an API key of an active shop with API access. */
+function requirePlan(shop: ShopRow): number {
+  if (shop.suspendedAt !== null) throw storeSuspended()
+  const limit = requestLimit(shop)
   if (limit === undefined) throw forbidden('plan_required', 'Store notifications require the Professional plan.')
   return limit
 }

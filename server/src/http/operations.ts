@@ -2,6 +2,10 @@ import * as audit from '../accounts/audit-log.ts'
 import * as keys from '../accounts/keys.ts'
 import * as sessions from '../accounts/sessions.ts'
 import * as settings from '../accounts/settings.ts'
+import { deleteShop } from '../accounts/shop-deletion.ts'
+import { exportShop } from '../accounts/shop-export.ts'
+import * as shops from '../accounts/shops.ts'
+import * as users from '../accounts/users.ts'
 import * as affiliates from '../affiliates/affiliates.ts'
 import * as connections from '../affiliates/connections.ts'
 import * as analytics from '../analytics/analytics.ts'
@@ -145,6 +149,34 @@ export const handlers: Handlers<Contexts> = {
   getSettings: (ctx) => data(settings.read(ctx)),
   updateSettings: (ctx, { body }) => data(settings.update(ctx, body)),
   listAudit: (ctx, { query }) => ok(audit.list(ctx, query)),
+
+  listShops: (ctx, { query }) => ok(shops.listPage(ctx, query)),
+  createShop: (ctx, { body }) => created(shops.create(ctx, body)),
+  getShop: (ctx, { path }) => data(shops.read(ctx, path.shopId)),
+  updateShop: (ctx, { path, body }) => data(shops.update(ctx, path.shopId, body)),
+  suspendShop: (ctx, { path }) => data(shops.suspend(ctx, path.shopId)),
+  resumeShop: (ctx, { path }) => data(shops.resume(ctx, path.shopId)),
+  exportShop: (ctx, { path }) => ok(exportShop(ctx, path.shopId)),
+  deleteShop: (ctx, { path, query: { force, ...confirmed } }) =>
+    data(deleteShop(ctx, path.shopId, { ...confirmed, force: force === '1' })),
+  listShopUsers: async (ctx, { path }) => ok(users.list(await shops.operatorContext(ctx, path.shopId))),
+  createShopUser: async (ctx, { path, body }) =>
+    created(users.create(await shops.operatorContext(ctx, path.shopId), body)),
+  revokeShopUser: async (ctx, { path }) => {
+    const { userId } = await users.revoke(await shops.operatorContext(ctx, path.shopId), { id: path.userId })
+    return { status: 200, body: { ok: true, message: 'User revoked.', id: userId } }
+  },
+  replaceShopUserToken: async (ctx, { path }) =>
+    data(users.replaceToken(await shops.operatorContext(ctx, path.shopId), { id: path.userId })),
+  createShopUserLink: async (ctx, { path }) =>
+    created(users.createLink(await shops.operatorContext(ctx, path.shopId), { id: path.userId })),
+  listShopKeys: async (ctx, { path }) => ok(keys.list(await shops.operatorContext(ctx, path.shopId))),
+  createShopKey: async (ctx, { path, body }) =>
+    created(keys.create(await shops.operatorContext(ctx, path.shopId), body)),
+  rotateShopKey: async (ctx, { path, body }) =>
+    data(keys.rotate(await shops.operatorContext(ctx, path.shopId), path.keyId, body)),
+  revokeShopKey: async (ctx, { path }) => ok(keys.revoke(await shops.operatorContext(ctx, path.shopId), path.keyId)),
+  listOperatorAudit: (ctx, { query }) => ok(audit.listOfOperator(ctx, query)),
 
   getDocs: async () => ({ status: 200, body: docsPage(), headers: DOCS_HEADERS }),
 }

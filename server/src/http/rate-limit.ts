@@ -7,6 +7,13 @@ import type { ShopRow } from '../database/tables.ts'
 
 /** Requests per window of each plan with API access. */
 export const PLAN_LIMITS: Partial<Record<ShopRow['plan'], number>> = { PROFESSIONAL: 100, ENTERPRISE: 1000 }
+/** Requests per window and key of a shop: the operator's limit, or that of the plan; undefined for a plan without API access. */
+export const requestLimit = ({
+  plan,
+  requestsPerMinute,
+}: Pick<ShopRow, 'plan' | 'requestsPerMinute'>): number | undefined =>
+  PLAN_LIMITS[plan] && (requestsPerMinute ?? PLAN_LIMITS[plan])
+
 /** Requests per window and client address without a valid key. */
 export const ADDRESS_LIMIT = 100
 export const WINDOW_SECONDS = 60

@@ -3,10 +3,12 @@ import type { Context as HonoContext } from 'hono'
 import { signatureHash } from '../accounts/store-connection.ts'
 import type { Selection } from '../contract/selection.ts'
 import type { AnyReply, ContextOf, Handlers, Operation, OperationId, Scheme } from '../contract/spec.ts'
-import type { Context, Contexts, PublicContext } from '../core/context.ts'
+import type { Context, Contexts, OperatorContext, PublicContext } from '../core/context.ts'
+import { recordOperatorRequest } from '../core/installation.ts'
 import { recordAccess } from '../core/mutate.ts'
 import { parseTraceParent } from '../core/tracing.ts'
 import { authorizeKey, currentRateLimit } from './authorize-key.ts'
+import { authorizeOperator } from './authorize-operator.ts'
 import { authorizeOwner, authorizeSignIn, browserRequestOf } from './authorize-owner.ts'
 import { authorizeStore, identifyStore } from './authorize-store.ts'
 import { handlers } from './operations.ts'
@@ -43,6 +45,8 @@ export function serveOperation(server: Server, op: Operation) {
     const response = await execute(server, op, { c, request }).catch((error) => errorResponse(server, error, request))
     const headers = await standardHeaders(server, request, op.path)
     finishRequest(server, request, c, response.status)
+    const { body } = response
+    if (op.streams && body instanceof ReadableStream) response.headers['Content-Type'] = op.streams
     return toResponse(response, { ...headers, ...op.deprecation })
   }
 }
@@ -72,8 +76,8 @@ export async function standardHeaders(
   path: string,
 ): Promise<Record<string, string>> {
   const headers = { 'X-Request-Id': request.requestId, ...NOSNIFF }
-  // Responses under /admin contain keys, tokens and the audit log.
-  if (/^\/admin(\/|$)/.test(path)) return { ...headers, 'Cache-Control': 'no-store' }
+  // These responses contain keys, tokens and the audit log.
+  if (/^\/(admin|operator)(\/|$)/.test(path)) return { ...headers, 'Cache-Control': 'no-store' }
   if (!path.startsWith('/api/v1/')) return headers
   return { ...headers, ...rateLimitHeaders(await currentRateLimit(server, request)) }
 }
@@ -168,6 +172,10 @@ const authorizers: { [S in Scheme]: Authorizer<Contexts[S]> } = {
       verify: () => authorizeStore(server, store, hash.digest(), request),
     }
   },
+  operatorToken: async (server, _op, { request }) => {
+    const ctx = await authorizeOperator(server, request)
+    return authorized(ctx, request.address, addressOwner(request.address))
+  },
   none: async (server, op, { c, request }) => {
     const browser = browserRequestOf(c, server.deps.config.trustProxy)
     if (op.throttle === 'sign-in') await authorizeSignIn(server, request.address, browser)
@@ -206,6 +214,8 @@ async function execute<Id extends OperationId>(
   const body = parsed ? parsed.body : NO_BODY
   // HEAD never opens a stream.
   if (op.streams && c.req.method === 'HEAD') return { status: 200, body: new Blob().stream(), headers: {} }
+  const operator = operatorContext(ctx)
+  if (operator) await recordOperatorRequest(operator, op.id, pathParametersOf(c).shopId ?? null)
   const caller = shopContext(ctx)
   if (caller && op.takesIdempotencyKey)
     await setIdempotencyKey(caller, op, c, { query: parameters.query, canonical: parsed?.canonical ?? 'null' })
@@ -218,8 +228,12 @@ async function execute<Id extends OperationId>(
   return { status: reply.status, body: reply.body, headers: { ...reply.headers, ...replayed } }
 }
 
-/** The context of a caller of a shop; undefined for a public operation. */
-const shopContext = (ctx: PublicContext | Context): Context | undefined => ('shop' in ctx ? ctx : undefined)
+/** The context of a caller of a shop; undefined for a public operation and for the operator. */
+const shopContext = (ctx: PublicContext | OperatorContext | Context): Context | undefined =>
+  'shop' in ctx ? ctx : undefined
+
+const operatorContext = (ctx: PublicContext | OperatorContext | Context): OperatorContext | undefined =>
+  'actor' in ctx && !('shop' in ctx) ? ctx : undefined
 
 const NO_BYTES = new Uint8Array()
 /** The body of an operation without a request body. */

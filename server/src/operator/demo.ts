@@ -50,13 +50,13 @@ async function signInPath(deps: Deps, { REFERRAL_OWNER_TOKEN = '' }: Record<stri
 }
 
 async function createDemoShop(deps: Deps, url: string): Promise<Record<string, string>> {
-  const { shopId, ownerToken } = await shops.create(deps, {
+  const { shop, owner } = await shops.create(deps, {
     name: 'Demo shop',
     plan: 'PROFESSIONAL',
     currency: 'USD',
     ownerEmail: 'owner@demo.example',
   })
-  const ctx = () => shops.operatorContext(deps, shopId)
+  const ctx = () => shops.operatorContext(deps, shop.id)
   await programs.create(await ctx(), demoProgram('Demo program'))
   const { id } = await affiliates.create(await ctx(), {
     email: 'nisa@demo.example',
@@ -69,8 +69,8 @@ async function createDemoShop(deps: Deps, url: string): Promise<Record<string, s
   return {
     REFERRAL_BASE_URL: url,
     REFERRAL_API_KEY: secret,
-    REFERRAL_OWNER_TOKEN: ownerToken,
-    REFERRAL_SHOP_ID: shopId,
+    REFERRAL_OWNER_TOKEN: owner.token,
+    REFERRAL_SHOP_ID: shop.id,
   }
 }
 

@@ -31,6 +31,10 @@ export async function listBatches(db: Reader, shopId: string, query: BatchFilter
   return pageOf(list, query, { total, list: 'payoutBatches' })
 }
 
+/** Whether the shop has a batch that is neither paid nor failed. */
+export const hasOpenBatch = async (db: Reader, shopId: string): Promise<boolean> =>
+  (await batches(db, shopId).where('status', 'in', ['OPEN', 'PROCESSING']).limit(1).executeTakeFirst()) !== undefined
+
 export async function insertBatch(
   trx: Transaction,
   shopId: string,

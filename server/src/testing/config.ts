@@ -14,6 +14,7 @@ export const testConfig = (dataDir: string, given: Partial<Config> = {}): Config
   minimumPayoutCents: 0,
   journeyRetentionDays: undefined,
   metricsToken: undefined,
+  operatorToken: undefined,
   webhookAllow: [],
   trustProxy: 0,
   unknownSettings: [],

@@ -106,10 +106,10 @@ const limiterOf = (now: () => number, limit = Number.MAX_SAFE_INTEGER): RateLimi
 
 const makeShop = async (deps: Deps) => {
   const input = { name: 'Test shop', plan: 'PROFESSIONAL', currency: 'USD', ownerEmail: 'owner@shop.example' } as const
-  const { shopId, ownerToken } = await shops.create(deps, input)
-  const ctx = await shops.operatorContext(deps, shopId)
+  const { shop, owner } = await shops.create(deps, input)
+  const ctx = await shops.operatorContext(deps, shop.id)
   const { secret } = await createApiKey(ctx, { label: 'Test', scopes: ['all'] })
-  return { shopId, ownerToken, apiKey: secret }
+  return { shopId: shop.id, ownerToken: owner.token, apiKey: secret }
 }
 
 const poster =

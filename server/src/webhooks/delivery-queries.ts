@@ -32,7 +32,7 @@ export interface ShopWithPending {
   lastSubscriptionId: string
 }
 
-/** The shops with pending deliveries after an id. Reads few rows per shop, however many deliveries are pending. */
+/** The active shops with pending deliveries after an id. Reads few rows per shop, however many deliveries are pending. */
 export const listShopsWithPending = prepared<{ after: string; limit: number }>()((db, { after, limit }) =>
   sql<ShopWithPending>`
     with recursive waiting(id) as (
@@ -44,7 +44,9 @@ export const listShopsWithPending = prepared<{ after: string; limit: number }>()
     select id,
       (select min("subscriptionId") from deliveries where "status" = 'PENDING' and "shopId" = waiting.id) as "firstSubscriptionId",
       (select max("subscriptionId") from deliveries where "status" = 'PENDING' and "shopId" = waiting.id) as "lastSubscriptionId"
-    from waiting where id is not null limit ${limit}`.compile(db),
+    from waiting where id is not null
+      and not exists (select 1 from shops where shops.id = waiting.id and shops."suspendedAt" is not null)
+    limit ${limit}`.compile(db),
 )
 
 /** The subscriptions of a shop with pending deliveries after an id, read in the same way. */

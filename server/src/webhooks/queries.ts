@@ -113,9 +113,23 @@ export const claimDestination = preparedWrite<LeaseHolder & SubscriptionKey>()(
       .compile(),
 )
 
-/** The subscriptions that a process has leased. */
+/** The subscriptions that a process has leased. Those of suspended shops keep their lease and receive nothing. */
 export const listDestinations = prepared<{ by: string }>()((db, { by }) =>
-  db.selectFrom('subscriptions').select(DESTINATION_COLUMNS).where('claimedBy', '=', by).compile(),
+  db
+    .selectFrom('subscriptions')
+    .select(DESTINATION_COLUMNS)
+    .where('claimedBy', '=', by)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('shops')
+            .select('shops.id')
+            .whereRef('shops.id', '=', 'subscriptions.shopId')
+            .where('suspendedAt', 'is not', null),
+        ),
+      ),
+    )
+    .compile(),
 )
 
 /** Releases the lease of a subscription. */

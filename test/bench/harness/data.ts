@@ -21,6 +21,7 @@ import { openDatabase } from '../../../server/src/database/database.ts'
 import { seed } from '../../../server/src/operator/seed.ts'
 import { insertSubscription, updateSubscription } from '../../../server/src/webhooks/queries.ts'
 import { insertKeys } from '../../support/keys.ts'
+import { createShop } from '../../support/tenants.ts'
 
 /** Git-ignored; delete it to generate the data again. */
 export const CACHE = fileURLToPath(new URL('../.data/', import.meta.url))
@@ -97,7 +98,7 @@ export async function fill(url: string, commissions: number, keyCount = KEYS): P
   })
   const deps = createDeps({ ...config, logLevel: 'silent' }, db)
   const wanted = { name: 'Bench', plan: 'ENTERPRISE', currency: 'USD', ownerEmail: 'bench@example.com' } as const
-  const { shopId } = await shops.create(deps, wanted)
+  const { shopId } = await createShop(deps, wanted)
   await seed(deps, { shop: shopId, affiliates: commissions > 0 ? 200 : 1, clicks: 0, commissions, days: 90 })
   const keys = await insertKeys(await shops.operatorContext(deps, shopId), keyCount)
   await subscribe(deps, shopId)

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { callOperation } from '../../contract/fixture.ts'
-import { operation, operations, ownerOperations, requiredHeaders } from '../../support/document.ts'
+import { allOperations, operation, requiredHeaders } from '../../support/document.ts'
+import { callOperator, freshCall } from '../../support/operator.ts'
 import { callOwner, FRESH, ID, type OwnerServer, sessionFor } from '../../support/owner.ts'
 import type { Reply } from '../../support/server.ts'
 import { convert } from '../../support/shop.ts'
@@ -211,7 +212,7 @@ const LAST = ['updateSettings', 'deleteWebhook', 'archiveAffiliate']
 
 /** Calls of every operation of the document: its example, each of its filters, and other inputs that lead to different queries. */
 export function everyCall(): PlannedCall[] {
-  const all = [...operations, ...ownerOperations]
+  const all = allOperations
   const order = all.toSorted((a, b) => LAST.indexOf(a.id) - LAST.indexOf(b.id))
   return order.flatMap((op) => {
     const filters = [...pairs(FILTERS[op.id] ?? []), ...(MORE[op.id] ?? [])].filter(Boolean)
@@ -226,6 +227,8 @@ export function exampleOf(id: string): Call {
   if (operation(id).path.startsWith('/integrations/')) return notify(id)
   if (id === 'streamDeliveries') return stream
   if (isPublic(id)) return (server) => callOperation(server, operation(id))
+  if (operation(id).path.startsWith('/operator/'))
+    return async (server) => callOperator(server, operation(id), await freshCall(server, operation(id)))
   return async (server) => {
     const fresh = await FRESH[id]?.(server)
     return callOwner(server, operation(id), { ...sessionFor(server, { id }), ...(fresh && { id: fresh }) })

@@ -1,0 +1,25 @@
+/** The size of a slice: between slices, other requests proceed. */
+const SLICE_LENGTH = 64 * 1024
+
+/**
+ * Streams lines as the client reads them, in slices. When the source throws, the connection is closed without the end of the
+ * response, so the client notices.
+ *
+ * @param lines each with its line break.
+ */
+export function toNdjsonStream(lines: AsyncGenerator<string, void>): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder()
+  return new ReadableStream({
+    pull: async (controller) => {
+      let slice = ''
+      while (slice.length < SLICE_LENGTH) {
+        const { value, done } = await lines.next()
+        if (done) break
+        slice += value
+      }
+      if (slice === '') controller.close()
+      else controller.enqueue(encoder.encode(slice))
+    },
+    cancel: () => void lines.return(),
+  })
+}

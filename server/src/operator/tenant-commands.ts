@@ -1,0 +1,265 @@
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { createWriteStream } from 'node:fs'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import * as keys from '../accounts/keys.ts'
+import { deleteShop } from '../accounts/shop-deletion.ts'
+import { linesOf } from '../accounts/shop-export.ts'
+import * as shops from '../accounts/shops.ts'
+import * as users from '../accounts/users.ts'
+import { baseUrlOf } from '../config.ts'
+import type { Deps } from '../core/context.ts'
+
+/** Prints a result as JSON or as text. */
+export type Print = (value: object, text: string) => void
+export type CommandWork<Options> = (deps: Deps, print: Print, options: Options, args: string[]) => Promise<void>
+/** Adds a command that accesses the database. */
+export type AddCommand = <Options>(
+  parent: Command,
+  usage: string,
+  description: string,
+  work: CommandWork<Options>,
+) => Command
+
+/** Commands for shops, their users and their keys. The operator API has the same use cases. */
+export function addTenantCommands(program: Command, add: AddCommand): void {
+  addShopCommands(program.command('shop').description('create, list, update, suspend, export and delete shops'), add)
+  addOwnerCommands(program.command('owner').description('manage the users of a shop'), add)
+  addKeyCommands(program.command('key').description('manage API keys'), add)
+}
+
+interface ShopOptions {
+  name?: string
+  plan?: shops.Plan
+  api?: 'on' | 'off'
+  requestsPerMinute?: number | null
+  maxActiveKeys?: number | null
+}
+
+function addShopCommands(shop: Command, add: AddCommand): void {
+  add<{ name: string; plan: shops.Plan; currency: string; ownerEmail: string }>(
+    shop,
+    'create',
+    'create a shop with an owner',
+    async (deps, print, options) => {
+      if (!shops.isCurrency(options.currency)) throw new Error('--currency must be three capital letters, like USD.')
+      if (!options.name.trim()) throw new Error('--name must not be blank.')
+      const { shop, owner } = await shops.create(deps, options)
+      print({ shopId: shop.id, ownerToken: owner.token }, `Shop ${shop.id}. Owner token, shown once: ${owner.token}`)
+    },
+  )
+    .requiredOption('--name <name>')
+    .addOption(planOption().default('PROFESSIONAL'))
+    .option('--currency <code>', 'ISO 4217 currency code', 'USD')
+    .option('--owner-email <email>', 'the owner', 'owner@localhost')
+
+  add(shop, 'list', 'list the shops', async (deps, print) => {
+    const data = await shops.list(deps)
+    const columns = (one: shops.Shop) => [one.id, one.plan, one.currency, one.apiEnabled ? 'on' : 'off', one.name]
+    print({ data }, data.map((one) => [...columns(one), one.status].join('\t')).join('\n'))
+  })
+  add<ShopOptions>(
+    shop,
+    'set <shopId>',
+    'change the name, the plan, the API switch or the limits of a shop',
+    async (deps, print, { api, name, plan, requestsPerMinute, maxActiveKeys }, [shopId = '']) => {
+      const changes = { name, plan, requestsPerMinute, maxActiveKeys }
+      const sent = { ...changes, ...(api && { apiEnabled: api === 'on' }) }
+      if (Object.values(sent).every((value) => value === undefined))
+        throw new Error('Nothing to change. Send --name, --plan, --api, --requests-per-minute or --max-active-keys.')
+      await shops.update(deps, shopId, sent)
+      print({ shopId, ...changes, api }, `Shop ${shopId} changed.`)
+    },
+  )
+    .option('--name <name>')
+    .addOption(planOption())
+    .addOption(new Option('--api <state>').choices(['on', 'off']))
+    .option('--requests-per-minute <n>', 'per API key, or `plan` for the limit of the plan', parseLimit('plan'))
+    .option('--max-active-keys <n>', 'or `default` for 20', parseLimit('default'))
+  add(
+    shop,
+    'suspend <shopId>',
+    'reject requests of a shop and hold back its webhooks',
+    async (deps, print, _, [id = '']) =>
+      print({ shopId: id, status: (await shops.suspend(deps, id)).status }, `Shop ${id} is suspended.`),
+  )
+  add(shop, 'resume <shopId>', 'end the suspension of a shop', async (deps, print, _, [id = '']) =>
+    print({ shopId: id, status: (await shops.resume(deps, id)).status }, `Shop ${id} is active.`),
+  )
+  add(
+    shop,
+    'export <shopId> <file>',
+    'write every row of a shop as NDJSON, without credentials',
+    async (deps, print, _, [id = '', file = '']) => {
+      const { rows, sha256 } = await exportTo(deps, id, file)
+      print({ shopId: id, file, rows, sha256 }, `${file}: ${rows} rows. SHA-256, needed to delete the shop: ${sha256}`)
+    },
+  )
+  add<{ confirm: string; export: string; force?: boolean }>(
+    shop,
+    'delete <shopId>',
+    'export a suspended shop to a new file, then delete all its rows',
+    async (deps, print, options, [id = '']) => {
+      const { name, status } = await shops.read(deps, id)
+      if (options.confirm !== name) throw new Error('--confirm is not the name of this shop.')
+      if (status === 'ACTIVE') throw new Error(`Suspend the shop before you delete it: shop suspend ${id}.`)
+      const { sha256: digest } = await exportTo(deps, id, options.export)
+      const rows = await deleteCompletely(deps, id, { name, digest, force: options.force === true })
+      print(
+        { shopId: id, deleted: true, rows, file: options.export, sha256: digest },
+        `Shop ${id} is deleted: ${rows} rows. Its export is ${options.export}.`,
+      )
+    },
+  )
+    .requiredOption('--confirm <name>', 'the name of the shop')
+    .requiredOption('--export <file>', 'where to write the export')
+    .option('--force', 'delete the shop even if it has an open payout batch')
+}
+
+async function deleteCompletely(...deletion: Parameters<typeof deleteShop>): Promise<number> {
+  for (let rows = 0; ; ) {
+    const done = await deleteShop(...deletion)
+    rows += done.rows
+    if (done.deleted) return rows
+  }
+}
+
+/** Writes the export of a shop to a new file, readable by its owner only, and flushes it to disk. */
+async function exportTo(deps: Deps, shopId: string, file: string): Promise<{ rows: number; sha256: string }> {
+  const ctx = await shops.operatorContext(deps, shopId)
+  const stream = createWriteStream(file, { flags: 'wx', mode: 0o600, flush: true })
+  await once(stream, 'open')
+  const hash = createHash('sha256')
+  let end: { rows: number; sha256: string } | undefined
+  for await (const line of linesOf(ctx)) {
+    end = JSON.parse(line).end
+    if (!end) hash.update(line)
+    if (!stream.write(line)) await once(stream, 'drain')
+  }
+  stream.end()
+  await once(stream, 'finish')
+  if (!end || end.sha256 !== hash.digest('hex')) throw new Error(`The export in ${file} is incomplete.`)
+  return end
+}
+
+interface UserOptions {
+  shop: string
+  email: string
+}
+
+function addOwnerCommands(owner: Command, add: AddCommand): void {
+  const ofUser = (command: Command) => command.requiredOption('--shop <shopId>').requiredOption('--email <email>')
+  ofUser(
+    add<UserOptions & { role: 'OWNER' | 'STAFF' }>(
+      owner,
+      'create',
+      'create an owner or a staff member',
+      async (deps, print, options) => {
+        const { id, token } = await users.create(await shops.operatorContext(deps, options.shop), options)
+        print({ userId: id, ownerToken: token }, `User ${id}. Token, shown once: ${token}`)
+      },
+    ),
+  ).addOption(new Option('--role <role>').choices(['OWNER', 'STAFF']).default('OWNER'))
+  add<{ shop: string }>(owner, 'list', 'list the users of a shop', async (deps, print, options) => {
+    const { data } = await users.list(await shops.operatorContext(deps, options.shop))
+    const state = ({ revokedAt }: (typeof data)[number]) => (revokedAt === null ? 'active' : 'revoked')
+    print({ data }, data.map((one) => [one.id, one.role, state(one), one.email].join('\t')).join('\n'))
+  }).requiredOption('--shop <shopId>')
+  ofUser(
+    add<UserOptions>(owner, 'link', 'create a single-use sign-in link for a user', async (deps, print, options) => {
+      const { userId, path } = await users.createLink(await shops.operatorContext(deps, options.shop), options)
+      print(
+        { userId, path },
+        `Single-use link, valid for 15 minutes; replace the host if needed: ${baseUrlOf(deps.config)}${path}`,
+      )
+    }),
+  )
+  ofUser(
+    add<UserOptions>(
+      owner,
+      'token',
+      "replace a user's owner token and end their sessions",
+      async (deps, print, options) => {
+        const { id, token } = await users.replaceToken(await shops.operatorContext(deps, options.shop), options)
+        print(
+          { userId: id, ownerToken: token },
+          `User ${id}. New token, shown once: ${token}. The old one no longer works.`,
+        )
+      },
+    ),
+  )
+  ofUser(
+    add<UserOptions>(owner, 'revoke', "revoke a user's access", async (deps, print, options) => {
+      const { userId } = await users.revoke(await shops.operatorContext(deps, options.shop), options)
+      print({ userId }, `User ${userId} no longer has access.`)
+    }),
+  )
+}
+
+function addKeyCommands(key: Command, add: AddCommand): void {
+  const ofShop = (command: Command) => command.requiredOption('--shop <shopId>')
+  ofShop(
+    add<{ shop: string; label: string; scope: string[] }>(
+      key,
+      'create',
+      'create an API key',
+      async (deps, print, { shop, label, scope }) => {
+        const ctx = await shops.operatorContext(deps, shop)
+        const { keyId, secret } = await keys.createApiKey(ctx, { label, scopes: scope })
+        print({ keyId, secret }, `Key ${keyId}. Secret, shown once: ${secret}`)
+      },
+    ),
+  )
+    .requiredOption('--label <label>')
+    .requiredOption(
+      '--scope <scope>',
+      'repeat for several; `all` for every scope',
+      (scope: string, all: string[] = []) => [...all, scope],
+    )
+  ofShop(
+    add<{ shop: string }>(key, 'list', 'list API keys', async (deps, print, { shop }) => {
+      const { data } = await keys.list(await shops.operatorContext(deps, shop))
+      print({ data }, data.map((one) => [one.id, one.status, one.prefix, one.label].join('\t')).join('\n'))
+    }),
+  )
+  ofShop(
+    add<{ shop: string; overlapSeconds?: number }>(
+      key,
+      'rotate <keyId>',
+      'replace the secret of an API key',
+      async (deps, print, { shop, ...options }, [id = '']) => {
+        const ctx = await shops.operatorContext(deps, shop)
+        const { secret, previousSecretUntil } = await keys.rotate(ctx, id, options)
+        const old = previousSecretUntil
+          ? `The old one works until ${previousSecretUntil}.`
+          : 'The old one no longer works.'
+        print({ keyId: id, secret, previousSecretUntil }, `Key ${id}. New secret, shown once: ${secret}. ${old}`)
+      },
+    ),
+  ).option('--overlap-seconds <n>', 'how long the old secret remains valid, up to a week', parseOverlap)
+  ofShop(
+    add<{ shop: string }>(key, 'revoke <keyId>', 'revoke an API key', async (deps, print, { shop }, [id = '']) => {
+      await keys.revoke(await shops.operatorContext(deps, shop), id)
+      print({ keyId: id }, `Key ${id} no longer works.`)
+    }),
+  )
+}
+
+const planOption = () => new Option('--plan <plan>').choices(shops.PLANS)
+
+/** A number, or null for the given word. */
+const parseLimit =
+  (word: string) =>
+  (text: string): number | null => {
+    if (text === word) return null
+    if (!/^[1-9]\d{0,5}$/.test(text))
+      throw new InvalidArgumentError(`It must be an integer from 1 to 999999, or ${word}.`)
+    return Number(text)
+  }
+
+function parseOverlap(text: string): number {
+  const seconds = Number(text)
+  if (!/^\d{1,6}$/.test(text) || seconds > keys.MAX_OVERLAP_SECONDS)
+    throw new InvalidArgumentError(`It must be an integer from 0 to ${keys.MAX_OVERLAP_SECONDS}.`)
+  return seconds
+}
