@@ -2485,7 +2485,7 @@ export interface components {
         };
         AuditRecord: {
             id: string;
-            /** @description Counted from 1 in each shop, without gaps. */
+            /** @description Counted from 1 in each shop, without gaps. The operator may archive the first rows. */
             seq: number;
             /** @description The actor: `user:<id>`, `key:<id>`, `store` or `operator`. */
             actor: string;

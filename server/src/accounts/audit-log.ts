@@ -1,6 +1,15 @@
 import type { components } from '../contract/schema.d.ts'
 import type { Query } from '../contract/spec.ts'
-import { auditList, type ChainBreak, findChainBreak, isFiltered, listAuditedShopIds, listChain } from '../core/audit.ts'
+import {
+  auditList,
+  type ChainBreak,
+  findChainBreak,
+  findCut,
+  findLastArchived,
+  isFiltered,
+  listAuditedShopIds,
+  listChain,
+} from '../core/audit.ts'
 import type { Context, Deps, Operator } from '../core/context.ts'
 import { INSTALLATION } from '../core/installation.ts'
 import { isDeepPage, mapPage } from '../core/pagination.ts'
@@ -38,17 +47,27 @@ export interface ChainCheck {
   rows: number
   breaks: ChainBreak[]
   heads: ChainHead[]
+  /** The last archived rows. */
+  cuts: ChainHead[]
+  /** Cuts that differ from what the audit says about them. */
+  wrongCuts: ChainHead[]
 }
 
-/** Verifies the audit chain of every shop from its first row, and reports the first break of each. */
-export async function checkChains({ db }: Pick<Deps, 'db'>): Promise<ChainCheck> {
+/** Verifies the audit chain of every shop from its first row after the cut, and reports the first break of each. */
+export async function checkChains(
+  { db }: Pick<Deps, 'db'>,
+  onRows: (count: number) => void = () => {},
+): Promise<ChainCheck> {
   const shops = (await listShops(db.read)).map(({ id }) => id)
   const all = [...new Set([...shops, ...(await listAuditedShopIds(db.read))])]
-  const check: ChainCheck = { shops: all.length, rows: 0, breaks: [], heads: [] }
+  const check: ChainCheck = { shops: all.length, rows: 0, breaks: [], heads: [], cuts: [], wrongCuts: [] }
   for (const shopId of all) {
-    const { head, broken } = await checkChain(db, shopId)
-    check.rows += head.seq
+    const cut = { shopId, ...(await findCut(db.read, shopId)) }
+    const { head, broken } = await checkChain(db, cut, onRows)
+    check.rows += head.seq - cut.seq
     check.heads.push(head)
+    if (cut.seq > 0) check.cuts.push(cut)
+    if (cut.seq > 0 && !(await isVouchedFor(db, cut))) check.wrongCuts.push(cut)
     // The creation of a shop is audited, so a shop without any row has lost it.
     if (broken) check.breaks.push(broken)
     else if (head.seq === 0) check.breaks.push({ shopId, seq: 1, reason: 'MISSING' })
@@ -56,15 +75,26 @@ export async function checkChains({ db }: Pick<Deps, 'db'>): Promise<ChainCheck>
   return check
 }
 
+/** A row of the chain states the archived rows before they are deleted. An interrupted run deletes fewer. */
+async function isVouchedFor(db: Deps['db'], cut: ChainHead): Promise<boolean> {
+  const row = await findLastArchived(db.read, cut.shopId)
+  if (!row) return false
+  const { throughSeq, throughHash } = JSON.parse(row.data)
+  return throughSeq === cut.seq ? throughHash === cut.hash : throughSeq > cut.seq
+}
+
 async function checkChain(
   db: Deps['db'],
-  shopId: string,
+  cut: ChainHead,
+  onRows: (count: number) => void,
 ): Promise<{ head: ChainHead; broken: ChainBreak | undefined }> {
-  let head: ChainHead = { shopId, seq: 0, hash: '' }
+  const { shopId } = cut
+  let head = cut
   for (;;) {
     const batch = await listChain(db.read, shopId, head.seq, BATCH_SIZE)
     const broken = findChainBreak(batch, head)
     const last = batch.at(-1)
+    onRows(batch.length)
     if (last) head = { shopId, seq: last.seq, hash: last.hash }
     if (broken || batch.length < BATCH_SIZE) return { head, broken }
   }

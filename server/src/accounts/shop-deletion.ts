@@ -16,7 +16,7 @@ const MAX_CALL_MS = 20_000
 /** Deleted first, so that nobody has access to the rest. */
 const CREDENTIALS: TableName[] = ['sessions', 'signInLinks', 'apiKeys', 'users']
 /** Deleted in the last transaction, together with what is derived. */
-const LAST: TableName[] = ['auditHeads', 'shops']
+const LAST: TableName[] = ['auditHeads', 'auditCuts', 'shops']
 const isData = (name: TableName) => name !== 'audits' && ![...CREDENTIALS, ...LAST].includes(name)
 const ORDER: TableName[] = [...CREDENTIALS, ...SHOP_TABLES.filter(isData), 'audits']
 

@@ -58,11 +58,46 @@ export async function insertAudit(trx: Transaction, shopId: string, row: Omit<Au
 /** Whether the list is filtered, so that its rows must be counted one by one. */
 export const isFiltered = ({ action, actor, from, to }: AuditFilter): boolean => Boolean(action || actor || from || to)
 
-/** Rows are numbered from 1 without gaps, so the head of the chain holds the count. */
+/** The last archived row of a chain; seq 0 and an empty hash when nothing was archived. */
+export async function findCut(db: Reader, shopId: string): Promise<Pick<AuditRow, 'seq' | 'hash'>> {
+  const cut = await db.selectFrom('auditCuts').select(['seq', 'hash']).where('shopId', '=', shopId).executeTakeFirst()
+  return cut ?? { seq: 0, hash: '' }
+}
+
+/** Rows are numbered without gaps, so head and cut of the chain give the count. */
 async function countAudits(db: Reader, shopId: string): Promise<number> {
   const head = await db.selectFrom('auditHeads').select('seq').where('shopId', '=', shopId).executeTakeFirst()
-  return head?.seq ?? 0
+  return (head?.seq ?? 0) - (await findCut(db, shopId)).seq
 }
+
+/** Deletes the rows of a chain up to one that stays known as the cut. */
+export async function cutChain(trx: Transaction, shopId: string, cut: Pick<AuditRow, 'seq' | 'hash'>): Promise<void> {
+  await trx.deleteFrom('audits').where('shopId', '=', shopId).where('seq', '<=', cut.seq).execute()
+  await trx
+    .insertInto('auditCuts')
+    .values({ shopId, ...cut })
+    .onConflict((conflict) => conflict.column('shopId').doUpdateSet(cut))
+    .execute()
+}
+
+/** The last row of a chain that was written before an instant and has a successor; undefined when there is none. */
+export async function findLastBefore(
+  db: Reader,
+  shopId: string,
+  before: string,
+): Promise<Pick<AuditRow, 'seq' | 'hash'> | undefined> {
+  const rows = () => db.selectFrom('audits').select(['seq', 'hash']).where('shopId', '=', shopId)
+  const first = await rows().where('createdAt', '>=', before).orderBy('seq').limit(1).executeTakeFirst()
+  const head = await rows().orderBy('seq', 'desc').limit(1).executeTakeFirst()
+  const end = first?.seq ?? head?.seq ?? 0
+  return rows().where('seq', '<', end).orderBy('seq', 'desc').limit(1).executeTakeFirst()
+}
+
+/** The latest row about an archive of the chain. It vouches for the cut. */
+export const findLastArchived = (db: Reader, shopId: string): Promise<AuditRow | undefined> =>
+  audits(db, shopId).where('action', '=', AUDIT_ARCHIVED).orderBy('seq', 'desc').limit(1).executeTakeFirst()
+
+export const AUDIT_ARCHIVED = 'audit.archived'
 
 /** Newest first. */
 async function listAudits(db: Reader, shopId: string, query: AuditFilter) {

@@ -202,7 +202,7 @@ function moveAway(path: string): string | undefined {
 }
 
 /** Renames a file so that a crash leaves either the old state or the complete file. */
-function moveDurably(from: string, to: string): void {
+export function moveDurably(from: string, to: string): void {
   syncToDisk(from)
   renameSync(from, to)
   syncToDisk(dirname(to))

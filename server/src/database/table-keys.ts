@@ -35,6 +35,7 @@ export const PRIMARY_KEYS: Keys = {
   idempotencyKeys: ['shopId', 'key'],
   audits: ['shopId', 'seq'],
   auditHeads: ['shopId'],
+  auditCuts: ['shopId'],
   installationSettings: ['name'],
 }
 

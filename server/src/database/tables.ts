@@ -243,6 +243,7 @@ export interface Tables {
   idempotencyKeys: IdempotencyKeyRow
   audits: AuditRow
   auditHeads: AuditHeadRow
+  auditCuts: AuditCutRow
   installationSettings: InstallationSettingRow
   rowCounts: RowCountRow
 }
@@ -360,6 +361,13 @@ export interface AuditRow {
 export interface AuditHeadRow {
   shopId: string
   /** 0 before the first audit row. */
+  seq: number
+  hash: string
+}
+
+/** The last archived row of a shop's audit chain; earlier rows were deleted. A chain without a cut begins at row 1. */
+export interface AuditCutRow {
+  shopId: string
   seq: number
   hash: string
 }

@@ -28,7 +28,11 @@ export async function check({ db, vault }: Pick<Deps, 'db'> & Partial<Pick<Deps,
   } catch (error) {
     if (damage.length === 0) throw error
     const rest = `The remaining checks failed: ${(error as Error).message}.`
-    return { ok: false, problems: [...damage, rest], audit: { shops: 0, rows: 0, breaks: [], heads: [] } }
+    return {
+      ok: false,
+      problems: [...damage, rest],
+      audit: { shops: 0, rows: 0, breaks: [], heads: [], cuts: [], wrongCuts: [] },
+    }
   }
 }
 
@@ -65,6 +69,11 @@ async function checkData({ db, vault }: Parameters<typeof check>[0]): Promise<Om
   for (const { shopId, seq, reason } of audit.breaks) {
     problems.push(`The audit of shop ${shopId} is broken at row ${seq}: ${BREAK_REASONS[reason]}.`)
   }
+  for (const { shopId, seq } of audit.wrongCuts) {
+    problems.push(
+      `The audit of shop ${shopId} was cut at row ${seq}, but does not state that this row was archived, or has another hash.`,
+    )
+  }
   for (const { shopId, head, last } of await listWrongHeads(db.read)) {
     const stored = head === null ? 'has no stored head' : `has row ${head} stored as its head, or another hash`
     problems.push(`The audit of shop ${shopId} ends at row ${last}, but ${stored}.`)
@@ -96,7 +105,7 @@ export function describeCoverage({ url, key, checksum }: CheckScope): string[] {
     'that every row is readable',
     'that replaying the stored facts of each order gives the stored decision',
     'totals of payout batches and refunds, references between rows, and counts of lists',
-    'the chain of every audit and its stored head',
+    'the chain of every audit from its first row or the last archived one, and its stored head',
     ...(key ? ['the encryption key'] : []),
   ]
   return [

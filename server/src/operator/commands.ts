@@ -1,10 +1,11 @@
-import { type Command, InvalidArgumentError } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import * as shops from '../accounts/shops.ts'
 import { encryptionKeySource, endFirstStart, readConfig, readDataLocation } from '../config.ts'
 import { createDeps, type Deps } from '../core/context.ts'
 import { createApiSwitch } from '../core/installation.ts'
 import { openDatabase, withConnection } from '../database/database.ts'
 import { findSchemaProblem } from '../database/migrate.ts'
+import { ARCHIVE_KINDS as KINDS, type ArchiveKind as Kind } from './archive-kinds.ts'
 import type { SeedOptions } from './seed.ts'
 import { type AddCommand, addTenantCommands, type CommandWork, type Print } from './tenant-commands.ts'
 
@@ -109,7 +110,87 @@ function addDataCommands(program: Command): void {
       ])
     })
 
+  addRetention(program)
   addSeed(program)
+}
+
+interface RetentionOptions extends Json {
+  kind: Kind[]
+  before: string
+  shop?: string
+  archive: string
+}
+
+function addRetention(program: Command): void {
+  const retention = program.command('retention').description('archive old rows into files and delete them')
+  const add = (name: string, description: string) =>
+    retention
+      .command(name)
+      .description(description)
+      .addOption(
+        new Option('--kind <kind>', 'what to archive; repeat for several')
+          .argParser((kind: string, all: Kind[] = []) => [...all, parseKind(kind)])
+          .makeOptionMandatory(name === 'run'),
+      )
+      .requiredOption('--before <date>', 'YYYY-MM-DD; earlier rows are archived', parseDate)
+      .option('--shop <shopId>', 'one shop; all by default')
+      .option(...JSON_OPTION)
+
+  add('show', 'count the rows that would be archived').action(
+    async ({ json, kind: kinds = [...KINDS], ...options }: RetentionOptions) => {
+      const { countArchivable } = await import('./archive.ts')
+      await withDeps(async (deps) => {
+        const counts = await Promise.all(kinds.map((kind) => countArchivable(deps, { ...options, kind })))
+        const data = kinds.map((kind, i) => ({ kind, rows: counts[i]! }))
+        const lines = data.flatMap(({ kind, rows }) =>
+          Object.entries(rows).map(([table, count]) => [kind, table, count].join('\t')),
+        )
+        print(json, { before: options.before, data }, lines)
+      })
+    },
+  )
+  add('run', 'write old rows into archives, verify these, and delete the rows, even while the server runs')
+    .requiredOption('--archive <folder>', 'the folder for the archives')
+    .action(async ({ json, kind: kinds, archive: folder, ...options }: RetentionOptions) => {
+      const { checkAge, runArchive } = await import('./archive.ts')
+      const report = (line: string) => void process.stderr.write(`${line}\n`)
+      await withDeps(async (deps) => {
+        for (const kind of kinds) await checkAge(deps, { ...options, kind })
+        const data = []
+        for (const kind of kinds) data.push({ kind, ...(await runArchive(deps, { ...options, kind, folder }, report)) })
+        const lines = data.map(({ kind, rows, file }) => `${kind}: ${rows} rows${file ? ` in ${file}` : ''}`)
+        print(json, { before: options.before, data }, lines)
+      })
+    })
+  retention
+    .command('verify <file>')
+    .description('read an archive to its end and verify it; exits with 1 when it is damaged')
+    .option(...JSON_OPTION)
+    .action(async (file: string, { json }: Json) => {
+      const { verifyArchive } = await import('./archive.ts')
+      const report = await verifyArchive(file)
+      print(json, { ok: report.problems.length === 0, ...report }, [
+        ...report.problems.map((problem) => `${file}: ${problem}.`),
+        ...report.audits.map(
+          ({ shopId, from, through, hash }) => `audit of ${shopId}: rows ${from} to ${through}, ${hash}`,
+        ),
+        `${report.rows} rows.`,
+      ])
+      if (report.problems.length > 0) process.exitCode = 1
+    })
+}
+
+function parseKind(text: string): Kind {
+  const kind = KINDS.find((one) => one === text)
+  if (!kind) throw new InvalidArgumentError(`It must be one of ${KINDS.join(', ')}.`)
+  return kind
+}
+
+function parseDate(text: string): string {
+  if (!/^\d{4}-\d\d-\d\d$/.test(text) || Number.isNaN(Date.parse(text))) {
+    throw new InvalidArgumentError('It must be a date, such as 2024-01-31.')
+  }
+  return new Date(text).toISOString()
 }
 
 /** Neither creates nor migrates the database: after a failed restore, an empty schema would pass. */

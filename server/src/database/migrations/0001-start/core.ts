@@ -51,6 +51,13 @@ async function audits({ db, isPostgres, text }: Schema) {
     .addPrimaryKeyConstraint('auditHeads_pk', ['shopId'])
     .$call((table) => (isPostgres ? table.modifyEnd(sql`with (fillfactor = 50)`) : table))
     .execute()
+  await db.schema
+    .createTable('auditCuts')
+    .addColumn('shopId', text, required)
+    .addColumn('seq', 'integer', required)
+    .addColumn('hash', text, required)
+    .addPrimaryKeyConstraint('auditCuts_pk', ['shopId'])
+    .execute()
 }
 
 async function installation({ db, isPostgres, text }: Schema) {
