@@ -131,7 +131,8 @@ export async function fillLargeShop(server: OwnerServer, { commissions, affiliat
   const places = JSON.stringify(Array.from({ length: 500 }, (_, i) => `${i}`.padEnd(100, 'x')))
   multiply('geoRules', 900, { programId: `'prg_x' || i`, cities: `'${places}'`, states: `'${places}'` })
   multiply('webhookEvents', commissions, { id: `'evt_x' || i` })
-  multiply('deliveries', commissions, { id: `'dlv_0x' || i`, eventId: `'evt_x' || i`, status: `'FAILED'` })
+  const failed = { status: `'FAILED'`, code: `'timeout'`, finishedAt: `'2026-11-01T12:00:00.000Z'` }
+  multiply('deliveries', commissions, { id: `'dlv_0x' || i`, eventId: `'evt_x' || i`, ...failed })
   const last = sql.prepare('select max(seq) from audits where "shopId" = ?').pluck().get(server.shop.shopId)
   multiply('audits', commissions, { id: `'aud_x' || i`, seq: `${last} + i` }, `"shopId" = '${server.shop.shopId}'`)
   sql

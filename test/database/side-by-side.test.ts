@@ -93,6 +93,24 @@ test('work of one shop that fails leaves the work of the others in its transacti
   expect(await names()).toHaveLength(JOBS - 1)
 })
 
+test('work that runs alone, or in turn with other work of its shop, delays no other shop', async () => {
+  const gate = Promise.withResolvers<void>()
+  const slow = (touches: string[] | undefined) =>
+    db.transact(
+      async (trx) => {
+        await get(trx, 'slow')
+        await gate.promise
+      },
+      touches ? 'shp_turn' : 'shp_alone',
+      touches,
+    )
+  const pending = [slow(undefined), slow(['same']), slow(['same'])]
+  for (const i of numbers) await db.transact((trx) => put(trx, `n${i}`), 'shp_other', [])
+  expect(await names()).toHaveLength(JOBS)
+  gate.resolve()
+  await Promise.all(pending)
+})
+
 test('nothing is written for a shop that another transaction has locked', async () => {
   touchCheck.isEnabled = false
   const shopIds = numbers.slice(0, 8).map((i) => `shp_${i}`)
