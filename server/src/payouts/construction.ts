@@ -77,15 +77,14 @@ export async function construct<T>(
   const { currency } = checkPlan(ctx, estimate, () => estimate)
   const gathering = new Gathering(ctx, { ...filter, currency }, new Set(unpaidIds))
   if (commissions <= MAX_AT_ONCE) return constructAtOnce(ctx, gathering, estimate, insert)
-  const lease = newLease(ctx)
-  const key = { shopId: ctx.shop.id, batchId: ctx.newId('bat') }
-  await ctx.db.transact((trx) => startJob(ctx, trx, { ...key, ...lease }, gathering.filter), ctx.shop.id)
+  const lease = { shopId: ctx.shop.id, batchId: ctx.newId('bat'), ...newLease(ctx) }
   try {
-    const sums = await reserveAll(ctx, gathering, key, lease.claimedBy)
-    return await publish(ctx, { key, claimedBy: lease.claimedBy, sums, gathering, estimate }, insert)
+    await ctx.db.transact((trx) => startJob(ctx, trx, lease, gathering.filter), ctx.shop.id)
+    const sums = await reserveAll(ctx, gathering, lease)
+    return await publish(ctx, { lease, sums, gathering, estimate }, insert)
   } finally {
     // Completes a batch that was created, and gives up one that was not.
-    await finishJob(ctx, key, lease.claimedBy)
+    await finishJob(ctx, lease)
   }
 }
 
@@ -102,7 +101,7 @@ async function constructAtOnce<T>(
     await rejectOverlap(trx, shop.id, gathering.filter)
     const id = ctx.newId('bat')
     const sums = new BatchSums()
-    sums.add(await queries.reserveCommissions(trx, shop.id, id, ids, { at: nowIso(ctx) }))
+    sums.add(await queries.assignCommissions(trx, { shopId: shop.id, batchId: id, updatedAt: nowIso(ctx) }, ids))
     const plan = checkPlan({ ...ctx, shop }, sums.estimate(gathering.filter, []), () => estimate)
     return insert(trx, { id, plan, heldBack: gathering.heldBack })
   })
@@ -189,10 +188,8 @@ class Gathering {
   }
 }
 
-type JobKey = Pick<PayoutJobRow, 'shopId' | 'batchId'>
-
 /** Reserves every candidate in steps. */
-async function reserveAll(ctx: Context, gathering: Gathering, key: JobKey, claimedBy: string): Promise<BatchSums> {
+async function reserveAll(ctx: Context, gathering: Gathering, lease: queries.Lease): Promise<BatchSums> {
   const sums = new BatchSums()
   const size = new StepSize()
   for await (const ids of gathering.pages()) {
@@ -200,42 +197,45 @@ async function reserveAll(ctx: Context, gathering: Gathering, key: JobKey, claim
       if (ctx.stopping.aborted) throw storageUnavailable(new Error('The server stops'))
       const some = ids.splice(0, size.rows)
       const reserve = async (trx: Transaction) => {
-        await requireLease(trx, key, claimedBy)
-        const reserved = await queries.reserveCommissions(trx, key.shopId, key.batchId, some)
-        await queries.updateJob(trx, key, { claimedUntil: leaseEnd(ctx) })
+        // Sent together, so that the shop is locked for one round trip.
+        const reserving = queries.reserveCommissions(trx, lease, some)
+        const [isHeld, reserved] = await Promise.all([
+          queries.updateJob(trx, lease, { claimedUntil: leaseEnd(ctx) }),
+          reserving,
+        ])
+        if (!isHeld) throw concurrentChange()
         return reserved
       }
-      sums.add(await ctx.db.transact((trx) => size.measure(trx, () => reserve(trx)), key.shopId))
+      sums.add(await ctx.db.transact((trx) => size.measure(trx, () => reserve(trx)), lease.shopId))
     }
   }
-  size.report(ctx, key.batchId, 'RESERVING')
+  size.report(ctx, lease.batchId, 'RESERVING')
   return sums
 }
 
 /** @throws ApiError 409 `concurrent_change` when another run has given the construction up. */
-async function requireLease(trx: Transaction, { shopId, batchId }: JobKey, claimedBy: string): Promise<void> {
+async function requireLease(trx: Transaction, { shopId, batchId, claimedBy }: queries.Lease): Promise<void> {
   const job = await findJob(trx, shopId, batchId)
   if (job?.claimedBy !== claimedBy || job.phase !== 'RESERVING') throw concurrentChange()
 }
 
 interface Reservation {
-  key: JobKey
-  claimedBy: string
+  lease: queries.Lease
   sums: BatchSums
   gathering: Gathering
   estimate: Estimate
 }
 
 /** Creates the batch of a reservation in one transaction. */
-const publish = <T>(ctx: Context, { key, claimedBy, sums, gathering, estimate }: Reservation, insert: Insert<T>) =>
+const publish = <T>(ctx: Context, { lease, sums, gathering, estimate }: Reservation, insert: Insert<T>) =>
   mutate(ctx, async (trx, shop) => {
-    await requireLease(trx, key, claimedBy)
-    const changes = await queries.listReservationChanges(trx, key)
+    await requireLease(trx, lease)
+    const changes = await queries.listReservationChanges(trx, lease)
     const plan = checkPlan({ ...ctx, shop }, sums.estimate(gathering.filter, changes), () => estimate)
-    await queries.deleteReservationChanges(trx, key)
+    await queries.deleteReservationChanges(trx, lease)
     const changedAt = nowIso(ctx)
-    await queries.updateJob(trx, key, { phase: 'ASSIGNING', changedAt, idempotencyKey: null })
-    return insert(trx, { id: key.batchId, plan, heldBack: gathering.heldBack })
+    await queries.updateJob(trx, lease, { phase: 'ASSIGNING', changedAt, idempotencyKey: null })
+    return insert(trx, { id: lease.batchId, plan, heldBack: gathering.heldBack })
   })
 
 type Sum = Pick<Subtotal, 'commissions' | 'commissionAmountCents' | 'taxWithheldCents'>

@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findJob, listJobs } from '../commissions/job-queries.ts'
 import type { Deps } from '../core/context.ts'
+import { hasEnded, registerLeaseHolder, unregisterLeaseHolder } from '../core/lease-holders.ts'
 import { bestEffort } from '../core/log.ts'
 import type { Transaction } from '../database/database.ts'
 import { isSqlite } from '../database/event-loop.ts'
@@ -13,6 +13,7 @@ const LEASE_MS = 15_000
 /** How long a step should hold the shop's lock; on SQLite, it also blocks the event loop. */
 const STEP_MS = { sqlite: 8, postgres: 20 }
 const FIRST_STEP = 100
+const MIN_STEP = 50
 const MAX_STEP = 2000
 /** How often an idle server looks for batches whose process has died. */
 const RESUME_INTERVAL_MS = 5000
@@ -21,19 +22,18 @@ const WAIT_MS = 50
 /** Sorts before every commission of a batch. */
 const NEWEST: queries.BatchCursor = { happenedAt: '9999-12-31T23:59:59.999Z', id: '~' }
 
-type JobKey = Pick<PayoutJobRow, 'shopId' | 'batchId'>
 type JobDeps = Pick<Deps, 'db' | 'now' | 'log' | 'stopping'>
 
-/** A new lease. */
+/** A new lease. Run the job with it, which ends the lease. */
 export const newLease = (deps: Pick<Deps, 'now'>): Pick<PayoutJobRow, 'claimedBy' | 'claimedUntil'> => ({
-  claimedBy: randomUUID(),
+  claimedBy: registerLeaseHolder(),
   claimedUntil: leaseEnd(deps),
 })
 
 export const leaseEnd = ({ now }: Pick<Deps, 'now'>): string => new Date(now() + LEASE_MS).toISOString()
 
-const hasExpired = ({ now }: Pick<Deps, 'now'>, { claimedUntil }: PayoutJobRow) =>
-  claimedUntil <= new Date(now()).toISOString()
+const hasExpired = ({ now }: Pick<Deps, 'now'>, { claimedBy, claimedUntil }: PayoutJobRow) =>
+  claimedUntil <= new Date(now()).toISOString() || hasEnded(claimedBy)
 
 /** Chooses how many rows the next step changes, from how long the last one took. */
 export class StepSize {
@@ -49,7 +49,7 @@ export class StepSize {
     const ratio = (isSqlite(trx) ? STEP_MS.sqlite : STEP_MS.postgres) / ms
     // Changes by a limited factor, so that a step that waited for something else does not make all others small.
     const rows = this.rows * Math.min(1.5, Math.max(0.5, ratio))
-    this.rows = Math.round(Math.min(MAX_STEP, Math.max(FIRST_STEP / 4, rows)))
+    this.rows = Math.round(Math.min(MAX_STEP, Math.max(MIN_STEP, rows)))
     this.steps++
     this.longestMs = Math.max(this.longestMs, ms)
     return result
@@ -65,59 +65,55 @@ export class StepSize {
  * Runs the remaining steps of a batch until none is left, another run takes the lease over, or the server stops. A batch
  * that is still under construction is given up.
  */
-export async function runJob(deps: JobDeps, key: JobKey, claimedBy: string): Promise<void> {
-  const size = new StepSize()
-  const run = { key, claimedBy, size }
-  const next = () => deps.db.transact((trx) => size.measure(trx, () => step(deps, trx, run)), key.shopId)
-  for (let phase: PayoutJobRow['phase'] | undefined; !deps.stopping.aborted; ) {
-    const current = await next()
-    if (!current) {
-      if (phase) size.report(deps, key.batchId, phase)
-      return
-    }
-    phase = current
+export async function runJob(deps: JobDeps, lease: queries.Lease): Promise<void> {
+  try {
+    const job = await findJob(deps.db.read, lease.shopId, lease.batchId)
+    if (job?.claimedBy !== lease.claimedBy) return
+    const phase = job.phase === 'RESERVING' ? 'UNDOING' : job.phase
+    const size = new StepSize()
+    let after: queries.BatchCursor | undefined = cursorOf(job)
+    while (after && !deps.stopping.aborted) after = await step(deps, { ...job, phase }, { after, size })
+    if (!after) size.report(deps, job.batchId, phase)
+  } finally {
+    // Another run continues at once.
+    unregisterLeaseHolder(lease.claimedBy)
   }
-  // Another process continues at once.
-  await deps.db.transact((trx) => endLease(trx, key, claimedBy), key.shopId)
 }
 
-/** Changes the next commissions. Returns the phase, or undefined when none are left. */
+const cursorOf = ({ cursorAt, cursorId }: PayoutJobRow): queries.BatchCursor =>
+  cursorAt === null || cursorId === null ? NEWEST : { happenedAt: cursorAt, id: cursorId }
+
+/**
+ * Changes the next commissions. They are found outside of the transaction: a batch that has a job gets none, and one that has
+ * left it is skipped. Returns the last one, or undefined when none are left or another run holds the lease.
+ */
 async function step(
   deps: JobDeps,
-  trx: Transaction,
-  { key, claimedBy, size }: { key: JobKey; claimedBy: string; size: StepSize },
-): Promise<PayoutJobRow['phase'] | undefined> {
-  const job = await findJob(trx, key.shopId, key.batchId)
-  if (job?.claimedBy !== claimedBy) return undefined
-  const { cursorAt, cursorId } = job
-  const after = cursorAt === null || cursorId === null ? NEWEST : { happenedAt: cursorAt, id: cursorId }
-  const page = await queries.readBatchPage(trx, key, after, size.rows)
+  job: PayoutJobRow,
+  { after, size }: { after: queries.BatchCursor; size: StepSize },
+): Promise<queries.BatchCursor | undefined> {
+  const page = await queries.readBatchPage(deps.db.read, job, after, size.rows)
   const last = page.at(-1)
   // In a transaction of its own: a read that began before the last change still finds the job.
-  if (!last) return void (await queries.deleteJob(trx, key))
-  await queries.applyJob(
-    trx,
-    job,
-    page.map(({ id }) => id),
-  )
-  const phase = job.phase === 'RESERVING' ? ('UNDOING' as const) : job.phase
-  await queries.updateJob(trx, key, {
-    phase,
-    cursorAt: last.happenedAt,
-    cursorId: last.id,
-    claimedUntil: leaseEnd(deps),
-  })
-  return phase
-}
-
-async function endLease(trx: Transaction, key: JobKey, claimedBy: string): Promise<void> {
-  const job = await findJob(trx, key.shopId, key.batchId)
-  if (job?.claimedBy === claimedBy) await queries.updateJob(trx, key, { claimedUntil: '' })
+  if (!last) {
+    await deps.db.transact((trx) => queries.deleteJob(trx, job), job.shopId)
+    return undefined
+  }
+  const ids = page.map(({ id }) => id)
+  const changes = { phase: job.phase, cursorAt: last.happenedAt, cursorId: last.id, claimedUntil: leaseEnd(deps) }
+  const change = async (trx: Transaction) => {
+    // Sent together, so that the shop is locked for one round trip.
+    const applying = queries.applyJob(trx, job, ids)
+    const [isHeld] = await Promise.all([queries.updateJob(trx, job, changes), applying])
+    return isHeld
+  }
+  const isHeld = await deps.db.transact((trx) => size.measure(trx, () => change(trx)), job.shopId)
+  return isHeld ? last : undefined
 }
 
 /** {@link runJob} after a change that is already committed: a failure is logged, and the lease lets another run continue. */
-export const finishJob = (deps: JobDeps, key: JobKey, claimedBy: string): Promise<void> =>
-  bestEffort(deps.log, 'payout_steps_interrupted', () => runJob(deps, key, claimedBy))
+export const finishJob = (deps: JobDeps, lease: queries.Lease): Promise<void> =>
+  bestEffort(deps.log, 'payout_steps_interrupted', () => runJob(deps, lease))
 
 /** Takes a job over whose lease has expired, and runs it. */
 async function resumeJob(deps: JobDeps, expired: PayoutJobRow): Promise<void> {
@@ -125,15 +121,15 @@ async function resumeJob(deps: JobDeps, expired: PayoutJobRow): Promise<void> {
   const isClaimed = await deps.db.transact(async (trx) => {
     const job = await findJob(trx, expired.shopId, expired.batchId)
     if (!job || !hasExpired(deps, job)) return false
-    await queries.updateJob(trx, expired, lease)
-    return true
+    return queries.updateJob(trx, job, lease)
   }, expired.shopId)
-  if (isClaimed) await runJob(deps, expired, lease.claimedBy)
+  if (isClaimed) await runJob(deps, { ...expired, ...lease })
+  else unregisterLeaseHolder(lease.claimedBy)
 }
 
 /** Resumes the batches of all shops whose process has died or lost its database. */
 export async function resumeJobs(deps: JobDeps): Promise<void> {
-  const expired = await queries.listExpiredJobs(deps.db.read, new Date(deps.now()).toISOString())
+  const expired = (await queries.listAllJobs(deps.db.read)).filter((job) => hasExpired(deps, job))
   const resume = (job: PayoutJobRow) => bestEffort(deps.log, 'payout_steps_interrupted', () => resumeJob(deps, job))
   await Promise.all(expired.map(resume))
 }

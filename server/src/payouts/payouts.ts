@@ -157,7 +157,8 @@ export async function pay(ctx: Context, { id, expectedTotalCents }: Query<'payPa
 }
 
 /** Replaces the steps that a large batch still needs. Returns false for a small one. */
-type StartSteps = (phase: 'PAYING' | 'RELEASING', changedAt: string) => Promise<boolean>
+type StartSteps = (phase: SteppedPhase, changedAt: string) => Promise<boolean>
+type SteppedPhase = 'PAYING' | 'RELEASING'
 
 /** Changes a batch in one transaction, and the commissions of a large one in steps after it. */
 async function inSteps<T>(
@@ -166,17 +167,19 @@ async function inSteps<T>(
   work: (trx: Transaction, startSteps: StartSteps) => Promise<Mutation<T>>,
 ): Promise<T> {
   const key = { shopId: ctx.shop.id, batchId }
-  const lease = newLease(ctx)
-  const result = await mutate(ctx, (trx) =>
-    work(trx, async (phase, changedAt) => {
-      if (commissions <= MAX_AT_ONCE && !(await findJob(trx, key.shopId, batchId))) return false
-      const start = { filter: null, idempotencyKey: null, cursorAt: null, cursorId: null }
-      await insertJob(trx, { ...key, ...lease, ...start, phase, changedAt })
-      return true
-    }),
-  )
-  await finishJob(ctx, key, lease.claimedBy)
-  return result
+  let lease: ReturnType<typeof newLease> | undefined
+  const startSteps = async (trx: Transaction, phase: SteppedPhase, changedAt: string): Promise<boolean> => {
+    if (commissions <= MAX_AT_ONCE && !(await findJob(trx, key.shopId, batchId))) return false
+    lease ??= newLease(ctx)
+    const start = { filter: null, idempotencyKey: null, cursorAt: null, cursorId: null }
+    await insertJob(trx, { ...key, ...lease, ...start, phase, changedAt })
+    return true
+  }
+  try {
+    return await mutate(ctx, (trx) => work(trx, (phase, changedAt) => startSteps(trx, phase, changedAt)))
+  } finally {
+    if (lease) await finishJob(ctx, { ...key, ...lease })
+  }
 }
 
 /** The batch that would be created. Stores nothing, but rejects an idempotency key that was used with another body. */

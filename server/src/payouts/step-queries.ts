@@ -1,15 +1,36 @@
 import { sql } from 'kysely'
 import { PHASE_STATUSES } from '../commissions/job-queries.ts'
-import { withoutIndex } from '../core/queries.ts'
 import type { Reader, Transaction } from '../database/database.ts'
 import { isSqlite } from '../database/event-loop.ts'
 import type { CommissionRow, PayoutJobRow, ReservationChangeRow } from '../database/tables.ts'
 import { APPROVED } from './queries.ts'
 
+/**
+ * A column whose index must not find the rows of a step, which their ids find: PostgreSQL has no statistics of a batch that
+ * was just created, so it expects its index to find one row instead of a million.
+ */
+const unindexed = (column: 'orderStatus' | 'payoutBatchId') => sql<string>`${sql.ref(column)} || ''`
+
 const hasId = (db: Reader, ids: string[]) =>
   isSqlite(db)
     ? sql<boolean>`id in (select value from json_each(${JSON.stringify(ids)}))`
     : sql<boolean>`id = any(${ids}::text[])`
+
+/** A job and the lease of the run that changes its commissions. */
+export interface Lease {
+  shopId: string
+  batchId: string
+  claimedBy: string
+}
+
+/** Steps check the lease in the statement that writes, which saves a round trip while the shop is locked. */
+const holdsLease = (trx: Transaction, { shopId, batchId, claimedBy }: Lease) =>
+  sql<boolean>`exists ${trx
+    .selectFrom('payoutJobs')
+    .select('batchId')
+    .where('shopId', '=', shopId)
+    .where('batchId', '=', batchId)
+    .where('claimedBy', '=', claimedBy)}`
 
 /** A commission that was added to a batch. */
 export type Reserved = Pick<
@@ -17,29 +38,29 @@ export type Reserved = Pick<
   'affiliateId' | 'programId' | 'currency' | 'commissionAmountCents' | 'taxWithheldCents'
 >
 
-/**
- * Adds those of these commissions to a batch that are still approved and in none. Without `assigned` they are only
- * reserved: their version and their visible columns do not change.
- */
-export const reserveCommissions = (
-  trx: Transaction,
-  shopId: string,
-  batchId: string,
-  ids: string[],
-  assigned?: { at: string },
-): Promise<Reserved[]> =>
+/** Adds those of these commissions to a batch that are still approved and in none. */
+const addToBatch = (trx: Transaction, shopId: string, ids: string[]) =>
   trx
     .updateTable('commissions')
-    .set((eb) => ({
-      payoutBatchId: batchId,
-      ...(assigned && { orderStatus: 'PAYABLE' as const, updatedAt: assigned.at, version: eb('version', '+', 1) }),
-    }))
     .where('shopId', '=', shopId)
     .where(hasId(trx, ids))
     .where('payoutBatchId', 'is', null)
-    .where(withoutIndex(trx, 'orderStatus'), 'in', APPROVED)
+    .where(unindexed('orderStatus'), 'in', APPROVED)
     .where('commissionAmountCents', '<>', 0)
     .returning(['affiliateId', 'programId', 'currency', 'commissionAmountCents', 'taxWithheldCents'])
+
+/** Reserves commissions for a batch under construction: neither their version nor a visible column changes. */
+export const reserveCommissions = (trx: Transaction, lease: Lease, ids: string[]): Promise<Reserved[]> =>
+  addToBatch(trx, lease.shopId, ids).set({ payoutBatchId: lease.batchId }).where(holdsLease(trx, lease)).execute()
+
+/** Assigns commissions to a batch that is created in the same transaction. */
+export const assignCommissions = (
+  trx: Transaction,
+  { shopId, batchId, updatedAt }: { shopId: string; batchId: string; updatedAt: string },
+  ids: string[],
+): Promise<Reserved[]> =>
+  addToBatch(trx, shopId, ids)
+    .set((eb) => ({ payoutBatchId: batchId, orderStatus: 'PAYABLE', updatedAt, version: eb('version', '+', 1) }))
     .execute()
 
 /** The position in the commissions of a batch, newest first. */
@@ -67,16 +88,14 @@ export const readBatchPage = (
     .execute()
 
 /** Writes what the job of a batch makes of these commissions of it. */
-export async function applyJob(
-  trx: Transaction,
-  { shopId, batchId, phase, changedAt }: PayoutJobRow,
-  ids: string[],
-): Promise<void> {
+export async function applyJob(trx: Transaction, job: PayoutJobRow, ids: string[]): Promise<void> {
+  const { shopId, batchId, phase, changedAt } = job
   const update = trx
     .updateTable('commissions')
     .where('shopId', '=', shopId)
     .where(hasId(trx, ids))
-    .where(withoutIndex(trx, 'payoutBatchId'), '=', batchId)
+    .where(unindexed('payoutBatchId'), '=', batchId)
+    .where(holdsLease(trx, job))
   if (phase === 'RESERVING' || phase === 'UNDOING') return void (await update.set({ payoutBatchId: null }).execute())
   const { from, to } = PHASE_STATUSES[phase]
   const columns = {
@@ -88,9 +107,9 @@ export async function applyJob(
   await update
     .set((eb) => ({ ...columns, version: eb('version', '+', 1) }))
     .where((eb) => {
-      const isNext = eb(withoutIndex(trx, 'orderStatus'), 'in', [...from])
+      const isNext = eb(unindexed('orderStatus'), 'in', [...from])
       // A commission that was PAYABLE without a batch needs a new version, so that nobody changes it from what it was.
-      const isOld = eb.and([eb(withoutIndex(trx, 'orderStatus'), '=', 'PAYABLE'), eb('updatedAt', '<', changedAt)])
+      const isOld = eb.and([eb(unindexed('orderStatus'), '=', 'PAYABLE'), eb('updatedAt', '<', changedAt)])
       return phase === 'ASSIGNING' ? eb.or([isNext, isOld]) : isNext
     })
     .execute()
@@ -107,14 +126,27 @@ export async function insertJob(trx: Transaction, job: PayoutJobRow): Promise<vo
 
 type JobKey = Pick<PayoutJobRow, 'shopId' | 'batchId'>
 
-export async function updateJob(trx: Transaction, { shopId, batchId }: JobKey, changes: Partial<PayoutJobRow>) {
-  await trx.updateTable('payoutJobs').set(changes).where('shopId', '=', shopId).where('batchId', '=', batchId).execute()
+/** Updates a job unless another run holds the lease. Returns whether it was updated. */
+export async function updateJob(trx: Transaction, lease: Lease, changes: Partial<PayoutJobRow>): Promise<boolean> {
+  const { numUpdatedRows } = await trx
+    .updateTable('payoutJobs')
+    .set(changes)
+    .where('shopId', '=', lease.shopId)
+    .where('batchId', '=', lease.batchId)
+    .where('claimedBy', '=', lease.claimedBy)
+    .executeTakeFirst()
+  return numUpdatedRows === 1n
 }
 
-/** Deletes a finished job and what it no longer needs. */
-export async function deleteJob(trx: Transaction, { shopId, batchId }: JobKey): Promise<void> {
-  await deleteReservationChanges(trx, { shopId, batchId })
-  await trx.deleteFrom('payoutJobs').where('shopId', '=', shopId).where('batchId', '=', batchId).execute()
+/** Deletes a finished job and what it no longer needs, unless another run holds the lease. */
+export async function deleteJob(trx: Transaction, lease: Lease): Promise<void> {
+  const { numDeletedRows } = await trx
+    .deleteFrom('payoutJobs')
+    .where('shopId', '=', lease.shopId)
+    .where('batchId', '=', lease.batchId)
+    .where('claimedBy', '=', lease.claimedBy)
+    .executeTakeFirst()
+  if (numDeletedRows === 1n) await deleteReservationChanges(trx, lease)
 }
 
 export async function deleteReservationChanges(trx: Transaction, { shopId, batchId }: JobKey): Promise<void> {
@@ -124,6 +156,7 @@ export async function deleteReservationChanges(trx: Transaction, { shopId, batch
 export const listReservationChanges = (db: Reader, { shopId, batchId }: JobKey): Promise<ReservationChangeRow[]> =>
   db.selectFrom('reservationChanges').selectAll().where('shopId', '=', shopId).where('batchId', '=', batchId).execute()
 
-/** The jobs of all shops whose lease has expired. */
-export const listExpiredJobs = (db: Reader, now: string): Promise<PayoutJobRow[]> =>
-  db.selectFrom('payoutJobs').selectAll().where('claimedUntil', '<=', now).execute()
+/** The jobs of all shops. */
+export const listAllJobs = (db: Reader): Promise<PayoutJobRow[]> =>
+  // The condition names the index, which every row is in.
+  db.selectFrom('payoutJobs').selectAll().where('claimedUntil', '>=', '').execute()

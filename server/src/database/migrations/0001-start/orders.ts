@@ -70,11 +70,11 @@ async function commissions({ db, text }: Schema) {
     .on('commissions')
     .columns(['shopId', 'programId', 'happenedAt desc', 'id desc'])
     .execute()
-  // The commissions of one affiliate in a batch, and the lowest of them.
+  // The commissions of one affiliate in a batch, and the lowest of them. Whole batches are read by the next index.
   await db.schema
-    .createIndex('commissions_shopId_payoutBatchId_affiliateId')
+    .createIndex('commissions_shopId_affiliateId_payoutBatchId')
     .on('commissions')
-    .columns(['shopId', 'payoutBatchId', 'affiliateId', 'commissionAmountCents'])
+    .columns(['shopId', 'affiliateId', 'payoutBatchId', 'commissionAmountCents'])
     .where(sql.ref('payoutBatchId'), 'is not', null)
     .execute()
   await db.schema
