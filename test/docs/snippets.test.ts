@@ -130,7 +130,7 @@ const lastMonth = () => new Date(Date.UTC(new Date().getUTCFullYear(), new Date(
 
 /** Pages for owners assume that the owner's token is set. */
 function ownerOf(page: string, env: Record<string, string>): Record<string, string> {
-  if (!['docs/stores.md', 'docs/guides/shopify.md'].includes(page)) return {}
+  if (page !== 'docs/stores.md') return {}
   const lines = readFileSync(join(env.REFERRAL_DATA_DIR!, 'demo.env'), 'utf8').trim().split('\n')
   return Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2) as [string, string]))
 }
