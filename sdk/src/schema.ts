@@ -834,6 +834,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/v1/audit/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export the audit log
+         * @description The audit log in the order of its chain, as newline-delimited JSON. The first line names the shop and the row that the export follows. Each row has the columns
+         *     that its hash covers, with `data` as its JSON text. The last line, `end`, repeats the number and the hash of the last row; an export without it is incomplete.
+         *     `referral-server audit verify <file>` verifies an export without the server, and names the first altered, missing or reordered row.
+         */
+        get: operations["exportAudit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/v1/deliveries": {
         parameters: {
             query?: never;
@@ -5777,6 +5799,51 @@ export interface operations {
                 };
             };
             /** @description A parameter is invalid. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["OwnerReadForbidden"];
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            429: components["responses"]["AdminThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableUnmetered"];
+        };
+    };
+    exportAudit: {
+        parameters: {
+            query?: {
+                /** @description Only rows after the one with this number, such as the last of an earlier export. All rows without it. */
+                after?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The rows, one JSON object a line. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {"export":"audit","version":1,"shopId":"shp_01KAH0000000000000000000S1","after":{"seq":0,"hash":""}}
+                     *     {"end":{"seq":0,"hash":""}}
+                     */
+                    "application/x-ndjson": string;
+                };
+            };
+            /** @description The parameter is invalid. */
             400: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];

@@ -12,6 +12,7 @@ import type { Metrics } from './core/metrics.ts'
 import type { Tracing } from './core/tracing.ts'
 import { mountApiReference } from './http/api-reference.ts'
 import { createKeyUseRecorder } from './http/authorize-key.ts'
+import { mountPreflights } from './http/cors.ts'
 import { mountDocument } from './http/docs.ts'
 import { type HealthOptions, mountHealth, mountMetrics } from './http/health.ts'
 import { ParseQueue } from './http/parse-request.ts'
@@ -52,6 +53,7 @@ export function createApp(deps: Deps, options: AppOptions = {}): Hono<Env> {
   mountDocument(app, server)
   mountApiReference(app, server)
   if (options.metrics) mountMetrics(app, options.metrics, deps.config.metricsToken)
+  mountPreflights(app, deps.config.corsOrigins, operations)
   for (const [path, methods] of methodsByPath()) app.all(path, rejectMethod(methods))
   mountAdmin(app, server)
   app.all('*', () => {

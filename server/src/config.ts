@@ -22,6 +22,8 @@ export interface Config {
   operatorToken: string | undefined
   /** Private `host:port` that webhooks may reach; for development only. */
   webhookAllow: string[]
+  /** Origins whose pages may read `/api/v1`. */
+  corsOrigins: string[]
   /** The number of trusted proxies that set `X-Forwarded-For`. */
   trustProxy: number
   logLevel: string
@@ -83,6 +85,7 @@ export function readConfig(given: Environment = process.env, firstStart: FirstSt
     metricsToken: env.METRICS_TOKEN || undefined,
     operatorToken: operatorToken(env.REFERRAL_OPERATOR_TOKEN),
     webhookAllow: hostsAndPorts(env, 'REFERRAL_WEBHOOK_ALLOW'),
+    corsOrigins: origins(env, 'REFERRAL_CORS_ORIGINS'),
     trustProxy: integer(env, 'REFERRAL_TRUST_PROXY', { usual: 0, maximum: 20 }) ?? 0,
     keepAliveSeconds: integer(env, 'REFERRAL_KEEP_ALIVE_SECONDS', { usual: 75, minimum: 1, maximum: 3600 }) ?? 75,
     shutdownDelaySeconds: integer(env, 'REFERRAL_SHUTDOWN_DELAY_SECONDS', { usual: 0, maximum: 300 }) ?? 0,
@@ -145,6 +148,7 @@ function readSecret(variable: string, path: string): string {
 /** Every setting whose name begins with `REFERRAL_`. */
 const KNOWN_SETTINGS = [
   'REFERRAL_API_DISABLED',
+  'REFERRAL_CORS_ORIGINS',
   'REFERRAL_DATA_DIR',
   'REFERRAL_DEMO',
   'REFERRAL_ENCRYPTION_KEY',
@@ -315,6 +319,16 @@ function hostsAndPorts(env: Environment, name: string): string[] {
     const [, port] = /^(?:\[[\da-f:.]+\]|[^\s:/@[\]]+):(\d{1,5})$/.exec(entry) ?? []
     if (Number(port) >= 1 && Number(port) <= 65_535) return entry
     throw new ConfigError(`${name} must list host:port, comma-separated, not "${entry}".`)
+  })
+}
+
+function origins(env: Environment, name: string): string[] {
+  const entries = (env[name] ?? '').split(',').map((entry) => entry.trim())
+  return entries.filter(Boolean).map((entry) => {
+    if (/^https?:/.test(entry) && URL.canParse(entry) && new URL(entry).origin === entry) return entry
+    throw new ConfigError(
+      `${name} must list origins like https://dashboard.example.com, comma-separated, not "${entry}".`,
+    )
   })
 }
 

@@ -77,6 +77,7 @@ function lists({ commissions, affiliates }: Size): HeavyRequest[] {
     ...get('listGeoRules', 'limit=100'),
     ...get(
       'listAudit',
+      'exportAudit',
       last(commissions),
       `action=none`,
       `${ALL_TIME}&${last(commissions)}`,

@@ -279,6 +279,7 @@ export const causes: Record<string, Cause> = {
     return callOwnerOperation(server, 'runBacktest', { key: ownerToken, body: { clickTouch: 'LAST' } })
   },
   'runBacktest program_not_found': badBody({ clickTouch: 'LAST', programId: 'prg_none' }),
+  'exportAudit invalid_parameter': badQuery('after=99999'),
   'listAudit invalid_parameter': badQuery('limit=101'),
   'listAudit period_invalid': badQuery('from=2026-10-02&to=2026-10-01'),
   'listDeliveries invalid_parameter': badQuery('limit=101'),

@@ -171,7 +171,7 @@ describe('deletion', () => {
       data: { name: 'Test shop', export: sha256, audit: { seq: expect.any(Number), hash: expect.any(String) } },
     })
     await server.close()
-  })
+  }, 60_000)
 
   test('continues after it was interrupted, and cannot be undone', async ({ server }) => {
     const { shopId } = await newTenant(server)

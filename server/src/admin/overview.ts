@@ -24,6 +24,7 @@ async function show(request: PageRequest): Promise<View> {
     title: 'Overview',
     body: html`${periods(days)}
 ${pagination.total ? pendingNotice(pagination.total) : ''}
+${currencyNotice(sums)}
 ${sums.totals.clicks + sums.totals.orders === 0 ? noActivity() : ''}
 ${charts(sums)}
 ${dailyTable(sums)}
@@ -39,6 +40,13 @@ const periods = (days: number): Html =>
 
 const pendingNotice = (count: number): Html =>
   html`<p class="notice wait"><a href="/admin/commissions">${count} ${count === 1 ? 'commission awaits' : 'commissions await'} approval</a></p>`
+
+/** Orders in another currency are often a checkout that sends no `currency`, which defaults to USD. */
+function currencyNotice({ currency, currencies }: Analytics): Html {
+  const others = currencies.filter((one) => one !== currency)
+  if (others.length === 0) return html``
+  return html`<p class="notice wait">Some orders of this period are in ${others.join(', ')}, but the currency of your shop is ${currency}. If this is unexpected, send <code>currency</code> with each order: without it, an order is in USD.</p>`
+}
 
 const noActivity = (): Html =>
   empty('No activity yet', html`Report a click or an order. The <a href="/api/v1/docs">quick start</a> shows how.`)

@@ -53,6 +53,7 @@ export interface SecuritySchemes {
   explainOrder: 'ownerToken'
   runBacktest: 'ownerToken'
   listAudit: 'ownerToken'
+  exportAudit: 'ownerToken'
   listDeliveries: 'ownerToken'
   redeliver: 'ownerToken'
   streamDeliveries: 'ownerToken'

@@ -1,3 +1,4 @@
+import { exportAudit } from '../accounts/audit-export.ts'
 import * as audit from '../accounts/audit-log.ts'
 import * as keys from '../accounts/keys.ts'
 import * as sessions from '../accounts/sessions.ts'
@@ -149,6 +150,7 @@ export const handlers: Handlers<Contexts> = {
   getSettings: (ctx) => data(settings.read(ctx)),
   updateSettings: (ctx, { body }) => data(settings.update(ctx, body)),
   listAudit: (ctx, { query }) => ok(audit.list(ctx, query)),
+  exportAudit: (ctx, { query }) => ok(exportAudit(ctx, query.after)),
 
   listShops: (ctx, { query }) => ok(shops.listPage(ctx, query)),
   createShop: (ctx, { body }) => created(shops.create(ctx, body)),

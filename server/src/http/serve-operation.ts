@@ -11,6 +11,7 @@ import { authorizeKey, currentRateLimit } from './authorize-key.ts'
 import { authorizeOperator } from './authorize-operator.ts'
 import { authorizeOwner, authorizeSignIn, browserRequestOf } from './authorize-owner.ts'
 import { authorizeStore, identifyStore } from './authorize-store.ts'
+import { corsHeaders } from './cors.ts'
 import { handlers } from './operations.ts'
 import type { ParsedJson } from './parse-json.ts'
 import {
@@ -47,7 +48,8 @@ export function serveOperation(server: Server, op: Operation) {
     finishRequest(server, request, c, response.status)
     const { body } = response
     if (op.streams && body instanceof ReadableStream) response.headers['Content-Type'] = op.streams
-    return toResponse(response, { ...headers, ...op.deprecation })
+    const cors = corsHeaders(server.deps.config.corsOrigins, op, c.req.header('Origin'))
+    return toResponse(response, { ...headers, ...cors, ...op.deprecation })
   }
 }
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { linesOf as auditLinesOf, findPosition, verifyFile } from '../accounts/audit-export.ts'
 import * as keys from '../accounts/keys.ts'
 import { deleteShop } from '../accounts/shop-deletion.ts'
 import { linesOf } from '../accounts/shop-export.ts'
@@ -26,6 +27,7 @@ export function addTenantCommands(program: Command, add: AddCommand): void {
   addShopCommands(program.command('shop').description('create, list, update, suspend, export and delete shops'), add)
   addOwnerCommands(program.command('owner').description('manage the users of a shop'), add)
   addKeyCommands(program.command('key').description('manage API keys'), add)
+  addAuditCommands(program.command('audit').description('export and verify audits'), add)
 }
 
 interface ShopOptions {
@@ -124,20 +126,31 @@ async function deleteCompletely(...deletion: Parameters<typeof deleteShop>): Pro
   }
 }
 
-/** Writes the export of a shop to a new file, readable by its owner only, and flushes it to disk. */
-async function exportTo(deps: Deps, shopId: string, file: string): Promise<{ rows: number; sha256: string }> {
-  const ctx = await shops.operatorContext(deps, shopId)
+/** Writes lines to a new file, readable by its owner only, and flushes it to disk. */
+async function writeLines(
+  file: string,
+  lines: AsyncGenerator<string>,
+  onLine: (line: string) => void = () => {},
+): Promise<void> {
   const stream = createWriteStream(file, { flags: 'wx', mode: 0o600, flush: true })
   await once(stream, 'open')
-  const hash = createHash('sha256')
-  let end: { rows: number; sha256: string } | undefined
-  for await (const line of linesOf(ctx)) {
-    end = JSON.parse(line).end
-    if (!end) hash.update(line)
+  for await (const line of lines) {
+    onLine(line)
     if (!stream.write(line)) await once(stream, 'drain')
   }
   stream.end()
   await once(stream, 'finish')
+}
+
+/** Writes the export of a shop to a new file. */
+async function exportTo(deps: Deps, shopId: string, file: string): Promise<{ rows: number; sha256: string }> {
+  const ctx = await shops.operatorContext(deps, shopId)
+  const hash = createHash('sha256')
+  let end: { rows: number; sha256: string } | undefined
+  await writeLines(file, linesOf(ctx), (line) => {
+    end = JSON.parse(line).end
+    if (!end) hash.update(line)
+  })
   if (!end || end.sha256 !== hash.digest('hex')) throw new Error(`The export in ${file} is incomplete.`)
   return end
 }
@@ -243,6 +256,47 @@ function addKeyCommands(key: Command, add: AddCommand): void {
       print({ keyId: id }, `Key ${id} no longer works.`)
     }),
   )
+}
+
+function addAuditCommands(audit: Command, add: AddCommand): void {
+  add<{ shop: string; after: number }>(
+    audit,
+    'export <file>',
+    'write the audit of a shop, or of the `installation`, as NDJSON',
+    async (deps, print, { shop, after }, [file = '']) => {
+      const from = await findPosition(deps.db, shop, after)
+      await writeLines(file, auditLinesOf(deps.db, shop, from))
+      const { rows, end, problem } = await verifyFile(file)
+      if (problem) throw new Error(problem)
+      print({ file, rows, end }, `${file}: ${rows} rows, the last is ${end?.seq} with hash ${end?.hash}.`)
+    },
+  )
+    .requiredOption('--shop <shopId>')
+    .option('--after <seq>', 'only rows after the one with this number', parseSeq, 0)
+  audit
+    .command('verify <file>')
+    .description('verify an export without the database; exits with 1 when it was changed or is incomplete')
+    .option('--known <seq:hash>', 'a row that must be in the file, such as the end of an earlier export', parseKnown)
+    .option('--json', 'print one JSON object')
+    .action(async (file: string, { known, json }: { known?: { seq: number; hash: string }; json?: boolean }) => {
+      const check = await verifyFile(file, known)
+      const text = check.ok
+        ? `${check.rows} rows of ${check.shopId} are unchanged and complete, from ${check.after!.seq + 1} to ${check.end!.seq}.`
+        : check.problem
+      console.log(json ? JSON.stringify(check) : text)
+      if (!check.ok) process.exitCode = 1
+    })
+}
+
+function parseSeq(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be the number of a row.')
+  return Number(text)
+}
+
+function parseKnown(text: string): { seq: number; hash: string } {
+  const [, seq, hash = ''] = /^(\d{1,9}):([0-9a-f]{64})$/.exec(text) ?? []
+  if (!seq) throw new InvalidArgumentError('It must be the number of a row, a colon, and its hash.')
+  return { seq: Number(seq), hash }
 }
 
 const planOption = () => new Option('--plan <plan>').choices(shops.PLANS)

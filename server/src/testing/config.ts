@@ -16,6 +16,7 @@ export const testConfig = (dataDir: string, given: Partial<Config> = {}): Config
   metricsToken: undefined,
   operatorToken: undefined,
   webhookAllow: [],
+  corsOrigins: [],
   trustProxy: 0,
   unknownSettings: [],
   keepAliveSeconds: 75,

@@ -165,6 +165,22 @@ async function compareTotals(
   )
 }
 
+const CURRENCY_DAYS = 30
+
+/** Checks for recent orders in another currency than that of the shop. */
+export async function checkCurrency(client: ReferralClient, now: number): Promise<Check> {
+  const from = new Date(now - CURRENCY_DAYS * 86_400_000).toISOString()
+  const { data, error } = await client.analytics.get({ from }).safe()
+  if (error) return skipped('currency', error.message)
+  const others = data.currencies.filter((one) => one !== data.currency)
+  if (others.length === 0) return ok('currency', data.currency)
+  return {
+    check: 'currency',
+    result: 'warning',
+    detail: `orders of the last ${CURRENCY_DAYS} days are in ${others.join(', ')}, but the shop's currency is ${data.currency}; an order without currency is in USD`,
+  }
+}
+
 /** Checks for approved commissions that a monthly payout run has missed. */
 export async function checkUnpaid(client: ReferralClient, now: number): Promise<Check> {
   const { from: periodStart, to: periodEnd } = monthPeriod('last', now)

@@ -3,6 +3,7 @@ import type { Run } from '../../run.ts'
 import {
   type Check,
   checkBatches,
+  checkCurrency,
   checkRateLimit,
   checkScopes,
   checkService,
@@ -40,7 +41,8 @@ async function runChecks(run: Run): Promise<Check[]> {
   )
   checks.push(await checkScopes(client), checkRateLimit(client))
   const payouts = [...(await checkBatches(client)), await checkUnpaid(client, run.context.now())]
-  return [...checks, ...(await checkWebhooks(client)), ...payouts]
+  const currency = await checkCurrency(client, run.context.now())
+  return [...checks, ...(await checkWebhooks(client)), ...payouts, currency]
 }
 
 /** The exit code for the first failed check. */

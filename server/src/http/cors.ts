@@ -1,0 +1,43 @@
+import type { Context, Hono, Next } from 'hono'
+import type { Operation } from '../contract/spec.ts'
+import type { Env } from './server.ts'
+
+/** Headers that a page may send, and read in addition to those that browsers always allow. */
+const REQUEST_HEADERS = 'Authorization, X-Request-Id'
+const RESPONSE_HEADERS =
+  'X-Request-Id, X-Error-Code, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Deprecation, Sunset, Link'
+const MAX_AGE_SECONDS = 600
+
+/** Whether pages of other origins may be allowed to call an operation: only reads with an API key. */
+const isReadable = ({ method, path }: Pick<Operation, 'method' | 'path'>): boolean =>
+  method === 'GET' && path.startsWith('/api/v1/')
+
+/** The headers that let a page of an allowed origin read the response; none without allowed origins. */
+export function corsHeaders(origins: string[], op: Operation, origin: string | undefined): Record<string, string> {
+  if (origins.length === 0 || !isReadable(op)) return {}
+  // Caches must not send the response for one origin to another.
+  if (origin === undefined || !origins.includes(origin)) return { Vary: 'Origin' }
+  return {
+    Vary: 'Origin',
+    'Access-Control-Allow-Origin': origin,
+    'Access-Control-Expose-Headers': RESPONSE_HEADERS,
+  }
+}
+
+/** Responds to the preflight requests of allowed origins for reads. Any other OPTIONS request gets 405. */
+export function mountPreflights(app: Hono<Env>, origins: string[], operations: Operation[]): void {
+  if (origins.length === 0) return
+  const preflight = (c: Context<Env>, next: Next) => {
+    const origin = c.req.header('Origin') ?? ''
+    const method = c.req.header('Access-Control-Request-Method') ?? ''
+    if (!origins.includes(origin) || !['GET', 'HEAD'].includes(method)) return next()
+    return c.body(null, 204, {
+      Vary: 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers',
+      'Access-Control-Allow-Origin': origin,
+      'Access-Control-Allow-Methods': 'GET, HEAD',
+      'Access-Control-Allow-Headers': REQUEST_HEADERS,
+      'Access-Control-Max-Age': String(MAX_AGE_SECONDS),
+    })
+  }
+  for (const { path } of operations.filter(isReadable)) app.on('OPTIONS', path, preflight)
+}

@@ -1,0 +1,72 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, expect } from 'vitest'
+import { verifyFile } from '../../server/src/accounts/audit-export.ts'
+import { temporaryFolder } from '../support/process.ts'
+import { expectOk } from '../support/shop.ts'
+import { type Owner, test } from '../support/test.ts'
+
+const folder = temporaryFolder()
+afterAll(() => folder.remove())
+
+const file = join(folder.path, 'audit.ndjson')
+const verify = (lines: string[], known?: { seq: number; hash: string }) => {
+  writeFileSync(file, lines.map((line) => `${line}\n`).join(''))
+  return verifyFile(file, known)
+}
+
+async function exported(owner: Owner, query = ''): Promise<string[]> {
+  const { status, headers, body } = await owner('GET', `/audit/export${query}`)
+  expect([status, headers.get('Content-Type')]).toEqual([200, 'application/x-ndjson'])
+  return String(body).trimEnd().split('\n')
+}
+
+test('an export is verified without the server, and continues after a row', async ({ owner }) => {
+  for (let i = 0; i < 5; i++) await expectOk(owner('POST', '/keys', { label: `K${i}`, scopes: ['events:write'] }))
+  const lines = await exported(owner)
+  const check = await verify(lines)
+  expect(check).toMatchObject({ ok: true, problem: null, rows: lines.length - 2, after: { seq: 0, hash: '' } })
+  expect(check.end).toEqual(JSON.parse(lines.at(-1)!).end)
+  const later = await exported(owner, '?after=3')
+  // Reading the export is recorded too.
+  expect(await verify(later)).toMatchObject({ ok: true, after: { seq: 3, hash: JSON.parse(lines[3]!).hash } })
+  expect(JSON.parse(later[1]!)).toMatchObject({ seq: 4 })
+  expect(await verify(lines, check.end!)).toMatchObject({ ok: true })
+})
+
+test('every altered, missing, reordered or repeated line is found and named', async ({ owner }) => {
+  const lines = await exported(owner)
+  const [first = '', second = '', third = '', fourth = ''] = lines
+  const rest = lines.slice(4)
+  const problemOf = async (...changed: string[]) => (await verify(changed)).problem
+  const altered = third.replace('"actor":"', '"actor":"x')
+  expect(altered).not.toBe(third)
+  expect(await problemOf(first, second, altered, fourth, ...rest)).toBe(
+    'Line 3: row 2 was changed after it was written.',
+  )
+  expect(await problemOf(first, second, fourth, ...rest)).toBe('Line 3: row 2 is missing before row 3.')
+  expect(await problemOf(first, third, second, fourth, ...rest)).toBe('Line 2: row 1 is missing before row 2.')
+  expect(await problemOf(first, second, second, third, fourth, ...rest)).toBe(
+    'Line 3: row 1 is not in order; row 2 was expected.',
+  )
+  const all = lines.length
+  expect(await problemOf(...lines.slice(0, -1))).toBe(
+    `Line ${all - 1}: the export ends before its last line, so rows may be missing.`,
+  )
+  expect(await problemOf(...lines.slice(0, -2), lines.at(-1)!)).toBe(
+    `Line ${all - 1}: row ${all - 2} is the last of the export, but the last row before is ${all - 3}.`,
+  )
+  expect(await problemOf(first, 'not JSON')).toBe('Line 2: it is not JSON.')
+  expect(await problemOf(second, ...lines)).toBe('Line 1: it is not the first line of an audit export.')
+  const known = { seq: 2, hash: 'a'.repeat(64) }
+  expect((await verify(lines, known)).problem).toBe('Line 3: row 2 has another hash than the known one.')
+  expect((await verify(lines, { seq: 9999, hash: 'a'.repeat(64) })).problem).toContain('row 9999 is not in the export')
+})
+
+test('400 for a row that does not exist; another shop exports its own rows only', async ({ server, owner }) => {
+  const { status, body } = await owner('GET', '/audit/export?after=9999')
+  expect([status, body.error]).toEqual([400, 'after must be the number of a record of the audit.'])
+  const other = await server.createShop()
+  const lines = await exported((method, path) => server.asShop(other).owner(method, path))
+  expect(lines.slice(1, -1).map((line) => JSON.parse(line).shopId)).toEqual(Array(lines.length - 2).fill(other.shopId))
+})
