@@ -41,7 +41,7 @@ beforeAll(async () => {
   })
   await new Promise<void>((done) => web.listen(0, '127.0.0.1', done))
   origin = `http://127.0.0.1:${(web.address() as AddressInfo).port}`
-}, 120_000)
+}, 240_000)
 afterAll(() => {
   web?.closeAllConnections()
   web?.close()

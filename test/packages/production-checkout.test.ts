@@ -33,7 +33,7 @@ beforeAll(async () => {
     return
   }
   server = await start()
-}, 120_000)
+}, 240_000)
 afterAll(async () => {
   await server?.stop()
   folder.remove()
