@@ -3,11 +3,13 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as shops from '../../server/src/accounts/shops.ts'
 import { createDeps } from '../../server/src/core/context.ts'
+import { checkEncryptionKey } from '../../server/src/core/installation.ts'
 import { CopyError, copyDatabase } from '../../server/src/database/copy.ts'
 import { openDatabase } from '../../server/src/database/database.ts'
 import { check } from '../../server/src/operator/check.ts'
 import { seed } from '../../server/src/operator/seed.ts'
 import { testDatabase } from '../support/database.ts'
+import { rejectWrites } from '../support/faults.ts'
 import { run } from '../support/process.ts'
 import { type TestServer, testServer } from '../support/server.ts'
 import { createShop } from '../support/tenants.ts'
@@ -99,4 +101,30 @@ test('a database is copied from SQLite into this engine with identical rows, and
   expect([code, stderr, existsSync(none)]).toEqual([1, `There is no database at ${none}.\n`, false])
   await empty.remove()
   await target.close()
+})
+
+test('an interrupted copy is recognized as incomplete and continues where it stopped', async () => {
+  const source = await testServer()
+  const { shopId } = await source.createShop()
+  await seed(source.deps, { ...WISH, shop: shopId })
+  const target = await testDatabase()
+  const other = await testDatabase()
+  rejectWrites(target, 'insert', 'orders')
+  await expect(copyDatabase(source.url, target.url)).rejects.toThrow()
+  const copied = target.sql.prepare('select count(*) as n from commissions').get()
+  expect(copied).toEqual({ n: WISH.commissions })
+  expect((await check({ db: target.db })).problems).toContain(
+    'The database is an incomplete copy. Run referral-server copy again to complete it.',
+  )
+  await expect(checkEncryptionKey({ ...source.deps, db: target.db }, 'The key')).rejects.toThrow('incomplete copy')
+  await expect(copyDatabase(other.url, target.url)).rejects.toThrow('unfinished copy of another database')
+  target.sql.exec('drop trigger broken')
+
+  const lines: string[] = []
+  const tables = await copyDatabase(source.url, target.url, (line) => lines.push(line))
+  expect(lines).toEqual(['Continuing an interrupted copy.'])
+  expect(tables.find(({ table }) => table === 'orders')?.rows).toBe(WISH.commissions)
+  expect(await check({ db: target.db })).toMatchObject({ ok: true, problems: [] })
+  await checkEncryptionKey({ ...source.deps, db: target.db }, 'The key')
+  await Promise.all([source.close(), target.remove(), other.remove()])
 })

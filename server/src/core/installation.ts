@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Database, Reader, Transaction } from '../database/database.ts'
+import { UNFINISHED_COPY } from '../database/table-keys.ts'
 import type { Deps, MutationContext, Operator } from './context.ts'
 import { bestEffort } from './log.ts'
 import { mutate } from './mutate.ts'
@@ -101,13 +102,16 @@ const ENCRYPTION_KEY_CHECK = 'encryptionKeyCheck'
 const CHECK_TEXT = 'referral'
 
 /**
- * Checks that the encryption key decrypts what this database holds: with another key, webhook secrets would be unreadable
+ * Checks that the database is complete, and that the encryption key decrypts what it holds: with another key, webhook secrets would be unreadable
  * and retries would look like new requests. The stored check value is encrypted again with the newest key at every start.
  *
  * @param source where the key was read, for the message
- * @throws Error when the key does not match.
+ * @throws Error when the key does not match or the database is an incomplete copy.
  */
 export async function checkEncryptionKey(deps: Pick<Deps, 'db' | 'vault'>, source: string): Promise<void> {
+  if (await isUnfinishedCopy(deps.db.read)) {
+    throw new Error('The database is an incomplete copy. Run referral-server copy again to complete it.')
+  }
   if (!(await isEncryptionKeyValid(deps))) {
     throw new Error(
       `${source} does not match the encryption key of this database. Set the same key on every server; append earlier keys after a comma.`,
@@ -117,6 +121,10 @@ export async function checkEncryptionKey(deps: Pick<Deps, 'db' | 'vault'>, sourc
     upsertInstallationSetting(trx, ENCRYPTION_KEY_CHECK, deps.vault.seal(CHECK_TEXT, ENCRYPTION_KEY_CHECK)),
   )
 }
+
+/** Whether the database is the target of a copy that was interrupted. */
+export const isUnfinishedCopy = async (db: Reader): Promise<boolean> =>
+  (await findInstallationSetting(db, UNFINISHED_COPY)) !== undefined
 
 /** Whether the encryption key decrypts the check value of this database. Any key is valid until a server has started on it. */
 export async function isEncryptionKeyValid({ db, vault }: Pick<Deps, 'db' | 'vault'>): Promise<boolean> {

@@ -4,7 +4,7 @@ import { type Kysely, sql } from 'kysely'
 import { isPostgresUrl } from '../config.ts'
 import { isInUse } from './backup.ts'
 import { withConnection } from './database.ts'
-import { forEachPage, type Row, TABLE_NAMES, type TableName } from './table-keys.ts'
+import { findLastKey, forEachPage, type Row, TABLE_NAMES, type TableName, UNFINISHED_COPY } from './table-keys.ts'
 import type { Tables } from './tables.ts'
 
 /** An error with a message for the operator. */
@@ -17,25 +17,100 @@ export interface CopiedTable {
   checksum: string
 }
 
+/** Receives one line of progress. */
+type OnProgress = (line: string) => void
+
+const PROGRESS_ROWS = 100_000
+/** Rows per transaction. */
+const BATCH_ROWS = 5_000
+
 /**
- * Copies every row of one database, read from one snapshot, into an empty database, in one transaction. Then reads both
- * again and compares them.
+ * Copies every row of one database, read from one snapshot, into an empty database, in the order of the keys. Then reads both
+ * again and compares them. A copy that was interrupted continues after the last row of each table in the target.
  *
- * @throws CopyError when the target holds rows, or the two differ.
+ * @throws CopyError when the target holds other rows, or the two differ.
  */
-export function copyDatabase(from: string, to: string): Promise<CopiedTable[]> {
+export function copyDatabase(from: string, to: string, onProgress: OnProgress = () => {}): Promise<CopiedTable[]> {
   return withConnection(from, (source) =>
     withConnection(to, (target) =>
       inSnapshot(source, async (snapshot) => {
-        await checkEmpty(target)
-        await target.transaction().execute(async (trx) => {
-          for (const name of TABLE_NAMES) await forEachPage(snapshot, name, (rows) => insert(trx, name, rows))
-        })
-        return compare(snapshot, target)
+        const origin = await describeOrigin(snapshot)
+        if ((await findUnfinishedCopy(target, origin)) === undefined) await beginCopy(target, origin)
+        else onProgress('Continuing an interrupted copy.')
+        for (const name of TABLE_NAMES) await copyTable(snapshot, target, { name, onProgress })
+        const copied = await compare(snapshot, target, onProgress)
+        await target.deleteFrom('installationSettings').where('name', '=', UNFINISHED_COPY).execute()
+        return copied
       }),
     ),
   )
 }
+
+/** Identifies a database by its shops. */
+async function describeOrigin(source: Kysely<Tables>): Promise<string> {
+  const rows = await source.selectFrom('shops').select(['id', 'createdAt']).orderBy('id').execute()
+  return createHash('sha256').update(JSON.stringify(rows)).digest('hex')
+}
+
+/** @throws CopyError when the target is an unfinished copy of another database. */
+async function findUnfinishedCopy(target: Kysely<Tables>, origin: string): Promise<string | undefined> {
+  const settings = target.selectFrom('installationSettings').select('value').where('name', '=', UNFINISHED_COPY)
+  const found = (await settings.executeTakeFirst())?.value
+  if (found !== undefined && found !== origin) {
+    throw new CopyError('The target is an unfinished copy of another database. Use an empty database.')
+  }
+  return found
+}
+
+/** The mark keeps servers from starting with an incomplete database. */
+async function beginCopy(target: Kysely<Tables>, origin: string): Promise<void> {
+  await checkEmpty(target)
+  await target.insertInto('installationSettings').values({ name: UNFINISHED_COPY, value: origin }).execute()
+}
+
+interface CopyStep {
+  name: TableName
+  onProgress: OnProgress
+}
+
+async function copyTable(
+  source: Kysely<Tables>,
+  target: Kysely<Tables>,
+  { name, onProgress }: CopyStep,
+): Promise<void> {
+  if (name === 'installationSettings') return copySettings(source, target)
+  let copied = 0
+  let batch: Row[] = []
+  const commit = async () => {
+    const rows = batch
+    batch = []
+    await target.transaction().execute((trx) => insert(trx, name, rows))
+    const before = copied
+    copied += rows.length
+    if (Math.floor(copied / PROGRESS_ROWS) > Math.floor(before / PROGRESS_ROWS))
+      onProgress(`${name}: ${copied} rows copied`)
+  }
+  const onPage = async (rows: Row[]) => {
+    batch.push(...rows)
+    if (batch.length >= BATCH_ROWS) await commit()
+  }
+  await forEachPage(source, name, onPage, await findLastKey(target, name))
+  if (batch.length > 0) await commit()
+}
+
+/** The mark in the target is not the last row of the copy. */
+async function copySettings(source: Kysely<Tables>, target: Kysely<Tables>): Promise<void> {
+  const rows = await source.selectFrom('installationSettings').selectAll().execute()
+  for (const row of rows) {
+    await target
+      .insertInto('installationSettings')
+      .values(row)
+      .onConflict((conflict) => conflict.column('name').doNothing())
+      .execute()
+  }
+}
+
+const isMark = (name: TableName, row: Row) => name === 'installationSettings' && row.name === UNFINISHED_COPY
 
 /**
  * Checks that a SQLite source exists, since opening it would create it, and that no server is using it, because
@@ -74,7 +149,7 @@ async function insert(trx: Kysely<Tables>, name: TableName, rows: Row[]): Promis
   }
 }
 
-async function compare(source: Kysely<Tables>, target: Kysely<Tables>): Promise<CopiedTable[]> {
+async function compare(source: Kysely<Tables>, target: Kysely<Tables>, onProgress: OnProgress): Promise<CopiedTable[]> {
   const copied: CopiedTable[] = []
   for (const table of TABLE_NAMES) {
     const [from, to] = [await summarize(source, table), await summarize(target, table)]
@@ -83,6 +158,7 @@ async function compare(source: Kysely<Tables>, target: Kysely<Tables>): Promise<
         `${table} differs after copying (${from.rows} rows in the source, ${to.rows} in the target). Empty the target and retry.`,
       )
     }
+    if (from.rows >= PROGRESS_ROWS) onProgress(`${table}: ${from.rows} rows compared`)
     copied.push({ table, ...from })
   }
   return copied
@@ -91,9 +167,14 @@ async function compare(source: Kysely<Tables>, target: Kysely<Tables>): Promise<
 async function summarize(db: Kysely<Tables>, name: TableName): Promise<Omit<CopiedTable, 'table'>> {
   const hash: Hash = createHash('sha256')
   let rows = 0
+  let columns: string[] | undefined
   await forEachPage(db, name, (page) => {
-    rows += page.length
-    for (const row of page) hash.update(`${JSON.stringify(Object.entries(row).sort(([a], [b]) => (a < b ? -1 : 1)))}\n`)
+    for (const row of page) {
+      if (isMark(name, row)) continue
+      rows++
+      columns ??= Object.keys(row).sort()
+      hash.update(`${JSON.stringify(columns.map((column) => row[column]))}\n`)
+    }
   })
   return { rows, checksum: hash.digest('hex') }
 }

@@ -77,20 +77,38 @@ const PAGE_SIZE = 500
 /** Every table except those that are derived from others. */
 export const TABLE_NAMES = Object.keys(PRIMARY_KEYS) as TableName[]
 
-/** Reads all rows of a table in the order of its primary key, a page at a time. */
-export async function forEachPage(db: Reader, name: TableName, onPage: (rows: Row[]) => unknown): Promise<void> {
-  for await (const rows of pagesOf(db, name)) await onPage(rows)
+/** The installation setting that marks a database as the target of a copy that is not complete. */
+export const UNFINISHED_COPY = 'unfinishedCopy'
+
+/** The primary key of the last row of a table; undefined for an empty table. */
+export async function findLastKey(db: Reader, name: TableName): Promise<unknown[] | undefined> {
+  const keys = PRIMARY_KEYS[name].map((key) => sql.ref(key))
+  const descending = sql.join(keys.map((key) => sql`${key} desc`))
+  const { rows } = await sql<Row>`
+    select ${sql.join(keys)} from ${sql.table(name)} order by ${descending} limit 1`.execute(db)
+  const [last] = rows
+  return last && PRIMARY_KEYS[name].map((key) => last[key])
 }
 
-/** The rows of a table, or those of one shop, in the order of its primary key, a page at a time. */
+/** Reads the rows of a table in the order of its primary key, a page at a time: all, or those after a key. */
+export async function forEachPage(
+  db: Reader,
+  name: TableName,
+  onPage: (rows: Row[]) => unknown,
+  afterKey?: unknown[],
+): Promise<void> {
+  for await (const rows of pagesOf(db, name, { afterKey })) await onPage(rows)
+}
+
+/** The rows of a table, those of one shop, or those after a key, in the order of its primary key, a page at a time. */
 export async function* pagesOf(
   db: Reader,
   name: TableName,
-  { shopId, limit = PAGE_SIZE }: { shopId?: string; limit?: number } = {},
+  { shopId, limit = PAGE_SIZE, afterKey }: { shopId?: string; limit?: number; afterKey?: unknown[] | undefined } = {},
 ): AsyncGenerator<Row[], void> {
   const keys = PRIMARY_KEYS[name].map((key) => sql.ref(key))
   const ofShop = shopId === undefined ? sql`true` : sql`${sql.ref(shopColumn(name))} = ${shopId}`
-  let after: unknown[] | undefined
+  let after = afterKey
   for (;;) {
     const rest = after ? sql`(${sql.join(keys)}) > (${sql.join(after)})` : sql`true`
     const { rows } = await sql<Row>`

@@ -1,13 +1,10 @@
 import { sql } from 'kysely'
 import { type ChainCheck, checkChains } from '../accounts/audit-log.ts'
-import { replay } from '../commissions/explain.ts'
 import { type Config, isPostgresUrl } from '../config.ts'
 import type { Deps } from '../core/context.ts'
-import { isEncryptionKeyValid } from '../core/installation.ts'
-import { isStorable, type Reader, type Transaction, withConnection } from '../database/database.ts'
-import { forEachPage, PRIMARY_KEYS, type Row, TABLE_NAMES, type TableName } from '../database/table-keys.ts'
-import type { Tables } from '../database/tables.ts'
-import { ENGINE_VERSION } from '../engine/decide.ts'
+import { isEncryptionKeyValid, isUnfinishedCopy } from '../core/installation.ts'
+import { type Reader, type Transaction, withConnection } from '../database/database.ts'
+import { countProgress, findBadRows } from './check-rows.ts'
 
 export interface CheckReport {
   ok: boolean
@@ -20,10 +17,14 @@ export interface CheckReport {
  * Checks the consistency of the database: files, rows, decisions, totals of batches and refunds, carried debts,
  * references, audit chains, and the encryption key when there is a vault. {@link describeCoverage} lists what it cannot detect.
  */
-export async function check({ db, vault }: Pick<Deps, 'db'> & Partial<Pick<Deps, 'vault'>>): Promise<CheckReport> {
+export async function check(
+  { db, vault }: Pick<Deps, 'db'> & Partial<Pick<Deps, 'vault'>>,
+  onProgress: (line: string) => void = () => {},
+): Promise<CheckReport> {
+  onProgress('Checking the structure of the database.')
   const damage = (await db.findDamage()).map((line) => `The database is damaged: ${line}`)
   try {
-    const { problems, audit } = await checkData({ db, vault })
+    const { problems, audit } = await checkData({ db, vault }, onProgress)
     return { ok: damage.length + problems.length === 0, problems: [...damage, ...problems], audit }
   } catch (error) {
     if (damage.length === 0) throw error
@@ -36,8 +37,15 @@ export async function check({ db, vault }: Pick<Deps, 'db'> & Partial<Pick<Deps,
   }
 }
 
-async function checkData({ db, vault }: Parameters<typeof check>[0]): Promise<Omit<CheckReport, 'ok'>> {
+async function checkData(
+  { db, vault }: Parameters<typeof check>[0],
+  onProgress: (line: string) => void,
+): Promise<Omit<CheckReport, 'ok'>> {
   const problems: string[] = []
+  if (await isUnfinishedCopy(db.read)) {
+    problems.push('The database is an incomplete copy. Run referral-server copy again to complete it.')
+  }
+  onProgress('Checking totals, references and counts.')
   for (const { id, stored, summed } of await listWrongTotals(db.read)) {
     problems.push(
       `Payout batch ${id} stores a net total of ${stored} cents, but its commissions add up to ${summed}, or its counts differ.`,
@@ -62,10 +70,13 @@ async function checkData({ db, vault }: Parameters<typeof check>[0]): Promise<Om
       `Shop ${shopId} has ${rows} rows of ${list}${of}, but ${counted} are counted, or under other keys; repair with check --recount.`,
     )
   }
-  problems.push(...(await findBadRows({ db })))
+  problems.push(...(await findBadRows({ db }, onProgress)))
   if (vault && !(await isEncryptionKeyValid({ db, vault })))
     problems.push('The encryption key does not belong to this database.')
-  const audit = await checkChains({ db })
+  const audit = await checkChains(
+    { db },
+    countProgress(onProgress, (rows) => `audits: ${rows} rows verified`),
+  )
   for (const { shopId, seq, reason } of audit.breaks) {
     problems.push(`The audit of shop ${shopId} is broken at row ${seq}: ${BREAK_REASONS[reason]}.`)
   }
@@ -114,75 +125,6 @@ export function describeCoverage({ url, key, checksum }: CheckScope): string[] {
     ...(isPostgres ? ['The files of PostgreSQL are not read: use its data checksums and pg_amcheck.'] : []),
   ]
 }
-
-/** Columns that contain JSON. The audit chain covers those of the audit. */
-const JSON_COLUMNS: { [Table in TableName]?: (keyof Tables[Table])[] } = {
-  shops: ['attributionPrecedence'],
-  apiKeys: ['scopes'],
-  orders: ['facts', 'decision'],
-  refunds: ['lineItems'],
-  orderNotices: ['body'],
-  geoRules: ['countries', 'states', 'cities', 'postalPrefixes'],
-  subscriptions: ['events'],
-  webhookEvents: ['body'],
-  streams: ['events'],
-  idempotencyKeys: ['result'],
-}
-
-/** The maximum number of problems reported per table. */
-const MAX_PROBLEMS = 20
-
-/**
- * Reads every row of every table and returns a message for each that the server cannot have written: text that it never
- * stores, JSON that does not parse, and orders whose stored facts now lead to another decision.
- */
-export async function findBadRows({ db }: Pick<Deps, 'db'>): Promise<string[]> {
-  const problems: string[] = []
-  for (const table of TABLE_NAMES) {
-    const found: string[] = []
-    const check = (row: Row) => problemsOf(table, row).map((problem) => `${describeRow(table, row)} ${problem}.`)
-    try {
-      await forEachPage(db.read, table, (rows) => void found.push(...rows.flatMap(check)))
-    } catch (error) {
-      found.push(`The table ${table} cannot be read to its end: ${(error as Error).message}.`)
-    }
-    problems.push(...found.slice(0, MAX_PROBLEMS))
-    if (found.length > MAX_PROBLEMS) problems.push(`${found.length - MAX_PROBLEMS} more rows of ${table} are damaged.`)
-  }
-  return problems
-}
-
-function problemsOf(table: TableName, row: Row): string[] {
-  const unstorable = Object.keys(row).filter((column) => typeof row[column] === 'string' && !isStorable(row[column]))
-  if (unstorable.length > 0) return [`contains text in ${unstorable.join(', ')} that the server cannot have written`]
-  const unreadable = (JSON_COLUMNS[table] ?? []).map(String).filter((column) => !isJson(row[column]))
-  if (unreadable.length > 0) return [`contains invalid JSON in ${unreadable.join(', ')}`]
-  return table === 'orders' && !matchesReplay(row) ? ['has a decision that does not match its stored facts'] : []
-}
-
-/** The engine is deterministic: the same facts give an identical decision. Decisions of other engine versions are skipped. */
-function matchesReplay({ facts, decision }: Row): boolean {
-  try {
-    const { identical, recordedEngineVersion } = replay({ facts: String(facts), decision: String(decision) })
-    return identical || recordedEngineVersion !== ENGINE_VERSION
-  } catch {
-    return false
-  }
-}
-
-function isJson(value: unknown): boolean {
-  if (typeof value !== 'string' || value === '') return value === null || value === ''
-  try {
-    JSON.parse(value)
-    return true
-  } catch {
-    return false
-  }
-}
-
-/** Names a row. A damaged key may contain any bytes, so only printable characters are kept. */
-const describeRow = (table: TableName, row: Row): string =>
-  `Row ${PRIMARY_KEYS[table].map((key) => String(row[key]).replace(/[^ -~]/g, '?')).join(' ')} of ${table}`
 
 /** A batch whose stored totals differ from its commissions. Cents are text, because they may exceed safe integers. */
 export interface WrongTotal {

@@ -94,7 +94,9 @@ function addDataCommands(program: Command): void {
 
   program
     .command('copy')
-    .description('copy a database to an empty one, on the same database engine or the other one, and compare both')
+    .description(
+      'copy a database to an empty one, on the same database engine or the other one, and compare both; continues an interrupted copy',
+    )
     .requiredOption('--from <url>', 'file:<path> or postgres://…; stop its server first')
     .requiredOption('--to <url>', 'file:<path> or postgres://…')
     .option(...JSON_OPTION)
@@ -102,7 +104,7 @@ function addDataCommands(program: Command): void {
       const { checkSource, copyDatabase } = await import('../database/copy.ts')
       checkSource(from)
       for (const url of [from, to]) await withOpenDatabase(url, (db) => db.migrate())
-      const tables = await copyDatabase(from, to)
+      const tables = await copyDatabase(from, to, toStandardError)
       const rows = tables.reduce((sum, table) => sum + table.rows, 0)
       print(json, { rows, tables }, [
         ...tables.filter((table) => table.rows > 0).map(({ table, rows }) => `${table}\t${rows}`),
@@ -113,6 +115,9 @@ function addDataCommands(program: Command): void {
   addRetention(program)
   addSeed(program)
 }
+
+/** Prints a line of progress. */
+const toStandardError = (line: string) => void process.stderr.write(`${line}\n`)
 
 interface RetentionOptions extends Json {
   kind: Kind[]
@@ -153,11 +158,11 @@ function addRetention(program: Command): void {
     .requiredOption('--archive <folder>', 'the folder for the archives')
     .action(async ({ json, kind: kinds, archive: folder, ...options }: RetentionOptions) => {
       const { checkAge, runArchive } = await import('./archive.ts')
-      const report = (line: string) => void process.stderr.write(`${line}\n`)
       await withDeps(async (deps) => {
         for (const kind of kinds) await checkAge(deps, { ...options, kind })
         const data = []
-        for (const kind of kinds) data.push({ kind, ...(await runArchive(deps, { ...options, kind, folder }, report)) })
+        for (const kind of kinds)
+          data.push({ kind, ...(await runArchive(deps, { ...options, kind, folder }, toStandardError)) })
         const lines = data.map(({ kind, rows, file }) => `${kind}: ${rows} rows${file ? ` in ${file}` : ''}`)
         print(json, { before: options.before, data }, lines)
       })
@@ -202,7 +207,7 @@ async function checkDatabase(recountFirst = false) {
   return withOpenDatabase(config.databaseUrl, async (db) => {
     const deps = createDeps(config, db)
     if (recountFirst) await recount(config)
-    const report = await check(deps)
+    const report = await check(deps, toStandardError)
     const covered = describeCoverage({ url: config.databaseUrl, key: true })
     if ((await shops.list(deps)).length > 0) return { report, covered }
     const problems = [...report.problems, 'The database contains no shop. Correct DATABASE_URL or restore a backup.']
@@ -216,7 +221,7 @@ async function checkBackup(file: string) {
   return withBackup(file, (url, isVerified) =>
     withOpenDatabase(url, async (db) => {
       await db.migrate()
-      return { report: await check({ db }), covered: describeCoverage({ url, checksum: isVerified }) }
+      return { report: await check({ db }, toStandardError), covered: describeCoverage({ url, checksum: isVerified }) }
     }),
   )
 }

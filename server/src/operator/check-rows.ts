@@ -1,0 +1,98 @@
+import { replay } from '../commissions/explain.ts'
+import type { Deps } from '../core/context.ts'
+import { isStorable } from '../database/database.ts'
+import { forEachPage, PRIMARY_KEYS, type Row, TABLE_NAMES, type TableName } from '../database/table-keys.ts'
+import type { Tables } from '../database/tables.ts'
+import { ENGINE_VERSION } from '../engine/decide.ts'
+
+/** The number of rows between two lines of progress. */
+export const PROGRESS_ROWS = 100_000
+
+/** Counts rows, and reports each {@link PROGRESS_ROWS}. */
+export function countProgress(
+  onProgress: (line: string) => void,
+  describe: (rows: number) => string,
+): (rows: number) => void {
+  let total = 0
+  return (rows) => {
+    const before = total
+    total += rows
+    if (Math.floor(total / PROGRESS_ROWS) > Math.floor(before / PROGRESS_ROWS)) onProgress(describe(total))
+  }
+}
+
+/** Columns that contain JSON. The audit chain covers those of the audit. */
+export const JSON_COLUMNS: { [Table in TableName]?: (keyof Tables[Table])[] } = {
+  shops: ['attributionPrecedence'],
+  apiKeys: ['scopes'],
+  orders: ['facts', 'decision'],
+  refunds: ['lineItems'],
+  orderNotices: ['body'],
+  geoRules: ['countries', 'states', 'cities', 'postalPrefixes'],
+  subscriptions: ['events'],
+  webhookEvents: ['body'],
+  streams: ['events'],
+  idempotencyKeys: ['result'],
+}
+
+/** The maximum number of problems reported per table. */
+export const MAX_PROBLEMS = 20
+
+/**
+ * Reads every row of every table and returns a message for each that the server cannot have written: text that it never
+ * stores, JSON that does not parse, and orders whose stored facts now lead to another decision.
+ */
+export async function findBadRows(
+  { db }: Pick<Deps, 'db'>,
+  onProgress: (line: string) => void = () => {},
+): Promise<string[]> {
+  const problems: string[] = []
+  for (const table of TABLE_NAMES) {
+    const found: string[] = []
+    const check = (row: Row) => problemsOf(table, row).map((problem) => `${describeRow(table, row)} ${problem}.`)
+    const onRows = countProgress(onProgress, (count) => `${table}: ${count} rows read`)
+    try {
+      await forEachPage(db.read, table, (rows) => {
+        found.push(...rows.flatMap(check))
+        onRows(rows.length)
+      })
+    } catch (error) {
+      found.push(`The table ${table} cannot be read to its end: ${(error as Error).message}.`)
+    }
+    problems.push(...found.slice(0, MAX_PROBLEMS))
+    if (found.length > MAX_PROBLEMS) problems.push(`${found.length - MAX_PROBLEMS} more rows of ${table} are damaged.`)
+  }
+  return problems
+}
+
+export function problemsOf(table: TableName, row: Row): string[] {
+  const unstorable = Object.keys(row).filter((column) => typeof row[column] === 'string' && !isStorable(row[column]))
+  if (unstorable.length > 0) return [`contains text in ${unstorable.join(', ')} that the server cannot have written`]
+  const unreadable = (JSON_COLUMNS[table] ?? []).map(String).filter((column) => !isJson(row[column]))
+  if (unreadable.length > 0) return [`contains invalid JSON in ${unreadable.join(', ')}`]
+  return table === 'orders' && !matchesReplay(row) ? ['has a decision that does not match its stored facts'] : []
+}
+
+/** The engine is deterministic: the same facts give an identical decision. Decisions of other engine versions are skipped. */
+export function matchesReplay({ facts, decision }: Row): boolean {
+  try {
+    const { identical, recordedEngineVersion } = replay({ facts: String(facts), decision: String(decision) })
+    return identical || recordedEngineVersion !== ENGINE_VERSION
+  } catch {
+    return false
+  }
+}
+
+export function isJson(value: unknown): boolean {
+  if (typeof value !== 'string' || value === '') return value === null || value === ''
+  try {
+    JSON.parse(value)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Names a row. A damaged key may contain any bytes, so only printable characters are kept. */
+export const describeRow = (table: TableName, row: Row): string =>
+  `Row ${PRIMARY_KEYS[table].map((key) => String(row[key]).replace(/[^ -~]/g, '?')).join(' ')} of ${table}`
