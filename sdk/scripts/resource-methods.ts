@@ -17,6 +17,7 @@ const anyReply = {
   attribution: {},
   commission: {},
   trace: {},
+  outcome: 'applied',
 }
 
 /** Returns the operation id that each method sends, by `resource.method`. Calls every method to find out. */

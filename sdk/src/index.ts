@@ -33,6 +33,7 @@ export type {
   FetchInit,
   Hooks,
   Logger,
+  ReportOptions,
   RequestInfo,
   ResponseInfo,
   RetryInfo,

@@ -39,6 +39,10 @@ export interface WebhookSubscription extends Open<Schemas['WebhookSubscription']
 export interface WebhookSubscriptionList extends Open<Schemas['WebhookSubscriptionList']> {}
 /** The attribution of an order and the resulting commission. */
 export interface Conversion extends Pick<Open<Schemas['ConversionReply']>, 'attribution' | 'commission'> {}
+/** What a refund changed. `warning` is set when less was taken than was refunded. */
+export interface ReportedRefund extends Open<Schemas['RefundEventReply']> {}
+/** What a cancellation changed. */
+export interface ReportedCancellation extends Open<Schemas['CancellationEventReply']> {}
 /** A conversion that was not recorded, with the trace of the decision. */
 export interface ConversionDryRun extends Open<Schemas['ConversionDryRun']> {}
 /** A recorded click or page view. Pass the `id` of a click as `clickId` of the order. */
@@ -66,6 +70,14 @@ export interface WebhookCreate
 /** An order. Requires `amountCents`, or the price of every line item. */
 export interface ConversionInput
   extends RequireOne<Omit<Schemas['ConversionEvent'], 'type' | 'orderId' | 'processedAt'>, 'externalOrderId'> {}
+/** Refunded goods of an order. Requires either `amountCents` or `lineItems`. */
+export type RefundInput = RequireOne<
+  Omit<Schemas['RefundEvent'], 'type' | 'orderId' | 'refundId'> & { externalRefundId: string },
+  'externalOrderId'
+>
+/** An order that was canceled as a whole. */
+export interface CancellationInput
+  extends RequireOne<Omit<Schemas['CancellationEvent'], 'type' | 'orderId'>, 'externalOrderId'> {}
 /** A click. Requires one of `ref`, `affiliateCode`, `affiliateId` and `clickId`. */
 export type ClickInput = OmitEach<Schemas['ClickEvent'], 'type'>
 export interface PageViewInput extends Omit<Schemas['PageViewEvent'], 'type'> {}

@@ -123,6 +123,12 @@ export interface WriteOptions extends CallOptions {
   idempotencyKey?: string | undefined
 }
 
+/** Options of a refund or cancellation. */
+export interface ReportOptions extends WriteOptions {
+  /** Returns what would change, and records nothing. */
+  dryRun?: boolean | undefined
+}
+
 /** The name of an application, for the user agent. */
 export interface AppInfo {
   name: string

@@ -1,12 +1,21 @@
 import { type Call, startCall } from '../call.ts'
 import type { Core } from '../core.ts'
-import type { ClickInput, Conversion, ConversionDryRun, ConversionInput, PageViewInput, Touch } from '../models.ts'
-import type { CallOptions, WriteOptions } from '../options.ts'
+import type {
+  CancellationInput,
+  ClickInput,
+  Conversion,
+  ConversionDryRun,
+  ConversionInput,
+  PageViewInput,
+  RefundInput,
+  ReportedCancellation,
+  ReportedRefund,
+  Touch,
+} from '../models.ts'
+import type { CallOptions, ReportOptions, WriteOptions } from '../options.ts'
 import type { RequestBody } from '../types.ts'
 
-const path = '/api/v1/events'
-
-/** Reports of orders, clicks and page views. */
+/** Reports of orders, refunds, cancellations, clicks and page views. */
 export const events = (core: Core) => ({
   /**
    * Reports an order and returns its attribution and commission. The idempotency key is a hash of the order's content, so
@@ -20,16 +29,8 @@ export const events = (core: Core) => ({
    * const order = { externalOrderId: '1001', amountCents: 10_000, couponCode: 'NISA16' }
    * const { attribution, commission } = await client.events.conversion(order)
    */
-  conversion: (order: ConversionInput, options?: WriteOptions): Call<Conversion> => {
-    const body = conversionBody(order)
-    return startCall(core, {
-      options,
-      deriveKey: () => hashOrder(body),
-      body,
-      send: (init) => core.api.POST(path, init),
-      pick: (reply): Conversion | undefined => ('attribution' in reply && reply.commission ? reply : undefined),
-    })
-  },
+  conversion: (order: ConversionInput, options?: WriteOptions): Call<Conversion> =>
+    report(core, 'conversion', 'attribution', order, options, true),
 
   /**
    * Returns what `conversion` would decide, with the trace of the decision. Writes nothing.
@@ -41,13 +42,34 @@ export const events = (core: Core) => ({
    * const { trace } = await client.events.dryRun({ externalOrderId: '1001', amountCents: 10_000 })
    */
   dryRun: (order: ConversionInput, options?: CallOptions): Call<ConversionDryRun> =>
-    startCall(core, {
-      options,
-      query: { dryRun: '1' },
-      body: conversionBody(order),
-      send: (init) => core.api.POST(path, init),
-      pick: (reply): ConversionDryRun | undefined => ('trace' in reply ? reply : undefined),
-    }),
+    report(core, 'conversion', 'trace', order, { ...options, dryRun: true }),
+
+  /**
+   * Reports refunded goods of an order, before or after the order. The same refund id again changes nothing. The idempotency
+   * key is a hash of the refund's content.
+   *
+   * @param refund `amountCents` is goods net of discount, without shipping and tax, in the order's currency.
+   * @throws {ConflictError} `refund_currency_mismatch` or `store_refund_limit_reached`.
+   *
+   * @example
+   * const { commission, warning } = await client.events.refund({
+   *   externalOrderId: '1001',
+   *   externalRefundId: 're-1',
+   *   amountCents: 3000,
+   * })
+   */
+  refund: (refund: RefundInput, options?: ReportOptions): Call<ReportedRefund> =>
+    report(core, 'refund', 'outcome', refund, options, true),
+
+  /**
+   * Reports that an order was canceled, before or after the order. Repeating it changes nothing. The idempotency key is a
+   * hash of the cancellation's content.
+   *
+   * @example
+   * const { outcome } = await client.events.cancel({ externalOrderId: '1001' })
+   */
+  cancel: (order: CancellationInput, options?: ReportOptions): Call<ReportedCancellation> =>
+    report(core, 'order_canceled', 'outcome', order, options, true),
 
   /**
    * Reports a click on an affiliate's link.
@@ -58,8 +80,7 @@ export const events = (core: Core) => ({
    * @example
    * const { id: clickId } = await client.events.click({ ref: 'noor-haddad' })
    */
-  click: (click: ClickInput, options?: WriteOptions): Call<Touch> =>
-    sendTouch(core, { ...click, type: 'click' }, options),
+  click: (click: ClickInput, options?: WriteOptions): Call<Touch> => report(core, 'click', 'id', click, options),
 
   /**
    * Reports a page view.
@@ -70,28 +91,38 @@ export const events = (core: Core) => ({
    * await client.events.pageView({ url: 'https://shop.example/hats', sessionId: 's-1' })
    */
   pageView: (view: PageViewInput, options?: WriteOptions): Call<Touch> =>
-    sendTouch(core, { ...view, type: 'page_view' }, options),
+    report(core, 'page_view', 'id', view, options),
 })
 
-const sendTouch = (core: Core, body: RequestBody<'recordEvent'>, options: WriteOptions | undefined): Call<Touch> =>
-  startCall(core, {
+type EventBody = RequestBody<'recordEvent'>
+
+/** Sends an event. The reply to it is the one of the union that has the property. */
+const report = <Data>(
+  core: Core,
+  type: string,
+  property: string,
+  event: object,
+  options: ReportOptions | undefined,
+  isKeyed?: boolean,
+): Call<Data> => {
+  // The inputs do not express every requirement, so that orders can be built field by field.
+  const body = { ...event, type } as EventBody
+  return startCall(core, {
     options,
     body,
-    send: (init) => core.api.POST(path, init),
-    pick: (reply): Touch | undefined => ('id' in reply ? reply : undefined),
+    query: options?.dryRun ? { dryRun: '1' as const } : {},
+    deriveKey: isKeyed ? () => hashBody(body) : undefined,
+    send: (init) => core.api.POST('/api/v1/events', init),
+    pick: (reply) => (property in reply ? (reply as Data) : undefined),
   })
+}
 
-// ConversionInput does not express that an amount is required, so that orders can be built field by field.
-const conversionBody = (order: ConversionInput) => ({ ...order, type: 'conversion' }) as RequestBody<'recordEvent'>
-
-/** Derives the idempotency key of an order from its content, regardless of field order. */
-const hashOrder = async (body: unknown): Promise<string> => {
+/** Derives the idempotency key of an event from its content, regardless of field order. */
+const hashBody = async (body: unknown): Promise<string> => {
   const bytes = new TextEncoder().encode(JSON.stringify(body, sortKeys))
   const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
   return `order-${Array.from(hash, (byte) => byte.toString(16).padStart(2, '0')).join('')}`
 }
 
 const sortKeys = (_: string, value: unknown): unknown =>
-  value && typeof value === 'object' && !Array.isArray(value)
-    ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
-    : value
+  value && typeof value === 'object' && !Array.isArray(value) ? Object.fromEntries(Object.entries(value).sort()) : value

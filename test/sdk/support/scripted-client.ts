@@ -18,6 +18,7 @@ export const success = {
   attribution: {},
   commission: {},
   trace: {},
+  outcome: 'applied',
 }
 
 export const errorResponse = (status: number, code: string, headers: Record<string, string> = {}): Response =>
