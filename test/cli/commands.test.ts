@@ -84,6 +84,8 @@ const given: Record<string, () => string[]> = {
   'payouts export': () => [ids.batch, '--dry-run', '--dir', folder.path],
   'payouts cancel': () => [ids.batch, '--dry-run'],
   'events send': () => ['--order', '3001', '--amount-cents', '100', '--ref', 'nisa-karim', '--dry-run'],
+  'events refund': () => ['1001', '--refund-id', 'r-1', '--amount-cents', '100', '--dry-run'],
+  'events cancel': () => ['1001', '--dry-run'],
   'events import': () => [file('orders.csv'), '--dry-run'],
   journey: () => ['--session', 's-1'],
   'webhooks create': () => ['--url', 'https://shop.example/x', '--dry-run'],
@@ -113,6 +115,8 @@ const outputOf = (command: (typeof tree)[number]): string => {
     'ImportReport',
     'ImportedAffiliate[]',
     'Moderation',
+    'RefundEventReply',
+    'CancellationEventReply',
   ]
   if (own.includes(command.output ?? '')) return command.output ?? 'Json'
   return command.command === 'events send' ? 'ConversionDryRun' : 'DryRun'

@@ -209,6 +209,11 @@ describe('TypeScript', () => {
       fail('reset', { path: '/api/v1/events', times: 3 })
       expect(await reportOrder({ ...order, id: '3', coupon: 'NISA16' })).toBe('1440 (COUPON_MATCH)')
     },
+    'docs/guides/headless-checkout.md refund.ts': async ({ reportRefund, reportCancellation }, { fail }) => {
+      fail('reset', { path: '/api/v1/events' })
+      await reportRefund('before-its-order', 're-1', 3000)
+      await reportCancellation('before-its-order')
+    },
     'docs/guides/nextjs.md lib/referrals.ts': async ({ referrals }) => {
       expect((await referrals.affiliates.list()).data).toHaveLength(1)
     },

@@ -66,7 +66,9 @@ function wasRecordedBefore({ refund }: RefundReply, { headers }: Response, durat
 }
 
 /** Parses `variant:9001*2`: two items of a variant. */
-function parseItem(text: string): { variantId: string; quantity: number } | { productId: string; quantity: number } {
+export function parseItem(
+  text: string,
+): { variantId: string; quantity: number } | { productId: string; quantity: number } {
   const [, kind, id = '', quantity = '1'] = /^(variant|product):(.+?)(?:\*(\d+))?$/.exec(text) ?? []
   if (!kind) throw usageError(`An item must be variant:<id>*<quantity> or product:<id>*<quantity>, not ${text}.`)
   const count = { quantity: Number(quantity) }

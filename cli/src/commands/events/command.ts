@@ -3,6 +3,7 @@ import { defineCommand, defineGroup } from '../../command.ts'
 import { enums } from '../../contract.ts'
 import { choiceOption, integerBetween, parseCents, repeatableOption } from '../../options.ts'
 import type { ImportOptions } from './import-orders.ts'
+import type { RefundOptions } from './report.ts'
 import type { SendOptions } from './send.ts'
 
 /** Parses a number of orders, or `all`. */
@@ -13,8 +14,9 @@ const parseCount = (text: string): number => {
 }
 
 export function addEvents(program: Command): void {
-  const events = defineGroup(program, 'events', 'report orders, clicks and page views')
+  const events = defineGroup(program, 'events', 'report orders, refunds, cancellations, clicks and page views')
   addSend(events)
+  addReports(events)
   defineCommand<ImportOptions>(events, 'import <file>', {
     summary: 'report the orders of a CSV file',
     details: [
@@ -67,6 +69,41 @@ export function addEvents(program: Command): void {
     .option('-y, --yes', 'skip the confirmation')
 }
 
+/** Refunds and cancellations have commands of their own. */
+const SENT_TYPES = enums.EventType.filter((type) => type !== 'refund' && type !== 'order_canceled')
+
+function addReports(events: Command): void {
+  defineCommand<RefundOptions>(events, 'refund <orderId>', {
+    summary: 'report a refund of an order, before or after the order; --dry-run shows what would change',
+    details:
+      'The amount is goods net of discount, without shipping and tax, in the currency of the order. A refund of more than is left takes what is left. Repeating a refund id changes nothing.',
+    output: 'RefundEventReply',
+    writes: true,
+    examples: [
+      'referral events refund 1001 --refund-id re-1 --amount-cents 3000',
+      'referral events refund 1001 --refund-id re-2 --item variant:9001*2 --dry-run',
+    ],
+    action: async (run, { options, args: [orderId = ''] }) =>
+      (await import('./report.ts')).refund(run, orderId, options),
+  })
+    .requiredOption('--refund-id <id>', 'your id for the refund')
+    .addOption(new Option('--amount-cents <n>', 'refunded goods').argParser(parseCents))
+    .addOption(
+      repeatableOption('--item <item>', 'variant:<id>*<quantity> or product:<id>*<quantity>; repeat for several'),
+    )
+    .option('--currency <code>', 'currency of the amount, to be compared with that of the order')
+    .option('--reason <text>', 'reason of the refund')
+    .option('--idempotency-key <key>', 'idempotency key (default: derived from the content)')
+  defineCommand<{ idempotencyKey?: string }>(events, 'cancel <orderId>', {
+    summary: 'report that an order was canceled, before or after the order; --dry-run shows what would change',
+    output: 'CancellationEventReply',
+    writes: true,
+    examples: ['referral events cancel 1001'],
+    action: async (run, { options, args: [orderId = ''] }) =>
+      (await import('./report.ts')).cancel(run, orderId, options),
+  }).option('--idempotency-key <key>', 'idempotency key (default: derived from the content)')
+}
+
 function addSend(events: Command): void {
   defineCommand<SendOptions>(events, 'send', {
     summary: 'report one event; --dry-run shows the decision without recording it',
@@ -79,7 +116,7 @@ function addSend(events: Command): void {
     ],
     action: async (run, { options }) => (await import('./send.ts')).sendEvent(run, options),
   })
-    .addOption(choiceOption('--type <type>', 'event type', enums.EventType).default('conversion'))
+    .addOption(choiceOption('--type <type>', 'event type', SENT_TYPES).default('conversion'))
     .option('--input <file>', 'file with a JSON body; - for standard input; options override it')
     .option('--order <id>', 'your order id')
     .addOption(

@@ -6,7 +6,7 @@ import { readStdin } from '../../prompt.ts'
 import type { Run } from '../../run.ts'
 
 export interface SendOptions {
-  type: (typeof enums.EventType)[number]
+  type: Exclude<(typeof enums.EventType)[number], 'refund' | 'order_canceled'>
   input?: string
   idempotencyKey?: string
   [field: string]: unknown

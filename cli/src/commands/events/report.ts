@@ -1,0 +1,46 @@
+import type { RefundInput } from '@referral/sdk'
+import { usageError } from '../../errors.ts'
+import type { Run } from '../../run.ts'
+import { parseItem } from '../commissions/refund.ts'
+
+export interface RefundOptions {
+  refundId: string
+  amountCents?: number
+  currency?: string
+  item?: string[]
+  reason?: string
+  idempotencyKey?: string
+}
+
+const WARNINGS: Record<string, string> = {
+  refund_exceeds_order: 'Less was left of the order than was refunded.',
+  refund_item_unknown: 'The order has no such line item, which was ignored.',
+}
+
+/** Reports a refund of an order. Repeating a refund id changes nothing. */
+export async function refund(run: Run, externalOrderId: string, options: RefundOptions): Promise<undefined> {
+  const { refundId: externalRefundId, amountCents, currency, item = [], reason, idempotencyKey } = options
+  if ((amountCents === undefined) === (item.length === 0)) throw usageError('Pass either --amount-cents or --item.')
+  const input = {
+    externalOrderId,
+    externalRefundId,
+    ...(item.length > 0 ? { lineItems: item.map(parseItem) } : { amountCents }),
+    ...(currency && { currency }),
+    ...(reason && { reason }),
+  } as RefundInput
+  const data = await (await run.client()).events.refund(input, { idempotencyKey, dryRun: run.dryRun })
+  if (data.warning) run.reporter.warn(`${WARNINGS[data.warning] ?? data.warning} See refund.goodsCents.`)
+  run.reporter.info(data.message)
+  run.printRecord(data)
+}
+
+/** Reports that an order was canceled. Repeating it changes nothing. */
+export async function cancel(
+  run: Run,
+  externalOrderId: string,
+  { idempotencyKey }: { idempotencyKey?: string },
+): Promise<undefined> {
+  const data = await (await run.client()).events.cancel({ externalOrderId }, { idempotencyKey, dryRun: run.dryRun })
+  run.reporter.info(data.message)
+  run.printRecord(data)
+}

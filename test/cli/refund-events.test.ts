@@ -1,0 +1,43 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { cli, json, openShop, type Shop, withAffiliate } from './support.ts'
+
+let shop: Shop
+beforeAll(async () => {
+  shop = await openShop()
+  await withAffiliate(shop)
+}, 60_000)
+afterAll(() => shop.close())
+
+const run = (...args: string[]) => cli(['events', ...args], { env: shop.env })
+const record = (...args: string[]) =>
+  json<{ outcome: string; changed: boolean; dryRun: boolean; commission: { amountCents: number; status: string } }>(
+    ['events', ...args],
+    { env: shop.env },
+  )
+
+test('events refund previews and records a refund, once', async () => {
+  await shop.client.events.conversion({ externalOrderId: 'r-1', amountCents: 10_000, couponCode: 'NISA16' })
+  const args = ['refund', 'r-1', '--refund-id', 're-1', '--amount-cents', '2500']
+  const preview = await record(...args, '--dry-run')
+  const recorded = await record(...args)
+  expect(preview).toMatchObject({ dryRun: true, commission: recorded.commission })
+  expect(recorded).toMatchObject({ outcome: 'applied', changed: true, dryRun: false })
+  expect(await record(...args, '--idempotency-key', 'other')).toMatchObject({ changed: false })
+  const { code, stderr } = await run('refund', 'r-1', '--refund-id', 're-2', '--amount-cents', '99999')
+  expect([code, stderr]).toEqual([0, expect.stringContaining('Less was left of the order than was refunded.')])
+})
+
+test('events cancel before the order is stored', async () => {
+  expect(await record('cancel', 'c-1')).toMatchObject({ outcome: 'stored', commission: null })
+  await shop.client.events.conversion({ externalOrderId: 'c-1', amountCents: 10_000, couponCode: 'NISA16' })
+  expect(await record('cancel', 'c-1', '--idempotency-key', 'again')).toMatchObject({
+    outcome: 'applied',
+    changed: false,
+    commission: { status: 'CANCELED' },
+  })
+})
+
+test.for([[[]], [['--amount-cents', '1', '--item', 'variant:1*1']]])('exit code 2 with %j', async ([args = []]) => {
+  const { code, stderr } = await run('refund', 'r-1', '--refund-id', 'x', ...args)
+  expect([code, stderr]).toEqual([2, expect.stringContaining('Pass either --amount-cents or --item.')])
+})
