@@ -215,7 +215,8 @@ export interface paths {
         };
         /**
          * List webhook subscriptions
-         * @description All subscriptions of the shop, newest first. `available_events` are the names a subscription may filter on; `emitted_events` are those that are currently sent.
+         * @description All subscriptions of the shop, newest first. `available_events` are the names a subscription may filter on; `emitted_events` are those that every subscription can receive;
+         *     `extended_events` are those that only subscriptions with `extendedEvents: true` receive.
          */
         get: operations["listWebhooks"];
         put?: never;
@@ -229,6 +230,13 @@ export interface paths {
          *     incomplete receives one at a time and at most one per second, with 8 concurrent ones per shop.
          *     Writes the audit record `webhook.created`, without URL and secret, in the same transaction.
          *
+         *     By default, each event is sent once (`retryPolicy: none`). With `retryPolicy: standard`, a failed delivery is attempted 8 times over about 28 hours: after 5 seconds, 5 minutes,
+         *     30 minutes, 2, 5, 10 and 10 hours, each varied by up to 10 percent, and not before the time of a `Retry-After` header of up to a day. First attempts are sent in order, before
+         *     retries, and a failure does not delay later events. A receiver that returns 410, or of which no delivery has succeeded for 5 days, is disabled, with the audit record `webhook.disabled`:
+         *     its deliveries fail with the code `disabled`, and it receives no events until an owner enables it.
+         *
+         *     With `extendedEvents: true`, the subscription can also receive the events of `extended_events`, and an empty `events` includes them.
+         *
          *     With `?test=1` no subscription is created and nothing is sent to the URL of the body: a `test` event is sent to subscriptions to all events or to `test`.
          *     The response is the same even if none match.
          */
@@ -238,6 +246,33 @@ export interface paths {
          * @description No further deliveries are sent to it. Writes the audit record `webhook.deleted` in the same transaction.
          */
         delete: operations["deleteWebhook"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhooks/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List events
+         * @description The events of the shop, oldest first, for callers that poll instead of receiving webhooks, or that catch up after their receiver was down. Events are listed in the order of the
+         *     changes that caused them, whether a subscription received them or not, and for 30 days. Each item has the content of a webhook and the id of the event.
+         *
+         *     Start without `after`, and then send the `next` of each response as `after`. An event that is committed later is listed after all that were listed before.
+         *     A page can have fewer events than `limit`, even none, while `hasMore` is true.
+         *
+         *     Besides `webhooks:read`, an event requires the read scope of its resource: `affiliates:read`, `commissions:read` or `payouts:read`. Events without it are left out.
+         *     The events of `extended_events` are recorded while a subscription of the shop has `extendedEvents: true`, and are listed with `extendedEvents=1`.
+         */
+        get: operations["listWebhookEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1012,11 +1047,35 @@ export interface paths {
         /**
          * Update a webhook subscription
          * @description Updates the sent fields. After a change of the secret, `X-Service-Signature` uses the new one immediately, and for 24 hours `webhook-signature` contains
-         *     a signature with each, so that receivers can switch without downtime. `secret: null` disables signing immediately.
+         *     a signature with each, so that receivers can switch without downtime. `secret: null` disables signing immediately. `status: enabled` enables a disabled subscription: it
+         *     receives the events from then on, and earlier ones with `POST /admin/v1/webhooks/{id}/redeliver` or `GET /api/v1/webhooks/events`.
          *
          *     Writes the audit record `webhook.updated`, without address or secret, in the same transaction. A no-op update writes nothing.
          */
         patch: operations["updateWebhook"];
+        trace?: never;
+    };
+    "/admin/v1/webhooks/{id}/redeliver": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Redeliver many events
+         * @description Queues the deliveries of one subscription again that were created in a period and have a status, oldest first, each like `redeliver`. A delivery that was queued again
+         *     before is left out, so that calls with the same period continue where the last one ended. One call queues at most 500; `remaining` is how many are left. With `dryRun` nothing is queued.
+         *
+         *     Writes the audit record `deliveries.redelivered` in the same transaction.
+         */
+        post: operations["redeliverMany"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
 }
@@ -1101,6 +1160,174 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "commission.approved": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A commission was approved
+         * @description Sent when the status becomes `APPROVED`, also for an order whose commission is recorded as `APPROVED`, after `commission.created`.
+         *     Only for subscriptions with `extendedEvents: true`.
+         */
+        post: operations["onCommissionApproved"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "commission.rejected": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A commission was rejected
+         * @description Sent when the status becomes `REJECTED`, also for an order whose commission is recorded as `REJECTED`, after `commission.created`.
+         *     Only for subscriptions with `extendedEvents: true`.
+         */
+        post: operations["onCommissionRejected"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "commission.refunded": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A refund of an order was recorded
+         * @description Sent once for each refund. `orderStatus` is `REFUNDED` when nothing is left of an unpaid commission; for a paid one, `refund.adjustmentId` names the adjustment.
+         *     Only for subscriptions with `extendedEvents: true`.
+         */
+        post: operations["onCommissionRefunded"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "commission.reversed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A paid commission was reversed
+         * @description Sent when the status becomes `REVERSED`.
+         *     Only for subscriptions with `extendedEvents: true`.
+         */
+        post: operations["onCommissionReversed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "commission.paid": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A commission was paid
+         * @description Sent for each commission of a batch that is marked as paid, after `payout.paid`. The commissions of a batch are sent in no particular order.
+         *     Only for subscriptions with `extendedEvents: true`.
+         */
+        post: operations["onCommissionPaid"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "payout.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A payout batch was created
+         * @description Sent when a batch is created.
+         *     Only for subscriptions with `extendedEvents: true`.
+         */
+        post: operations["onPayoutCreated"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "payout.paid": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A payout batch was paid
+         * @description Sent when a batch is marked as paid.
+         *     Only for subscriptions with `extendedEvents: true`.
+         */
+        post: operations["onPayoutPaid"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "payout.failed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A payout batch failed
+         * @description Sent when a batch is canceled, or when every commission has left it.
+         *     Only for subscriptions with `extendedEvents: true`.
+         */
+        post: operations["onPayoutFailed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     test: {
         parameters: {
             query?: never;
@@ -1132,7 +1359,7 @@ export interface components {
          * @description The machine-readable error code. Each code has a cause and, on the next line, a remedy.
          * @enum {string}
          */
-        ErrorCode: "affiliate_not_found" | "api_disabled" | "audit_unavailable" | "body_timeout" | "body_too_large" | "commission_is_adjustment" | "commission_move_not_allowed" | "commission_not_found" | "commission_percent_invalid" | "commission_percent_required" | "commission_still_restricted" | "concurrent_change" | "connection_exists" | "connection_not_found" | "credentials_malformed" | "credentials_missing" | "cross_site_refused" | "csrf_token_invalid" | "delivery_not_finished" | "delivery_not_found" | "discount_code_invalid" | "discount_code_taken" | "discount_value_invalid" | "email_taken" | "geo_rule_limit_reached" | "geo_rule_not_found" | "header_repeated" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "internal_error" | "invalid_body" | "invalid_json" | "invalid_parameter" | "journey_identifier_required" | "key_already_revoked" | "key_expired" | "key_limit_reached" | "key_not_found" | "key_revoked" | "key_unknown" | "method_not_allowed" | "no_eligible_commissions" | "occurred_at_in_future" | "operator_credentials_malformed" | "operator_credentials_missing" | "operator_throttled" | "operator_token_unknown" | "order_not_found" | "outcome_unknown" | "owner_credentials_malformed" | "owner_credentials_missing" | "owner_token_unknown" | "path_unknown" | "payout_already_paid" | "payout_below_threshold" | "payout_below_threshold_after_claim" | "payout_claimed_concurrently" | "payout_mixed_currencies" | "payout_not_cancelable" | "payout_not_found" | "payout_not_payable" | "payout_threshold_needs_reconciliation" | "payout_total_mismatch" | "period_invalid" | "plan_required" | "product_rule_exists" | "product_rule_limit_reached" | "product_rule_not_found" | "program_not_found" | "rate_limited" | "refund_currency_mismatch" | "refund_exceeds_order" | "refund_item_unknown" | "request_malformed" | "request_timeout" | "role_missing" | "scope_missing" | "server_busy" | "session_expired" | "shop_deletion_started" | "shop_export_required" | "shop_has_open_batch" | "shop_name_mismatch" | "shop_not_found" | "shop_not_suspended" | "shop_suspended" | "sign_in_refused" | "sign_in_throttled" | "storage_unavailable" | "store_domain_mismatch" | "store_notifications_suspended" | "store_refund_limit_reached" | "store_signature_invalid" | "store_signature_missing" | "stream_limit_reached" | "total_too_large" | "unknown_property" | "user_already_revoked" | "user_exists" | "user_not_found" | "webhook_limit_reached" | "webhook_not_found" | "webhook_url_refused";
+        ErrorCode: "affiliate_not_found" | "api_disabled" | "audit_unavailable" | "body_timeout" | "body_too_large" | "commission_is_adjustment" | "commission_move_not_allowed" | "commission_not_found" | "commission_percent_invalid" | "commission_percent_required" | "commission_still_restricted" | "concurrent_change" | "connection_exists" | "connection_not_found" | "credentials_malformed" | "credentials_missing" | "cross_site_refused" | "csrf_token_invalid" | "delivery_not_finished" | "delivery_not_found" | "discount_code_invalid" | "discount_code_taken" | "discount_value_invalid" | "email_taken" | "geo_rule_limit_reached" | "geo_rule_not_found" | "header_repeated" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "internal_error" | "invalid_body" | "invalid_json" | "invalid_parameter" | "journey_identifier_required" | "key_already_revoked" | "key_expired" | "key_limit_reached" | "key_not_found" | "key_revoked" | "key_unknown" | "method_not_allowed" | "no_eligible_commissions" | "occurred_at_in_future" | "operator_credentials_malformed" | "operator_credentials_missing" | "operator_throttled" | "operator_token_unknown" | "order_not_found" | "outcome_unknown" | "owner_credentials_malformed" | "owner_credentials_missing" | "owner_token_unknown" | "path_unknown" | "payout_already_paid" | "payout_below_threshold" | "payout_below_threshold_after_claim" | "payout_claimed_concurrently" | "payout_mixed_currencies" | "payout_not_cancelable" | "payout_not_found" | "payout_not_payable" | "payout_threshold_needs_reconciliation" | "payout_total_mismatch" | "period_invalid" | "plan_required" | "product_rule_exists" | "product_rule_limit_reached" | "product_rule_not_found" | "program_not_found" | "rate_limited" | "refund_currency_mismatch" | "refund_exceeds_order" | "refund_item_unknown" | "request_malformed" | "request_timeout" | "role_missing" | "scope_missing" | "server_busy" | "session_expired" | "shop_deletion_started" | "shop_export_required" | "shop_has_open_batch" | "shop_name_mismatch" | "shop_not_found" | "shop_not_suspended" | "shop_suspended" | "sign_in_refused" | "sign_in_throttled" | "storage_unavailable" | "store_domain_mismatch" | "store_notifications_suspended" | "store_refund_limit_reached" | "store_signature_invalid" | "store_signature_missing" | "stream_limit_reached" | "total_too_large" | "unknown_property" | "user_already_revoked" | "user_exists" | "user_not_found" | "webhook_disabled" | "webhook_limit_reached" | "webhook_not_found" | "webhook_url_refused";
         /** @description An opaque id. */
         Id: string;
         IdempotencyKey: string;
@@ -1562,9 +1789,34 @@ export interface components {
             events: string[];
             source: string;
             hasSecret: boolean;
+            retryPolicy: components["schemas"]["RetryPolicy"];
+            /** @description The events of `extended_events` are sent, too. */
+            extendedEvents: boolean;
+            status: components["schemas"]["WebhookStatus"];
+            /** Format: date-time */
+            disabledAt: string | null;
+            /** @description `gone`: the receiver returned 410. `failing`: no delivery succeeded for 5 days. */
+            disabledReason: components["schemas"]["DisabledReason"] | null;
+            /**
+             * Format: date-time
+             * @description When the first delivery failed after the last successful one. Null with `retryPolicy: none`.
+             */
+            failingSince: string | null;
             createdAt: components["schemas"]["Instant"];
             updatedAt: components["schemas"]["Instant"];
         };
+        /**
+         * @description `none`: one attempt for each delivery. `standard`: 8 attempts over about 28 hours.
+         * @enum {string}
+         */
+        RetryPolicy: "none" | "standard";
+        /**
+         * @description A disabled subscription receives no events. Only subscriptions with `retryPolicy standard` are disabled.
+         * @enum {string}
+         */
+        WebhookStatus: "enabled" | "disabled";
+        /** @enum {string} */
+        DisabledReason: "gone" | "failing";
         /** @description `hookUrl` and `target_url` are aliases of `url`, which takes precedence. Empty text counts as not sent. Unknown properties are ignored. */
         WebhookCreate: {
             /** @description A public HTTPS address. Required. */
@@ -1577,6 +1829,13 @@ export interface components {
             secret?: string | null;
             /** @description A label for the origin of the subscription. Defaults to `api`. */
             source?: string | null;
+            /**
+             * @description Whether failed deliveries are retried. Defaults to `none`.
+             * @enum {string|null}
+             */
+            retryPolicy?: "none" | "standard" | null;
+            /** @description Whether the events of `extended_events` are sent, too. Defaults to false. */
+            extendedEvents?: boolean | null;
         } & ({
             url: string;
         } | {
@@ -1591,6 +1850,8 @@ export interface components {
             data: components["schemas"]["WebhookSubscription"][];
             available_events: string[];
             emitted_events: string[];
+            /** @description Only for subscriptions with `extendedEvents: true`. */
+            extended_events: string[];
         };
         /** @description An order. `externalOrderId` is required, and `amountCents` unless every line item has a price. */
         ConversionEvent: {
@@ -1981,6 +2242,90 @@ export interface components {
             data: components["schemas"]["Commission"] & {
                 attribution: components["schemas"]["Attribution"];
             };
+        };
+        CommissionEventData: components["schemas"]["Commission"] & {
+            /** @description Null for a new commission. */
+            previousStatus: components["schemas"]["CommissionStatus"] | null;
+        };
+        PayoutEventData: components["schemas"]["PayoutBatch"] & {
+            /** @description Null for a new batch. */
+            previousStatus: components["schemas"]["PayoutBatchStatus"] | null;
+        };
+        CommissionApprovedEvent: {
+            /** @constant */
+            event: "commission.approved";
+            timestamp: components["schemas"]["Instant"];
+            shop_id: string;
+            data: components["schemas"]["CommissionEventData"];
+        };
+        CommissionRejectedEvent: {
+            /** @constant */
+            event: "commission.rejected";
+            timestamp: components["schemas"]["Instant"];
+            shop_id: string;
+            data: components["schemas"]["CommissionEventData"];
+        };
+        CommissionRefundedEvent: {
+            /** @constant */
+            event: "commission.refunded";
+            timestamp: components["schemas"]["Instant"];
+            shop_id: string;
+            data: components["schemas"]["CommissionEventData"] & {
+                refund: components["schemas"]["Refund"];
+            };
+        };
+        CommissionReversedEvent: {
+            /** @constant */
+            event: "commission.reversed";
+            timestamp: components["schemas"]["Instant"];
+            shop_id: string;
+            data: components["schemas"]["CommissionEventData"];
+        };
+        CommissionPaidEvent: {
+            /** @constant */
+            event: "commission.paid";
+            timestamp: components["schemas"]["Instant"];
+            shop_id: string;
+            data: components["schemas"]["CommissionEventData"];
+        };
+        PayoutCreatedEvent: {
+            /** @constant */
+            event: "payout.created";
+            timestamp: components["schemas"]["Instant"];
+            shop_id: string;
+            data: components["schemas"]["PayoutEventData"];
+        };
+        PayoutPaidEvent: {
+            /** @constant */
+            event: "payout.paid";
+            timestamp: components["schemas"]["Instant"];
+            shop_id: string;
+            data: components["schemas"]["PayoutEventData"];
+        };
+        PayoutFailedEvent: {
+            /** @constant */
+            event: "payout.failed";
+            timestamp: components["schemas"]["Instant"];
+            shop_id: string;
+            data: components["schemas"]["PayoutEventData"];
+        };
+        /** @description An event as a webhook sends it, with its id. */
+        WebhookEventItem: {
+            id: string;
+            event: string;
+            timestamp: components["schemas"]["Instant"];
+            shop_id: string;
+            /** @description As in the webhook of this event. */
+            data: {
+                [key: string]: unknown;
+            };
+        };
+        WebhookEventList: {
+            data: components["schemas"]["WebhookEventItem"][];
+            /** @description Send it as `after` to continue. Null when there is no event yet. */
+            next: string | null;
+            /** @description There are more events now. Otherwise ask again later. */
+            hasMore: boolean;
         };
         TestEvent: {
             /** @constant */
@@ -2529,8 +2874,11 @@ export interface components {
             data: components["schemas"]["AuditRecord"][];
             pagination: components["schemas"]["Pagination"];
         };
-        /** @enum {string} */
-        DeliveryStatus: "PENDING" | "SENT" | "FAILED";
+        /**
+         * @description `RETRYING`: the last attempt failed, and the next one is at `nextAttemptAt`.
+         * @enum {string}
+         */
+        DeliveryStatus: "PENDING" | "RETRYING" | "SENT" | "FAILED";
         Delivery: {
             id: string;
             event: string;
@@ -2540,11 +2888,18 @@ export interface components {
             /** @description The header `webhook-id`; a redelivery keeps that of the first. */
             webhookId: string;
             status: components["schemas"]["DeliveryStatus"];
-            /** @description `ok`, `http_4xx`, `http_5xx`, `timeout`, `tls`, `dns`, `connect`, `refused_url` or `secret_unreadable`; null until the delivery has ended. A response counts when it is complete: `timeout` also means that the body did not end within 10 seconds, and `connect` that the connection broke before the body ended. A response longer than 64 KiB, including headers, counts by its status. */
+            /** @description `ok`, `http_4xx`, `http_5xx`, `timeout`, `tls`, `dns`, `connect`, `refused_url` or `secret_unreadable`, or `disabled` when the subscription was disabled before the delivery was sent; null before the first attempt. A response counts when it is complete: `timeout` also means that the body did not end within 10 seconds, and `connect` that the connection broke before the body ended. A response longer than 64 KiB, including headers, counts by its status. */
             code: string | null;
             /** @description The status of the response; null without a complete one. */
             httpStatus: number | null;
             durationMs: number | null;
+            /** @description How many attempts have ended. `code`, `httpStatus` and `durationMs` are those of the last one. */
+            attempts: number;
+            /**
+             * Format: date-time
+             * @description The earliest time of the next attempt while the status is `RETRYING`.
+             */
+            nextAttemptAt: string | null;
             createdAt: components["schemas"]["Instant"];
             /** Format: date-time */
             finishedAt: string | null;
@@ -2655,6 +3010,36 @@ export interface components {
             /** @description Event names to receive, any text; empty means all. */
             events?: string[];
             secret?: string | null;
+            /** @enum {string} */
+            retryPolicy?: "none" | "standard";
+            extendedEvents?: boolean;
+            /**
+             * @description Enables a disabled subscription.
+             * @constant
+             */
+            status?: "enabled";
+        };
+        RedeliverMany: {
+            /** @description The earliest `createdAt` of the deliveries, inclusive. */
+            from: components["schemas"]["InstantInput"];
+            /** @description The latest, inclusive. Defaults to now. */
+            to?: components["schemas"]["InstantInput"];
+            /**
+             * @description Defaults to `FAILED`.
+             * @enum {string|null}
+             */
+            status?: "FAILED" | "SENT" | null;
+            /** @description Only deliveries of this event. */
+            event?: string | null;
+            dryRun?: boolean | null;
+        };
+        RedeliveryReply: {
+            data: {
+                dryRun: boolean;
+                queued: number;
+                /** @description How many more match; with `dryRun` all of them. */
+                remaining: number;
+            };
         };
     };
     responses: {
@@ -4217,6 +4602,57 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listWebhookEvents: {
+        parameters: {
+            query?: {
+                /** @description The list starts after the event with this id. */
+                after?: string;
+                /** @description `1` also lists the events of `extended_events`. */
+                extendedEvents?: "1";
+                /** @description The maximum number of events, 1 to 100. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events, oldest first. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEventList"];
+                };
+            };
+            /** @description A parameter is invalid. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -5950,7 +6386,7 @@ export interface operations {
                 };
             };
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The delivery is still pending. */
+            /** @description The delivery is still pending, or its subscription is disabled. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -5971,6 +6407,8 @@ export interface operations {
             query?: {
                 /** @description Event names to receive, separated by commas. Defaults to all. */
                 events?: string;
+                /** @description `1` also sends the events of `extended_events`. Ignored when a stream is resumed. */
+                extendedEvents?: "1";
             };
             header?: {
                 /** @description The `id` of the last received message. */
@@ -6271,6 +6709,76 @@ export interface operations {
             503: components["responses"]["UnavailableOrBusyUnmetered"];
         };
     };
+    redeliverMany: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The webhook subscription.
+                 * @example whs_01KAH0000000000000000000W1
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RedeliverMany"];
+            };
+        };
+        responses: {
+            /** @description How many deliveries were queued. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RedeliveryReply"];
+                };
+            };
+            /** @description The body is invalid. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["UserForbidden"];
+            /** @description The subscription does not exist in your shop. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            /** @description The subscription is disabled. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            429: components["responses"]["AdminThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableOrBusyUnmetered"];
+        };
+    };
     onAffiliateApproved: {
         parameters: {
             query?: never;
@@ -6295,7 +6803,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx status acknowledges the event. There is no automatic retry. */
+            /** @description Any 2xx status acknowledges the event. Whether a failed delivery is retried depends on the `retryPolicy` of the subscription. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6391,6 +6899,270 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["CommissionCreatedEvent"];
+            };
+        };
+        responses: {
+            /** @description Any 2xx status acknowledges the event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onCommissionApproved: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The event type. Not signed; rely on `event` in the body. */
+                "X-Service-Event"?: components["parameters"]["WebhookEventHeader"];
+                /** @description Lowercase hex HMAC-SHA256 of the raw body under the subscription's secret; empty without a secret. */
+                "X-Service-Signature"?: components["parameters"]["WebhookSignatureHeader"];
+                /** @description The same for every delivery of one event to one subscription. */
+                "webhook-id"?: components["parameters"]["WebhookIdHeader"];
+                /** @description The time of this attempt, in seconds since the Unix epoch. */
+                "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
+                /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
+                "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CommissionApprovedEvent"];
+            };
+        };
+        responses: {
+            /** @description Any 2xx status acknowledges the event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onCommissionRejected: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The event type. Not signed; rely on `event` in the body. */
+                "X-Service-Event"?: components["parameters"]["WebhookEventHeader"];
+                /** @description Lowercase hex HMAC-SHA256 of the raw body under the subscription's secret; empty without a secret. */
+                "X-Service-Signature"?: components["parameters"]["WebhookSignatureHeader"];
+                /** @description The same for every delivery of one event to one subscription. */
+                "webhook-id"?: components["parameters"]["WebhookIdHeader"];
+                /** @description The time of this attempt, in seconds since the Unix epoch. */
+                "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
+                /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
+                "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CommissionRejectedEvent"];
+            };
+        };
+        responses: {
+            /** @description Any 2xx status acknowledges the event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onCommissionRefunded: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The event type. Not signed; rely on `event` in the body. */
+                "X-Service-Event"?: components["parameters"]["WebhookEventHeader"];
+                /** @description Lowercase hex HMAC-SHA256 of the raw body under the subscription's secret; empty without a secret. */
+                "X-Service-Signature"?: components["parameters"]["WebhookSignatureHeader"];
+                /** @description The same for every delivery of one event to one subscription. */
+                "webhook-id"?: components["parameters"]["WebhookIdHeader"];
+                /** @description The time of this attempt, in seconds since the Unix epoch. */
+                "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
+                /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
+                "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CommissionRefundedEvent"];
+            };
+        };
+        responses: {
+            /** @description Any 2xx status acknowledges the event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onCommissionReversed: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The event type. Not signed; rely on `event` in the body. */
+                "X-Service-Event"?: components["parameters"]["WebhookEventHeader"];
+                /** @description Lowercase hex HMAC-SHA256 of the raw body under the subscription's secret; empty without a secret. */
+                "X-Service-Signature"?: components["parameters"]["WebhookSignatureHeader"];
+                /** @description The same for every delivery of one event to one subscription. */
+                "webhook-id"?: components["parameters"]["WebhookIdHeader"];
+                /** @description The time of this attempt, in seconds since the Unix epoch. */
+                "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
+                /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
+                "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CommissionReversedEvent"];
+            };
+        };
+        responses: {
+            /** @description Any 2xx status acknowledges the event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onCommissionPaid: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The event type. Not signed; rely on `event` in the body. */
+                "X-Service-Event"?: components["parameters"]["WebhookEventHeader"];
+                /** @description Lowercase hex HMAC-SHA256 of the raw body under the subscription's secret; empty without a secret. */
+                "X-Service-Signature"?: components["parameters"]["WebhookSignatureHeader"];
+                /** @description The same for every delivery of one event to one subscription. */
+                "webhook-id"?: components["parameters"]["WebhookIdHeader"];
+                /** @description The time of this attempt, in seconds since the Unix epoch. */
+                "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
+                /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
+                "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CommissionPaidEvent"];
+            };
+        };
+        responses: {
+            /** @description Any 2xx status acknowledges the event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onPayoutCreated: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The event type. Not signed; rely on `event` in the body. */
+                "X-Service-Event"?: components["parameters"]["WebhookEventHeader"];
+                /** @description Lowercase hex HMAC-SHA256 of the raw body under the subscription's secret; empty without a secret. */
+                "X-Service-Signature"?: components["parameters"]["WebhookSignatureHeader"];
+                /** @description The same for every delivery of one event to one subscription. */
+                "webhook-id"?: components["parameters"]["WebhookIdHeader"];
+                /** @description The time of this attempt, in seconds since the Unix epoch. */
+                "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
+                /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
+                "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PayoutCreatedEvent"];
+            };
+        };
+        responses: {
+            /** @description Any 2xx status acknowledges the event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onPayoutPaid: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The event type. Not signed; rely on `event` in the body. */
+                "X-Service-Event"?: components["parameters"]["WebhookEventHeader"];
+                /** @description Lowercase hex HMAC-SHA256 of the raw body under the subscription's secret; empty without a secret. */
+                "X-Service-Signature"?: components["parameters"]["WebhookSignatureHeader"];
+                /** @description The same for every delivery of one event to one subscription. */
+                "webhook-id"?: components["parameters"]["WebhookIdHeader"];
+                /** @description The time of this attempt, in seconds since the Unix epoch. */
+                "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
+                /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
+                "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PayoutPaidEvent"];
+            };
+        };
+        responses: {
+            /** @description Any 2xx status acknowledges the event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onPayoutFailed: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The event type. Not signed; rely on `event` in the body. */
+                "X-Service-Event"?: components["parameters"]["WebhookEventHeader"];
+                /** @description Lowercase hex HMAC-SHA256 of the raw body under the subscription's secret; empty without a secret. */
+                "X-Service-Signature"?: components["parameters"]["WebhookSignatureHeader"];
+                /** @description The same for every delivery of one event to one subscription. */
+                "webhook-id"?: components["parameters"]["WebhookIdHeader"];
+                /** @description The time of this attempt, in seconds since the Unix epoch. */
+                "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
+                /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
+                "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PayoutFailedEvent"];
             };
         };
         responses: {

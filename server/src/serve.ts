@@ -16,6 +16,7 @@ import { prepareDemo } from './operator/demo.ts'
 import { startRetention } from './operator/retention.ts'
 import { startPayoutJobs } from './payouts/jobs.ts'
 import { createDispatcher } from './webhooks/delivery/dispatcher.ts'
+import { disable } from './webhooks/disable.ts'
 
 const WEBHOOK_DRAIN_MS = 10_000
 /** How long in-flight requests may take after the signal. */
@@ -39,7 +40,11 @@ export async function serve(): Promise<void> {
   await checkEncryptionKey(deps, encryptionKeySource(config.dataDir))
   const checkHealth = createHealthCheck(deps)
   metrics.watch(deps, checkHealth)
-  const dispatcher = createDispatcher({ ...deps, onEnd: metrics.delivery })
+  const dispatcher = createDispatcher({
+    ...deps,
+    onEnd: metrics.delivery,
+    disable: (subscription) => disable(deps, subscription),
+  })
   deps.wakeDispatcher = dispatcher.wake
   const stopping = new AbortController()
   deps.stopping = stopping.signal

@@ -98,7 +98,7 @@ test('each event is sent to the matching subscriptions, in order', async ({ serv
   const other = server.clientOf(key)
   const { id } = await other.affiliates.create({ email: 'a@example.com', name: 'A' })
   await other.affiliates.update(id, { status: 'ACTIVE' })
-  expect(countOf(server, 'webhookEvents', { shopId }), 'nobody was subscribed').toBe(0)
+  expect(countOf(server, 'deliveries', { shopId }), 'nobody was subscribed').toBe(0)
 
   const all = subscribe(server, [], shopId)
   const rejections = subscribe(server, ['affiliate.rejected', 'commission.created'], shopId)

@@ -307,7 +307,7 @@ describe('does not break', () => {
     [
       'a webhook more',
       (copy) => {
-        copy.webhooks['payout.paid'] = copy.webhooks['commission.created']
+        copy.webhooks['payout.completed'] = copy.webhooks['commission.created']
       },
     ],
     [

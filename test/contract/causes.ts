@@ -238,7 +238,8 @@ export const causes: Record<string, Cause> = {
   'getJourney period_invalid': badQuery('sessionId=s-1&from=2026-10-02&to=2026-10-01'),
   'createWebhook invalid_parameter': badQuery('test=2'),
   'createWebhook invalid_body': badBody({}),
-  'createWebhook webhook_url_refused': badBody({ url: 'https://127.0.0.1/x' }),
+  'createWebhook webhook_url_refused': badBody({ url: 'http://hooks.example.com/x' }),
+  'listWebhookEvents invalid_parameter': badQuery('limit=0'),
   'createWebhook concurrent_change': raced('createWebhook', {}, {}),
   'createWebhook webhook_limit_reached': async ({ server }, op) => {
     const ids = Array.from({ length: 100 }, () => subscribe(server, ['never']))

@@ -72,7 +72,15 @@ describe('names for generators', () => {
       'affiliate.approved': 'onAffiliateApproved',
       'affiliate.rejected': 'onAffiliateRejected',
       'affiliate.status_changed': 'onAffiliateStatusChanged',
+      'commission.approved': 'onCommissionApproved',
       'commission.created': 'onCommissionCreated',
+      'commission.paid': 'onCommissionPaid',
+      'commission.refunded': 'onCommissionRefunded',
+      'commission.rejected': 'onCommissionRejected',
+      'commission.reversed': 'onCommissionReversed',
+      'payout.created': 'onPayoutCreated',
+      'payout.failed': 'onPayoutFailed',
+      'payout.paid': 'onPayoutPaid',
       test: 'onTest',
     })
   })

@@ -1,8 +1,8 @@
 import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { availableEvents, emittedEvents, extendedEvents } from '../../server/src/core/event-names.ts'
 import { PLAN_LIMITS } from '../../server/src/http/rate-limit.ts'
-import { availableEvents, emittedEvents } from '../../server/src/webhooks/webhooks.ts'
 import { deref, document } from '../support/document.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -35,9 +35,10 @@ test('no package duplicates a list of the document', () => {
 
 test('the names of events are those of the document', () => {
   const sent = Object.keys(document.webhooks)
-  expect([...emittedEvents, 'test']).toEqual(sent)
+  expect([...emittedEvents, ...extendedEvents, 'test']).toEqual(sent)
   const { value } = deref({ $ref: '#/components/examples/webhookList' })
   expect([value.emitted_events, value.available_events]).toEqual([emittedEvents, availableEvents])
+  expect(value.extended_events).toEqual(extendedEvents)
 })
 
 test('the limits of the plans are those of the document', () => {

@@ -86,6 +86,13 @@ export const sharedCauses: Record<string, Cause> = {
 }
 
 const badBody = (body: unknown): Cause => calling({ body })
+
+const whileDisabled: Cause = async (server, op) => {
+  updateRows(server, 'subscriptions', { disabledAt: '2026-10-20T16:00:00.000Z', disabledReason: 'gone' })
+  const reply = await callOwner(server, op)
+  updateRows(server, 'subscriptions', { disabledAt: null, disabledReason: null })
+  return reply
+}
 const badQuery = (query: string): Cause => calling({ query })
 const unknown: Cause = calling({ id: 'no_such_thing' })
 
@@ -299,9 +306,15 @@ export const causes: Record<string, Cause> = {
     const { id } = await expectOk(callOwnerOperation(server, 'redeliver'))
     return callOwnerOperation(server, 'redeliver', { id })
   },
+  'redeliver webhook_disabled': whileDisabled,
+  'redeliverMany webhook_disabled': whileDisabled,
+  'redeliverMany webhook_not_found': unknown,
+  'redeliverMany invalid_body': badBody({}),
+  'redeliverMany unknown_property': badBody({ from: '2026-10-20', since: '2026-10-20' }),
+  'redeliverMany period_invalid': badBody({ from: '2026-10-21', to: '2026-10-20' }),
   'updateWebhook invalid_body': badBody({ events: 'all' }),
   'updateWebhook unknown_property': badBody({ hookUrl: 'https://hooks.example.com' }),
-  'updateWebhook webhook_url_refused': badBody({ url: 'https://127.0.0.1/x' }),
+  'updateWebhook webhook_url_refused': badBody({ url: 'http://hooks.example.com/x' }),
   'updateWebhook webhook_not_found': unknown,
   'updateWebhook webhook_limit_reached': async (server, op) => {
     const id = subscribe(server, ['x'.repeat(1024 * 1024)])

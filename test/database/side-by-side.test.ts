@@ -61,7 +61,7 @@ test('work of several shops shares a transaction, and each shop has its own audi
       async (trx, chain) => {
         await get(trx, `n${i}`)
         await put(trx, `n${i}`)
-        await chain.append(async ({ seq, hash }) => ({ seq: seq + 1, hash: `${hash}${shopOf(i).at(-1)}` }))
+        await chain.append(async (last) => ({ ...last, seq: last.seq + 1, hash: `${last.hash}${shopOf(i).at(-1)}` }))
       },
       shopOf(i),
       [`row:${i}`],
@@ -281,9 +281,9 @@ test('the audit chain has no gaps when work runs side by side and some of it fai
   const append = (i: number) =>
     db.transact(
       async (trx, chain) => {
-        await chain.append(async ({ seq, hash }) => {
+        await chain.append(async ({ seq, hash, eventId }) => {
           await put(trx, `row ${seq + 1}`, hash)
-          return { seq: seq + 1, hash: `hash ${seq + 1}` }
+          return { eventId, seq: seq + 1, hash: `hash ${seq + 1}` }
         })
         if (i % 10 === 1) throw new Error('before anything is written')
         await put(trx, `n${i}`)

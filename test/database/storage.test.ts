@@ -131,16 +131,18 @@ test('the head of an audit chain advances only with committed work', async () =>
   const other = await openDatabase(database.url)
   const append = (on: Database, i: number) =>
     on.transact(async (trx, chain) => {
-      await chain.append(async ({ seq }) => {
+      await chain.append(async ({ seq, eventId }) => {
         await put(trx, `row ${seq + 1}`)
-        return { seq: seq + 1, hash: `hash ${seq + 1}` }
+        return { eventId, seq: seq + 1, hash: `hash ${seq + 1}` }
       })
       if (i % 25 === 7) throw new Error('late')
     }, SHOP)
   const results = await Promise.allSettled(Array.from({ length: 100 }, (_, i) => append(i % 2 ? db : other, i)))
   expect(results.filter((one) => one.status === 'rejected')).toHaveLength(4)
   expect(await names()).toHaveLength(96)
-  expect(database.sql.prepare('select * from "auditHeads"').all()).toEqual([{ shopId: SHOP, seq: 96, hash: 'hash 96' }])
+  expect(database.sql.prepare('select * from "auditHeads"').all()).toEqual([
+    { shopId: SHOP, seq: 96, hash: 'hash 96', eventId: '' },
+  ])
   await other.close()
 })
 

@@ -134,7 +134,8 @@ test('events that are kept do not hide later ones', async () => {
   const { shopId } = server.shop
   const old = (prefix: string, i: number) => `${prefix}_00000000000000000000${100_001 + i}`
   const event = { shopId, event: 'x', body: '{}', createdAt: LONG_AGO }
-  const delivery = { shopId, subscriptionId: 'whs_1', webhookId: 'x', status: 'PENDING', createdAt: LONG_AGO } as const
+  const pending = { webhookId: 'x', status: 'PENDING', attempts: 0, createdAt: LONG_AGO } as const
+  const delivery = { shopId, subscriptionId: 'whs_1', ...pending }
   const numbers = Array.from({ length: 1100 }, (_, i) => i)
   const events = numbers.map((i) => ({ ...event, id: old('evt', i) }))
   const deliveries = numbers.slice(0, 600).map((i) => ({ ...delivery, id: old('dlv', i), eventId: old('evt', i) }))

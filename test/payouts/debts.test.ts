@@ -169,7 +169,7 @@ describe('a batch whose commissions change', () => {
   })
 
   const recompute = (batchId: string) =>
-    mutate(ctx, async (trx) => ({ result: await recomputeBatch(ctx, trx, batchId, []), audit: null }))
+    mutate(ctx, async (trx) => ({ result: (await recomputeBatch(ctx, trx, batchId, [])).row, audit: null }))
   const leave = async (server: TestServer, batchId: string, id: string) => {
     updateRows(server, 'commissions', { payoutBatchId: null, orderStatus: 'CANCELED' }, { id })
     return recompute(batchId)

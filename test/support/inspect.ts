@@ -2,6 +2,7 @@ import { expect } from 'vitest'
 import type { Database } from '../../server/src/database/database.ts'
 import { PRIMARY_KEYS } from '../../server/src/database/table-keys.ts'
 import type { Tables } from '../../server/src/database/tables.ts'
+import { PLAIN_SUBSCRIPTION } from '../../server/src/webhooks/queries.ts'
 import { pointerTo, problems } from './document.ts'
 import type { TestServer } from './server.ts'
 
@@ -123,6 +124,7 @@ export function subscribe(server: TestServer, events: string[] = [], shopId = se
   const id = server.deps.newId('whs')
   const now = new Date(server.deps.now()).toISOString()
   insertRow(server, 'subscriptions', {
+    ...PLAIN_SUBSCRIPTION,
     id,
     shopId,
     url: 'https://hooks.example.com/',

@@ -31,6 +31,20 @@ describe('event types', () => {
           expectTypeOf(event.data.commissionAmountCents).toEqualTypeOf<number>()
           expectTypeOf(event.data.attribution.confidence).toEqualTypeOf<number>()
           return event.data.id
+        case 'commission.approved':
+        case 'commission.rejected':
+        case 'commission.reversed':
+        case 'commission.paid':
+          expectTypeOf(event.data.previousStatus).toExtend<string | null>()
+          return event.data.id
+        case 'commission.refunded':
+          expectTypeOf(event.data.refund.commissionCents).toEqualTypeOf<number>()
+          return event.data.id
+        case 'payout.created':
+        case 'payout.paid':
+        case 'payout.failed':
+          expectTypeOf(event.data.totals.netPayableCents).toEqualTypeOf<number>()
+          return event.data.id ?? ''
         case 'test':
           return event.data.message
         default:

@@ -2,6 +2,8 @@ import type { Config } from '../../server/src/config.ts'
 import type { DeliveryRow } from '../../server/src/database/tables.ts'
 import { createDispatcher, type DispatcherOptions } from '../../server/src/webhooks/delivery/dispatcher.ts'
 import { sealSecret } from '../../server/src/webhooks/delivery/signing.ts'
+import { disable } from '../../server/src/webhooks/disable.ts'
+import { PLAIN_SUBSCRIPTION } from '../../server/src/webhooks/queries.ts'
 import { insertRow, rowsOf } from '../support/inspect.ts'
 import { type TestServer, testServer } from '../support/server.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
@@ -20,7 +22,16 @@ export interface Fixture extends TestServer {
   /** Starts a sender over the same outbox; mutations wake the latest. */
   send: (options?: Partial<DispatcherOptions>) => Promise<ReturnType<typeof createDispatcher>>
   /** Inserts a subscription past every check. */
-  plant: (url: string, given?: { events?: string[]; secret?: string; shopId?: string }) => string
+  plant: (
+    url: string,
+    given?: {
+      events?: string[]
+      secret?: string
+      shopId?: string
+      retryPolicy?: 'none' | 'standard'
+      extendedEvents?: 0 | 1
+    },
+  ) => string
   deliveries: (where?: Partial<DeliveryRow>) => DeliveryRow[]
   /** The deliveries that are no longer pending. */
   finished: () => DeliveryRow[]
@@ -39,18 +50,31 @@ export async function webhookFixture(config: Partial<Config> = {}): Promise<Fixt
     ...server,
     receiver,
     send: async (options = {}) => {
-      const dispatcher = createDispatcher({ ...server.deps, resolve, ...options })
+      const dispatcher = createDispatcher({
+        ...server.deps,
+        resolve,
+        disable: (subscription) => disable(server.deps, subscription),
+        ...options,
+      })
       senders.push(dispatcher)
       server.deps.wakeDispatcher = dispatcher.wake
       await dispatcher.start()
       return dispatcher
     },
-    plant: (url, { events = [], secret, shopId = server.shop.shopId } = {}) => {
+    plant: (url, { events = [], secret, shopId = server.shop.shopId, ...given } = {}) => {
       const id = `whs_planted${String(planted++).padStart(5, '0')}`
       const sealed = secret === undefined ? null : sealSecret(server.deps.vault, id, secret)
       const at = new Date(server.clock.ms).toISOString()
-      const row = { id, shopId, url, events: JSON.stringify(events), source: 'api', secret: sealed }
-      insertRow(server, 'subscriptions', { ...row, createdAt: at, updatedAt: at })
+      const row = {
+        ...PLAIN_SUBSCRIPTION,
+        id,
+        shopId,
+        url,
+        events: JSON.stringify(events),
+        source: 'api',
+        secret: sealed,
+      }
+      insertRow(server, 'subscriptions', { ...row, ...given, createdAt: at, updatedAt: at })
       return id
     },
     deliveries: (where = {}) => rowsOf(server, 'deliveries', where),

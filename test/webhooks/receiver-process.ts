@@ -3,25 +3,50 @@ import type { AddressInfo, Socket } from 'node:net'
 
 type Send = (message: object) => void
 
-const stops = new Map<number, () => void>()
+/** A response that replaces the one that a path specifies. */
+export interface Override {
+  path: string
+  status: number
+  headers?: Record<string, string>
+}
+
+interface Running {
+  stop: () => void
+  /** By path. */
+  overrides: Map<string, Override>
+}
+
+const receivers = new Map<number, Running>()
 
 /**
  * Runs as its own process and serves as many receivers as its parent asks for. Each sends its port, then every request,
  * and responds as the path specifies.
  */
-process.on('message', ({ open, close }: { open?: number; close?: number }) => {
+process.on('message', ({ open, close, receiver, override }: Order) => {
   if (open !== undefined)
-    stops.set(
+    receivers.set(
       open,
       startReceiver((message) => process.send?.({ receiver: open, ...message })),
     )
+  if (receiver !== undefined && override) {
+    receivers.get(receiver)?.overrides.set(override.path, override)
+    process.send?.({ receiver, overridden: true })
+  }
   if (close === undefined) return
-  stops.get(close)?.()
-  stops.delete(close)
+  receivers.get(close)?.stop()
+  receivers.delete(close)
 })
 
-/** Returns how to stop it, which resets its connections. */
-function startReceiver(send: Send): () => void {
+interface Order {
+  open?: number
+  close?: number
+  receiver?: number
+  override?: Override
+}
+
+/** `stop` resets its connections. */
+function startReceiver(send: Send): Running {
+  const overrides = new Map<string, Override>()
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk) => chunks.push(chunk))
@@ -30,7 +55,9 @@ function startReceiver(send: Send): () => void {
       const { remotePort = 0 } = request.socket
       const body = Buffer.concat(chunks).toString('base64')
       send({ method, url, headers, rawHeaders, body, at: Date.now(), remotePort })
-      answer(request, response, send)
+      const override = overrides.get(url)
+      if (override) response.writeHead(override.status, override.headers).end('{}')
+      else answer(request, response, send)
     })
   })
   const sockets = new Set<Socket>()
@@ -39,10 +66,11 @@ function startReceiver(send: Send): () => void {
     socket.on('close', () => sockets.delete(socket))
   })
   server.listen(0, '127.0.0.1', () => send({ port: (server.address() as AddressInfo).port }))
-  return () => {
+  const stop = () => {
     server.close()
     for (const socket of sockets) socket.resetAndDestroy()
   }
+  return { stop, overrides }
 }
 
 function answer({ url = '/', socket }: IncomingMessage, response: ServerResponse, send: Send) {

@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { COMPILE_CACHE } from '../support/process.ts'
+import type { Override } from './receiver-process.ts'
 
 export interface Received {
   method: string
@@ -18,7 +19,12 @@ interface Closed {
   bytes: number
 }
 
-type Message = { receiver: number } & ({ port: number } | Closed | (Omit<Received, 'body'> & { body: string }))
+type Message = { receiver: number } & (
+  | { port: number }
+  | { overridden: true }
+  | Closed
+  | (Omit<Received, 'body'> & { body: string })
+)
 
 let child: ChildProcess | undefined
 let opened = 0
@@ -41,10 +47,12 @@ export async function startReceiver() {
   const received: Received[] = []
   const closed: Closed[] = []
   let listen: (message: Message) => void = () => {}
+  let overridden: (() => void) | undefined
   const port = await new Promise<number>((ready) => {
     listen = (message) => {
       if (message.receiver !== id) return
       if ('port' in message) ready(message.port)
+      else if ('overridden' in message) overridden?.()
       else if ('closed' in message) closed.push(message)
       else received.push({ ...message, body: Buffer.from(message.body, 'base64') })
     }
@@ -65,6 +73,12 @@ export async function startReceiver() {
     connections: () => new Set(received.map(({ remotePort }) => remotePort)).size,
     /** The requests to a path. */
     to: (path: string) => received.filter(({ url }) => url === path),
+    /** Makes a path return a status from now on. */
+    respond: (path: string, status: number, headers: Record<string, string> = {}) =>
+      new Promise<void>((done) => {
+        overridden = done
+        child.send({ receiver: id, override: { path, status, headers } satisfies Override })
+      }),
     stop: () => {
       child.off('message', listen)
       running.delete(id)

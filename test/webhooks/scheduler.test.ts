@@ -9,13 +9,19 @@ let made = 0
 /** The subscription `a` of the shop `s`, or `a` of `other` for `other/a`; hosts are as the shops unless given. */
 const to = (name: string, host?: string) => {
   const shopId = name.includes('/') ? name.split('/')[0]! : 's'
-  const previous = { previousSecret: null, previousSecretUntil: null }
+  const previous = {
+    previousSecret: null,
+    previousSecretUntil: null,
+    retryPolicy: 'none',
+    failingSince: null,
+  } as const
   return { id: name, shopId, url: `https://${host ?? `${shopId}.example`}/`, secret: null, ...previous }
 }
 const some = (subscriptionId: string, count: number) =>
   Array.from({ length: count }, (): Delivery => {
     const id = `dlv_${String(made++).padStart(6, '0')}`
-    return { shopId: 's', id, subscriptionId, eventId: 'e', webhookId: id, follows: null, event: 'test', body: '{}' }
+    const event = { eventId: 'e', event: 'test', body: '{}' }
+    return { ...event, shopId: 's', id, subscriptionId, webhookId: id, follows: null, attempts: 0 }
   })
 const add = (scheduler: DeliveryScheduler, deliveries: Delivery[], host?: string) => {
   for (const one of deliveries) scheduler.add(to(one.subscriptionId, host), one)

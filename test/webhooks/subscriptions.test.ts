@@ -28,6 +28,12 @@ test('200 with the subscription; the list shows it, newest first, and never the 
     events: [],
     source: 'api',
     hasSecret: false,
+    retryPolicy: 'none',
+    extendedEvents: false,
+    status: 'enabled',
+    disabledAt: null,
+    disabledReason: null,
+    failingSince: null,
     createdAt: '2026-11-02T12:00:00.000Z',
     updatedAt: '2026-11-02T12:00:00.000Z',
   })

@@ -36,6 +36,7 @@ async function headersFor(server: TestServer, id: string): Promise<Record<string
     subscriptionId: id,
     webhookId: 'dlv_1',
     follows: null,
+    attempts: 0,
     event: 'test',
     body: '{}',
   })

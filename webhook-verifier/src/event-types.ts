@@ -6,6 +6,14 @@ export type KnownEvent =
   | AffiliateRejectedEvent
   | AffiliateStatusChangedEvent
   | CommissionCreatedEvent
+  | CommissionApprovedEvent
+  | CommissionRejectedEvent
+  | CommissionRefundedEvent
+  | CommissionReversedEvent
+  | CommissionPaidEvent
+  | PayoutCreatedEvent
+  | PayoutPaidEvent
+  | PayoutFailedEvent
   | TestEvent
 
 export const eventNames = [
@@ -13,6 +21,14 @@ export const eventNames = [
   'affiliate.rejected',
   'affiliate.status_changed',
   'commission.created',
+  'commission.approved',
+  'commission.rejected',
+  'commission.refunded',
+  'commission.reversed',
+  'commission.paid',
+  'payout.created',
+  'payout.paid',
+  'payout.failed',
   'test',
 ] as const
 
@@ -44,6 +60,64 @@ export interface CommissionCreatedEvent {
   data: Commission & {
     attribution: Attribution
   }
+}
+
+export interface CommissionApprovedEvent {
+  event: 'commission.approved'
+  timestamp: Instant
+  shop_id: string
+  data: CommissionEventData
+}
+
+export interface CommissionRejectedEvent {
+  event: 'commission.rejected'
+  timestamp: Instant
+  shop_id: string
+  data: CommissionEventData
+}
+
+export interface CommissionRefundedEvent {
+  event: 'commission.refunded'
+  timestamp: Instant
+  shop_id: string
+  data: CommissionEventData & {
+    refund: Refund
+  }
+}
+
+export interface CommissionReversedEvent {
+  event: 'commission.reversed'
+  timestamp: Instant
+  shop_id: string
+  data: CommissionEventData
+}
+
+export interface CommissionPaidEvent {
+  event: 'commission.paid'
+  timestamp: Instant
+  shop_id: string
+  data: CommissionEventData
+}
+
+export interface PayoutCreatedEvent {
+  event: 'payout.created'
+  timestamp: Instant
+  shop_id: string
+  data: PayoutEventData
+}
+
+export interface PayoutPaidEvent {
+  event: 'payout.paid'
+  timestamp: Instant
+  shop_id: string
+  data: PayoutEventData
+}
+
+export interface PayoutFailedEvent {
+  event: 'payout.failed'
+  timestamp: Instant
+  shop_id: string
+  data: PayoutEventData
 }
 
 export interface TestEvent {
@@ -105,6 +179,34 @@ export interface Attribution {
   /** From 0 (no affiliate) to 1. */
   confidence: number
   reasonCode: ReasonCode
+}
+
+export type CommissionEventData = Commission & {
+  /** Null for a new commission. */
+  previousStatus: CommissionStatus | null
+}
+
+export interface Refund {
+  id: string
+  externalRefundId: string
+  /** The requested amount. */
+  amountCents: number | null
+  lineItems: Array<RefundedLine>
+  reason: string | null
+  /** The refunded goods, net of discount. */
+  goodsCents: number
+  /** The change of the commission, at most 0. */
+  commissionCents: number
+  /** The change of the tax withheld. */
+  taxCents: number
+  /** The adjustment row for a paid commission. */
+  adjustmentId: string | null
+  createdAt: Instant
+}
+
+export type PayoutEventData = PayoutBatch & {
+  /** Null for a new batch. */
+  previousStatus: PayoutBatchStatus | null
 }
 
 export interface Affiliate {
@@ -183,3 +285,52 @@ export type CommissionStatus =
   | 'CANCELED'
   | 'REFUNDED'
   | (string & {})
+
+export interface RefundedLine {
+  variantId: string | null
+  productId: string | null
+  quantity: number
+}
+
+export interface PayoutBatch {
+  /** Null for a dry run. */
+  id: string | null
+  status: PayoutBatchStatus
+  periodStart: Instant
+  periodEnd: Instant
+  currency: string
+  totals: PayoutTotals
+  /** Commissions of archived or rejected affiliates, which are not in the batch. */
+  heldBack: {
+    commissions: number
+    commissionCents: Cents
+  }
+  minimumPayoutCents: Cents
+  failureReason: string | null
+  /** Only with `include=lines`. */
+  lines?: Array<PayoutLine>
+  createdAt: Instant
+  updatedAt: Instant
+  paidAt: string | null
+}
+
+export type PayoutBatchStatus = 'OPEN' | 'PROCESSING' | 'PAID' | 'FAILED' | (string & {})
+
+export interface PayoutTotals {
+  commissions: number
+  affiliates: number
+  commissionCents: Cents
+  taxWithheldCents: Cents
+  /** `commissionCents` less `taxWithheldCents`. */
+  netPayableCents: number
+}
+
+export interface PayoutLine {
+  affiliateId: string
+  name: string
+  email: string
+  commissions: number
+  commissionCents: Cents
+  taxWithheldCents: Cents
+  netPayableCents: Cents
+}

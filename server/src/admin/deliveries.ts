@@ -1,31 +1,33 @@
 import type { components } from '../contract/schema.d.ts'
+import { availableEvents, extendedEvents } from '../core/event-names.ts'
 import * as deliveries from '../webhooks/deliveries.ts'
 import * as webhooks from '../webhooks/webhooks.ts'
-import { availableEvents } from '../webhooks/webhooks.ts'
-import { field, form, select } from './form.ts'
+import { field, form, input, select } from './form.ts'
 import { type Html, html } from './html.ts'
 import type { PageRequest, Route, View } from './route.ts'
-import { rolesAndAuditOf, visibleUrl } from './route.ts'
-import { badge, empty, time } from './show.ts'
+import { rolesAndAuditOf, validateBody, visibleUrl } from './route.ts'
+import { badge, empty, time, urlWithQuery } from './show.ts'
 import { ACTIONS, type Cell, type Column, nameColumn, numberColumn, pageOf, pager, table } from './table.ts'
 
 type Delivery = components['schemas']['Delivery']
 type Subscription = components['schemas']['WebhookSubscription']
 
 const PATH = '/admin/deliveries'
-const STATUSES = ['PENDING', 'SENT', 'FAILED'] as const
+const STATUSES = ['PENDING', 'RETRYING', 'SENT', 'FAILED'] as const
 const COLUMNS: Column[] = [
   'Event',
   nameColumn('Endpoint'),
   'Created',
   'Status',
   'Response',
+  numberColumn('Attempts'),
   numberColumn('Duration'),
   ACTIONS,
 ]
 
 export const deliveryRoutes: Route[] = [
   { path: '/deliveries', ...rolesAndAuditOf('listDeliveries'), show: list },
+  { path: '/deliveries/redeliver', ...rolesAndAuditOf('redeliverMany'), act: redeliverMany, page: list },
   { path: '/deliveries/:id/redeliver', ...rolesAndAuditOf('redeliver'), act: redeliver, page: list },
 ]
 
@@ -39,16 +41,42 @@ async function list(request: PageRequest): Promise<View> {
   const rows = data.map((one) => row(request, one, byId.get(one.subscriptionId)))
   return {
     title: 'Deliveries',
-    body: html`<p class="lead">Every attempt to deliver an event to a webhook. Failed deliveries are not retried automatically. Redeliver sends the same bytes with the same <code>webhook-id</code>.</p>
+    body: html`<p class="lead">Every delivery of an event to a webhook. Failed deliveries are retried automatically if the webhook is set to retry. Redeliver sends the same bytes with the same <code>webhook-id</code>.</p>
 ${filters(request, subscriptions)}
 ${rows.length ? table('Deliveries', COLUMNS, rows) : empty('No deliveries', html`Events are sent to your <a href="/admin/webhooks">webhooks</a>, where you can also send a test event.`)}
-${pager(PATH, query, pagination)}`,
+${pager(PATH, query, pagination)}
+${subscriptions.length ? bulk(request, subscriptions) : ''}`,
   }
+}
+
+/** Redelivers all deliveries of one webhook from a period. */
+const bulk = (request: PageRequest, subscriptions: Subscription[]): Html => {
+  const { form: sent, query, isOwner } = request
+  const chosen = sent.get('subscriptionId') ?? query.get('subscriptionId') ?? ''
+  const endpoints = subscriptions.map((one) => [one.id, visibleUrl(one.url, isOwner)] as const)
+  return html`<section class="card" aria-labelledby="bulk"><h2 id="bulk">Redeliver many</h2>
+${form(
+  request,
+  `${PATH}/redeliver`,
+  html`${select('subscriptionId', 'Endpoint', endpoints, chosen)}
+${select(
+  'status',
+  'Deliveries that',
+  [
+    ['FAILED', 'failed'],
+    ['SENT', 'were sent'],
+  ],
+  sent.get('status') ?? 'FAILED',
+)}
+${input({ name: 'from', label: 'From (UTC)', type: 'datetime-local', value: sent.get('from') ?? '', required: true, maxlength: 30 })}
+${input({ name: 'to', label: 'To (UTC)', type: 'datetime-local', value: sent.get('to') ?? '', maxlength: 30, hint: 'Empty: until now.' })}
+<button class="main">Redeliver</button>`,
+)}</section>`
 }
 
 const filters = ({ query, isOwner }: PageRequest, subscriptions: Subscription[]): Html => {
   const any = ['', 'All'] as const
-  const events = ['test', ...availableEvents].map((one) => [one, one] as const)
+  const events = [...new Set(['test', ...availableEvents, ...extendedEvents])].map((one) => [one, one] as const)
   const endpoints = subscriptions.map((one) => [one.id, visibleUrl(one.url, isOwner)] as const)
   return html`<form class="filters" method="get" action="${PATH}">
 ${select('status', 'Status', [any, ...STATUSES.map((one) => [one, one[0] + one.slice(1).toLowerCase()] as const)], query.get('status') ?? '')}
@@ -66,13 +94,30 @@ function row(request: PageRequest, one: Delivery, subscription: Subscription | u
     time(one.createdAt),
     badge(one.status),
     responseOf(one),
+    one.attempts,
     one.durationMs === null ? '–' : `${one.durationMs} ms`,
     canBeSent ? form(request, `${PATH}/${one.id}/redeliver`, again) : '',
   ]
 }
 
-const responseOf = ({ code, httpStatus }: Delivery): Html | string =>
-  code === null ? 'pending' : html`${httpStatus ?? ''} <code>${code}</code>`
+const responseOf = ({ code, httpStatus, nextAttemptAt }: Delivery): Html | string =>
+  code === null
+    ? 'pending'
+    : html`${httpStatus ?? ''} <code>${code}</code>${nextAttemptAt ? html`, next attempt ${time(nextAttemptAt)}` : ''}`
+
+/** The browser sends a local time without an offset, to the minute. */
+const toInstant = (text: string | undefined): string | undefined =>
+  text && /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?$/.test(text) ? `${text}Z` : text
+
+async function redeliverMany({ ctx, form }: PageRequest) {
+  const subscriptionId = field(form, 'subscriptionId') ?? ''
+  const to = toInstant(field(form, 'to'))
+  const sent = { from: toInstant(field(form, 'from')), status: form.get('status'), ...(to && { to }) }
+  const { queued, remaining } = await deliveries.redeliverMany(ctx, subscriptionId, validateBody('redeliverMany', sent))
+  const count = queued === 1 ? '1 delivery is' : `${queued} deliveries are`
+  const more = remaining > 0 ? ` ${remaining} more match: repeat this to queue them, too.` : ''
+  return { to: urlWithQuery(PATH, { subscriptionId }), flash: { text: `${count} queued for redelivery.${more}` } }
+}
 
 async function redeliver({ ctx, params, form }: PageRequest) {
   const { event } = await deliveries.redeliver(ctx, params.id ?? '')

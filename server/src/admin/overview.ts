@@ -5,6 +5,7 @@ import { type Html, html, isolated } from './html.ts'
 import { ALL_ROLES, type PageRequest, type Route, type View } from './route.ts'
 import { day, empty, money, urlWithQuery } from './show.ts'
 import { nameColumn, numberColumn, table } from './table.ts'
+import { disabledNotice } from './webhooks.ts'
 
 type Analytics = components['schemas']['Analytics']
 
@@ -25,6 +26,7 @@ async function show(request: PageRequest): Promise<View> {
     body: html`${periods(days)}
 ${pagination.total ? pendingNotice(pagination.total) : ''}
 ${currencyNotice(sums)}
+${await disabledNotice(request)}
 ${sums.totals.clicks + sums.totals.orders === 0 ? noActivity() : ''}
 ${charts(sums)}
 ${dailyTable(sums)}

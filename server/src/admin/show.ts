@@ -31,12 +31,14 @@ const TONES: Record<string, 'good' | 'wait' | 'bad'> = {
   PAID: 'good',
   SENT: 'good',
   active: 'good',
+  enabled: 'good',
   CREDITED: 'good',
   WON: 'good',
   PENDING: 'wait',
   PAYABLE: 'wait',
   OPEN: 'wait',
   PROCESSING: 'wait',
+  RETRYING: 'wait',
   FAILED: 'bad',
   REJECTED: 'bad',
   CANCELED: 'bad',
@@ -45,6 +47,7 @@ const TONES: Record<string, 'good' | 'wait' | 'bad'> = {
   RESTRICTED: 'bad',
   revoked: 'bad',
   expired: 'bad',
+  disabled: 'bad',
 }
 
 /** Renders a status as a colored badge. */

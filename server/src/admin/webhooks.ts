@@ -1,17 +1,26 @@
 import type { components } from '../contract/schema.d.ts'
+import { emittedEvents, extendedEvents } from '../core/event-names.ts'
 import * as webhooks from '../webhooks/webhooks.ts'
-import { emittedEvents, update } from '../webhooks/webhooks.ts'
-import { checkboxes, confirmation, form, input } from './form.ts'
+import { update } from '../webhooks/webhooks.ts'
+import { checkboxes, confirmation, form, input, select } from './form.ts'
 import { type Html, html } from './html.ts'
 import type { Flash, PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES, OWNER_ONLY, rolesAndAuditOf, validateBody, visibleUrl } from './route.ts'
-import { empty, time, urlWithQuery } from './show.ts'
+import { badge, empty, time, urlWithQuery } from './show.ts'
 import { ACTIONS, type Cell, type Column, nameColumn, pager, slice, table, wideColumn } from './table.ts'
 
 type Subscription = components['schemas']['WebhookSubscription']
 
 const PATH = '/admin/webhooks'
-const COLUMNS: Column[] = [nameColumn('Endpoint'), wideColumn('Events'), 'Signed', 'Created', ACTIONS]
+const COLUMNS: Column[] = [
+  nameColumn('Endpoint'),
+  'Status',
+  wideColumn('Events'),
+  'Signed',
+  'Retries',
+  'Created',
+  ACTIONS,
+]
 
 export const webhookRoutes: Route[] = [
   { path: '/webhooks', roles: ALL_ROLES, audit: 'webhooks.listed', show: list },
@@ -19,6 +28,7 @@ export const webhookRoutes: Route[] = [
   { path: '/webhooks/test', roles: OWNER_ONLY, act: sendTest, page: list },
   { path: '/webhooks/:id', roles: OWNER_ONLY, audit: 'webhook.shown', show: edit },
   { path: '/webhooks/:id', ...rolesAndAuditOf('updateWebhook'), act: change, page: edit },
+  { path: '/webhooks/:id/enable', ...rolesAndAuditOf('updateWebhook'), act: enable, page: list },
   { path: '/webhooks/:id/delete', roles: OWNER_ONLY, show: confirmDelete },
   { path: '/webhooks/:id/delete', roles: OWNER_ONLY, act: remove, page: list },
 ]
@@ -29,6 +39,7 @@ async function list(request: PageRequest): Promise<View> {
   return {
     title: 'Webhooks',
     body: html`<p class="lead">The server sends events to each of these URLs in a POST request.</p>
+${unknownNames(data)}
 ${rows.length ? table('Webhooks', COLUMNS, rows) : empty('No webhooks yet', request.isOwner ? 'Add the URL of your receiver below.' : 'An owner can add one.')}
 ${pager(PATH, request.query, pagination)}
 ${request.isOwner && data[0] ? testing(request) : ''}
@@ -36,19 +47,59 @@ ${request.isOwner ? creation(request) : ''}`,
   }
 }
 
-function row({ isOwner }: PageRequest, one: Subscription): Cell[] {
+function row(request: PageRequest, one: Subscription): Cell[] {
+  const { isOwner } = request
   const where = visibleUrl(one.url, isOwner)
   const link = (to: string, text: string) =>
     html`<a class="button small" href="${to}">${text}<span class="visually-hidden"> ${where}</span></a> `
   const log = link(urlWithQuery('/admin/deliveries', { subscriptionId: one.id }), 'Deliveries')
   const own = [link(`${PATH}/${one.id}`, 'Edit'), link(`${PATH}/${one.id}/delete`, 'Delete')]
+  if (one.status === 'disabled') own.unshift(enabling(request, one, where))
   return [
     where,
-    one.events.length ? eventNames(one.events) : 'all',
+    state(one),
+    html`${one.events.length ? eventNames(one.events) : 'all'}${one.extendedEvents ? ' (extended)' : ''}`,
     one.hasSecret ? 'Yes' : 'No',
+    one.retryPolicy === 'standard' ? 'Yes' : 'No',
     time(one.createdAt),
     isOwner ? [log, ...own] : log,
   ]
+}
+
+const REASONS: Record<string, string> = { gone: 'returned 410', failing: 'failed for 5 days' }
+
+const state = ({ status, disabledAt, disabledReason, failingSince }: Subscription): Html => {
+  if (status === 'disabled') return html`${badge(status)} ${REASONS[disabledReason ?? ''] ?? ''}, ${time(disabledAt)}`
+  return failingSince === null ? badge(status) : html`${badge('FAILED')} since ${time(failingSince)}`
+}
+
+const enabling = (request: PageRequest, { id }: Subscription, where: string): Html =>
+  form(
+    request,
+    `${PATH}/${id}/enable`,
+    html`<button class="small">Enable<span class="visually-hidden"> ${where}</span></button>`,
+  )
+
+/** A notice about disabled webhooks; empty without one. */
+export async function disabledNotice({ ctx }: PageRequest): Promise<Html> {
+  const disabled = (await webhooks.list(ctx)).data.filter(({ status }) => status === 'disabled')
+  if (disabled.length === 0) return html``
+  const text = disabled.length === 1 ? '1 webhook is disabled' : `${disabled.length} webhooks are disabled`
+  return html`<p class="notice bad"><a href="${PATH}">${text}</a>, because its receiver failed.</p>`
+}
+
+const SENT: readonly string[] = ['test', ...emittedEvents]
+const SENT_EXTENDED: readonly string[] = [...SENT, ...extendedEvents]
+
+/** A warning about event names that are never sent; empty without one. */
+function unknownNames(subscriptions: Subscription[]): Html {
+  const names = subscriptions.flatMap(({ events, extendedEvents: isExtended }) =>
+    events.filter((name) => !(isExtended ? SENT_EXTENDED : SENT).includes(name)),
+  )
+  const unknown = [...new Set(names)]
+  return unknown.length
+    ? html`<p class="notice wait">Some webhooks filter on events that they never receive: ${eventNames(unknown)}</p>`
+    : html``
 }
 
 // Event names can be any text, and a subscription can have thousands; the page shows a few, truncated.
@@ -74,17 +125,33 @@ const testing = (request: PageRequest): Html =>
     'row',
   )
 
-const fields = (request: PageRequest, known: { url: string; events: string[] }): Html => {
+type KnownFields = Pick<Subscription, 'url' | 'events' | 'retryPolicy' | 'extendedEvents'>
+
+const fields = (request: PageRequest, known: KnownFields): Html => {
   const { form } = request
   const url = form.get('url') ?? known.url
   const events = form.size ? form.getAll('events') : known.events
-  const offered = [...new Set([...emittedEvents, 'test', ...events])]
+  const offered = [...new Set([...emittedEvents, 'test', ...(known.extendedEvents ? extendedEvents : []), ...events])]
+  const isExtended = form.size ? form.has('extendedEvents') : known.extendedEvents
   const names = areOffered(known.events)
     ? checkboxes('events', 'Events (none selected: all)', offered, events)
     : html`<p class="hint">This webhook has ${known.events.length} event names, which are too many or too long to edit here. Use the API to change them. Saving this form keeps them.</p>`
   return html`${input({ name: 'url', label: 'URL', type: 'url', value: url, required: true, maxlength: 2048, placeholder: 'https://shop.example/webhooks', hint: 'A public https URL.' })}
-${names}`
+${names}
+${select('retryPolicy', 'When a delivery fails', RETRY_POLICIES, form.get('retryPolicy') ?? known.retryPolicy)}
+<label class="box"><input type="checkbox" name="extendedEvents" value="1"${isExtended ? html` checked` : ''}> Also send extended events: ${eventNames([...extendedEvents])}</label>`
 }
+
+const RETRY_POLICIES = [
+  ['none', 'Do not retry'],
+  ['standard', 'Retry: 8 attempts over about 28 hours'],
+] as const
+
+/** The fields that creation and editing have in common. */
+const sentFields = (form: URLSearchParams) => ({
+  retryPolicy: form.get('retryPolicy') ?? 'none',
+  extendedEvents: form.has('extendedEvents'),
+})
 
 const creation = (
   request: PageRequest,
@@ -92,7 +159,7 @@ const creation = (
 ${form(
   request,
   PATH,
-  html`${fields(request, { url: '', events: [] })}
+  html`${fields(request, { url: '', events: [], retryPolicy: 'none', extendedEvents: false })}
 <label class="box"><input type="checkbox" name="sign" value="1"${request.form.size && !request.form.has('sign') ? '' : html` checked`}> Sign deliveries with a new secret, shown once</label>
 <button class="main">Add webhook</button>`,
 )}</section>`
@@ -121,6 +188,7 @@ async function create(request: PageRequest) {
     url: form.get('url'),
     events: form.getAll('events'),
     source: 'developer-page',
+    ...sentFields(form),
     ...(secret && { secret }),
   }
   await webhooks.subscribe(ctx, validateBody('createWebhook', sent))
@@ -158,10 +226,17 @@ async function change(request: PageRequest) {
   const sent = {
     url: form.get('url') ?? '',
     ...(areOffered(events) && { events: form.getAll('events') }),
+    ...sentFields(form),
     ...(secret && { secret }),
   }
   await update(ctx, params.id ?? '', validateBody('updateWebhook', sent))
   return { to: PATH, flash: savedMessage('The webhook is updated.', secret) }
+}
+
+async function enable({ ctx, params }: PageRequest) {
+  await update(ctx, params.id ?? '', { status: 'enabled' })
+  const text = 'The webhook is enabled. Redeliver what it missed on the page of its deliveries.'
+  return { to: PATH, flash: { text } }
 }
 
 async function confirmDelete(request: PageRequest): Promise<View> {

@@ -12,9 +12,9 @@ import type { Candidate, Decision, EvidenceKind, Facts, MissCode, RateGroup, Res
 import { storedOrderIds } from '../engine/normalize.ts'
 import { listOrderNotices } from '../orders/notice-queries.ts'
 import { findOrder } from '../orders/queries.ts'
+import { toRefund } from './event-queries.ts'
 import { listJobs, toEffective } from './job-queries.ts'
 import { findCommissionByOrder, listRefunds, toCommission, toDecision } from './queries.ts'
-import { toRefund } from './refunds.ts'
 
 type Explanation = components['schemas']['Explanation']
 

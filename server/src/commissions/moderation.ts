@@ -5,6 +5,7 @@ import type { components } from '../contract/schema.d.ts'
 import type { Body } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import { type AuditEntry, mutate } from '../core/mutate.ts'
+import type { WebhookEvent } from '../core/outbox.ts'
 import { runReport } from '../core/report.ts'
 import { checkPeriod, parseBodyInstant } from '../core/time.ts'
 import type { Reader, Transaction } from '../database/database.ts'
@@ -18,6 +19,7 @@ import { hasOrderNotice } from '../orders/notice-queries.ts'
 import { upsertOrder } from '../orders/queries.ts'
 import { type ChangedCommission, recomputeBatch } from '../payouts/batch.ts'
 import { adjustmentRejected, commissionNotFound, findEffectiveStatus, findRecordedOrder } from './commissions.ts'
+import { statusEvents } from './event-queries.ts'
 import { insertReservationChange } from './job-queries.ts'
 import {
   findCommission,
@@ -60,6 +62,7 @@ export const TRANSITIONS: Record<ModerationAction, Transition> = {
 export interface MovedCommission {
   row: CommissionRow
   audit: AuditEntry
+  events: WebhookEvent[]
   /** The open batch that the commission left, whose totals must be recomputed. */
   left: (ChangedCommission & { batchId: string }) | undefined
   /** The adjustment that takes a paid commission back. */
@@ -88,8 +91,8 @@ export async function moderate(
   if (!before) throw commissionNotFound()
   return mutate(ctx, async (trx) => {
     const moved = await moveCommission(ctx, trx, action, before)
-    await recomputeLeftBatches(ctx, trx, [moved])
-    return { result: toCommission(moved.row), audit: moved.audit }
+    const batchEvents = await recomputeLeftBatches(ctx, trx, [moved])
+    return { result: toCommission(moved.row), audit: moved.audit, events: [...moved.events, ...batchEvents] }
   })
 }
 
@@ -126,18 +129,25 @@ export async function moveCommission(
   return {
     row,
     audit: { action: `commission.${done}`, subjectId: before.id, data },
+    events: statusEvents(row, current.orderStatus),
     // Only the totals of an open batch follow its commissions.
     left: batch?.status === 'OPEN' ? { batchId: batch.id, before: current, after: row } : undefined,
     clawback,
   }
 }
 
-/** Recomputes the batches that these commissions left. */
-export async function recomputeLeftBatches(ctx: Context, trx: Transaction, moved: MovedCommission[]): Promise<void> {
+/** Recomputes the batches that these commissions left. Returns their events. */
+export async function recomputeLeftBatches(
+  ctx: Context,
+  trx: Transaction,
+  moved: MovedCommission[],
+): Promise<WebhookEvent[]> {
+  const events: WebhookEvent[] = []
   const left = moved.flatMap((one) => one.left ?? [])
   for (const [batchId, changed] of Map.groupBy(left, (one) => one.batchId)) {
-    await recomputeBatch(ctx, trx, batchId, changed)
+    events.push(...(await recomputeBatch(ctx, trx, batchId, changed)).events)
   }
+  return events
 }
 
 /** Inserts an adjustment that takes back what is left of a paid commission after its refunds. */
@@ -180,7 +190,9 @@ export async function moderateMany(ctx: Context, body: Body<'moderateCommissions
     const rows = filter ? foundRows.filter((row) => filter.statuses.includes(row.orderStatus)) : foundRows
     const { moved, skipped } = await moveAll(ctx, trx, body.action, rows)
     for (const id of missingIds(body.ids, rows)) skipped.push({ id, code: 'commission_not_found' })
-    await recomputeLeftBatches(ctx, trx, moved)
+    const batchEvents = await recomputeLeftBatches(ctx, trx, moved)
+    const events = [...moved.flatMap((one) => one.events), ...batchEvents]
+    for (const event of events) event.isIndependent = true
     const result = {
       action: body.action,
       dryRun: false,
@@ -190,7 +202,7 @@ export async function moderateMany(ctx: Context, body: Body<'moderateCommissions
     }
     const data = { action: body.action, changed: result.changed, skipped: skipped.length }
     const summary = { action: 'commissions.moderated', subjectId: null, data }
-    return { result, audit: [...moved.map(({ audit }) => audit), summary] }
+    return { result, audit: [...moved.map(({ audit }) => audit), summary], events }
   })
 }
 

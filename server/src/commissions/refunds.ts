@@ -1,5 +1,4 @@
 import { concurrentChange, conflict, invalid, invalidBody } from '../contract/errors.ts'
-import type { components } from '../contract/schema.d.ts'
 import type { Body } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import { type Mutation, mutate } from '../core/mutate.ts'
@@ -23,6 +22,7 @@ import {
   findEffectiveStatus,
   findRecordedOrder,
 } from './commissions.ts'
+import { refundEvent, toRefund } from './event-queries.ts'
 import { insertReservationChange } from './job-queries.ts'
 import {
   adjustmentRow,
@@ -116,10 +116,14 @@ export async function recordRefund(
   const { batch, current, reservedBy } = changes
   const isOut = plan.row.orderStatus === 'REFUNDED'
   if (reservedBy) await insertReservationChange(trx, reservedBy, before, isOut ? undefined : plan.row)
-  if (batch) await recomputeBatch(ctx, trx, batch.id, [{ before: current, after: plan.row }])
+  const recomputed = batch && (await recomputeBatch(ctx, trx, batch.id, [{ before: current, after: plan.row }]))
   const { externalRefundId, goodsCents, adjustmentId } = refund
   const data = { externalRefundId, goodsCents, commissionCents, adjustmentId, status: plan.row.orderStatus }
-  return { result: { ...plan, refund }, audit: { action: 'commission.refunded', subjectId: before.id, data } }
+  return {
+    result: { ...plan, refund },
+    audit: { action: 'commission.refunded', subjectId: before.id, data },
+    events: [refundEvent(plan.row, refund, current.orderStatus), ...(recomputed?.events ?? [])],
+  }
 }
 
 /** A refund before it is written: its result, without an adjustment, and the changes; none when it was recorded already. */
@@ -257,20 +261,6 @@ function toRefundInput(body: Body<'refundCommission'>): RefundInput {
   }))
   return { refundId, amountCents: body.amountCents ?? null, lineItems, reason: body.reason ?? null }
 }
-
-/** A refund as in openapi.yaml. */
-export const toRefund = (row: RefundRow): components['schemas']['Refund'] => ({
-  id: row.id,
-  externalRefundId: row.externalRefundId,
-  amountCents: row.amountCents,
-  lineItems: JSON.parse(row.lineItems),
-  reason: row.reason,
-  goodsCents: row.goodsCents,
-  commissionCents: row.commissionCents,
-  taxCents: row.taxCents,
-  adjustmentId: row.adjustmentId,
-  createdAt: row.createdAt,
-})
 
 const refundExceedsOrder = (leftCents: number) =>
   conflict('refund_exceeds_order', `Only ${leftCents} cents of goods are left to refund. Send a smaller amount.`)

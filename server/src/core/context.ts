@@ -93,7 +93,10 @@ export interface AuthenticatedContext extends Context {
 }
 
 /** A request with an API key. */
-export type KeyContext = AuthenticatedContext
+export interface KeyContext extends AuthenticatedContext {
+  /** The scopes of the key. */
+  scopes: readonly string[]
+}
 
 /** A signed notification of a store. */
 export type StoreContext = AuthenticatedContext

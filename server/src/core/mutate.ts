@@ -7,7 +7,7 @@ import type { Touches } from '../database/touches.ts'
 import { hashAudit, insertAudit } from './audit.ts'
 import { type Context, type MutationContext, nowIso } from './context.ts'
 import { findStoredResponse, storeResponse } from './idempotency.ts'
-import { enqueue, listReceivers, type Receivers, type WebhookEvent } from './outbox.ts'
+import { enqueue, listReceivers, type Receivers, type WebhookEvent, type WebhookEvents } from './outbox.ts'
 
 export interface AuditEntry {
   /** In the past tense: `affiliate.archived`. */
@@ -22,6 +22,8 @@ export interface Mutation<T> {
   /** Null when nothing auditable changed: a no-op, a repeated order, a stored click. */
   audit: AuditEntry | AuditEntry[] | null
   events?: WebhookEvent[]
+  /** More extended events, read only if somebody asks for extended events. */
+  extendedEvents?: WebhookEvents['extendedEvents']
   /** Keeps the response stored under an `Idempotency-Key` forever instead of for 30 days. */
   keepResponse?: 'forever'
 }
@@ -104,12 +106,14 @@ async function runMutation<Shop extends ShopId, T, Found>(
     result,
     audit,
     events = [],
+    extendedEvents,
     keepResponse: keep,
   } = await (typeof work === 'function'
     ? work(trx, shop, isAlone)
     : reading!.then(([found]) => work.run(trx, shop, found)))
   await forEachYielding(trx, [audit ?? []].flat(), (entry) => writeAudit(ctx, { trx, chain }, entry))
-  const enqueued = await enqueue(ctx, trx, events, (await reading)?.[1])
+  const receivers = (await reading)?.[1]
+  const enqueued = await enqueue(ctx, { trx, chain }, { events, extendedEvents, receivers })
   await storeResponse(ctx, trx, result, keep)
   return { result, replayed: false, enqueued }
 }
@@ -151,7 +155,7 @@ async function writeAudit(ctx: MutationContext, { trx, chain }: OpenTransaction,
       const linked = { ...row, seq: last.seq + 1, previousHash: last.hash }
       const hash = hashAudit(linked)
       await insertAudit(trx, ctx.shop.id, { ...linked, hash })
-      return { seq: linked.seq, hash }
+      return { ...last, seq: linked.seq, hash }
     })
   } catch (error) {
     throw isStorageError(error) ? auditUnavailable(error) : error

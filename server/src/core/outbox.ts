@@ -1,22 +1,39 @@
 import { sql } from 'kysely'
-import type { Reader, Transaction } from '../database/database.ts'
+import type { AuditChain, AuditHead, Reader, Transaction } from '../database/database.ts'
+import { forEachYielding } from '../database/event-loop.ts'
 import { prepared, preparedWrite } from '../database/prepared.ts'
 import type { DeliveryRow, StreamDeliveryRow, StreamRow, SubscriptionRow, WebhookEventRow } from '../database/tables.ts'
 import { type MutationContext, nowIso } from './context.ts'
+import { isExtended } from './event-names.ts'
+import { idAfter } from './ids.ts'
 
 /** An event as subscribers receive it: its type and `data`. */
 export interface WebhookEvent {
   event: string
   data: unknown
+  /** One of many events of a change whose order does not matter, so that none waits for another. */
+  isIndependent?: boolean
 }
+
+/** The events of a change. */
+export interface WebhookEvents {
+  events: WebhookEvent[]
+  /** More extended events, read only if somebody asks for extended events. */
+  extendedEvents?: (() => Promise<WebhookEvent[]>) | undefined
+  /** Who may receive them, when the caller has read it already. */
+  receivers?: Receivers | undefined
+}
+
+/** What recording an event needs. */
+type EventContext = Pick<MutationContext, 'newId' | 'now' | 'shop'>
 
 /** The event filters of a shop's subscriptions and open streams. */
 export interface Receivers {
-  filters: Pick<SubscriptionRow, 'id' | 'events'>[]
-  streams: Pick<StreamRow, 'id' | 'events'>[]
+  filters: SubscriptionFilter[]
+  streams: StreamFilter[]
 }
 
-export async function listReceivers(ctx: MutationContext, db: Reader): Promise<Receivers> {
+export async function listReceivers(ctx: EventContext, db: Reader): Promise<Receivers> {
   const [filters, streams] = await Promise.all([
     listSubscriptionFilters(db, ctx.shop.id),
     listOpenStreams(db, ctx.shop.id, nowIso(ctx)),
@@ -25,40 +42,61 @@ export async function listReceivers(ctx: MutationContext, db: Reader): Promise<R
 }
 
 /**
- * Writes one delivery per matching subscription and per matching open stream. The body is stored here, so a later delivery
- * or redelivery sends the state as of this change. Returns whether there is a delivery to send.
+ * Records events, with one delivery per matching subscription and per matching open stream. The body is stored here, so a
+ * later delivery or redelivery sends the state as of this change. Extended events are recorded only while a subscription or
+ * stream asks for them. Returns whether there is a delivery to send.
  */
 export async function enqueue(
-  ctx: MutationContext,
-  trx: Transaction,
-  events: WebhookEvent[],
-  receivers?: Receivers,
+  ctx: EventContext,
+  { trx, chain }: { trx: Transaction; chain: AuditChain },
+  { events, extendedEvents: findExtended, receivers }: WebhookEvents,
 ): Promise<boolean> {
-  if (events.length === 0) return false
+  if (events.length === 0 && !findExtended) return false
+  const { filters: all, streams } = receivers ?? (await listReceivers(ctx, trx))
+  const isAsked = [...all, ...streams].some(({ extendedEvents }) => extendedEvents === 1)
+  // What a disabled subscription misses is in the feed.
+  const filters = all.filter(({ disabledAt }) => disabledAt === null)
+  const recorded = isAsked ? [...events, ...((await findExtended?.()) ?? [])] : events.filter(isPlain)
+  if (recorded.length === 0) return false
+  await chain.append((last) => recordEvents(ctx, trx, { events: recorded, receivers: { filters, streams }, last }))
+  return recorded.some(({ event }) => filters.some((filter) => accepts(filter, event)))
+}
+
+const isPlain = ({ event }: WebhookEvent) => !isExtended(event)
+
+/** Inserts events after the last one of the shop, and their deliveries. Returns the new head. */
+async function recordEvents(
+  ctx: EventContext,
+  trx: Transaction,
+  { events, receivers, last }: { events: WebhookEvent[]; receivers: Receivers; last: AuditHead },
+): Promise<AuditHead> {
   const createdAt = nowIso(ctx)
-  const { filters, streams } = receivers ?? (await listReceivers(ctx, trx))
-  const deliveries: NewDelivery[] = []
-  const streamed: Omit<StreamDeliveryRow, 'shopId' | 'seq'>[] = []
+  const shopId = ctx.shop.id
   const latest = new Map<string, string>()
-  for (const { event, data } of events) {
-    const subscribers = filters.filter((filter) => matches(filter.events, event))
-    const listeners = streams.filter((stream) => matches(stream.events, event))
-    if (subscribers.length + listeners.length === 0) continue
-    const eventId = ctx.newId('evt')
-    const body = JSON.stringify({ event, timestamp: createdAt, shop_id: ctx.shop.id, data })
-    await insertWebhookEvent(trx, ctx.shop.id, { id: eventId, event, body, createdAt })
-    for (const { id: subscriptionId } of subscribers) {
+  let { eventId } = last
+  await forEachYielding(trx, events, async ({ event, data, isIndependent }) => {
+    eventId = idAfter(eventId, ctx.newId('evt'))
+    const body = JSON.stringify({ event, timestamp: createdAt, shop_id: shopId, data })
+    await insertWebhookEvent(trx, shopId, { id: eventId, event, body, createdAt })
+    for (const filter of receivers.filters) {
+      if (!accepts(filter, event)) continue
+      const { id: subscriptionId } = filter
       const id = ctx.newId('dlv')
-      const follows = latest.get(subscriptionId) ?? null
-      deliveries.push({ id, eventId, subscriptionId, webhookId: id, follows, createdAt })
+      const follows = (!isIndependent && latest.get(subscriptionId)) || null
+      await insertDelivery(trx, newDelivery(shopId, { id, eventId, subscriptionId, webhookId: id, follows, createdAt }))
       latest.set(subscriptionId, id)
     }
-    streamed.push(...listeners.map((stream) => ({ id: ctx.newId('dlv'), streamId: stream.id, eventId })))
-  }
-  await insertDeliveries(trx, ctx.shop.id, deliveries)
-  await insertStreamDeliveries(trx, ctx.shop.id, streamed)
-  return deliveries.length > 0
+    for (const stream of receivers.streams) {
+      if (accepts(stream, event))
+        await insertStreamDelivery(trx, { shopId, id: ctx.newId('dlv'), streamId: stream.id, eventId })
+    }
+  })
+  return { ...last, eventId }
 }
+
+/** Whether a subscription or stream receives an event. */
+const accepts = ({ events, extendedEvents }: Pick<SubscriptionFilter, 'events' | 'extendedEvents'>, event: string) =>
+  (extendedEvents === 1 || !isExtended(event)) && matches(events, event)
 
 /**
  * Whether a JSON list of event names contains the event; an empty list matches every event. The text is searched, not
@@ -68,39 +106,56 @@ const matches = (names: string, event: string): boolean => names === '[]' || nam
 
 export type NewDelivery = Pick<DeliveryRow, 'id' | 'eventId' | 'subscriptionId' | 'webhookId' | 'follows' | 'createdAt'>
 
-const insertDelivery = preparedWrite<NewDelivery & { shopId: string }>()((trx, row) => {
-  const { id, shopId, eventId, subscriptionId, webhookId, follows, createdAt } = row
-  const values = { id, shopId, eventId, subscriptionId, webhookId, follows, createdAt, status: 'PENDING' as const }
+const newDelivery = (shopId: string, row: NewDelivery) => ({ shopId, status: 'PENDING' as const, attempts: 0, ...row })
+
+const insertDelivery = preparedWrite<ReturnType<typeof newDelivery>>()((trx, row) => {
+  const { id, shopId, eventId, subscriptionId, webhookId, follows, createdAt, status, attempts } = row
+  const values = { id, shopId, eventId, subscriptionId, webhookId, follows, createdAt, status, attempts }
   return trx.insertInto('deliveries').values(values).compile()
 })
 
 export async function insertDeliveries(trx: Transaction, shopId: string, rows: NewDelivery[]): Promise<void> {
-  await Promise.all(rows.map((row) => insertDelivery(trx, { shopId, ...row })))
+  await Promise.all(rows.map((row) => insertDelivery(trx, newDelivery(shopId, row))))
 }
 
-/** The number of pending deliveries, and when the oldest was created. */
-export async function findOutboxDepth(db: Reader): Promise<{ pending: number; oldest: string | null }> {
-  const { rows } = await sql<{ pending: number; oldest: string | null }>`
-    select count(*) as pending, min("createdAt") as oldest from deliveries where "status" = 'PENDING'`.execute(db)
-  return rows[0] ?? { pending: 0, oldest: null }
+/** The number of pending and retrying deliveries, and when the oldest pending one was created. */
+export async function findOutboxDepth(
+  db: Reader,
+): Promise<{ pending: number; oldest: string | null; retrying: number; disabled: number }> {
+  const { rows } = await sql<{ pending: number; oldest: string | null; retrying: number; disabled: number }>`
+    select count(*) as pending, min("createdAt") as oldest,
+      (select count(*) from deliveries where "status" = 'RETRYING') as retrying,
+      (select count(*) from subscriptions where "disabledAt" is not null) as disabled
+    from deliveries where "status" = 'PENDING'`.execute(db)
+  return rows[0] ?? { pending: 0, oldest: null, retrying: 0, disabled: 0 }
 }
+
+type SubscriptionFilter = Pick<SubscriptionRow, 'id' | 'events' | 'extendedEvents' | 'disabledAt'>
+type StreamFilter = Pick<StreamRow, 'id' | 'events' | 'extendedEvents'>
 
 const findFilters = prepared<{ shopId: string }>()((db, { shopId }) =>
-  db.selectFrom('subscriptions').select(['id', 'events']).where('shopId', '=', shopId).compile(),
+  db
+    .selectFrom('subscriptions')
+    .select(['id', 'events', 'extendedEvents', 'disabledAt'])
+    .where('shopId', '=', shopId)
+    .compile(),
 )
 
 /** The ids and event filters of the shop's subscriptions, in no particular order. */
-export const listSubscriptionFilters = (
-  db: Reader,
-  shopId: string,
-): Promise<Pick<SubscriptionRow, 'id' | 'events'>[]> => findFilters(db, { shopId })
+export const listSubscriptionFilters = (db: Reader, shopId: string): Promise<SubscriptionFilter[]> =>
+  findFilters(db, { shopId })
 
 const findStreams = prepared<{ shopId: string; now: string }>()((db, { shopId, now }) =>
-  db.selectFrom('streams').select(['id', 'events']).where('shopId', '=', shopId).where('expiresAt', '>', now).compile(),
+  db
+    .selectFrom('streams')
+    .select(['id', 'events', 'extendedEvents'])
+    .where('shopId', '=', shopId)
+    .where('expiresAt', '>', now)
+    .compile(),
 )
 
 /** The streams that have not expired: connected now, or disconnected recently. */
-export const listOpenStreams = (db: Reader, shopId: string, now: string): Promise<Pick<StreamRow, 'id' | 'events'>[]> =>
+export const listOpenStreams = (db: Reader, shopId: string, now: string): Promise<StreamFilter[]> =>
   findStreams(db, { shopId, now })
 
 const insertStreamDelivery = preparedWrite<Omit<StreamDeliveryRow, 'seq'>>()((trx, row) =>
@@ -110,15 +165,6 @@ const insertStreamDelivery = preparedWrite<Omit<StreamDeliveryRow, 'seq'>>()((tr
       coalesce(max(seq), 0) + 1
     from "streamDeliveries" where "shopId" = ${row.shopId} and "streamId" = ${row.streamId}`.compile(trx),
 )
-
-/** Appends to the queues of streams, in the given order. */
-export async function insertStreamDeliveries(
-  trx: Transaction,
-  shopId: string,
-  rows: Omit<StreamDeliveryRow, 'shopId' | 'seq'>[],
-): Promise<void> {
-  await Promise.all(rows.map((row) => insertStreamDelivery(trx, { shopId, ...row })))
-}
 
 /** The number of the newest delivery of a stream; 0 when there is none. */
 export async function findLastSeq(db: Reader, shopId: string, streamId: string): Promise<number> {

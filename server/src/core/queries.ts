@@ -1,5 +1,6 @@
 import { PostgresAdapter, SqliteAdapter, sql } from 'kysely'
 import type { Reader, Transaction } from '../database/database.ts'
+import { isSqlite } from '../database/event-loop.ts'
 import { preparedByShape } from '../database/prepared.ts'
 import type { RowCountRow } from '../database/tables.ts'
 
@@ -11,6 +12,12 @@ export const withoutIndex = (db: Reader, column: string) => {
   const plain = sql.ref<string>(column)
   return db.getExecutor().adapter instanceof SqliteAdapter ? sql<string>`${plain} || ''` : plain
 }
+
+/** Matches the rows with one of these ids, with one statement text for any number of ids. */
+export const hasId = (db: Reader, ids: string[]) =>
+  isSqlite(db)
+    ? sql<boolean>`id in (select value from json_each(${JSON.stringify(ids)}))`
+    : sql<boolean>`id = any(${ids}::text[])`
 
 /** Tables with a `version` column. */
 type VersionedTable = 'affiliates' | 'programs' | 'commissions' | 'payoutBatches'

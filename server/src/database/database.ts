@@ -92,17 +92,17 @@ export type Reader = Pick<Kysely<Tables>, 'selectFrom' | 'fn' | 'getExecutor'>
 /** An open transaction: reads, including its own writes, and writes. */
 export type Transaction = Kysely<Tables>
 
-/** The last row of an audit chain: its number, 0 for an empty chain, and its hash. */
-export type AuditHead = Pick<AuditHeadRow, 'seq' | 'hash'>
+/** The last row of an audit chain: its number, 0 for an empty chain, and its hash; and the id of the shop's last webhook event. */
+export type AuditHead = Pick<AuditHeadRow, 'seq' | 'hash' | 'eventId'>
 
 /**
- * A shop's audit chain within a transaction. The row that stores its head is also the shop's write lock: a transaction reads
- * it when it begins, and updates it before the commit if the chain has grown.
+ * A shop's audit chain and the sequence of its webhook events within a transaction. The row that stores the head of both is
+ * also the shop's write lock: a transaction reads it when it begins, and updates it before the commit if the head has moved.
  */
 export interface AuditChain {
   /**
-   * Appends a row. `write` inserts it, linked to the last row, and returns the new head. When work runs side by side, `write`
-   * runs after all of it, in the order of the work.
+   * Appends an audit row or webhook events. `write` inserts them after the last ones, and returns the new head. When work
+   * runs side by side, `write` runs after all of it, in the order of the work.
    *
    * @throws Error when the transaction was started without a shop.
    */

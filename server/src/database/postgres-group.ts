@@ -121,7 +121,7 @@ async function runWave(session: PostgresSession<Job>, wave: Job[]): Promise<Outc
   // A failed transaction has no locks; `failure` has the error.
   await session.locked().catch(() => {})
   const held = outcomes.filter(({ job }) => session.holds(job))
-  for (const outcome of held) if (!outcome.hasThrown) await session.linkAudits(outcome.job)
+  for (const outcome of held) if (!outcome.hasThrown) await session.linkAppends(outcome.job)
   return held
 }
 

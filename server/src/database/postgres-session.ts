@@ -33,8 +33,8 @@ export interface TracedStatement<Job> {
   query: CompiledQuery
 }
 
-/** A write to the audit chain that is linked after the jobs of its wave. */
-interface QueuedAudit<Job> {
+/** Audit rows or webhook events that are linked after the jobs of their wave. */
+interface QueuedAppend<Job> {
   owner: Job
   write: (last: AuditHead) => Promise<AuditHead>
 }
@@ -57,18 +57,19 @@ const LOCK_TIMEOUT = '55P03'
  * missing rows, so that there is always a row to lock.
  */
 const LOCK_FREE_SHOPS = `with locked as materialized
-    (select "shopId", seq, hash from "auditHeads" where "shopId" = any($1) for no key update skip locked),
-  inserted as (insert into "auditHeads" ("shopId", seq, hash)
-    select given."shopId", 0, '' from unnest($1::text[]) as given ("shopId")
+    (select "shopId", seq, hash, "eventId" from "auditHeads" where "shopId" = any($1) for no key update skip locked),
+  inserted as (insert into "auditHeads" ("shopId", seq, hash, "eventId")
+    select given."shopId", 0, '', '' from unnest($1::text[]) as given ("shopId")
     where not exists (select from "auditHeads" as known where known."shopId" = given."shopId") order by 1
-    on conflict do nothing returning "shopId", seq, hash)
+    on conflict do nothing returning "shopId", seq, hash, "eventId")
   select held.*, pg_current_xact_id()::text as xid
   from (values (1)) as one left join (table locked union all table inserted) as held on true`
-const WAIT_FOR_SHOP = `select "shopId", seq, hash, pg_current_xact_id()::text as xid
+const WAIT_FOR_SHOP = `select "shopId", seq, hash, "eventId", pg_current_xact_id()::text as xid
   from "auditHeads" where "shopId" = $1 for no key update`
 const FIND_FREE_SHOPS = 'select "shopId" from "auditHeads" where "shopId" = any($1) for no key update skip locked'
-const STORE_HEADS = `update "auditHeads" as head set seq = moved.seq, hash = moved.hash
-  from unnest($1::text[], $2::integer[], $3::text[]) as moved ("shopId", seq, hash) where head."shopId" = moved."shopId"`
+const STORE_HEADS = `update "auditHeads" as head set seq = moved.seq, hash = moved.hash, "eventId" = moved."eventId"
+  from unnest($1::text[], $2::integer[], $3::text[], $4::text[]) as moved ("shopId", seq, hash, "eventId")
+  where head."shopId" = moved."shopId"`
 const FIND_XID = CompiledQuery.raw('select pg_current_xact_id()::text as xid')
 
 /** Runs transactions on one connection, one at a time. */
@@ -93,10 +94,10 @@ export class PostgresSession<Job extends ShopJob> {
   #locking: Promise<LockedHeads> = Promise.resolve(new Map())
   /** Undefined until the database has responded. */
   #heads: LockedHeads | undefined
-  /** The heads of the audit chains that have moved. */
+  /** The heads that have moved. */
   #movedHeads = new Map<string, AuditHead>()
   #changedShops = new Set<string>()
-  #audits: QueuedAudit<Job>[] = []
+  #appends: QueuedAppend<Job>[] = []
 
   constructor(client: pg.PoolClient, beginSql: string) {
     this.#client = client
@@ -140,7 +141,7 @@ export class PostgresSession<Job extends ShopJob> {
     this.#transaction++
     this.#movedHeads = new Map()
     this.#changedShops = new Set()
-    this.#audits = []
+    this.#appends = []
     this.#heads = undefined
     this.#sendText(this.#beginSql)
   }
@@ -154,7 +155,9 @@ export class PostgresSession<Job extends ShopJob> {
     this.#locking = this.#run<LockRow>([], query).then(({ rows }) => {
       // Known before anything else can fail.
       this.xid = rows[0]?.xid
-      this.#heads = new Map(rows.flatMap(({ shopId, seq, hash }) => (shopId ? [[shopId, { seq, hash }]] : [])))
+      this.#heads = new Map(
+        rows.flatMap(({ shopId, seq, hash, eventId }) => (shopId ? [[shopId, { seq, hash, eventId }]] : [])),
+      )
       return this.#heads
     })
     this.#track(this.#locking)
@@ -212,17 +215,17 @@ export class PostgresSession<Job extends ShopJob> {
     if (!this.holds(job)) throw new Error('Another transaction has locked the shop')
   }
 
-  async #append(audit: QueuedAudit<Job>): Promise<void> {
-    if (this.isBatched) this.#audits.push(audit)
-    else await this.#link(audit)
+  async #append(append: QueuedAppend<Job>): Promise<void> {
+    if (this.isBatched) this.#appends.push(append)
+    else await this.#link(append)
   }
 
-  /** Links the audit rows that a job has appended, once it has run. */
-  async linkAudits(job: Job): Promise<void> {
-    for (const audit of this.#audits) if (audit.owner === job) await this.#link(audit)
+  /** Links the audit rows and webhook events that a job has appended, once it has run. */
+  async linkAppends(job: Job): Promise<void> {
+    for (const append of this.#appends) if (append.owner === job) await this.#link(append)
   }
 
-  async #link({ owner, write }: QueuedAudit<Job>): Promise<void> {
+  async #link({ owner, write }: QueuedAppend<Job>): Promise<void> {
     const shopId = owner.shopId!
     const head = this.#movedHeads.get(shopId) ?? (await this.#locking).get(shopId)!
     this.#movedHeads.set(shopId, await write(head))
@@ -250,7 +253,12 @@ export class PostgresSession<Job extends ShopJob> {
     const heads = this.#heads
     if (shopIds.length === 0 || !heads) return
     const stored = shopIds.map((shopId) => this.#movedHeads.get(shopId) ?? heads.get(shopId)!)
-    const columns = [shopIds, stored.map(({ seq }) => seq), stored.map(({ hash }) => hash)]
+    const columns = [
+      shopIds,
+      stored.map(({ seq }) => seq),
+      stored.map(({ hash }) => hash),
+      stored.map(({ eventId }) => eventId),
+    ]
     this.#track(this.#run([], CompiledQuery.raw(STORE_HEADS, columns)))
   }
 

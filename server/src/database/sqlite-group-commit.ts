@@ -122,9 +122,10 @@ export function createSqliteGroupCommit({ database, trx, executor, onGroup }: Gr
   }
 }
 
-const FIND_HEAD = 'select seq, hash from "auditHeads" where "shopId" = ?'
-const STORE_HEAD = `insert into "auditHeads" ("shopId", seq, hash) values (?, ?, ?)
-  on conflict ("shopId") do update set seq = excluded.seq, hash = excluded.hash`
+const FIND_HEAD = 'select seq, hash, "eventId" from "auditHeads" where "shopId" = ?'
+const STORE_HEAD = `insert into "auditHeads" ("shopId", seq, hash, "eventId") values (?, ?, ?, ?)
+  on conflict ("shopId") do update set seq = excluded.seq, hash = excluded.hash, "eventId" = excluded."eventId"`
+const NEW_HEAD: AuditHead = { seq: 0, hash: '', eventId: '' }
 
 /** The heads of the audit chains of the shops that one transaction changes. */
 export class SqliteAuditHeads {
@@ -147,9 +148,9 @@ export class SqliteAuditHeads {
   /** Stores the heads that have moved, before the commit. */
   store(): void {
     for (const shopId of this.#moved) {
-      const { seq, hash } = this.#headOf(shopId)
+      const { seq, hash, eventId } = this.#headOf(shopId)
       this.#store ??= this.#database.prepare(STORE_HEAD)
-      this.#store.run(shopId, seq, hash)
+      this.#store.run(shopId, seq, hash, eventId)
     }
   }
 
@@ -166,7 +167,7 @@ export class SqliteAuditHeads {
   #headOf(shopId: string): AuditHead {
     // Prepared on first use, because the table may not exist when the database is opened.
     this.#find ??= this.#database.prepare(FIND_HEAD)
-    const head = this.#heads.get(shopId) ?? (this.#find.get(shopId) as AuditHead | undefined) ?? { seq: 0, hash: '' }
+    const head = this.#heads.get(shopId) ?? (this.#find.get(shopId) as AuditHead | undefined) ?? NEW_HEAD
     this.#heads.set(shopId, head)
     return head
   }

@@ -64,6 +64,8 @@ export const CROSS_SHOP_INDEXES: string[] = [
   'subscriptions_claimedBy',
   // Batches whose process has died.
   'payoutJobs_claimedUntil',
+  // Retries that are due.
+  'deliveries_nextAttemptAt',
   // Retention.
   'idempotencyKeys_expiresAt',
   'journey_occurredAt',

@@ -29,6 +29,7 @@ import * as productRules from '../programs/product-rules.ts'
 import * as programs from '../programs/programs.ts'
 import * as notifications from '../stores/notifications.ts'
 import * as deliveries from '../webhooks/deliveries.ts'
+import * as feed from '../webhooks/feed.ts'
 import * as streams from '../webhooks/streams.ts'
 import * as webhooks from '../webhooks/webhooks.ts'
 import { sessionCookie } from './authorize-owner.ts'
@@ -123,6 +124,7 @@ export const handlers: Handlers<Contexts> = {
   refundStoreOrder: (ctx, { body }) => ok(notifications.refundOrder(ctx, body)),
 
   listWebhooks: (ctx) => ok(webhooks.list(ctx)),
+  listWebhookEvents: (ctx, { query }) => ok(feed.list(ctx, query)),
   createWebhook: (ctx, { query, body: { hookUrl, target_url, ...body } }) => {
     const url = firstText(body.url, hookUrl, target_url)
     return query.test ? ok(webhooks.sendTestFor(ctx, url)) : data(webhooks.subscribe(ctx, { ...body, url }))
@@ -131,7 +133,8 @@ export const handlers: Handlers<Contexts> = {
   deleteWebhook: (ctx, { query }) => ok(webhooks.unsubscribe(ctx, query.id)),
   listDeliveries: (ctx, { query }) => ok(deliveries.list(ctx, query)),
   redeliver: (ctx, { path }) => data(deliveries.redeliver(ctx, path.id)),
-  streamDeliveries: (ctx, { query, headers }) => ok(streams.open(ctx, query.events, headers['Last-Event-ID'])),
+  redeliverMany: (ctx, { path, body }) => data(deliveries.redeliverMany(ctx, path.id, body)),
+  streamDeliveries: (ctx, { query, headers }) => ok(streams.open(ctx, query, headers['Last-Event-ID'])),
 
   getSession: (ctx) => ok(sessions.toSession(ctx, ctx)),
   createSession: async (ctx, { body }) => {

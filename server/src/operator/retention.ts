@@ -1,7 +1,7 @@
-import { encodeTime } from 'ulid'
 import { listShops } from '../accounts/queries.ts'
 import { type Deps, nowIso } from '../core/context.ts'
 import { deleteExpiredResponses } from '../core/idempotency.ts'
+import { idBoundary } from '../core/ids.ts'
 import { bestEffort } from '../core/log.ts'
 import type { Transaction } from '../database/database.ts'
 import { deleteJourneyBefore } from '../journey/queries.ts'
@@ -16,8 +16,7 @@ import {
 
 const DAY_MS = 86_400_000
 const INTERVAL_MS = 3_600_000
-const ID_TIME_LENGTH = 10
-/** How long finished deliveries stay in the log and can be redelivered. */
+/** How long finished deliveries stay in the log and can be redelivered, and how long events stay in the feed at least. */
 const DELIVERY_DAYS = 30
 
 /** Deletes expired data now and every hour until the server stops. */
@@ -49,9 +48,6 @@ export async function purgeExpired(deps: Deps): Promise<void> {
 async function inBatches({ db, stopping }: Deps, work: (trx: Transaction) => Promise<boolean>): Promise<void> {
   while (!stopping.aborted && (await db.transact(work)));
 }
-
-/** Ids start with their creation time, so that the primary key is also an index by age. */
-const idBoundary = (prefix: 'dlv' | 'evt', ms: number) => `${prefix}_${encodeTime(ms, ID_TIME_LENGTH)}`
 
 /** Deletes rows with ids below `before`, shop by shop. */
 async function purgeOlder(

@@ -18,6 +18,7 @@ import {
 import { concurrentChange, conflict } from '../contract/errors.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import { type AuditEntry, type Mutation, RunAloneError } from '../core/mutate.ts'
+import type { WebhookEvent } from '../core/outbox.ts'
 import type { Reader, Transaction } from '../database/database.ts'
 import { forEachYielding } from '../database/event-loop.ts'
 import type { CommissionRow, OrderNoticeRow } from '../database/tables.ts'
@@ -101,8 +102,8 @@ export async function reportOrder(
   if (isNewCancellation) await insertOrderNoticeIfNew(trx, ctx.shop.id, cancellation)
   const notices = isNewCancellation ? [cancellation, ...stored] : stored
   if (!commissionId || notices.length === 0) return recorded
-  const audits = await applyNotices(ctx, trx, { orderId, notices, parseRefund })
-  return { ...recorded, audit: [recorded.audit ?? [], audits].flat() }
+  const { audits, events } = await applyNotices(ctx, trx, { orderId, notices, parseRefund })
+  return { ...recorded, audit: [recorded.audit ?? [], audits].flat(), events: [...(recorded.events ?? []), ...events] }
 }
 
 interface NoticesOfOrder {
@@ -115,22 +116,27 @@ async function applyNotices(
   ctx: Context,
   trx: Transaction,
   { orderId, notices, parseRefund }: NoticesOfOrder,
-): Promise<AuditEntry[]> {
+): Promise<{ audits: AuditEntry[]; events: WebhookEvent[] }> {
   const audits: Mutation<unknown>['audit'][] = []
+  const events: WebhookEvent[] = []
+  const add = (written: Pick<Mutation<unknown>, 'audit' | 'events'> | undefined) => {
+    audits.push(written?.audit ?? null)
+    events.push(...(written?.events ?? []))
+  }
   const { snapshot } = (await findCreditedOrder(ctx, trx, orderId)) ?? {}
   await forEachYielding(trx, notices, async ({ kind, noticeId, body }) => {
     const row = await findCommissionByOrder(trx, ctx.shop.id, orderId)
     if (!row) return
     if (kind === 'canceled') {
-      audits.push((await cancelCommission(ctx, trx, row))?.audit ?? null)
+      add(await cancelCommission(ctx, trx, row))
       return
     }
     const input = { ...parseRefund(body, row.orderCurrency), refundId: noticeId }
     const skipped = { action: 'refund.skipped', subjectId: row.id, data: { externalRefundId: noticeId } }
-    if (isInOrderCurrency(input, row)) audits.push((await recordRefund(ctx, trx, row, input, snapshot)).audit)
+    if (isInOrderCurrency(input, row)) add(await recordRefund(ctx, trx, row, input, snapshot))
     else audits.push({ ...skipped, data: { ...skipped.data, reason: 'currency_mismatch' } })
   })
-  return audits.flatMap((audit) => audit ?? [])
+  return { audits: audits.flatMap((audit) => audit ?? []), events }
 }
 
 interface CreditedOrder {
@@ -169,8 +175,8 @@ export async function reportRefund(
   }
   requireAlone(order.row, isAlone)
   const input = { ...parseRefund(notice.body, order.row.orderCurrency), refundId: notice.noticeId }
-  const { result, audit } = await recordRefund(ctx, trx, order.row, input, order.snapshot)
-  return { result: { outcome: 'applied', changed: !result.alreadyRecorded, ...result }, audit }
+  const { result, ...written } = await recordRefund(ctx, trx, order.row, input, order.snapshot)
+  return { ...written, result: { outcome: 'applied', changed: !result.alreadyRecorded, ...result } }
 }
 
 /** Like {@link reportRefund}, without writing. */
@@ -208,7 +214,10 @@ export async function reportCancellation(
   if (row) {
     requireAlone(row, isAlone)
     const moved = await cancelCommission(ctx, trx, row)
-    if (moved) return { result: { outcome: 'applied', changed: true, ...moved }, audit: moved.audit }
+    if (moved) {
+      const { audit, events, ...result } = moved
+      return { result: { outcome: 'applied', changed: true, ...result }, audit, events }
+    }
     if (FINAL_STATUSES.includes(row.orderStatus)) return { result: unchanged(row), audit: null }
   }
   const changed = !(await hasOrderNotice(trx, ctx.shop.id, { orderId, kind: 'canceled' }))
@@ -269,8 +278,9 @@ async function cancelCommission(ctx: Context, trx: Transaction, before: Commissi
   const plan = await planCancellation(ctx, trx, before)
   if (!plan) return undefined
   const moved = await moveCommission(ctx, trx, plan.action, before)
-  await recomputeLeftBatches(ctx, trx, [moved])
-  return { row: moved.row, audit: moved.audit, clawback: moved.clawback ?? plan.clawback }
+  const batchEvents = await recomputeLeftBatches(ctx, trx, [moved])
+  const events = [...moved.events, ...batchEvents]
+  return { row: moved.row, audit: moved.audit, events, clawback: moved.clawback ?? plan.clawback }
 }
 
 const cancellationNotice = (ctx: Context, orderId: string) => ({

@@ -6,6 +6,7 @@ import {
   findConnectedAffiliate,
   findProductConnections,
 } from '../affiliates/queries.ts'
+import { statusEvents } from '../commissions/event-queries.ts'
 import { insertCommission, toCommission } from '../commissions/queries.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import type { Mutation } from '../core/mutate.ts'
@@ -121,7 +122,8 @@ export async function recordOrder(
     }
   if (decision.connectsCustomer && hasNoConnection(facts))
     await connectCustomer(ctx, trx, { ...incoming, affiliateId: row.affiliateId })
-  const data = { ...toCommission({ ...row, shopId: ctx.shop.id }), attribution: decision.attribution }
+  const stored = { ...row, shopId: ctx.shop.id }
+  const data = { ...toCommission(stored), attribution: decision.attribution }
   return {
     result,
     audit: {
@@ -129,7 +131,7 @@ export async function recordOrder(
       subjectId: row.id,
       data: { orderId: row.orderId, amountCents: row.commissionAmountCents, status: row.orderStatus },
     },
-    events: [{ event: 'commission.created', data }],
+    events: [{ event: 'commission.created', data }, ...statusEvents(stored, null)],
   }
 }
 

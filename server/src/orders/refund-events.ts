@@ -46,8 +46,9 @@ export async function recordRefundEvent(ctx: Context, event: Refund, dryRun: boo
   return mutate(
     ctx,
     async (trx, _, isAlone) => {
-      const { result, audit } = await reportRefund(ctx, trx, notice, { parseRefund: parseStoredRefund, isAlone })
-      return { result: { status: statusOf(result), body: toRefundReply(ids, result, false) }, audit }
+      const options = { parseRefund: parseStoredRefund, isAlone }
+      const { result, ...written } = await reportRefund(ctx, trx, notice, options)
+      return { ...written, result: { status: statusOf(result), body: toRefundReply(ids, result, false) } }
     },
     [`order:${notice.orderId}`],
   )
@@ -69,8 +70,8 @@ export async function recordCancellationEvent(
   return mutate(
     ctx,
     async (trx, _, isAlone) => {
-      const { result, audit } = await reportCancellation(ctx, trx, orderId, isAlone)
-      return { result: { status: statusOf(result), body: toCancellationReply(order, result, false) }, audit }
+      const { result, ...written } = await reportCancellation(ctx, trx, orderId, isAlone)
+      return { ...written, result: { status: statusOf(result), body: toCancellationReply(order, result, false) } }
     },
     [`order:${orderId}`],
   )

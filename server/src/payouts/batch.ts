@@ -3,6 +3,7 @@ import { adjustmentRow, insertCommissions } from '../commissions/queries.ts'
 import { ApiError, concurrentChange, conflict, invalid, notFound } from '../contract/errors.ts'
 import type { Body } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
+import type { WebhookEvent } from '../core/outbox.ts'
 import { parseBodyInstant } from '../core/time.ts'
 import type { Transaction } from '../database/database.ts'
 import type { CommissionRow, PayoutBatchRow } from '../database/tables.ts'
@@ -15,6 +16,7 @@ import {
   payoutTotals,
   resolveMinimumPayout,
 } from '../engine/payout.ts'
+import { batchEvent } from './events.ts'
 import {
   type CandidateFilter,
   findBatch,
@@ -41,7 +43,7 @@ export const MAX_AT_ONCE = 500
 /**
  * Recomputes the totals of an `OPEN` batch, in the transaction that changed some of its commissions. The debts of
  * affiliates with a negative total are carried forward; an empty batch becomes `FAILED`. Other batches do not change. Does
- * not audit; the caller must.
+ * not audit; the caller must, and send the returned events.
  *
  * @throws ApiError 404 `payout_not_found`, 409 `concurrent_change`.
  */
@@ -50,10 +52,10 @@ export async function recomputeBatch(
   trx: Transaction,
   batchId: string,
   changed: ChangedCommission[],
-): Promise<PayoutBatchRow> {
+): Promise<{ row: PayoutBatchRow; events: WebhookEvent[] }> {
   const batch = await findBatch(trx, ctx.shop.id, batchId)
   if (!batch) throw payoutNotFound()
-  if (batch.status !== 'OPEN') return batch
+  if (batch.status !== 'OPEN') return { row: batch, events: [] }
   const computed =
     batch.commissions > MAX_AT_ONCE
       ? await computeChanged(trx, batch, changed)
@@ -65,7 +67,8 @@ export async function recomputeBatch(
   const changes = { ...totals, ...emptied, updatedAt: nowIso(ctx) }
   if (!(await updateBatchIfUnchanged(trx, ctx.shop.id, batch, changes))) throw concurrentChange()
   await insertDebts(ctx, trx, batchId, debts)
-  return { ...batch, ...changes, version: batch.version + 1 }
+  const row = { ...batch, ...changes, version: batch.version + 1 }
+  return { row, events: row.status === 'FAILED' ? [batchEvent('payout.failed', row, batch.status)] : [] }
 }
 
 /** Computes a large batch from its stored totals, reading only the commissions of the affected affiliates. */

@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { findPaidEvents } from '../commissions/event-queries.ts'
 import { findJob, listJobs } from '../commissions/job-queries.ts'
 import type { Deps } from '../core/context.ts'
 import { hasEnded, registerLeaseHolder, unregisterLeaseHolder } from '../core/lease-holders.ts'
 import { bestEffort } from '../core/log.ts'
-import type { Transaction } from '../database/database.ts'
+import { enqueue, listReceivers } from '../core/outbox.ts'
+import type { AuditChain, Transaction } from '../database/database.ts'
 import { isSqlite } from '../database/event-loop.ts'
 import type { PayoutJobRow } from '../database/tables.ts'
 import * as queries from './step-queries.ts'
@@ -22,7 +24,7 @@ const WAIT_MS = 50
 /** Sorts before every commission of a batch. */
 const NEWEST: queries.BatchCursor = { happenedAt: '9999-12-31T23:59:59.999Z', id: '~' }
 
-type JobDeps = Pick<Deps, 'db' | 'now' | 'log' | 'stopping'>
+type JobDeps = Pick<Deps, 'db' | 'now' | 'newId' | 'log' | 'stopping' | 'wakeDispatcher'>
 
 /** A new lease. Run the job with it, which ends the lease. */
 export const newLease = (deps: Pick<Deps, 'now'>): Pick<PayoutJobRow, 'claimedBy' | 'claimedUntil'> => ({
@@ -101,13 +103,23 @@ async function step(
   }
   const ids = page.map(({ id }) => id)
   const changes = { phase: job.phase, cursorAt: last.happenedAt, cursorId: last.id, claimedUntil: leaseEnd(deps) }
-  const change = async (trx: Transaction) => {
+  const ctx = { newId: deps.newId, now: deps.now, shop: { id: job.shopId } }
+  const change = async (trx: Transaction, chain: AuditChain) => {
     // Sent together, so that the shop is locked for one round trip.
     const applying = queries.applyJob(trx, job, ids)
-    const [isHeld] = await Promise.all([queries.updateJob(trx, job, changes), applying])
-    return isHeld
+    const listing = job.phase === 'PAYING' ? listReceivers(ctx, trx) : undefined
+    const [isHeld, , receivers] = await Promise.all([queries.updateJob(trx, job, changes), applying, listing])
+    const { shopId, batchId, changedAt: paidAt } = job
+    const extendedEvents = () => findPaidEvents(trx, { shopId, batchId, paidAt }, ids)
+    const hasDeliveries =
+      isHeld && receivers && (await enqueue(ctx, { trx, chain }, { events: [], extendedEvents, receivers }))
+    return { isHeld, hasDeliveries }
   }
-  const isHeld = await deps.db.transact((trx) => size.measure(trx, () => change(trx)), job.shopId)
+  const { isHeld, hasDeliveries } = await deps.db.transact(
+    (trx, chain) => size.measure(trx, () => change(trx, chain)),
+    job.shopId,
+  )
+  if (hasDeliveries) deps.wakeDispatcher()
   return isHeld ? last : undefined
 }
 

@@ -1,4 +1,5 @@
 import { findAffiliatesById } from '../affiliates/queries.ts'
+import { findPaidEvents } from '../commissions/event-queries.ts'
 import { findJob } from '../commissions/job-queries.ts'
 import { concurrentChange, conflict } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
@@ -21,6 +22,7 @@ import {
   planBatch,
 } from './batch.ts'
 import { construct, type HeldBack, previewReport, rejectOverlap } from './construction.ts'
+import { batchEvent, toBatch } from './events.ts'
 import { awaitJobs, finishJob, newLease } from './jobs.ts'
 import * as queries from './queries.ts'
 import { insertJob } from './step-queries.ts'
@@ -126,7 +128,11 @@ async function insertBatch(ctx: Context, trx: Transaction, { id, filter, plan, w
   await insertDebts(ctx, trx, id, plan.debts)
   const { periodStart, periodEnd, currency, commissions, netPayableCents } = row
   const data = { periodStart, periodEnd, currency, commissions, netPayableCents }
-  return { result: toBatch(row), audit: { action: 'payout.created', subjectId: id, data } }
+  return {
+    result: toBatch(row),
+    audit: { action: 'payout.created', subjectId: id, data },
+    events: [batchEvent('payout.created', row, null)],
+  }
 }
 
 /**
@@ -141,17 +147,18 @@ export async function pay(ctx: Context, { id, expectedTotalCents }: Query<'payPa
   rejectUnpayable(batch, expectedTotalCents)
   return inSteps(ctx, batch, async (trx, startSteps) => {
     const paidAt = nowIso(ctx)
-    const updated = await queries.updateBatchIfUnchanged(trx, ctx.shop.id, batch, {
-      status: 'PAID',
-      paidAt,
-      updatedAt: paidAt,
-    })
-    if (!updated) throw concurrentChange()
-    if (!(await startSteps('PAYING', paidAt))) await queries.updateToPaid(trx, ctx.shop.id, id, paidAt)
+    const changes = { status: 'PAID' as const, paidAt, updatedAt: paidAt }
+    if (!(await queries.updateBatchIfUnchanged(trx, ctx.shop.id, batch, changes))) throw concurrentChange()
+    const isStepped = await startSteps('PAYING', paidAt)
+    if (!isStepped) await queries.updateToPaid(trx, ctx.shop.id, id, paidAt)
+    const paid = { shopId: ctx.shop.id, batchId: id, paidAt }
     const { currency, commissions: count, netPayableCents } = batch
     return {
       result: { ok: true as const, message: 'Payout batch marked as paid.', id },
       audit: { action: 'payout.paid', subjectId: id, data: { currency, commissions: count, netPayableCents } },
+      events: [batchEvent('payout.paid', { ...batch, ...changes }, batch.status)],
+      // Each step sends those of its own commissions.
+      ...(!isStepped && { extendedEvents: () => findPaidEvents(trx, paid) }),
     }
   })
 }
@@ -234,25 +241,6 @@ const recordAudit = (ctx: Context, audit: AuditEntry) => mutate(ctx, async () =>
 
 type Schemas = components['schemas']
 
-/** A batch as in openapi.yaml; a dry run has no id. */
-export function toBatch(row: Omit<PayoutBatchRow, 'id' | 'shopId' | 'version'> & { id: string | null }) {
-  const { commissions, affiliates, commissionCents, taxWithheldCents, netPayableCents } = row
-  return {
-    id: row.id,
-    status: row.status,
-    periodStart: row.periodStart,
-    periodEnd: row.periodEnd,
-    currency: row.currency,
-    totals: { commissions, affiliates, commissionCents, taxWithheldCents, netPayableCents },
-    heldBack: { commissions: row.heldBackCommissions, commissionCents: row.heldBackCents },
-    minimumPayoutCents: row.minimumPayoutCents,
-    failureReason: row.failureReason,
-    createdAt: row.createdAt,
-    updatedAt: row.updatedAt,
-    paidAt: row.paidAt,
-  } satisfies Schemas['PayoutBatch']
-}
-
 /** By batch id. */
 export type Lines = Map<string, Schemas['PayoutLine'][]>
 
@@ -322,6 +310,11 @@ export async function cancel(ctx: Context, id: string): Promise<components['sche
       ? batch.commissions - canceledDebts / 2
       : await queries.releaseCommissions(trx, ctx.shop.id, id, updatedAt)
     const data = { previousStatus: batch.status, released, netPayableCents: batch.netPayableCents }
-    return { result: toBatch({ ...batch, ...changes }), audit: { action: 'payout.canceled', subjectId: id, data } }
+    const after = { ...batch, ...changes }
+    return {
+      result: toBatch(after),
+      audit: { action: 'payout.canceled', subjectId: id, data },
+      events: batch.status === 'FAILED' ? [] : [batchEvent('payout.failed', after, batch.status)],
+    }
   })
 }

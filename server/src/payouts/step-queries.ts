@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { PHASE_STATUSES } from '../commissions/job-queries.ts'
+import { hasId } from '../core/queries.ts'
 import type { Reader, Transaction } from '../database/database.ts'
-import { isSqlite } from '../database/event-loop.ts'
 import type { CommissionRow, PayoutJobRow, ReservationChangeRow } from '../database/tables.ts'
 import { APPROVED } from './queries.ts'
 
@@ -10,11 +10,6 @@ import { APPROVED } from './queries.ts'
  * was just created, so it expects its index to find one row instead of a million.
  */
 const unindexed = (column: 'orderStatus' | 'payoutBatchId') => sql<string>`${sql.ref(column)} || ''`
-
-const hasId = (db: Reader, ids: string[]) =>
-  isSqlite(db)
-    ? sql<boolean>`id in (select value from json_each(${JSON.stringify(ids)}))`
-    : sql<boolean>`id = any(${ids}::text[])`
 
 /** A job and the lease of the run that changes its commissions. */
 export interface Lease {

@@ -53,8 +53,8 @@ export async function cancelOrder(ctx: Context, body: Body<'cancelStoreOrder'>):
   const orderId = shopifyOrderId(requireId('id', body.id))
   return mutate(ctx, async (trx, shop) => {
     requireSourceDomain(shop, body.order_status_url)
-    const { result, audit } = await reportCancellation(ctx, trx, orderId, true)
-    return { result: toReply('Order canceled.', result.row?.id), audit }
+    const { result, ...written } = await reportCancellation(ctx, trx, orderId, true)
+    return { ...written, result: toReply('Order canceled.', result.row?.id) }
   })
 }
 
@@ -68,9 +68,9 @@ export async function refundOrder(ctx: Context, body: Body<'refundStoreOrder'>):
   const notice = { orderId, noticeId: requireId('id', body.id), body: JSON.stringify(minimalRefund(body)) }
   return mutate(ctx, async (trx) => {
     const parse = (_: string, currency: string) => toStoreRefund(body, currency)
-    const { result, audit } = await reportRefund(ctx, trx, notice, { parseRefund: parse, isAlone: true })
-    if (result.outcome === 'applied') return { result: toReply('Refund recorded.', result.row.id), audit }
-    return { result: toReply('Refund stored until an affiliate is credited for its order.', undefined), audit }
+    const { result, ...written } = await reportRefund(ctx, trx, notice, { parseRefund: parse, isAlone: true })
+    if (result.outcome === 'applied') return { ...written, result: toReply('Refund recorded.', result.row.id) }
+    return { ...written, result: toReply('Refund stored until an affiliate is credited for its order.', undefined) }
   })
 }
 

@@ -11,6 +11,7 @@ import type { RateLimiter } from '../http/rate-limit.ts'
 import { createDispatcher } from '../webhooks/delivery/dispatcher.ts'
 import type { Resolve } from '../webhooks/delivery/public-url.ts'
 import type { Transport } from '../webhooks/delivery/transport.ts'
+import { disable } from '../webhooks/disable.ts'
 import { testConfig } from './config.ts'
 import { type FaultKind, type FaultOptions, withFaults } from './faults.ts'
 
@@ -142,7 +143,7 @@ const captureDeliveries = async (deps: Deps) => {
     },
     close: async () => {},
   }
-  const dispatcher = createDispatcher({ ...deps, transport })
+  const dispatcher = createDispatcher({ ...deps, transport, disable: (subscription) => disable(deps, subscription) })
   deps.wakeDispatcher = dispatcher.wake
   await dispatcher.start()
   const waiting = deps.db.read.selectFrom('deliveries').select('id').where('status', '=', 'PENDING').limit(1)

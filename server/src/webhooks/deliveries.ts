@@ -1,13 +1,16 @@
 import { conflict, notFound } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
-import type { Query } from '../contract/spec.ts'
+import type { Body, Query } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
 import { insertDeliveries } from '../core/outbox.ts'
 import { isDeepPage, mapPage } from '../core/pagination.ts'
-import { readList } from '../core/report.ts'
+import { readList, runReport } from '../core/report.ts'
+import { checkPeriod, parseBodyInstant } from '../core/time.ts'
 import { deliveryList, findDelivery, isFiltered, type LoggedDelivery } from './delivery-queries.ts'
 import { findSubscription } from './queries.ts'
+import { listStillRedeliverable, redeliverableReport } from './redelivery-queries.ts'
+import { requireEnabled, webhookNotFound } from './webhooks.ts'
 
 type Delivery = components['schemas']['Delivery']
 
@@ -19,7 +22,7 @@ export async function list(ctx: Context, query: Query<'listDeliveries'>) {
 /**
  * Queues a finished delivery again, with the same payload and `webhook-id`.
  *
- * @throws ApiError 404 `delivery_not_found` or `webhook_not_found`, 409 `delivery_not_finished`.
+ * @throws ApiError 404 `delivery_not_found` or `webhook_not_found`, 409 `delivery_not_finished` or `webhook_disabled`.
  */
 export async function redeliver(ctx: Context, id: string): Promise<Delivery> {
   const row = await mutate(ctx, async (trx) => {
@@ -28,9 +31,9 @@ export async function redeliver(ctx: Context, id: string): Promise<Delivery> {
     if (before.finishedAt === null)
       throw conflict('delivery_not_finished', 'This delivery is still pending. Wait until it has finished.')
     const { event, eventId, subscriptionId, webhookId } = before
-    if (!(await findSubscription(trx, ctx.shop.id, subscriptionId))) {
-      throw notFound('webhook_not_found', 'The webhook subscription of this delivery was deleted.')
-    }
+    const subscription = await findSubscription(trx, ctx.shop.id, subscriptionId)
+    if (!subscription) throw notFound('webhook_not_found', 'The webhook subscription of this delivery was deleted.')
+    requireEnabled(subscription)
     const again = { id: ctx.newId('dlv'), eventId, subscriptionId, webhookId, follows: null, createdAt: nowIso(ctx) }
     await insertDeliveries(trx, ctx.shop.id, [again])
     const result: LoggedDelivery = { ...again, ...UNSENT, event, shopId: ctx.shop.id }
@@ -40,7 +43,61 @@ export async function redeliver(ctx: Context, id: string): Promise<Delivery> {
   return toDelivery(row)
 }
 
-const UNSENT = { status: 'PENDING' as const, code: null, httpStatus: null, durationMs: null, finishedAt: null }
+/** More would delay other changes for too long; the response contains how many are left. */
+const MAX_REDELIVERED = 500
+
+/**
+ * Queues the latest deliveries of a period again that have a status, oldest first; with `dryRun` only counts them.
+ *
+ * @throws ApiError 400 `invalid_body` or `period_invalid`, 404 `webhook_not_found`, 409 `webhook_disabled`.
+ */
+export async function redeliverMany(
+  ctx: Context,
+  subscriptionId: string,
+  body: Body<'redeliverMany'>,
+): Promise<components['schemas']['RedeliveryReply']['data']> {
+  const { from, to = nowIso(ctx) } = checkPeriod(parseBodyInstant('from', body.from), parseBodyInstant('to', body.to))
+  const subscription = await findSubscription(ctx.db.read, ctx.shop.id, subscriptionId)
+  if (!subscription) throw webhookNotFound()
+  requireEnabled(subscription)
+  const { status, event, dryRun } = body
+  const query = { subscriptionId, from, to, status: status ?? ('FAILED' as const), event, limit: MAX_REDELIVERED }
+  const { rows, total } = await runReport(ctx, redeliverableReport, { shopId: ctx.shop.id, query })
+  if (dryRun) return { dryRun: true, queued: 0, remaining: total }
+  const queued = await mutate(ctx, async (trx) => {
+    const current = await findSubscription(trx, ctx.shop.id, subscriptionId)
+    if (!current) throw webhookNotFound()
+    requireEnabled(current)
+    const createdAt = nowIso(ctx)
+    const again = await listStillRedeliverable(trx, ctx.shop.id, rows)
+    await insertDeliveries(
+      trx,
+      ctx.shop.id,
+      again.map(({ eventId, webhookId }) => ({
+        id: ctx.newId('dlv'),
+        eventId,
+        subscriptionId,
+        webhookId,
+        follows: null,
+        createdAt,
+      })),
+    )
+    const data = { from, to, status: query.status, queued: again.length }
+    return { result: again.length, audit: { action: 'deliveries.redelivered', subjectId: subscriptionId, data } }
+  })
+  ctx.wakeDispatcher()
+  return { dryRun: false, queued, remaining: total - rows.length }
+}
+
+const UNSENT = {
+  status: 'PENDING' as const,
+  code: null,
+  httpStatus: null,
+  durationMs: null,
+  attempts: 0,
+  nextAttemptAt: null,
+  finishedAt: null,
+}
 
 const toDelivery = (row: LoggedDelivery): Delivery => ({
   id: row.id,
@@ -52,6 +109,8 @@ const toDelivery = (row: LoggedDelivery): Delivery => ({
   code: row.code,
   httpStatus: row.httpStatus,
   durationMs: row.durationMs,
+  attempts: row.attempts,
+  nextAttemptAt: row.nextAttemptAt,
   createdAt: row.createdAt,
   finishedAt: row.finishedAt,
 })

@@ -2,24 +2,27 @@ import { type RawBuilder, sql } from 'kysely'
 import { type PageQuery, pageOf } from '../core/pagination.ts'
 import { countRows } from '../core/queries.ts'
 import { defineReport, type Reader, type Transaction } from '../database/database.ts'
+import { isSqlite } from '../database/event-loop.ts'
 import { prepared, preparedWrite } from '../database/prepared.ts'
 import type { DeliveryRow } from '../database/tables.ts'
 
 /** A delivery that was not sent yet. */
 export type PendingDelivery = Pick<
   DeliveryRow,
-  'shopId' | 'id' | 'eventId' | 'subscriptionId' | 'webhookId' | 'follows'
+  'shopId' | 'id' | 'eventId' | 'subscriptionId' | 'webhookId' | 'follows' | 'attempts'
 >
 
-/** The result of a delivery. */
+/** The result of an attempt. */
 export interface FinishedDelivery {
   shopId: string
   id: string
-  status: 'SENT' | 'FAILED'
+  status: 'SENT' | 'FAILED' | 'RETRYING'
   code: string
   httpStatus: number | null
   durationMs: number
-  finishedAt: string
+  attempts: number
+  nextAttemptAt: string | null
+  finishedAt: string | null
 }
 
 // A literal instead of a parameter: a partial index is only used when its condition is part of the query.
@@ -66,23 +69,24 @@ export const listSubscriptionsWithPending = prepared<{ shopId: string; after: st
     select id from waiting where id is not null limit ${limit}`.compile(db),
 )
 
-/** The pending deliveries of a subscription, oldest first. */
+/** The pending deliveries of a subscription: those without an attempt first, then oldest first. */
 export const listPending = prepared<{ shopId: string; subscriptionId: string; limit: number }>()(
   (db, { shopId, subscriptionId, limit }) =>
     db
       .selectFrom('deliveries')
-      .select(['shopId', 'id', 'eventId', 'subscriptionId', 'webhookId', 'follows'])
+      .select(['shopId', 'id', 'eventId', 'subscriptionId', 'webhookId', 'follows', 'attempts'])
       .where(isPending)
       .where('shopId', '=', shopId)
       .where('subscriptionId', '=', subscriptionId)
+      .orderBy('attempts')
       .orderBy('id')
       .limit(limit)
       .compile(),
 )
 
 const recordResult = preparedWrite<FinishedDelivery>()((trx, ended) => {
-  const { shopId, id, status, code, httpStatus, durationMs, finishedAt } = ended
-  const changes = { status, code, httpStatus, durationMs, finishedAt }
+  const { shopId, id, status, code, httpStatus, durationMs, attempts, nextAttemptAt, finishedAt } = ended
+  const changes = { status, code, httpStatus, durationMs, attempts, nextAttemptAt, finishedAt }
   return trx
     .updateTable('deliveries')
     .set(changes)
@@ -97,14 +101,67 @@ export async function recordResults(trx: Transaction, finished: FinishedDelivery
   await Promise.all(finished.map((ended) => recordResult(trx, ended)))
 }
 
-/** Deletes the pending deliveries of a subscription. */
+const isRetrying = sql<boolean>`"status" = 'RETRYING'`
+
+/** Deletes the pending and retrying deliveries of a subscription. */
 export async function deletePending(trx: Transaction, shopId: string, subscriptionId: string): Promise<void> {
-  await trx
-    .deleteFrom('deliveries')
-    .where(isPending)
-    .where('shopId', '=', shopId)
-    .where('subscriptionId', '=', subscriptionId)
-    .execute()
+  for (const condition of [isPending, isRetrying]) {
+    await trx
+      .deleteFrom('deliveries')
+      .where(condition)
+      .where('shopId', '=', shopId)
+      .where('subscriptionId', '=', subscriptionId)
+      .execute()
+  }
+}
+
+/** Makes retrying deliveries pending that are due, at most a batch, oldest first. Returns how many there were. */
+export async function makeDuePending(trx: Transaction, now: string): Promise<number> {
+  const due = trx
+    .selectFrom('deliveries')
+    .select(['shopId', 'id'])
+    .where(isRetrying)
+    .where('nextAttemptAt', '<=', now)
+    .orderBy('nextAttemptAt')
+    .limit(BATCH_SIZE)
+  // Several processes do this at the same time.
+  const rows = await (isSqlite(trx) ? due : due.forUpdate().skipLocked()).execute()
+  for (const [shopId, own] of Map.groupBy(rows, (row) => row.shopId)) {
+    await trx
+      .updateTable('deliveries')
+      .set({ status: 'PENDING', nextAttemptAt: null })
+      .where('shopId', '=', shopId)
+      .where(
+        'id',
+        'in',
+        own.map(({ id }) => id),
+      )
+      .execute()
+  }
+  return rows.length
+}
+
+/** Finishes a batch of the pending and retrying deliveries of a disabled subscription. */
+export async function failUndeliverable(
+  trx: Transaction,
+  { shopId, id: subscriptionId, at }: { shopId: string; id: string; at: string },
+): Promise<void> {
+  for (const condition of [isPending, isRetrying]) {
+    const some = trx
+      .selectFrom('deliveries')
+      .select('id')
+      .where(condition)
+      .where('shopId', '=', shopId)
+      .where('subscriptionId', '=', subscriptionId)
+      .orderBy('id')
+      .limit(BATCH_SIZE)
+    await trx
+      .updateTable('deliveries')
+      .set({ status: 'FAILED', code: 'disabled', finishedAt: at, nextAttemptAt: null })
+      .where('shopId', '=', shopId)
+      .where('id', 'in', some)
+      .execute()
+  }
 }
 
 interface DeliveryFilter extends PageQuery {
@@ -197,7 +254,7 @@ export async function deleteFinishedDeliveries(
   await executeDelete(
     trx,
     sql`delete from deliveries where "shopId" = ${shopId} and id > ${after} and id <= ${end ?? before}
-      and status <> 'PENDING' and "finishedAt" < ${finishedBefore}`,
+      and status in ('SENT', 'FAILED') and "finishedAt" < ${finishedBefore}`,
   )
   return end
 }

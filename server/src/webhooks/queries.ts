@@ -6,8 +6,17 @@ import type { StreamRow, SubscriptionRow } from '../database/tables.ts'
 /** Where the deliveries of a subscription are sent. */
 export type Destination = Pick<
   SubscriptionRow,
-  'id' | 'shopId' | 'url' | 'secret' | 'previousSecret' | 'previousSecretUntil'
+  'id' | 'shopId' | 'url' | 'secret' | 'previousSecret' | 'previousSecretUntil' | 'retryPolicy' | 'failingSince'
 >
+
+/** The state of a new subscription without retries and extended events. */
+export const PLAIN_SUBSCRIPTION = {
+  retryPolicy: 'none',
+  extendedEvents: 0,
+  failingSince: null,
+  disabledAt: null,
+  disabledReason: null,
+} as const
 
 const NO_LEASE = { claimedBy: null, claimedAt: null }
 
@@ -61,10 +70,33 @@ export async function incrementVersionIfUnchanged(trx: Transaction, shopId: stri
   return numUpdatedRows === 1n
 }
 
+/** Increments the version of the shop's subscriptions. */
+export async function incrementVersion(trx: Transaction, shopId: string): Promise<void> {
+  await trx.updateTable('shops').set({ webhooksVersion: sql`"webhooksVersion" + 1` }).where('id', '=', shopId).execute()
+}
+
+/** Disables a subscription that is enabled and has retries. Returns whether it was. */
+export async function disableEnabled(
+  trx: Transaction,
+  { shopId, id, reason, at }: { shopId: string; id: string; reason: 'gone' | 'failing'; at: string },
+): Promise<boolean> {
+  const { numUpdatedRows } = await trx
+    .updateTable('subscriptions')
+    .set({ disabledAt: at, disabledReason: reason, updatedAt: at })
+    .where('shopId', '=', shopId)
+    .where('id', '=', id)
+    .where('disabledAt', 'is', null)
+    .where('retryPolicy', '=', 'standard')
+    // An owner who has just enabled it has reset this.
+    .$if(reason === 'failing', (update) => update.where('failingSince', 'is not', null))
+    .executeTakeFirst()
+  return numUpdatedRows === 1n
+}
+
 export async function insertSubscription(
   trx: Transaction,
   shopId: string,
-  row: Pick<SubscriptionRow, 'id' | 'url' | 'events' | 'source' | 'secret' | 'createdAt' | 'updatedAt'>,
+  row: Omit<SubscriptionRow, 'shopId' | 'previousSecret' | 'previousSecretUntil' | 'claimedBy' | 'claimedAt'>,
 ): Promise<void> {
   await trx
     .insertInto('subscriptions')
@@ -88,19 +120,28 @@ export async function deleteSubscription(trx: Transaction, shopId: string, id: s
 /** A subscription of a shop. */
 type SubscriptionKey = Pick<SubscriptionRow, 'shopId' | 'id'>
 
-const DESTINATION_COLUMNS = ['id', 'shopId', 'url', 'secret', 'previousSecret', 'previousSecretUntil'] as const
+const DESTINATION_COLUMNS = [
+  'id',
+  'shopId',
+  'url',
+  'secret',
+  'previousSecret',
+  'previousSecretUntil',
+  'retryPolicy',
+  'failingSince',
+] as const
 
 /** Who has leased a subscription, and since when. */
 export const findLease = prepared<SubscriptionKey>()((db, { shopId, id }) =>
   db
     .selectFrom('subscriptions')
-    .select(['id', 'claimedBy', 'claimedAt'])
+    .select(['id', 'claimedBy', 'claimedAt', 'disabledAt'])
     .where('shopId', '=', shopId)
     .where('id', '=', id)
     .compile(),
 )
 
-/** Leases a subscription, unless another process has a lease. Returns its destination; empty without a lease. */
+/** Leases a subscription, unless it is disabled or another process has a lease. Returns its destination; empty without a lease. */
 export const claimDestination = preparedWrite<LeaseHolder & SubscriptionKey>()(
   (trx, { shopId, id, holder: by, now: at, expiredBefore: silentSince }) =>
     trx
@@ -108,6 +149,7 @@ export const claimDestination = preparedWrite<LeaseHolder & SubscriptionKey>()(
       .set({ claimedBy: by, claimedAt: at })
       .where('shopId', '=', shopId)
       .where('id', '=', id)
+      .where('disabledAt', 'is', null)
       .where((eb) => eb.or([eb('claimedBy', 'is', null), eb('claimedAt', '<', silentSince)]))
       .returning(DESTINATION_COLUMNS)
       .compile(),
@@ -129,6 +171,7 @@ export const listDestinations = prepared<{ by: string }>()((db, { by }) =>
         ),
       ),
     )
+    .where('disabledAt', 'is', null)
     .compile(),
 )
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError, conflict } from '../contract/errors.ts'
+import type { Query } from '../contract/spec.ts'
 import { type Context, nowIso, type OwnerContext } from '../core/context.ts'
 import { bestEffort } from '../core/log.ts'
 import { mutate } from '../core/mutate.ts'
@@ -27,14 +28,14 @@ const BATCH_SIZE = 100
  */
 export async function open(
   ctx: OwnerContext,
-  events: string | undefined,
+  query: Query<'streamDeliveries'>,
   lastEventId: string | undefined,
 ): Promise<ReadableStream> {
   const connection = ctx.newId('req')
   const { stream, seq } = await mutate(ctx, async (trx) => {
     const resumed = lastEventId === undefined ? undefined : await findRetained(ctx, trx, lastEventId)
     await makeRoom(ctx, trx, resumed?.id)
-    const { seq, ...row } = resumed ?? { ...newStream(ctx, events), seq: undefined }
+    const { seq, ...row } = resumed ?? { ...newStream(ctx, query), seq: undefined }
     const stream = {
       ...row,
       userId: ctx.user.id,
@@ -58,7 +59,7 @@ async function findRetained(ctx: Context, trx: Transaction, lastEventId: string)
   return isKept ? stream : undefined
 }
 
-function newStream(ctx: Context, events: string | undefined) {
+function newStream(ctx: Context, { events, extendedEvents }: Query<'streamDeliveries'>) {
   const id = ctx.newId('whs')
   const secret = Buffer.from(ctx.random(24)).toString('base64url')
   const names = (events ?? '').split(',').map((name) => name.trim())
@@ -66,6 +67,7 @@ function newStream(ctx: Context, events: string | undefined) {
     id,
     shopId: ctx.shop.id,
     events: JSON.stringify(names.filter(Boolean)),
+    extendedEvents: extendedEvents ? (1 as const) : (0 as const),
     secret: sealSecret(ctx.vault, id, secret),
     createdAt: nowIso(ctx),
   }

@@ -2,11 +2,12 @@ import { concurrentChange, conflict, invalid, invalidBody, notFound } from '../c
 import type { components } from '../contract/schema.d.ts'
 import type { Body } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
+import { availableEvents, emittedEvents, extendedEvents } from '../core/event-names.ts'
 import { replayStoredResponse } from '../core/idempotency.ts'
 import { mutate } from '../core/mutate.ts'
 import type { Transaction } from '../database/database.ts'
-import type { SubscriptionRow } from '../database/tables.ts'
-import { createResolve, hasPublicAddresses, type Resolve, readTarget } from './delivery/public-url.ts'
+import type { Flag, SubscriptionRow } from '../database/tables.ts'
+import { createResolve, hasPublicAddresses, isPrivateUrl, type Resolve, readTarget } from './delivery/public-url.ts'
 import { openSecret, sealSecret } from './delivery/signing.ts'
 import { deletePending } from './delivery-queries.ts'
 import * as subscriptions from './queries.ts'
@@ -24,7 +25,12 @@ const resolveBySystem = createResolve()
 /** Lists the shop's subscriptions, newest first, and the names of events. */
 export async function list(ctx: Context): Promise<components['schemas']['WebhookSubscriptionList']> {
   const rows = await subscriptions.listSubscriptions(ctx.db.read, ctx.shop.id)
-  return { data: rows.map(toSubscription), available_events: [...availableEvents], emitted_events: [...emittedEvents] }
+  return {
+    data: rows.map(toSubscription),
+    available_events: [...availableEvents],
+    emitted_events: [...emittedEvents],
+    extended_events: [...extendedEvents],
+  }
 }
 
 type SubscriptionInput = Omit<Body<'createWebhook'>, 'hookUrl' | 'target_url'>
@@ -48,18 +54,22 @@ export async function subscribe(ctx: WebhookContext, body: SubscriptionInput): P
     const id = ctx.newId('whs')
     const at = nowIso(ctx)
     const row = {
+      ...subscriptions.PLAIN_SUBSCRIPTION,
       id,
       url,
       events,
       source: body.source ?? 'api',
       secret: body.secret ? sealSecret(ctx.vault, id, body.secret) : null,
+      retryPolicy: body.retryPolicy ?? 'none',
+      extendedEvents: toFlag(body.extendedEvents ?? false),
       createdAt: at,
       updatedAt: at,
     }
     await subscriptions.insertSubscription(trx, ctx.shop.id, row)
     const result = toSubscription(row)
     // Event names and source are free text that may hold personal data, so the audit leaves them out.
-    const data = { names: result.events.length, hasSecret: result.hasSecret }
+    const { hasSecret, retryPolicy } = result
+    const data = { names: result.events.length, hasSecret, retryPolicy, extendedEvents: result.extendedEvents }
     return { result, audit: { action: 'webhook.created', subjectId: id, data } }
   })
 }
@@ -113,7 +123,8 @@ async function checkUrl(ctx: WebhookContext, text: string | null | undefined): P
   const url = text?.trim()
   if (!url) throw invalidBody('url is required.')
   const target = readTarget(url, ctx.config.webhookAllow)
-  if (!target || !(await hasPublicAddresses(target, ctx.resolve ?? resolveBySystem))) throw webhookUrlRefused()
+  if (!target) throw isPrivateUrl(url) ? webhookUrlPrivate() : webhookUrlRefused()
+  if (!(await hasPublicAddresses(target, ctx.resolve ?? resolveBySystem))) throw webhookUrlPrivate()
   return url
 }
 
@@ -146,12 +157,27 @@ const webhookUrlRefused = () =>
     'url must be a public https:// address. Use a URL that is reachable from the Internet.',
   )
 
+const webhookUrlPrivate = () =>
+  invalid(
+    'webhook_url_refused',
+    'url leads to a private address. To receive events on your machine, run `referral webhooks listen`. To send to a private network, set REFERRAL_WEBHOOK_ALLOW on the server.',
+  )
+
+/** @throws ApiError 409 `webhook_disabled` when a subscription is disabled. */
+export function requireEnabled({ disabledAt }: Pick<SubscriptionRow, 'disabledAt'>): void {
+  if (disabledAt !== null)
+    throw conflict('webhook_disabled', 'This webhook subscription is disabled. Enable it and retry.')
+}
+
+const ENABLED = { failingSince: null, disabledAt: null, disabledReason: null }
+const toFlag = (value: boolean): Flag => (value ? 1 : 0)
+
 export const webhookNotFound = () =>
   notFound('webhook_not_found', 'No webhook subscription with this id exists in your shop.')
 
-type ShownSubscription = Pick<
+type ShownSubscription = Omit<
   SubscriptionRow,
-  'id' | 'url' | 'events' | 'source' | 'secret' | 'createdAt' | 'updatedAt'
+  'shopId' | 'previousSecret' | 'previousSecretUntil' | 'claimedBy' | 'claimedAt'
 >
 
 /** A subscription as in openapi.yaml. */
@@ -161,12 +187,30 @@ export const toSubscription = ({ secret, ...row }: ShownSubscription): Subscript
   events: JSON.parse(row.events),
   source: row.source,
   hasSecret: secret !== null,
+  retryPolicy: row.retryPolicy,
+  extendedEvents: row.extendedEvents === 1,
+  status: row.disabledAt === null ? 'enabled' : 'disabled',
+  disabledAt: row.disabledAt,
+  disabledReason: row.disabledReason,
+  failingSince: row.failingSince,
   createdAt: row.createdAt,
   updatedAt: row.updatedAt,
 })
 
 type SubscriptionChanges = Partial<
-  Pick<SubscriptionRow, 'url' | 'events' | 'secret' | 'previousSecret' | 'previousSecretUntil'>
+  Pick<
+    SubscriptionRow,
+    | 'url'
+    | 'events'
+    | 'secret'
+    | 'previousSecret'
+    | 'previousSecretUntil'
+    | 'retryPolicy'
+    | 'extendedEvents'
+    | 'failingSince'
+    | 'disabledAt'
+    | 'disabledReason'
+  >
 >
 
 /** How long deliveries are also signed with the previous secret. */
@@ -190,6 +234,11 @@ export async function update(
     ...(url && { url }),
     ...(body.events && { events: JSON.stringify(body.events) }),
     ...secretChange(ctx, before, body.secret),
+    ...(body.retryPolicy && { retryPolicy: body.retryPolicy }),
+    // Without retries, failures are not counted.
+    ...(body.retryPolicy === 'none' && { failingSince: null }),
+    ...(body.extendedEvents !== undefined && { extendedEvents: toFlag(body.extendedEvents) }),
+    ...(body.status === 'enabled' && ENABLED),
   })
   return mutate(ctx, async (trx) => {
     if (Object.keys(changes).length === 0) return { result: toSubscription(before), audit: null }
@@ -199,10 +248,15 @@ export async function update(
     const after = { ...before, ...changes, updatedAt: nowIso(ctx) }
     await subscriptions.updateSubscription(trx, ctx.shop.id, id, { ...changes, updatedAt: after.updatedAt })
     const result = toSubscription(after)
-    const fields = Object.keys(changes).filter((name) => !name.startsWith('previous'))
-    const data = { fields, names: result.events.length, hasSecret: result.hasSecret }
+    const data = { fields: changedFields(changes), names: result.events.length, hasSecret: result.hasSecret }
     return { result, audit: { action: 'webhook.updated', subjectId: id, data } }
   })
+}
+
+/** The changed fields as callers name them. */
+const changedFields = (changes: SubscriptionChanges): string[] => {
+  const { previousSecret, previousSecretUntil, failingSince, disabledAt, disabledReason, ...named } = changes
+  return [...Object.keys(named), ...(disabledAt === null ? ['status'] : [])]
 }
 
 /** Sending the current secret changes nothing. A new secret keeps the current one as the previous one. */
@@ -221,26 +275,3 @@ const changedOnly = (before: SubscriptionRow, sent: SubscriptionChanges): Subscr
   Object.fromEntries(
     Object.entries(sent).filter(([name, value]) => value !== before[name as keyof SubscriptionChanges]),
   )
-
-/** The events the server sends. `test` is sent too, but cannot be subscribed to by name. */
-export const emittedEvents = [
-  'affiliate.approved',
-  'affiliate.rejected',
-  'affiliate.status_changed',
-  'commission.created',
-] as const
-
-/** The names offered for filters: the events that are sent and those reserved for later. */
-export const availableEvents = [
-  ...emittedEvents,
-  'affiliate.created',
-  'commission.approved',
-  'commission.paid',
-  'commission.reversed',
-  'payout.completed',
-  'payout.failed',
-  'registration.submitted',
-  'chat.message_received',
-  'ticket.created',
-  'milestone.reached',
-] as const

@@ -41,8 +41,8 @@ const findProgram = sql<NonNullable<Gathered['program']>>(
 )
 const findGeo = sql('select * from "geoRules" where "shopId" = +? and "programId" = +?')
 const findHead = sql<Link>('select seq, hash from "auditHeads" where "shopId" = +?')
-const storeHead = sql(`insert into "auditHeads" ("shopId", seq, hash) values (?, ?, ?)
-  on conflict ("shopId") do update set seq = excluded.seq, hash = excluded.hash`)
+const storeHead = sql(`insert into "auditHeads" ("shopId", seq, hash, "eventId") values (?, ?, ?, ?)
+  on conflict ("shopId") do update set seq = excluded.seq, hash = excluded.hash, "eventId" = excluded."eventId"`)
 const findTakers = sql<{ id: string; events: string }>('select id, events from subscriptions where "shopId" = +?')
 const insertCommission = insert(
   'commissions',
@@ -55,7 +55,7 @@ const insertJourney = insert(
 )
 const insertAudit = insert('audits', 'shopId seq id actor action subjectId data requestId createdAt previousHash hash')
 const insertEvent = insert('webhookEvents', 'id shopId event body createdAt')
-const insertDelivery = insert('deliveries', 'id shopId eventId subscriptionId webhookId status createdAt')
+const insertDelivery = insert('deliveries', 'id shopId eventId subscriptionId webhookId status attempts createdAt')
 const insertReply = insert('idempotencyKeys', 'shopId key fingerprint result createdAt')
 
 interface Answer {
@@ -157,12 +157,12 @@ function record(caller: Caller, key: string, body: Conversion): Answer {
 function enqueue(shopId: string, at: string, data: unknown): void {
   const event = 'commission.created'
   const takers = findTakers.all(shopId).filter(({ events }) => events === '[]' || JSON.parse(events).includes(event))
-  if (takers.length === 0) return
   const eventId = newId('evt')
+  lastEvents.set(shopId, eventId)
   insertEvent.run(eventId, shopId, event, JSON.stringify({ event, timestamp: at, shop_id: shopId, data }), at)
   for (const taker of takers) {
     const id = newId('dlv')
-    insertDelivery.run(id, shopId, eventId, taker.id, id, 'PENDING', at)
+    insertDelivery.run(id, shopId, eventId, taker.id, id, 'PENDING', 0, at)
   }
 }
 
@@ -170,6 +170,7 @@ const begin = sql('begin immediate')
 const commit = sql('commit')
 /** The heads of the audit chains that the open transaction has moved. */
 const heads = new Map<string, Link>()
+const lastEvents = new Map<string, string>()
 let group: { work: () => Answer; done: (answer: Answer) => void }[] = []
 
 /** One transaction, one fsync; any failure fails the whole group. */
@@ -178,7 +179,7 @@ function flush(): void {
   group = []
   begin.run()
   const answers = jobs.map(({ work }) => work())
-  for (const [shopId, { seq, hash }] of heads) storeHead.run(shopId, seq, hash)
+  for (const [shopId, { seq, hash }] of heads) storeHead.run(shopId, seq, hash, lastEvents.get(shopId) ?? '')
   heads.clear()
   commit.run()
   for (const [n, { done }] of jobs.entries()) done(answers[n] as Answer)

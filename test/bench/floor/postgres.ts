@@ -50,7 +50,7 @@ const WRITE = `with
   c as (${insert('journey', 'id shopId type occurredAt affiliateId programId customerEmail customerEmailKey externalOrderId orderId commissionId createdAt')}),
   d as (${insert('audits', 'shopId seq id actor action subjectId data requestId createdAt previousHash hash')}),
   e as (${insert('webhookEvents', 'id shopId event body createdAt')}),
-  f as (${insert('deliveries', 'id shopId eventId subscriptionId webhookId status createdAt')})
+  f as (${insert('deliveries', 'id shopId eventId subscriptionId webhookId status attempts createdAt')})
   ${insert('idempotencyKeys', 'shopId key fingerprint result createdAt')}`
 
 interface Found extends Gathered {
@@ -152,7 +152,7 @@ async function record(caller: Caller, key: string, body: Conversion): Promise<un
     ],
     ...[shopId, last.seq, ...audit, previousHash, last.hash],
     ...[eventId, shopId, 'commission.created', event, at],
-    ...[deliveryId, shopId, eventId, takers[0]?.id, deliveryId, 'PENDING', at],
+    ...[deliveryId, shopId, eventId, takers[0]?.id, deliveryId, 'PENDING', 0, at],
     ...[shopId, key, fingerprintOf(body), JSON.stringify(reply), at],
   ])
   return reply

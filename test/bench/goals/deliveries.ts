@@ -7,7 +7,12 @@ import { createDeps } from '../../../server/src/core/context.ts'
 import { insertDeliveries, insertWebhookEvent } from '../../../server/src/core/outbox.ts'
 import { openDatabase } from '../../../server/src/database/database.ts'
 import { sealSecret } from '../../../server/src/webhooks/delivery/signing.ts'
-import { deleteSubscription, insertSubscription, listSubscriptions } from '../../../server/src/webhooks/queries.ts'
+import {
+  deleteSubscription,
+  insertSubscription,
+  listSubscriptions,
+  PLAIN_SUBSCRIPTION,
+} from '../../../server/src/webhooks/queries.ts'
 import { spreadOf } from '../harness/compare.ts'
 import { CACHE, copyOf, type DataSet } from '../harness/data.ts'
 import type { Options } from '../harness/options.ts'
@@ -100,7 +105,7 @@ async function fillOutbox({ url, shopId }: DataSet, receiver: string, hangs: boo
       const target = hangs && n === 0 ? `${receiver}/hang` : `${receiver}/${n}`
       const secret = sealSecret(deps.vault, id, 'whsec')
       const row = { id, url: target, events: '[]', source: 'API', secret, createdAt: at, updatedAt: at }
-      await insertSubscription(trx, shopId, row)
+      await insertSubscription(trx, shopId, { ...PLAIN_SUBSCRIPTION, ...row })
     }
     for (let n = 0; n < DELIVERIES; n++) {
       const [eventId, id] = [deps.newId('evt'), deps.newId('dlv')]

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { insertDeliveries, insertWebhookEvent } from '../../../server/src/core/outbox.ts'
 import { type Database, openDatabase } from '../../../server/src/database/database.ts'
-import { insertSubscription } from '../../../server/src/webhooks/queries.ts'
+import { insertSubscription, PLAIN_SUBSCRIPTION } from '../../../server/src/webhooks/queries.ts'
 import { createCluster } from '../../support/postgres-cluster.ts'
 import { spreadOf } from '../harness/compare.ts'
 import { copyOf, type DataSet, fill } from '../harness/data.ts'
@@ -140,7 +140,7 @@ async function subscribe(db: Database, shopId: string, urls: string[]): Promise<
     const ids: string[] = []
     for (const url of urls) {
       const row = { id: id('whs'), url, events: '["test"]', source: 'API', secret: null, createdAt: at, updatedAt: at }
-      await insertSubscription(trx, shopId, row)
+      await insertSubscription(trx, shopId, { ...PLAIN_SUBSCRIPTION, ...row })
       ids.push(row.id)
     }
     return ids

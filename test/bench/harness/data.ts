@@ -19,7 +19,7 @@ import type { Deps } from '../../../server/src/core/context.ts'
 import { createDeps } from '../../../server/src/core/context.ts'
 import { openDatabase } from '../../../server/src/database/database.ts'
 import { seed } from '../../../server/src/operator/seed.ts'
-import { insertSubscription, updateSubscription } from '../../../server/src/webhooks/queries.ts'
+import { insertSubscription, PLAIN_SUBSCRIPTION, updateSubscription } from '../../../server/src/webhooks/queries.ts'
 import { insertKeys } from '../../support/keys.ts'
 import { createShop } from '../../support/tenants.ts'
 
@@ -114,7 +114,7 @@ async function subscribe(deps: Deps, shopId: string): Promise<void> {
   const at = new Date(deps.now()).toISOString()
   const row = { id: deps.newId('whs'), url: 'https://example.com/hook', events: '[]', source: 'API', secret: null }
   await deps.db.transact(async (trx) => {
-    await insertSubscription(trx, shopId, { ...row, createdAt: at, updatedAt: at })
+    await insertSubscription(trx, shopId, { ...PLAIN_SUBSCRIPTION, ...row, createdAt: at, updatedAt: at })
     await updateSubscription(trx, shopId, row.id, { claimedBy: 'bench', claimedAt: '2999-01-01T00:00:00.000Z' })
   })
 }

@@ -2,13 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Deps, nowIso } from '../../core/context.ts'
 import { registerLeaseHolder, unregisterLeaseHolder } from '../../core/lease-holders.ts'
 import type { Transaction } from '../../database/database.ts'
-import { type FinishedDelivery, recordResults } from '../delivery-queries.ts'
+import { makeDuePending } from '../delivery-queries.ts'
 import { type LeaseHolder, releaseAllDestinations } from '../queries.ts'
 import { createDeliver, type Deliver, type Dependencies, lazyTransport } from './deliver.ts'
 import { leaseHolderAt, RENEW_INTERVAL_MS, renewLeases } from './lease.ts'
 import { type Delivery, SHOPS_PAGE, type SyncRequest, type SyncResult, syncOutbox } from './outbox-sync.ts'
 import { failed, type Outcome } from './outcome.ts'
 import { createResolve } from './public-url.ts'
+import { type EndedAttempt, recordAttempts, type Unreachable } from './retry.ts'
 import type { Queue } from './scheduler.ts'
 import { DeliveryScheduler } from './scheduler.ts'
 import type { Transport, TransportOptions } from './transport.ts'
@@ -23,6 +24,8 @@ export interface DispatcherOptions
   renewMs?: number
   /** Called with the code of each finished delivery, and its subscription. */
   onEnd?: (code: string, subscriptionId: string) => void
+  /** Disables a subscription whose receiver is gone or has failed for too long. */
+  disable?: (subscription: Unreachable) => Promise<void>
 }
 
 /** Sends the deliveries of the outbox. */
@@ -42,6 +45,9 @@ const BATCH_SIZE = 256
 const FLUSH_INTERVAL_MS = 25
 /** How many shops without room are skipped after a delivery. After a sync all of them may be skipped. */
 const MAX_SKIPPED = 4
+/** How often deliveries are looked for that are due again, and how many batches of them at most. */
+const DUE_INTERVAL_MS = 1000
+const MAX_DUE_BATCHES = 20
 /** When to sync again after deliveries were found that another process has leased. */
 const RECHECK_INTERVAL_MS = 500
 
@@ -57,7 +63,8 @@ class OutboxDispatcher implements Dispatcher {
   /** The subscription of each claimed delivery whose result is not recorded yet, by delivery id. */
   readonly #claimed = new Map<string, string>()
   #state: 'new' | 'running' | 'stopped' = 'new'
-  #finished: FinishedDelivery[] = []
+  #ended: EndedAttempt[] = []
+  #lastDueAt = 0
   #needsSync = false
   #syncing: Promise<void> | undefined
   #flushTimer: NodeJS.Timeout | undefined
@@ -102,7 +109,7 @@ class OutboxDispatcher implements Dispatcher {
     await this.#transport.close()
     await this.#syncing
     await this.#transact('lease_release_failed', async (trx) => {
-      await recordResults(trx, this.#finished)
+      await recordAttempts(trx, this.#ended)
       await releaseAllDestinations(trx, this.#name)
     })
     unregisterLeaseHolder(this.#name)
@@ -124,6 +131,7 @@ class OutboxDispatcher implements Dispatcher {
 
   /** Visits every shop with pending deliveries once, page by page. */
   async #sweep(): Promise<void> {
+    await this.#makeDuePending()
     const done = new Set<string>()
     while (this.#state === 'running') {
       const visited = await this.#sync()
@@ -133,15 +141,26 @@ class OutboxDispatcher implements Dispatcher {
     }
   }
 
+  /** Finds the deliveries whose next attempt is due. */
+  async #makeDuePending(): Promise<void> {
+    const now = this.#options.now()
+    if (Math.abs(now - this.#lastDueAt) < DUE_INTERVAL_MS) return
+    this.#lastDueAt = now
+    for (let batches = 0; batches < MAX_DUE_BATCHES && this.#state === 'running'; batches++) {
+      const made = await this.#transact('retry_failed', (trx) => makeDuePending(trx, nowIso(this.#options)))
+      if (!made) return
+    }
+  }
+
   /** Records results and claims deliveries. Returns the shops that were visited. */
   async #sync(): Promise<string[]> {
-    const finished = this.#finished.splice(0)
+    const ended = this.#ended.splice(0)
     clearTimeout(this.#flushTimer)
     this.#flushTimer = undefined
     const plan: SyncRequest['plan'] = (pending) => this.#scheduler.plan(pending)
     const request: SyncRequest = {
       leaseHolder: this.#leaseHolder(),
-      finished,
+      ended,
       claimed: this.#claimed,
       afterShop: this.#afterShop,
       afterSubscription: this.#afterSubscription,
@@ -149,16 +168,17 @@ class OutboxDispatcher implements Dispatcher {
     }
     const result = await this.#transact('outbox_sync_failed', (trx) => syncOutbox(trx, request))
     if (!result) {
-      this.#finished.unshift(...finished)
+      this.#ended.unshift(...ended)
       return []
     }
-    for (const { id } of finished) this.#claimed.delete(id)
+    for (const { id } of ended) this.#claimed.delete(id)
     for (const id of this.#scheduler.updateDestinations(result.destinations)) this.#claimed.delete(id)
     for (const delivery of result.deliveries) {
       this.#claimed.set(delivery.id, delivery.subscriptionId)
       this.#scheduler.add(result.destinations.get(delivery.subscriptionId)!, delivery)
     }
     if (result.isShared) this.#recheck()
+    for (const one of result.unreachable) void this.#disable(one)
     this.#advance(result)
     return [...result.visited.keys()]
   }
@@ -173,6 +193,17 @@ class OutboxDispatcher implements Dispatcher {
       if (last !== undefined) afterSubscription.set(shopId, last)
     }
     this.#afterSubscription = afterSubscription
+  }
+
+  /** Not awaited, because it waits for the shop's lock. When it fails, the next failed attempt repeats it. */
+  async #disable(subscription: Unreachable): Promise<void> {
+    try {
+      await this.#options.disable?.(subscription)
+      this.wake()
+    } catch (error) {
+      const reason = error instanceof Error ? error.name : 'unknown'
+      this.#options.log.warn({ code: 'disable_failed', subscription: subscription.id, reason }, 'outbox unavailable')
+    }
   }
 
   #recheck(): void {
@@ -197,7 +228,7 @@ class OutboxDispatcher implements Dispatcher {
     if (isComplete) this.#end(queue, delivery, true)
     // No sync follows the pause, so nothing is skipped after it.
     else setTimeout(() => this.#end(queue, delivery, false), this.#scheduler.pauseOf(queue)).unref()
-    if (this.#finished.length >= BATCH_SIZE || this.#finished.length === this.#claimed.size) this.wake()
+    if (this.#ended.length >= BATCH_SIZE || this.#ended.length === this.#claimed.size) this.wake()
     else this.#flushTimer ??= setTimeout(this.wake, FLUSH_INTERVAL_MS)
   }
 
@@ -208,14 +239,16 @@ class OutboxDispatcher implements Dispatcher {
 
   #recordOutcome(
     { destination }: Queue,
-    { id, event }: Delivery,
-    ended: Omit<Outcome, 'isComplete'> & { durationMs: number },
+    { id, event, attempts: before }: Delivery,
+    outcome: Omit<Outcome, 'isComplete'> & { durationMs: number },
   ): void {
-    const status = ended.code === 'ok' ? 'SENT' : 'FAILED'
-    this.#options.onEnd?.(ended.code, destination.id)
-    this.#finished.push({ shopId: destination.shopId, id, status, ...ended, finishedAt: nowIso(this.#options) })
-    const facts = { delivery: id, shop: destination.shopId, subscription: destination.id, event, ...ended }
-    if (status === 'SENT') this.#options.log.debug(facts, 'webhook delivered')
+    const { shopId, id: subscriptionId, failingSince } = destination
+    const attempts = before + 1
+    this.#options.onEnd?.(outcome.code, subscriptionId)
+    const wasFailing = failingSince !== null
+    this.#ended.push({ shopId, id, subscriptionId, ...outcome, attempts, wasFailing, endedAt: nowIso(this.#options) })
+    const facts = { delivery: id, shop: shopId, subscription: subscriptionId, event, attempt: attempts, ...outcome }
+    if (outcome.code === 'ok') this.#options.log.debug(facts, 'webhook delivered')
     else this.#options.log.warn(facts, 'webhook not delivered')
   }
 

@@ -2,13 +2,12 @@ import type { Transaction } from '../../database/database.ts'
 import type { SubscriptionRow } from '../../database/tables.ts'
 import {
   deletePending,
-  type FinishedDelivery,
+  failUndeliverable,
   findEventBody,
   listPending,
   listShopsWithPending,
   listSubscriptionsWithPending,
   type PendingDelivery,
-  recordResults,
 } from '../delivery-queries.ts'
 import {
   claimDestination,
@@ -18,6 +17,7 @@ import {
   listDestinations,
   releaseDestination,
 } from '../queries.ts'
+import { type EndedAttempt, recordAttempts, type Unreachable } from './retry.ts'
 
 /** How many shops are visited in one transaction, and how many subscriptions of each. */
 export const SHOPS_PAGE = 64
@@ -32,7 +32,7 @@ export interface Delivery extends PendingDelivery {
 /** The state of a dispatcher, from which the next deliveries are chosen. */
 export interface SyncRequest {
   leaseHolder: LeaseHolder
-  finished: FinishedDelivery[]
+  ended: EndedAttempt[]
   /** The subscription of each claimed delivery by delivery id, finished ones included. */
   claimed: ReadonlyMap<string, string>
   /** The shops after this one come first. */
@@ -44,6 +44,8 @@ export interface SyncRequest {
 }
 
 export interface SyncResult {
+  /** The subscriptions to disable. */
+  unreachable: Unreachable[]
   /** Where the dispatcher may send to now. */
   destinations: Map<string, Destination>
   deliveries: Delivery[]
@@ -60,11 +62,11 @@ export interface SyncResult {
  * to it. The lease is released in the transaction that finds nothing more to send, so no delivery is missed in between.
  */
 export async function syncOutbox(trx: Transaction, request: SyncRequest): Promise<SyncResult> {
-  await recordResults(trx, request.finished)
-  return claimDeliveries(trx, request)
+  const unreachable = await recordAttempts(trx, request.ended)
+  return { unreachable, ...(await claimDeliveries(trx, request)) }
 }
 
-async function claimDeliveries(trx: Transaction, request: SyncRequest): Promise<SyncResult> {
+async function claimDeliveries(trx: Transaction, request: SyncRequest): Promise<Omit<SyncResult, 'unreachable'>> {
   const { leaseHolder } = request
   const unfinished = countUnfinished(request)
   const leased = await listDestinations(trx, { by: leaseHolder.holder })
@@ -80,6 +82,9 @@ async function claimDeliveries(trx: Transaction, request: SyncRequest): Promise<
   const free = new Set(leases.filter((lease) => isFree(lease, leaseHolder)).map(({ id }) => id))
   const orphans = keys.filter(({ id }) => !existing.has(id))
   await Promise.all(orphans.map(({ shopId, id }) => deletePending(trx, shopId, id)))
+  const disabled = new Set(leases.filter(({ disabledAt }) => disabledAt !== null).map(({ id }) => id))
+  const undeliverable = keys.filter(({ id }) => disabled.has(id))
+  await Promise.all(undeliverable.map((key) => failUndeliverable(trx, { ...key, at: leaseHolder.now })))
   const claims = keys.filter(({ id }) => free.has(id)).map((key) => claimDestination(trx, { ...leaseHolder, ...key }))
   const destinations = new Map([...leased, ...(await Promise.all(claims)).flat()].map((one) => [one.id, one]))
 
@@ -98,14 +103,14 @@ async function claimDeliveries(trx: Transaction, request: SyncRequest): Promise<
     deliveries: await withBodies(trx, claimed),
     visited,
     planned: new Set(plan.keys()),
-    isShared: leases.some(({ id }) => !destinations.has(id)),
+    isShared: leases.some(({ id }) => !destinations.has(id) && !disabled.has(id)),
   }
 }
 
 const isFree = (
-  { claimedBy, claimedAt }: Pick<SubscriptionRow, 'claimedBy' | 'claimedAt'>,
+  { claimedBy, claimedAt, disabledAt }: Pick<SubscriptionRow, 'claimedBy' | 'claimedAt' | 'disabledAt'>,
   { expiredBefore }: LeaseHolder,
-): boolean => claimedBy === null || (claimedAt !== null && claimedAt < expiredBefore)
+): boolean => disabledAt === null && (claimedBy === null || (claimedAt !== null && claimedAt < expiredBefore))
 
 /** A page of the shops with pending deliveries, and a page of the subscriptions of each, so that no shop crowds out others. */
 async function findPending(
@@ -154,11 +159,11 @@ async function listUnclaimed(trx: Transaction, { claimed }: SyncRequest, share: 
   return pending.filter((one) => !claimed.has(one.id)).slice(0, room)
 }
 
-function countUnfinished({ claimed, finished }: SyncRequest): Map<string, number> {
+function countUnfinished({ claimed, ended }: SyncRequest): Map<string, number> {
   const counts = new Map<string, number>()
-  const finishedIds = new Set(finished.map(({ id }) => id))
+  const endedIds = new Set(ended.map(({ id }) => id))
   for (const [id, subscriptionId] of claimed) {
-    if (!finishedIds.has(id)) counts.set(subscriptionId, (counts.get(subscriptionId) ?? 0) + 1)
+    if (!endedIds.has(id)) counts.set(subscriptionId, (counts.get(subscriptionId) ?? 0) + 1)
   }
   return counts
 }

@@ -22,6 +22,8 @@ export interface Outcome {
   httpStatus: number | null
   /** The response was read to its end. Otherwise the receiver counts as unresponsive. */
   isComplete: boolean
+  /** How long the receiver asks to wait in `Retry-After`. */
+  retryAfterMs?: number
 }
 
 /** A delivery that failed without a usable response. */

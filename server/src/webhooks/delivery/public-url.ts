@@ -86,6 +86,14 @@ export function readTarget(url: string, allow: readonly string[]): Target | unde
   return { origin: `${protocol}//${authority}`, host, path: pathname + search, isAllowed }
 }
 
+/** Whether a URL was rejected because its host is not public. */
+export function isPrivateUrl(url: string): boolean {
+  const host = URL.parse(url)
+    ?.hostname.replace(/^\[|\]$/g, '')
+    .replace(/\.$/, '')
+  return !AMBIGUOUS.test(url) && host !== undefined && host !== '' && !isPublicHost(host)
+}
+
 /** Whether a host, without brackets, is a public literal address or a name that may have public addresses. */
 export function isPublicHost(host: string): boolean {
   if (isIP(host)) return isPublicAddress(host)

@@ -317,7 +317,11 @@ export class DeliveryScheduler {
 
   #redirect(queue: Queue, now: Destination): void {
     const { url, secret } = queue.destination
-    if (now.url === url && now.secret === secret) return
+    if (now.url === url && now.secret === secret) {
+      // The same object, by which its route is cached.
+      queue.destination.failingSince = now.failingSince
+      return
+    }
     this.#count(queue, -queue.inFlight.size)
     queue.destination = now
     queue.host = hostOf(now)

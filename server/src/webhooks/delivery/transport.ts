@@ -1,4 +1,5 @@
 import { subscribe } from 'node:diagnostics_channel'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { LookupFunction, Socket } from 'node:net'
 import { Agent, buildConnector, type Dispatcher } from 'undici'
 import { codeOfStatus, type DeliveryCode, DeliveryError, failed, type Outcome } from './outcome.ts'
@@ -49,13 +50,22 @@ export function createTransport({ resolve, totalMs = TOTAL_MS, ...options }: Tra
 function toOutcome(result: ReceivedResponse | Error): Outcome {
   if (result instanceof DeliveryError) return failed(result.code)
   if (result instanceof Error) return failed('connect')
-  const { status, isComplete } = result
-  return { code: codeOfStatus(status), httpStatus: status, isComplete }
+  const { status, isComplete, retryAfter } = result
+  const retryAfterMs = retryAfter === undefined ? undefined : parseRetryAfter(retryAfter, Date.now())
+  return { code: codeOfStatus(status), httpStatus: status, isComplete, ...(retryAfterMs && { retryAfterMs }) }
+}
+
+/** The milliseconds of a `Retry-After`, in seconds or as a date; undefined for any other text. */
+export function parseRetryAfter(text: string, now: number): number | undefined {
+  if (/^\d{1,9}$/.test(text)) return Number(text) * 1000
+  const date = Date.parse(text)
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now)
 }
 
 interface ReceivedResponse {
   status: number
   isComplete: boolean
+  retryAfter?: string | undefined
 }
 
 /** One request. Its response counts when it has ended; the body is discarded. */
@@ -63,6 +73,7 @@ class Attempt implements Dispatcher.DispatchHandler {
   #done: ((result: ReceivedResponse | Error) => void) | undefined
   #controller: Dispatcher.DispatchController | undefined
   #status: number | undefined
+  #retryAfter: string | undefined
   readonly #timer: NodeJS.Timeout
 
   constructor(totalMs: number, done: (result: ReceivedResponse | Error) => void) {
@@ -76,15 +87,18 @@ class Attempt implements Dispatcher.DispatchHandler {
     if (!this.#done) controller.abort(new DeliveryError('timeout'))
   }
 
-  onResponseStart(_: Dispatcher.DispatchController, status: number): void {
-    if (status >= 200) this.#status = status
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (status < 200) return
+    this.#status = status
+    this.#retryAfter = headers['retry-after']
   }
 
   /** Required by the client; the bytes are counted on the connection. */
   onResponseData(): void {}
 
   onResponseEnd(): void {
-    this.end(this.#status === undefined ? new DeliveryError('connect') : { status: this.#status, isComplete: true })
+    const response = { status: this.#status ?? 0, isComplete: true, retryAfter: this.#retryAfter }
+    this.end(this.#status === undefined ? new DeliveryError('connect') : response)
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {

@@ -48,6 +48,7 @@ async function audits({ db, isPostgres, text }: Schema) {
     .addColumn('shopId', text, required)
     .addColumn('seq', 'integer', required)
     .addColumn('hash', text, required)
+    .addColumn('eventId', text, required)
     .addPrimaryKeyConstraint('auditHeads_pk', ['shopId'])
     .$call((table) => (isPostgres ? table.modifyEnd(sql`with (fillfactor = 50)`) : table))
     .execute()

@@ -1,0 +1,37 @@
+/** The events that every subscription can receive. `test` is sent too, but cannot be subscribed to by name. */
+export const emittedEvents = [
+  'affiliate.approved',
+  'affiliate.rejected',
+  'affiliate.status_changed',
+  'commission.created',
+] as const
+
+/** The names offered for filters: the events that are sent and those reserved for later. */
+export const availableEvents = [
+  ...emittedEvents,
+  'affiliate.created',
+  'commission.approved',
+  'commission.paid',
+  'commission.reversed',
+  'payout.completed',
+  'payout.failed',
+  'registration.submitted',
+  'chat.message_received',
+  'ticket.created',
+  'milestone.reached',
+] as const
+
+/** The events that only subscriptions with `extendedEvents` receive. */
+export const extendedEvents = [
+  'commission.approved',
+  'commission.rejected',
+  'commission.refunded',
+  'commission.reversed',
+  'commission.paid',
+  'payout.created',
+  'payout.paid',
+  'payout.failed',
+] as const
+
+const extended: ReadonlySet<string> = new Set(extendedEvents)
+export const isExtended = (event: string): boolean => extended.has(event)
