@@ -3,15 +3,18 @@ import { Server as NetServer, type Socket } from 'node:net'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { createApp } from './app.ts'
 import { baseUrlOf, type Config, encryptionKeySource, endFirstStart, readConfig, VERSION } from './config.ts'
+import { readDocumentText } from './contract/document.ts'
 import type { Deps } from './core/context.ts'
 import { createDeps } from './core/context.ts'
 import { createHealthCheck } from './core/health.ts'
 import { checkEncryptionKey } from './core/installation.ts'
+import { bestEffort } from './core/log.ts'
 import { createMetrics } from './core/metrics.ts'
 import { createTracing } from './core/tracing.ts'
 import { openDatabase } from './database/database.ts'
 import { createListener } from './http/listen.ts'
 import { openRateLimiter } from './http/rate-limit.ts'
+import { hasRedoc, readRedoc } from './http/redoc.ts'
 import { prepareDemo } from './operator/demo.ts'
 import { startRetention } from './operator/retention.ts'
 import { startPayoutJobs } from './payouts/jobs.ts'
@@ -78,6 +81,14 @@ export async function serve(): Promise<void> {
   deps.log.info({ version: VERSION, node: process.versions.node, url }, 'started')
   if (demo) console.log(demo)
   console.log(`listening on ${url}`)
+  await bestEffort(deps.log, 'preload_failed', loadRest)
+}
+
+/** Loads what is first needed by a later request: after an upgrade in place, the files belong to another version. */
+async function loadRest(): Promise<void> {
+  await import('./webhooks/delivery/transport.ts')
+  readDocumentText()
+  if (hasRedoc()) readRedoc()
 }
 
 /** `stop` runs once. A second signal of the same kind ends the process at once. */

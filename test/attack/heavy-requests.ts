@@ -77,7 +77,6 @@ function lists({ commissions, affiliates }: Size): HeavyRequest[] {
     ...get('listGeoRules', 'limit=100'),
     ...get(
       'listAudit',
-      'exportAudit',
       last(commissions),
       `action=none`,
       `${ALL_TIME}&${last(commissions)}`,
@@ -90,6 +89,7 @@ function lists({ commissions, affiliates }: Size): HeavyRequest[] {
       `event=none`,
       `subscriptionId=${ID.webhook}`,
     ),
+    ...get('exportAudit', ''),
     ...get('getSettings', ''),
     ...get('getSession', ''),
     ...get('getDocs', ''),

@@ -86,7 +86,11 @@ export interface Document {
 // The published package contains a copy.
 const SOURCE = new URL(isCheckout ? '../../../openapi.yaml' : '../openapi.yaml', import.meta.url)
 /** Reads openapi.yaml: the source of truth about the API, served unchanged. */
-export const readDocumentText = (): string => readFileSync(SOURCE, 'utf8')
+export function readDocumentText(): string {
+  text ??= readFileSync(SOURCE, 'utf8')
+  return text
+}
+let text: string | undefined
 
 /** The document as `generate` converts it to JSON, which is parsed thirty times as fast as YAML at each start. */
 export const document: Document = JSON.parse(readFileSync(new URL('./document.json', import.meta.url), 'utf8'))

@@ -7,6 +7,7 @@ const WORDMARK = `data:image/svg+xml,${encodeURIComponent('<svg xmlns="http://ww
 
 /** Whether the script is there. A checkout without development dependencies does not have it. */
 export function hasRedoc(): boolean {
+  if (script !== undefined) return true
   if (!isCheckout) return true
   try {
     redoclyCli()
@@ -21,6 +22,12 @@ export function hasRedoc(): boolean {
  * tool that lints the contract.
  */
 export function readRedoc(): string {
+  script ??= readScript()
+  return script
+}
+let script: string | undefined
+
+function readScript(): string {
   if (!isCheckout) return readFileSync(new URL('redoc/redoc.js', import.meta.url), 'utf8')
   return readFileSync(new URL('lib/chunks/redoc.standalone.js', redoclyCli()), 'utf8').replaceAll(LOGO, WORDMARK)
 }
