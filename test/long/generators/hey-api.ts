@@ -19,8 +19,8 @@ export const use: Use = async ({ baseUrl, apiKey, code }) => {
   const conversion = await recordEvent({ client, headers, body: order, throwOnError: true })
   const click = await recordEvent({ client, body: { type: 'click', ref: 'nobody' }, throwOnError: true })
   const dryRun = await recordEvent({ client, query: { dryRun: '1' }, body: order, throwOnError: true })
-  if (!('commission' in conversion.data)) throw new Error('no decision')
-  if (!('ok' in click.data)) throw new Error('no click')
+  if (!('attribution' in conversion.data)) throw new Error('no decision')
+  if (!('id' in click.data)) throw new Error('no click')
   if (!('trace' in dryRun.data)) throw new Error('no trace')
 
   const refused = await recordEvent({ client, body: order })

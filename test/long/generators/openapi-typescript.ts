@@ -12,8 +12,8 @@ export const use: Use = async ({ baseUrl, apiKey, code }) => {
   })
   const click = await client.POST('/api/v1/events', { body: { type: 'click', ref: 'nobody' } })
   const dryRun = await client.POST('/api/v1/events', { params: { query: { dryRun: '1' } }, body: order })
-  if (!conversion.data || !('commission' in conversion.data)) throw new Error('no decision')
-  if (!click.data || !('ok' in click.data)) throw new Error('no click')
+  if (!conversion.data || !('attribution' in conversion.data)) throw new Error('no decision')
+  if (!click.data || !('id' in click.data)) throw new Error('no click')
   if (!dryRun.data || !('trace' in dryRun.data)) throw new Error('no trace')
 
   const refused = await client.POST('/api/v1/events', { body: order })

@@ -20,8 +20,8 @@ export const use: Use = async ({ apiKey, code }) => {
   const click = await recordEvent({ type: 'click', ref: 'nobody' }, {}, { headers })
   const dryRun = await recordEvent(order, { dryRun: '1' }, { headers })
   if (conversion.status !== 201) throw new Error('no decision')
-  if (click.status !== 202) throw new Error('no click')
-  if (dryRun.status !== 200) throw new Error('no trace')
+  if (click.status !== 202 || !('id' in click.data)) throw new Error('no click')
+  if (dryRun.status !== 200 || !('trace' in dryRun.data)) throw new Error('no trace')
 
   const refused = await recordEvent(order, {}, { headers })
   if (refused.status !== 400) throw new Error('a conversion without a key was accepted')
