@@ -170,6 +170,24 @@ test('the same Idempotency-Key during the construction waits for the batch and r
   expect(await audits(server, 'payout.created')).toBe(1)
 })
 
+test('409 for a process that was so slow that another one gave its batch up and created it', async ({ server }) => {
+  addMany(server, COMMISSIONS, AFFILIATES)
+  const taken: unknown[] = []
+  const { result } = await atEveryStep(
+    server,
+    () => create(server),
+    async (step) => {
+      if (step !== 4) return
+      server.clock.advance(LEASE_MS)
+      taken.push((await create(server)).body.data.totals)
+    },
+  )
+  expect(codeOf(result)).toBe('payout_claimed_concurrently')
+  expect(taken).toEqual([TOTALS])
+  const [batch, ...others] = rowsOf(server, 'payoutBatches', { shopId: server.shop.shopId })
+  expect([sumOf(server, batch!.id), others]).toEqual([TOTALS, []])
+})
+
 test('404, 409 and 503 during the construction give every commission back', async ({ server, client, owner }) => {
   addMany(server, COMMISSIONS, AFFILIATES)
   const { result: rejected } = await atEveryStep(

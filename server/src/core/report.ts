@@ -11,8 +11,9 @@ export async function runReport<Input extends ReportRequest, Result>(
   ctx: Context,
   report: Report<Input, Result>,
   input: Input,
+  timeoutMs?: number,
 ): Promise<Result> {
-  const result = await ctx.db.runReport(report, input)
+  const result = await ctx.db.runReport(report, input, timeoutMs)
   await ctx.recheck?.(ctx.db.read)
   return result
 }

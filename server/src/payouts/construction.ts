@@ -1,5 +1,5 @@
 import { findJob, isReservation, listJobs } from '../commissions/job-queries.ts'
-import { concurrentChange, storageUnavailable } from '../contract/errors.ts'
+import { storageUnavailable } from '../contract/errors.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import type { Mutation } from '../core/mutate.ts'
 import { mutate } from '../core/mutate.ts'
@@ -203,7 +203,7 @@ async function reserveAll(ctx: Context, gathering: Gathering, lease: queries.Lea
           queries.updateJob(trx, lease, { claimedUntil: leaseEnd(ctx) }),
           reserving,
         ])
-        if (!isHeld) throw concurrentChange()
+        if (!isHeld) throw claimedConcurrently()
         return reserved
       }
       sums.add(await ctx.db.transact((trx) => size.measure(trx, () => reserve(trx)), lease.shopId))
@@ -213,10 +213,10 @@ async function reserveAll(ctx: Context, gathering: Gathering, lease: queries.Lea
   return sums
 }
 
-/** @throws ApiError 409 `concurrent_change` when another run has given the construction up. */
+/** @throws ApiError 409 `payout_claimed_concurrently` when another run has given the construction up. */
 async function requireLease(trx: Transaction, { shopId, batchId, claimedBy }: queries.Lease): Promise<void> {
   const job = await findJob(trx, shopId, batchId)
-  if (job?.claimedBy !== claimedBy || job.phase !== 'RESERVING') throw concurrentChange()
+  if (job?.claimedBy !== claimedBy || job.phase !== 'RESERVING') throw claimedConcurrently()
 }
 
 interface Reservation {

@@ -99,11 +99,14 @@ export async function create(ctx: Context, body: Body<'createPayout'>) {
   })
 }
 
+/** A million commissions take half a minute to add up. */
+const PREVIEW_TIMEOUT_MS = 300_000
+
 /** For shops with many approved commissions, which may all belong to the batch. */
 async function createLarge(ctx: Context, filter: queries.CandidateFilter) {
   const stored = await replayStoredResponse<ReturnType<typeof toBatch>>(ctx)
   if (stored) return stored
-  const found = await runReport(ctx, previewReport, { shopId: ctx.shop.id, query: filter })
+  const found = await runReport(ctx, previewReport, { shopId: ctx.shop.id, query: filter }, PREVIEW_TIMEOUT_MS)
   return construct(ctx, filter, found, (trx, { id, plan, heldBack: waiting }) =>
     insertBatch(ctx, trx, { id, filter, plan, withheld: heldBack([toHeldBackRow(waiting)]) }),
   )
