@@ -114,8 +114,14 @@ describe.runIf(isThere)('in a browser', () => {
 
   test('search finds an error code and opens its cause', async () => {
     const page = await open(`${origin}/start`)
-    await page.keyboard.press('Control+k')
-    await page.locator('#localsearch-input').fill('payout_below_threshold_after_claim')
+    const input = page.locator('#localsearch-input')
+    // The page listens for the keys when its script has run.
+    const isOpen = async () => {
+      await page.keyboard.press('Control+k')
+      return input.isVisible()
+    }
+    await expect.poll(isOpen, { timeout: 15_000, interval: 500 }).toBe(true)
+    await input.fill('payout_below_threshold_after_claim')
     await page.locator('.result').first().click()
     await page.waitForURL(/\/reference\/errors#payout_below_threshold_after_claim$/)
     await page.context().close()
