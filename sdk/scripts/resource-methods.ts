@@ -10,7 +10,7 @@ const { createReferralClient } = (await import(entry)) as { createReferralClient
 const anyReply = {
   ok: true,
   id: 'id_1',
-  data: [],
+  data: [{ id: 'id_1' }],
   pagination: { total: 0, totalPages: 0 },
   totals: {},
   journey: [],

@@ -1,5 +1,5 @@
 import { type CallInput, type Core, dataOf, type WithResponse } from './core.ts'
-import { type ApiError, ReferralError } from './errors.ts'
+import { type ApiError, type ErrorCode, ReferralError, toApiError } from './errors.ts'
 import type { ActionReply } from './models.ts'
 
 /** The result of `safe()`. Check `error` first. */
@@ -57,6 +57,18 @@ export const recoverRemoval =
 
 /** Picks the `data` of a reply. */
 export const pickData = <T>(reply: { data: T }): T => reply.data
+
+/**
+ * Picks the only item of a list that is filtered by id.
+ *
+ * @throws {NotFoundError} with this code when the list is empty.
+ */
+export const pickOne =
+  (code: ErrorCode) =>
+  <T>({ data: [item] }: { data: T[] }, response: Response): T => {
+    if (item !== undefined) return item
+    throw toApiError('Your shop has no item with this id.', { response, code }, 404)
+  }
 
 /** Picks the reply to an action. */
 export const pickAction = (reply: ActionReply): ActionReply | undefined => (reply.ok ? reply : undefined)

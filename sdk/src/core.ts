@@ -101,6 +101,8 @@ export interface Core {
   readonly api: Client<paths>
   /** The rate limit window of the last response, undefined before the first. */
   readonly rateLimit: RateLimit | undefined
+  /** Warns through the logger, without one through the console. */
+  warn(message: string): void
   /** Makes a call. `mayBeApplied` is true when an earlier call may have applied the write already. */
   run<Query, Body, Reply, Data>(
     input: CallInput<Query, Body, Reply, Data>,
@@ -124,7 +126,7 @@ export const dataOf = async <T>(result: Promise<WithResponse<T>>): Promise<T> =>
  */
 export const createCore = (given: ClientOptions = {}): Core => {
   const options = checkOptions(given)
-  const { log, notify } = createObserver(options)
+  const { log, notify, warn } = createObserver(options)
   const { maxRequestsPerMinute: pace } = options
   const pacer = pace === undefined ? undefined : createPacer(pace)
   let rateLimit: RateLimit | undefined
@@ -296,6 +298,7 @@ export const createCore = (given: ClientOptions = {}): Core => {
   return {
     api,
     run,
+    warn,
     get rateLimit() {
       return rateLimit
     },

@@ -9,6 +9,8 @@ export type ErrorCode = components['schemas']['ErrorCode'] | (string & {})
 export interface ErrorDetails {
   cause?: unknown
   response?: Response | undefined
+  /** Defaults to `X-Error-Code` of the response. */
+  code?: ErrorCode
   idempotencyKey?: string | undefined
 }
 
@@ -26,10 +28,10 @@ export class ReferralError extends Error {
   /** The idempotency key the write was sent with. Send the same key to repeat the write safely. */
   readonly idempotencyKey: string | undefined
 
-  constructor(name: string, message: string, { cause, response, idempotencyKey }: ErrorDetails) {
+  constructor(name: string, message: string, { cause, response, idempotencyKey, code }: ErrorDetails) {
     super(message, cause === undefined ? {} : { cause })
     this.name = name
-    this.code = headerOf(response, 'X-Error-Code')
+    this.code = code ?? headerOf(response, 'X-Error-Code')
     this.requestId = headerOf(response, 'X-Request-Id')
     this.rateLimit = readRateLimit(response)
     // Not enumerable, so that logging an error does not print a whole response.

@@ -56,6 +56,8 @@ export const sleep = async (
 
 /** Calls the hooks and the logger of a client. Nothing they do changes the outcome of a call. */
 export interface Observer {
+  /** Warns through the logger, without one through the console. */
+  warn(message: string): void
   log(level: 'debug' | 'warn', message: string): void
   /** Calls a hook and waits for it. Never rejects. */
   notify(name: keyof Hooks, info: AttemptInfo, signal: AbortSignal | undefined): Promise<void>
@@ -67,12 +69,14 @@ export const createObserver = (options: ClientOptions): Observer => {
     if (!reported.has(name)) console.warn(`The error of ${name} was ignored: ${error}`)
     reported.add(name)
   }
-  return {
+  const log: Observer['log'] = (level, message) => {
     // Async, so that both an error and a rejected promise are caught.
-    log(level, message) {
-      const write = async () => options.logger?.[level](message)
-      write().catch((error) => report('logger', error))
-    },
+    const write = async () => options.logger?.[level](message)
+    write().catch((error) => report('logger', error))
+  }
+  return {
+    log,
+    warn: (message) => (options.logger ? log('warn', message) : console.warn(message)),
     async notify(name, info, signal) {
       const hook = options[name] as ((info: unknown) => unknown) | undefined
       if (!hook) return

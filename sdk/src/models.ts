@@ -38,7 +38,12 @@ export interface WebhookSubscription extends Open<Schemas['WebhookSubscription']
 /** All subscriptions and the available event names. */
 export interface WebhookSubscriptionList extends Open<Schemas['WebhookSubscriptionList']> {}
 /** The attribution of an order and the resulting commission. */
-export interface Conversion extends Pick<Open<Schemas['ConversionReply']>, 'attribution' | 'commission'> {}
+export interface Conversion extends Pick<Open<Schemas['ConversionReply']>, 'attribution' | 'commission'> {
+  /** The order was recorded by an earlier report; this is the decision of that report. */
+  alreadyRecorded: boolean
+  /** The earlier report had another amount, discount, shipping, tax or currency. */
+  differs: boolean
+}
 /** What a refund changed. `warning` is set when less was taken than was refunded. */
 export interface ReportedRefund extends Open<Schemas['RefundEventReply']> {}
 /** What a cancellation changed. */

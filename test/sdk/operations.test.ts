@@ -33,7 +33,7 @@ const methodsByRoute = async (): Promise<Map<string, string[]>> => {
   let route = ''
   const fetch = (request: Request): Response => {
     route = `${request.method} ${new URL(request.url).pathname}`
-    return Response.json(success)
+    return Response.json({ ...success, data: [{ id: 'id_1' }] })
   }
   const client = createReferralClient({ apiKey: 'rk', baseUrl: 'https://api.example', fetch })
   for (const [resource, of] of Object.entries(client).filter(([, value]) => typeof value === 'object')) {

@@ -1,4 +1,4 @@
-import { type Call, pickAction, pickData, recoverRemoval, startCall, startUpdate } from '../call.ts'
+import { type Call, pickAction, pickData, pickOne, recoverRemoval, startCall, startUpdate } from '../call.ts'
 import type { Core } from '../core.ts'
 import type { ActionReply, Affiliate, AffiliateCreate, AffiliateQuery, AffiliateUpdate } from '../models.ts'
 import type { CallOptions, WriteOptions } from '../options.ts'
@@ -20,6 +20,22 @@ export const affiliates = (core: Core) => ({
       options,
       send: (init) => core.api.GET(path, init),
       pick: pickPage<Affiliate>,
+    }),
+
+  /**
+   * Returns an affiliate. Archived affiliates are not found.
+   *
+   * @throws {NotFoundError} `affiliate_not_found`.
+   *
+   * @example
+   * const affiliate = await client.affiliates.get(affiliateId)
+   */
+  get: (id: string, options?: CallOptions): Call<Affiliate> =>
+    startCall(core, {
+      options,
+      query: { id },
+      send: (init) => core.api.GET(path, init),
+      pick: pickOne('affiliate_not_found'),
     }),
 
   /**

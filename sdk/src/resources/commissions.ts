@@ -1,3 +1,4 @@
+import { type Call, pickOne, startCall } from '../call.ts'
 import type { Core } from '../core.ts'
 import type { Commission, CommissionQuery } from '../models.ts'
 import type { CallOptions } from '../options.ts'
@@ -19,5 +20,21 @@ export const commissions = (core: Core) => ({
       options,
       send: (init) => core.api.GET('/api/v1/commissions', init),
       pick: pickPage<Commission>,
+    }),
+
+  /**
+   * Returns a commission.
+   *
+   * @throws {NotFoundError} `commission_not_found`.
+   *
+   * @example
+   * const commission = await client.commissions.get(commissionId)
+   */
+  get: (id: string, options?: CallOptions): Call<Commission> =>
+    startCall(core, {
+      options,
+      query: { id },
+      send: (init) => core.api.GET('/api/v1/commissions', init),
+      pick: pickOne('commission_not_found'),
     }),
 })

@@ -13,6 +13,7 @@ import type {
   Touch,
 } from '../models.ts'
 import type { CallOptions, ReportOptions, WriteOptions } from '../options.ts'
+import { headerOf } from '../retry.ts'
 import type { RequestBody } from '../types.ts'
 
 /** Reports of orders, refunds, cancellations, clicks and page views. */
@@ -30,7 +31,13 @@ export const events = (core: Core) => ({
    * const { attribution, commission } = await client.events.conversion(order)
    */
   conversion: (order: ConversionInput, options?: WriteOptions): Call<Conversion> =>
-    report(core, 'conversion', 'attribution', order, options, true),
+    report(core, 'conversion', 'attribution', order, options, true, (reply: Conversion, response) => {
+      const isSet = (name: string) => headerOf(response, name) === 'true'
+      const differs = isSet('X-Order-Differs')
+      if (differs)
+        core.warn(`Order ${order.externalOrderId} is already recorded with other amounts. Nothing was changed.`)
+      return { ...reply, alreadyRecorded: isSet('X-Order-Already-Recorded'), differs }
+    }),
 
   /**
    * Returns what `conversion` would decide, with the trace of the decision. Writes nothing.
@@ -104,6 +111,7 @@ const report = <Data>(
   event: object,
   options: ReportOptions | undefined,
   isKeyed?: boolean,
+  complete = (reply: Data, _: Response): Data => reply,
 ): Call<Data> => {
   // The inputs do not express every requirement, so that orders can be built field by field.
   const body = { ...event, type } as EventBody
@@ -113,7 +121,7 @@ const report = <Data>(
     query: options?.dryRun ? { dryRun: '1' as const } : {},
     deriveKey: isKeyed ? () => hashBody(body) : undefined,
     send: (init) => core.api.POST('/api/v1/events', init),
-    pick: (reply) => (property in reply ? (reply as Data) : undefined),
+    pick: (reply, response) => (property in reply ? complete(reply as Data, response) : undefined),
   })
 }
 

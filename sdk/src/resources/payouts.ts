@@ -1,4 +1,4 @@
-import { type Call, doneEarlier, pickAction, pickData, startCall } from '../call.ts'
+import { type Call, doneEarlier, pickAction, pickData, pickOne, startCall } from '../call.ts'
 import type { Core } from '../core.ts'
 import type { ActionReply, PayoutBatch, PayoutCreate, PayoutPreview, PayoutQuery } from '../models.ts'
 import type { CallOptions, WriteOptions } from '../options.ts'
@@ -13,6 +13,12 @@ export interface PayOptions extends CallOptions {
 const path = '/api/v1/payouts'
 
 const hasId = <T extends { id: string | null }>(batch: T): batch is T & { id: string } => batch.id !== null
+
+/** Options of `payouts.get`. */
+export interface GetPayoutOptions extends CallOptions {
+  /** `lines` adds one line per affiliate. */
+  include?: 'lines' | undefined
+}
 
 /** Batches of commissions that are paid together. */
 export const payouts = (core: Core) => {
@@ -32,6 +38,25 @@ export const payouts = (core: Core) => {
      * const { data } = await client.payouts.list({ status: 'OPEN' })
      */
     list: (query?: PayoutQuery, options?: CallOptions): PagedCall<PayoutBatch> => listBatches(query, options),
+
+    /**
+     * Returns a batch.
+     *
+     * @throws {NotFoundError} `payout_not_found`.
+     *
+     * @example
+     * const { lines } = await client.payouts.get(batch.id, { include: 'lines' })
+     */
+    get: (id: string, options?: GetPayoutOptions): Call<PayoutBatch> =>
+      startCall(core, {
+        options,
+        query: { id, include: options?.include },
+        send: (init) => core.api.GET(path, init),
+        pick: (reply, response) => {
+          const batch = pickOne('payout_not_found')(reply, response)
+          return hasId(batch) ? batch : undefined
+        },
+      }),
 
     /**
      * Creates a batch of the approved commissions of a period.

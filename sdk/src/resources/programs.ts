@@ -1,4 +1,4 @@
-import { type Call, pickData, startCall, startUpdate } from '../call.ts'
+import { type Call, pickData, pickOne, startCall, startUpdate } from '../call.ts'
 import type { Core } from '../core.ts'
 import type { Program, ProgramCreate, ProgramQuery, ProgramUpdate } from '../models.ts'
 import type { CallOptions, WriteOptions } from '../options.ts'
@@ -20,6 +20,22 @@ export const programs = (core: Core) => ({
       options,
       send: (init) => core.api.GET(path, init),
       pick: pickPage<Program>,
+    }),
+
+  /**
+   * Returns a program.
+   *
+   * @throws {NotFoundError} `program_not_found`.
+   *
+   * @example
+   * const program = await client.programs.get(programId)
+   */
+  get: (id: string, options?: CallOptions): Call<Program> =>
+    startCall(core, {
+      options,
+      query: { id },
+      send: (init) => core.api.GET(path, init),
+      pick: pickOne('program_not_found'),
     }),
 
   /**

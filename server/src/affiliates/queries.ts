@@ -8,6 +8,7 @@ import { codeKey } from '../engine/affiliate-codes.ts'
 import { restorePlusSigns } from '../engine/normalize.ts'
 
 interface AffiliateFilter extends PageQuery {
+  id?: string
   status?: AffiliateRow['status']
   campaignId?: string
   q?: string
@@ -51,17 +52,19 @@ export const findAffiliateBySlug = async (
 ): Promise<AffiliateRow | undefined> => (await bySlug(db, { shopId, value }))[0]
 
 export async function listAffiliates(db: Reader, shopId: string, query: AffiliateFilter) {
-  const { status, campaignId: programId } = query
-  const byStatus = status && (!programId || (await isStatusMoreSelective(db, shopId, { status, programId })))
+  const { id, status, campaignId: programId } = query
   let list = unarchived(db, shopId).orderBy('createdAt', 'desc').orderBy('id', 'desc')
+  if (id) list = list.where('id', '=', id)
+  const byStatus = !id && status && (!programId || (await isStatusMoreSelective(db, shopId, { status, programId })))
+  const byProgram = !id && !byStatus
   // The index of one filter finds the rows; the other filter is checked row by row.
   if (status) list = list.where(byStatus ? 'status' : withoutIndex(db, 'status'), '=', status)
-  if (programId) list = list.where(byStatus ? withoutIndex(db, 'campaignId') : 'campaignId', '=', programId)
+  if (programId) list = list.where(byProgram ? 'campaignId' : withoutIndex(db, 'campaignId'), '=', programId)
   if (query.q) {
     const texts = [...new Set([query.q, restorePlusSigns(query.q)])].map((text) => likePattern(searchable([text])))
     list = list.where((eb) => eb.or(texts.map((text) => sql<boolean>`"searchText" like ${text} escape '\\'`)))
   }
-  const total = query.q ? undefined : await countRows(db, shopId, { list: 'affiliates', programId, status })
+  const total = id || query.q ? undefined : await countRows(db, shopId, { list: 'affiliates', programId, status })
   return pageOf(list, query, { total, list: 'affiliates' })
 }
 

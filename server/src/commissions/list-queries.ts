@@ -10,7 +10,7 @@ import { EFFECTIVE } from './job-queries.ts'
 import { findCommissionByOrder } from './queries.ts'
 
 /** A column whose index can find the rows. */
-type IndexedColumn = 'orderId' | 'payoutBatchId' | 'affiliateId' | 'orderStatus' | 'programId'
+type IndexedColumn = 'id' | 'orderId' | 'payoutBatchId' | 'affiliateId' | 'orderStatus' | 'programId'
 
 /** How a filter selects rows, and how they are counted. */
 type FilterRule = (
@@ -32,6 +32,7 @@ type FilterName = Exclude<keyof Query<'listCommissions'>, 'page' | 'limit' | 'af
  * compile. Indexed columns are in the order in which they usually match the fewest rows.
  */
 const filters = {
+  id: { column: 'id', operator: '=', countedBy: 'few' },
   externalOrderId: { column: 'orderId', operator: 'in', countedBy: 'few' },
   payoutBatchId: { column: 'payoutBatchId', operator: '=', countedBy: 'rows' },
   affiliateId: { column: 'affiliateId', operator: '=', countedBy: 'scope' },
@@ -116,6 +117,7 @@ const selectBy = (index: IndexedColumn | undefined) =>
 
 const selects: Record<IndexedColumn | 'all', ReturnType<typeof selectBy>> = {
   all: selectBy(undefined),
+  id: selectBy('id'),
   orderId: selectBy('orderId'),
   payoutBatchId: selectBy('payoutBatchId'),
   affiliateId: selectBy('affiliateId'),

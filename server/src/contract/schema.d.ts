@@ -290,7 +290,7 @@ export interface paths {
         /**
          * Report an order, a refund, a cancellation, a click or a page view
          * @description **conversion** (the default): the engine decides which affiliate referred the order and what it earns. The decision is recorded once per order.
-         *     `Idempotency-Key` is required. An order that is already recorded returns 201 with the recorded decision and `X-Order-Already-Recorded: true`, and nothing changes.
+         *     `Idempotency-Key` is required. An order that is already recorded returns 201 with the recorded decision and `X-Order-Already-Recorded: true`, and nothing changes; if its amounts differ from the recorded ones, the response has `X-Order-Differs: true`.
          *     A recorded commission sends `commission.created` and writes the audit record `commission.created` in the same transaction.
          *
          *     With `?dryRun=1` the response is 200 with the decision and its trace; nothing is written and no key is required.
@@ -3823,6 +3823,8 @@ export interface components {
         IdempotentReplayed: "true";
         /** @description `true` when the order was already recorded. */
         OrderAlreadyRecorded: "true";
+        /** @description `true` when the order was already recorded with another amount, discount, shipping, tax or currency. The recorded decision is unchanged. */
+        OrderDiffers: "true";
         /**
          * @description With `payout_mixed_currencies`, the currencies of the eligible commissions, sorted and separated by a comma and a space.
          * @example EUR, USD
@@ -3844,6 +3846,8 @@ export interface operations {
                 limit?: components["parameters"]["Limit"];
                 /** @description A cursor: the id of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the id of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
                 after?: components["parameters"]["After"];
+                /** @description Only this affiliate. */
+                id?: components["schemas"]["Id"];
                 /** @description Only affiliates with this status. */
                 status?: components["schemas"]["AffiliateStatus"];
                 /** @description Only affiliates of this program. */
@@ -4135,6 +4139,8 @@ export interface operations {
                 limit?: components["parameters"]["Limit"];
                 /** @description A cursor: the id of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the id of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
                 after?: components["parameters"]["After"];
+                /** @description Only this program. */
+                id?: components["schemas"]["Id"];
                 /** @description Only programs with this status. */
                 status?: components["schemas"]["ProgramStatus"];
             };
@@ -4333,6 +4339,8 @@ export interface operations {
                 limit?: components["parameters"]["Limit"];
                 /** @description A cursor: the id of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the id of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
                 after?: components["parameters"]["After"];
+                /** @description Only this commission. */
+                id?: components["schemas"]["Id"];
                 /** @description Only commissions with this `orderStatus`. */
                 status?: components["schemas"]["CommissionStatus"];
                 /** @description Only rows of this affiliate. */
@@ -5126,6 +5134,7 @@ export interface operations {
                     "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     "X-Order-Already-Recorded": components["headers"]["OrderAlreadyRecorded"];
+                    "X-Order-Differs": components["headers"]["OrderDiffers"];
                     [name: string]: unknown;
                 };
                 content: {

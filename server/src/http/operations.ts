@@ -42,8 +42,10 @@ const data = async <Data>(result: Data | Promise<Data>) => ({ status: 200 as con
 /** Replies 201 with `{ data }`. */
 const created = async <Data>(result: Promise<Data>) => ({ status: 201 as const, body: { data: await result } })
 
-const recordedHeaders = (alreadyRecorded: boolean): Record<string, string> =>
-  alreadyRecorded ? { 'X-Order-Already-Recorded': 'true' } : {}
+const recordedHeaders = (alreadyRecorded: boolean, differs = false): Record<string, string> => ({
+  ...(alreadyRecorded && { 'X-Order-Already-Recorded': 'true' }),
+  ...(differs && { 'X-Order-Differs': 'true' }),
+})
 
 /** Returns the first of a field and its aliases that was sent. Blank text counts as not sent. */
 const firstText = (...texts: (string | null | undefined)[]) => texts.find((text) => text?.trim())
@@ -112,8 +114,8 @@ export const handlers: Handlers<Contexts> = {
       const { reply, alreadyRecorded } = await conversions.dryRunConversion(ctx, conversion)
       return { status: 200, body: reply, headers: recordedHeaders(alreadyRecorded) }
     }
-    const { reply, alreadyRecorded } = await conversions.recordConversion(ctx, conversion)
-    return { status: 201, body: reply, headers: recordedHeaders(alreadyRecorded) }
+    const { reply, alreadyRecorded, differs } = await conversions.recordConversion(ctx, conversion)
+    return { status: 201, body: reply, headers: recordedHeaders(alreadyRecorded, differs) }
   },
 
   recordStoreOrder: async (ctx, { body }) => {

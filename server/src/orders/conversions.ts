@@ -19,6 +19,8 @@ type Schemas = components['schemas']
 interface Recorded {
   reply: Schemas['ConversionReply']
   alreadyRecorded: boolean
+  /** The order was recorded with another amount. */
+  differs?: boolean
 }
 
 /**
@@ -40,7 +42,11 @@ export async function recordConversion(ctx: Context, body: Conversion): Promise<
       const options = { parseRefund: parseStoredRefund, found }
       const { result, ...written } = await reportOrder({ ...ctx, shop }, trx, incoming, options)
       const reply = toReply(result.decision, result.commissionId)
-      return { ...written, result: { reply, alreadyRecorded: result.alreadyRecorded }, keepResponse: 'forever' }
+      return {
+        ...written,
+        result: { reply, alreadyRecorded: result.alreadyRecorded, differs: result.differs },
+        keepResponse: 'forever',
+      }
     },
   }
   return mutate(ctx, work, touchesOf(incoming))

@@ -1,6 +1,7 @@
 import type { Reader, Transaction } from '../database/database.ts'
 import { prepared, preparedWrite } from '../database/prepared.ts'
 import type { OrderRow } from '../database/tables.ts'
+import type { Order } from '../engine/facts.ts'
 
 const orderById = prepared<{ shopId: string; orderId: string }>()((db, { shopId, orderId }) =>
   db.selectFrom('orders').selectAll().where('shopId', '=', shopId).where('orderId', '=', orderId).compile(),
@@ -9,6 +10,17 @@ const orderById = prepared<{ shopId: string; orderId: string }>()((db, { shopId,
 /** A reported order by its stored id, such as `api:1001`. */
 export const findOrder = async (db: Reader, shopId: string, orderId: string): Promise<OrderRow | undefined> =>
   (await orderById(db, { shopId, orderId }))[0]
+
+const amountsOf = ({ amountCents, lines, discountCents, shippingCents, taxCents, currency }: Order): string => {
+  const ofLines = () => lines.reduce((sum, { priceCents, quantity }) => sum + (priceCents ?? 0) * quantity, 0)
+  return `${amountCents ?? ofLines()} ${discountCents} ${shippingCents} ${taxCents} ${currency}`
+}
+
+/** Whether a report has the amounts and the currency that the order was recorded with. */
+export function hasSameAmounts({ facts }: OrderRow, reported: Order): boolean {
+  const { order }: { order?: Order } = JSON.parse(facts)
+  return !order || amountsOf(order) === amountsOf(reported)
+}
 
 const upsert = preparedWrite<OrderRow>()((trx, row) => {
   const { shopId, orderId, commissionId, orderAt, facts, decision, createdAt, updatedAt } = row

@@ -30,7 +30,7 @@ import {
   type StoredClick,
 } from '../journey/queries.ts'
 import { findGeoRules, findProductRules, findPrograms, listClickWindows } from '../programs/queries.ts'
-import { findOrder, upsertOrder } from './queries.ts'
+import { findOrder, hasSameAmounts, upsertOrder } from './queries.ts'
 
 /** An order from any source, before it is decided. */
 export interface IncomingOrder {
@@ -44,8 +44,9 @@ export interface IncomingOrder {
 export interface RecordedOrder {
   commissionId: string | null
   decision: Decision
-  /** The order was recorded before, and nothing was changed. */
+  /** The order was recorded before, and nothing was changed; `differs` when it had other amounts. */
   alreadyRecorded: boolean
+  differs?: boolean
 }
 
 /** What recording an order reads and writes besides settings: the order, its click, its session and its customer. */
@@ -94,10 +95,9 @@ export async function recordOrder(
 ): Promise<Mutation<RecordedOrder>> {
   const { existing, evidence } = found ?? (await findOrderAndEvidence(trx, ctx.shop.id, incoming))
   if (existing?.commissionId) {
-    return {
-      result: { commissionId: existing.commissionId, decision: JSON.parse(existing.decision), alreadyRecorded: true },
-      audit: null,
-    }
+    const decision = JSON.parse(existing.decision)
+    const recorded = { commissionId: existing.commissionId, decision, alreadyRecorded: true }
+    return { result: { ...recorded, differs: !hasSameAmounts(existing, incoming.order) }, audit: null }
   }
   const facts = await gatherFacts(trx, ctx.shop, incoming.order, evidence)
   const decision = decide(facts)

@@ -51,11 +51,16 @@ export function findPrograms(db: Reader, shopId: string, ids: string[]): Promise
 export const findProgramView = (db: Reader, shopId: string, id: string) =>
   programs(db, shopId).$castTo<ProgramView>().where('programs.id', '=', id).executeTakeFirstOrThrow()
 
-export function listPrograms(db: Reader, shopId: string, query: PageQuery & { status?: ProgramRow['status'] }) {
+export function listPrograms(
+  db: Reader,
+  shopId: string,
+  query: PageQuery & { id?: string; status?: ProgramRow['status'] },
+) {
   let list = programs(db, shopId)
     .$castTo<ProgramView>()
     .orderBy('programs.createdAt', 'desc')
     .orderBy('programs.id', 'desc')
+  if (query.id) list = list.where('programs.id', '=', query.id)
   if (query.status) list = list.where('programs.status', '=', query.status)
   return pageOf(list, query, { list: 'programs' })
 }

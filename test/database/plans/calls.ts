@@ -17,9 +17,10 @@ const range = ['from=2026-08-12T08:00:00Z', 'to=2026-09-20']
 
 /** The filters of each list. */
 const FILTERS: Record<string, string[]> = {
-  listAffiliates: ['status=APPROVED', `campaignId=${ID.program}`, 'q=karim'],
-  listPrograms: ['status=PUBLISH'],
+  listAffiliates: [`id=${ID.affiliate}`, 'status=APPROVED', `campaignId=${ID.program}`, 'q=karim'],
+  listPrograms: [`id=${ID.program}`, 'status=PUBLISH'],
   listCommissions: [
+    `id=${ID.commission}`,
     'status=REJECTED',
     `affiliateId=${ID.affiliate}`,
     `programId=${ID.program}`,
