@@ -66,7 +66,8 @@ export async function findCut(db: Reader, shopId: string): Promise<Pick<AuditRow
 
 /** Rows are numbered without gaps, so head and cut of the chain give the count. */
 async function countAudits(db: Reader, shopId: string): Promise<number> {
-  const head = await db.selectFrom('auditHeads').select('seq').where('shopId', '=', shopId).executeTakeFirst()
+  const heads = db.selectFrom('auditHeads').select('seq').where('shopId', '=', shopId)
+  const head = await heads.orderBy('generation', 'desc').limit(1).executeTakeFirst()
   return (head?.seq ?? 0) - (await findCut(db, shopId)).seq
 }
 

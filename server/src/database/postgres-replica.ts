@@ -21,7 +21,7 @@ const MAX_SHOPS = 10_000
  * A position in the write-ahead log that includes the last change of a shop. Every change locks the shop's row in `auditHeads`
  * and thereby stores a new version of it, so `xmin` identifies the change. All that was acknowledged has been flushed.
  */
-const FIND_POSITION = `select (select xmin::text from "auditHeads" where "shopId" = $1) as version,
+const FIND_POSITION = `select (select xmin::text from "auditHeads" where "shopId" = $1 order by generation desc limit 1) as version,
   pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0') as position`
 /** Null on a server that is not a replica, whose data may have diverged. */
 const FIND_REPLAYED = `select case when pg_is_in_recovery()

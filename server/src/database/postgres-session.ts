@@ -57,19 +57,30 @@ const LOCK_TIMEOUT = '55P03'
  * missing rows, so that there is always a row to lock.
  */
 const LOCK_FREE_SHOPS = `with locked as materialized
-    (select "shopId", seq, hash, "eventId" from "auditHeads" where "shopId" = any($1) for no key update skip locked),
+    (select head.* from unnest($1::text[]) as given ("shopId") cross join lateral (
+      select "shopId", seq, hash, "eventId" from "auditHeads" as latest where latest."shopId" = given."shopId"
+      order by generation desc limit 1 for no key update skip locked) as head),
   inserted as (insert into "auditHeads" ("shopId", seq, hash, "eventId")
     select given."shopId", 0, '', '' from unnest($1::text[]) as given ("shopId")
-    where not exists (select from "auditHeads" as known where known."shopId" = given."shopId") order by 1
+    where (select max(generation) from "auditHeads" as known where known."shopId" = given."shopId") is null order by 1
     on conflict do nothing returning "shopId", seq, hash, "eventId")
   select held.*, pg_current_xact_id()::text as xid
   from (values (1)) as one left join (table locked union all table inserted) as held on true`
 const WAIT_FOR_SHOP = `select "shopId", seq, hash, "eventId", pg_current_xact_id()::text as xid
-  from "auditHeads" where "shopId" = $1 for no key update`
-const FIND_FREE_SHOPS = 'select "shopId" from "auditHeads" where "shopId" = any($1) for no key update skip locked'
-const STORE_HEADS = `update "auditHeads" as head set seq = moved.seq, hash = moved.hash, "eventId" = moved."eventId"
+  from "auditHeads" where "shopId" = $1 order by generation desc limit 1 for no key update`
+const FIND_FREE_SHOPS = `select head."shopId" from unnest($1::text[]) as given ("shopId") cross join lateral (
+    select "shopId" from "auditHeads" as latest where latest."shopId" = given."shopId"
+    order by generation desc limit 1 for no key update skip locked) as head`
+/**
+ * The only row of a shop moves to a new key after 64 audit rows; see row-counts.ts. The row is locked, so the highest
+ * generation does not change.
+ */
+const STORE_HEADS = `update "auditHeads" as head
+  set seq = moved.seq, hash = moved.hash, "eventId" = moved."eventId",
+    generation = greatest(head.generation, moved.seq / 64)
   from unnest($1::text[], $2::integer[], $3::text[], $4::text[]) as moved ("shopId", seq, hash, "eventId")
-  where head."shopId" = moved."shopId"`
+  where head."shopId" = moved."shopId"
+    and head.generation = (select max(generation) from "auditHeads" as latest where latest."shopId" = moved."shopId")`
 const FIND_XID = CompiledQuery.raw('select pg_current_xact_id()::text as xid')
 
 /** Runs transactions on one connection, one at a time. */

@@ -34,7 +34,7 @@ export const PRIMARY_KEYS: Keys = {
   streamDeliveries: ['shopId', 'id'],
   idempotencyKeys: ['shopId', 'key'],
   audits: ['shopId', 'seq'],
-  auditHeads: ['shopId'],
+  auditHeads: ['shopId', 'generation'],
   auditCuts: ['shopId'],
   installationSettings: ['name'],
 }

@@ -46,10 +46,11 @@ async function audits({ db, isPostgres, text }: Schema) {
   await db.schema
     .createTable('auditHeads')
     .addColumn('shopId', text, required)
+    .addColumn('generation', 'integer', (column) => column.notNull().defaultTo(0))
     .addColumn('seq', 'integer', required)
     .addColumn('hash', text, required)
     .addColumn('eventId', text, required)
-    .addPrimaryKeyConstraint('auditHeads_pk', ['shopId'])
+    .addPrimaryKeyConstraint('auditHeads_pk', ['shopId', 'generation'])
     .$call((table) => (isPostgres ? table.modifyEnd(sql`with (fillfactor = 50)`) : table))
     .execute()
   await db.schema
