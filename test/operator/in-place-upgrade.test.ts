@@ -1,7 +1,7 @@
 // SQLite only: what is loaded does not depend on the database.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdirSync, rmSync, symlinkSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -10,7 +10,7 @@ import { freePort, temporaryFolder } from '../support/process.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
-test('a running server needs no file of its installation for pages, documents and requests', async () => {
+test('a running server loads nothing of a new version: pages, documents, requests and known reports work, others return 503', async () => {
   const folder = temporaryFolder()
   const install = join(folder.path, 'install')
   mkdirSync(join(install, 'server'), { recursive: true })
@@ -24,8 +24,21 @@ test('a running server needs no file of its installation for pages, documents an
     const lines = createInterface({ input: server.stdout })
     for await (const line of lines) if (line.startsWith('listening on ')) break
     await new Promise((done) => setTimeout(done, 3000))
-    rmSync(install, { recursive: true })
     const url = `http://127.0.0.1:${port}`
+    const demo = readFileSync(join(folder.path, 'data/demo.env'), 'utf8')
+    const key = /^REFERRAL_API_KEY=['"]?(\w+)/m.exec(demo)?.[1]
+    const read = async (path: string) => {
+      const response = await fetch(url + path, { headers: { Authorization: `Bearer ${key}` } })
+      return [path, response.status, response.headers.get('X-Error-Code')]
+    }
+    const analytics = '/api/v1/analytics'
+    const batches = '/api/v1/payouts?include=lines'
+    expect(await read(analytics)).toEqual([analytics, 200, null])
+    rmSync(join(install, 'server/src/analytics'), { recursive: true })
+    expect(await read(analytics)).toEqual([analytics, 200, null])
+    expect(await read(batches)).toEqual([batches, 503, 'storage_unavailable'])
+    rmSync(install, { recursive: true })
+    expect(await read('/api/v1/commissions')).toEqual(['/api/v1/commissions', 200, null])
     for (const path of [
       '/openapi.yaml',
       '/openapi.json',

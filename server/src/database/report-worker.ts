@@ -2,6 +2,7 @@ import { Worker } from 'node:worker_threads'
 import { isCheckout } from '../checkout.ts'
 import type { Report, ReportRequest } from './database.ts'
 import { FairQueue } from './fair-queue.ts'
+import { installationState } from './installation-files.ts'
 import { QueueFullError, StorageError } from './storage-error.ts'
 
 /** The message of the report thread: a result, a failure of the database, or a bug in the report. */
@@ -22,10 +23,11 @@ interface Job {
 const THREAD = new URL(isCheckout ? './report-thread.ts' : './report-thread.js', import.meta.url)
 const TIMEOUT_MS = 30_000
 const MAX_QUEUED_PER_SHOP = 32
+const STARTED_MS = 500
 
 /**
  * Runs reports one at a time in a thread with its own read connection; shops take turns. The thread starts with the first
- * report, and again after it exited or was terminated by a timeout.
+ * report, and again after it exited or was terminated by a timeout. Once the installation was replaced, it loads no module.
  */
 export class ReportWorker {
   readonly #url: string
@@ -37,9 +39,17 @@ export class ReportWorker {
   /** Resolves when the last terminated thread has exited, which a running SQLite statement delays. */
   #terminating: Promise<unknown> | undefined
   #isPaused = false
+  /** The modules that the thread has imported. */
+  readonly #loaded = new Set<string>()
+  /** Read a moment after the start, which it would delay. */
+  #installation: string | undefined
+  readonly #started: NodeJS.Timeout
 
   constructor(url: string) {
     this.#url = url
+    this.#started = setTimeout(() => {
+      this.#installation ??= installationState()
+    }, STARTED_MS).unref()
   }
 
   /**
@@ -61,6 +71,7 @@ export class ReportWorker {
 
   async close(): Promise<void> {
     this.#isClosed = true
+    clearTimeout(this.#started)
     await this.#stop(reportError('report_closed'))
     for (const job of this.#queue.clear()) job.reject(reportError('report_closed'))
   }
@@ -70,10 +81,21 @@ export class ReportWorker {
     this.#running = this.#queue.take()
     if (!this.#running) return void this.#worker?.unref()
     const { module, name, input, timeoutMs } = this.#running
+    if (!this.#loaded.has(module) && this.#isReplaced()) {
+      this.#takeRunning()?.reject(reportError('report_replaced', 'The installation was replaced; restart the server'))
+      return void this.#next()
+    }
+    this.#loaded.add(module)
     this.#worker ??= this.#start()
     this.#worker.ref()
     this.#timer = setTimeout(() => void this.#stop(reportError('report_timeout')), timeoutMs)
     this.#worker.postMessage({ module, name, input })
+  }
+
+  #isReplaced(): boolean {
+    const now = installationState()
+    this.#installation ??= now
+    return now !== this.#installation
   }
 
   #start(): Worker {
@@ -99,6 +121,7 @@ export class ReportWorker {
   async #stop(error: StorageError): Promise<void> {
     const worker = this.#worker
     this.#worker = undefined
+    this.#loaded.clear()
     this.#takeRunning()?.reject(error)
     const previous = this.#terminating
     const exited = worker?.terminate()
