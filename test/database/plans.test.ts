@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest'
 import { canMergeRead, mergeReads } from '../../server/src/database/postgres-batch.ts'
+import { ANALYSIS_LIMIT } from '../../server/src/database/sqlite.ts'
 import { purgeExpired } from '../../server/src/operator/retention.ts'
 import { databaseFile, engine } from '../support/database.ts'
 import { allOperations } from '../support/document.ts'
@@ -95,6 +96,13 @@ describe.runIf(engine === 'sqlite')('SQLite', () => {
     expect(
       await workOf(server, () => server.sql.exec('analyze; delete from sqlite_stat1; delete from sqlite_stat4')),
     ).toEqual([])
+  })
+
+  test('no statement scans a table with statistics of a sample, as the server collects them', async ({
+    ownerServer: server,
+  }) => {
+    const sample = `analyze; delete from sqlite_stat1; delete from sqlite_stat4; pragma analysis_limit = ${ANALYSIS_LIMIT}; analyze`
+    expect(await workOf(server, () => server.sql.exec(sample))).toEqual([])
   })
 
   test('no statement scans a table with statistics', async ({ ownerServer: server }) => {

@@ -34,6 +34,8 @@ export interface Database extends Reads {
   isMigrated: () => Promise<boolean>
   /** Runs the integrity check of the engine. Returns one line per problem. */
   findDamage: () => Promise<string[]>
+  /** Collects statistics for the query planner from a sample of the tables that have changed much. */
+  optimize: () => Promise<void>
   /** The state of the connection pools; SQLite has none. */
   connections: () => PoolState[]
   close: () => Promise<void>

@@ -61,6 +61,8 @@ export function openPostgres(url: string, observer: DatabaseObserver, readUrl?: 
     isMigrated: () => withPostgresConnection(url, isMigrated),
     // PostgreSQL has no quick integrity check; it offers data checksums and pg_amcheck.
     findDamage: async () => [],
+    // Autovacuum keeps the statistics current.
+    optimize: async () => {},
     connections: () => [poolState('read', reading), poolState('write', writing), ...(replica ? [replica.state()] : [])],
     close: async () => {
       await commits.idle()

@@ -17,6 +17,7 @@ export function openSqlite(path: string, { onGroup = () => {}, onRead }: Databas
   const writer = connect(path)
   // From here on, the group commit waits for locks itself: SQLite's own wait would block the event loop.
   writer.pragma('busy_timeout = 0')
+  writer.pragma(`analysis_limit = ${ANALYSIS_LIMIT}`)
   const reader = connectReadOnly(path)
   const { db: trx, executor } = createSqliteKysely<Tables>(writer)
   const reports = new ReportWorker(`file:${path}`)
@@ -28,6 +29,7 @@ export function openSqlite(path: string, { onGroup = () => {}, onRead }: Databas
     migrate: () => withSqliteConnection(path, migrate),
     isMigrated: () => withSqliteConnection(path, isMigrated),
     findDamage: async () => findDamage(reader),
+    optimize: () => commits.transact(async () => void writer.pragma('optimize')),
     connections: () => [],
     close: async () => {
       await commits.idle()
@@ -38,6 +40,8 @@ export function openSqlite(path: string, { onGroup = () => {}, onRead }: Databas
   }
 }
 
+/** Entries of each index that statistics are computed from, so that collecting them takes milliseconds. */
+export const ANALYSIS_LIMIT = 400
 /** How long a statement waits for a lock; after a crash, the first one waits for the recovery of the WAL. */
 const BUSY_TIMEOUT_MS = 5000
 

@@ -19,11 +19,14 @@ const INTERVAL_MS = 3_600_000
 /** How long finished deliveries stay in the log and can be redelivered, and how long events stay in the feed at least. */
 const DELIVERY_DAYS = 30
 
-/** Deletes expired data now and every hour until the server stops. */
+/** Deletes expired data and updates the planner's statistics, now and every hour until the server stops. */
 export function startRetention(deps: Deps): void {
-  const work = () => void purgeExpired(deps)
-  work()
-  setInterval(work, INTERVAL_MS).unref()
+  const work = async () => {
+    await purgeExpired(deps)
+    if (!deps.stopping.aborted) await bestEffort(deps.log, 'optimize_failed', () => deps.db.optimize())
+  }
+  void work()
+  setInterval(() => void work(), INTERVAL_MS).unref()
 }
 
 /**
