@@ -49,11 +49,14 @@ test('only the throwaway PostgreSQL of the tests may run a script when it is ins
 
 test('every dependency is requested in one version', () => {
   expect(wanted.length).toBeGreaterThan(40)
-  // The CLI starts whichever server is installed; npm installs none for it.
+  // The CLI starts whichever server is installed, and the SDK uses the tracing API of its application; npm installs neither.
   const loose = wanted.filter(
     ([, , version]) => version !== `file:${BINARIES}` && !/^(\d+\.\d+\.\d+(-[\w.]+)?|workspace:\*)$/.test(version),
   )
-  expect(loose).toEqual([['cli/package.json', '@referral/server', '*']])
+  expect(loose).toEqual([
+    ['cli/package.json', '@referral/server', '*'],
+    ['sdk/package.json', '@opentelemetry/api', '^1.9.0'],
+  ])
 })
 
 test('every package is pinned by its hash and comes from the registry', () => {

@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { transformSync } from 'esbuild'
 
 const root = join(import.meta.dirname, '..')
 const out = resolve(process.argv[2] ?? join(root, 'dist'))
@@ -24,7 +25,7 @@ tsc('tsconfig.cjs.json', ...cjs, ...code)
 writeFileSync(join(out, 'cjs/package.json'), '{ "type": "commonjs" }\n')
 
 // Published once: an ES module can import CommonJS, not the other way round.
-const entries = ['index', 'msw']
+const entries = ['index', 'msw', 'admin', 'otel']
 for (const file of globSync('**/*.d.ts', { cwd: out, exclude: ['cjs/**'] })) {
   const name = file.slice(0, -'.d.ts'.length)
   if (entries.includes(name)) continue
@@ -41,16 +42,23 @@ const errorResponses =
 const noParameters = /^ *parameters: \{\n(?: *(?:query|header|path|cookie)\?: never;\n){4} *\};\n/gm
 const slimPaths = (text: string) => {
   const end = text.indexOf('\n}\n')
-  return text.slice(0, end).replaceAll(noParameters, '') + text.slice(end)
+  const paths = text.slice(0, end).replaceAll(noParameters, '')
+  // The descriptions of operations are in api.md and on the site; an editor does not show them.
+  return paths.replaceAll(/^ *\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n/gm, '') + text.slice(end)
 }
 rewrite('cjs/schema.d.ts', (text) =>
   slimPaths(text)
     .replaceAll(/^( *)\* {2,}/gm, '$1* ')
     .replaceAll(responseHeaders, '')
     .replaceAll(errorResponses, '')
+    .replaceAll(/^ +\/\*\* @description [^\n]*\*\/\n(?= +(?:2\d\d|"2XX"): )/gm, '')
     .replaceAll(/^ *(header|path|cookie|requestBody)\?: never;\n/gm, '')
     .replaceAll(/^ +/gm, (indent) => ' '.repeat(indent.length / 4)),
 )
+
+// Only the sources of ES modules are meant to be read.
+for (const file of globSync('cjs/**/*.js', { cwd: out }))
+  rewrite(file, (text) => transformSync(text, { minifyWhitespace: true, charset: 'utf8' }).code)
 
 // The compiler rewrites `./x.ts` in JavaScript but not in declarations, where older compilers cannot resolve it.
 for (const file of globSync('**/*.d.ts', { cwd: out }))

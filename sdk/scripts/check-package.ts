@@ -54,6 +54,9 @@ const typeCheck = (name: string, tsc: string) => {
   const nodeTypes = ['--types', 'node', '--typeRoots', join(root, '../node_modules/@types')]
   attempt(`types, ${name}, nodenext`, tsc, [...strict, '--lib', 'es2022,dom', ...nodenext])
   attempt(`types, ${name}, bundler`, tsc, [...strict, '--lib', 'es2022,dom', ...bundler])
+  const node10 = ['--module', 'commonjs', '--moduleResolution', 'node10', 'types.ts']
+  // TypeScript 7 has no node10.
+  if (name === 'TypeScript 5.9') attempt(`types, ${name}, node10`, tsc, [...strict, '--lib', 'es2022,dom', ...node10])
   if (isFull) attempt(`types, ${name}, without DOM`, tsc, [...strict, '--lib', 'es2022', ...nodeTypes, ...nodenext])
 }
 

@@ -28,7 +28,7 @@ export const startCall = <Reply, Data, const Query = undefined, Body = undefined
  * Starts an update. After a 409 and a lost response, the lost attempt applied it when every field has the value that was
  * sent. An update without fields reads the current state.
  */
-export const startUpdate = <Query, Body extends object, Reply, Data extends object>(
+export const startUpdate = <Body extends object, Reply, Data extends object, Query = undefined>(
   core: Core,
   input: CallInput<Query, Partial<Body>, Reply, Data>,
 ): Call<Data> => {

@@ -8,6 +8,7 @@ import {
   UnknownOutcomeError,
   type WebhookEvent,
 } from '@referral/sdk'
+import { type AdminClient, createAdminClient } from '@referral/sdk/admin'
 import { type MswHttp, referralHandlers } from '@referral/sdk/msw'
 
 const client = createReferralClient({ apiKey: 'rk_test', baseUrl: 'https://api.example', fetch: globalThis.fetch })
@@ -34,6 +35,8 @@ export const amount = (event: WebhookEvent): number =>
 
 export const status: components['schemas']['AffiliateStatus'] = 'PENDING'
 export const handlers = (http: MswHttp<object>): object[] => referralHandlers(http, { baseUrl: 'https://api.example' })
+
+export const admin: AdminClient = createAdminClient({ apiKey: async () => 'ro_test', baseUrl: 'https://api.example' })
 
 // @ts-expect-error: not a status
 export const wrong = client.affiliates.list({ status: 'PAID' })
