@@ -37,6 +37,7 @@ export interface JourneyEntry extends Open<Schemas['JourneyEntry']> {}
 export interface WebhookSubscription extends Open<Schemas['WebhookSubscription']> {}
 /** All subscriptions and the available event names. */
 export interface WebhookSubscriptionList extends Open<Schemas['WebhookSubscriptionList']> {}
+export interface WebhookEventList extends Open<Schemas['WebhookEventList']> {}
 /** The attribution of an order and the resulting commission. */
 export interface Conversion extends Pick<Open<Schemas['ConversionReply']>, 'attribution' | 'commission'> {
   /** The order was recorded by an earlier report; this is the decision of that report. */
@@ -70,6 +71,7 @@ export interface CouponAssign extends RequestBody<'assignCoupon'> {}
 export interface AnalyticsQuery extends Omit<Query<'getAnalytics'>, 'page' | 'limit'> {}
 /** Requires one of `sessionId`, `affiliateId` and `customerEmail`. Entries match all that are given. */
 export type JourneyQuery = RequireOne<Query<'getJourney'>, 'sessionId' | 'affiliateId' | 'customerEmail'>
+export interface WebhookEventQuery extends Query<'listWebhookEvents'> {}
 export interface WebhookCreate
   extends RequireOne<Omit<RequestBody<'createWebhook'>, 'hookUrl' | 'target_url'>, 'url'> {}
 /** An order. Requires `amountCents`, or the price of every line item. */

@@ -127,8 +127,16 @@ test('410 disables a subscription with retries, with an audit; its other deliver
   expect(audits().map(({ subjectId, actor, data }) => [subjectId, actor, data])).toEqual([
     [id, 'server', '{"reason":"gone"}'],
   ])
-  const codes = fixture.deliveries({ subscriptionId: id }).map(({ status, code }) => `${status} ${code}`)
-  expect(new Set(codes)).toEqual(new Set(['FAILED http_4xx', 'FAILED disabled']))
+  expect(new Set(fixture.deliveries({ subscriptionId: id }).map(({ status }) => status))).toEqual(new Set(['FAILED']))
+  const [retry] = fixture.deliveries({ subscriptionId: id })
+  updateRows(
+    fixture,
+    'deliveries',
+    { status: 'RETRYING', nextAttemptAt: '2026-01-01T00:00:00.000Z' },
+    { id: retry!.id },
+  )
+  fixture.clock.advance(2 * SECOND)
+  await until(() => fixture.deliveries({ id: retry!.id, status: 'FAILED', code: 'disabled' }).length === 1)
   await fixture.test()
   expect(fixture.deliveries({ subscriptionId: id })).toHaveLength(20)
   expect(subscription(other).disabledAt).toBeNull()

@@ -30,7 +30,10 @@ export interface ReceiveOptions {
   secret: Secrets
   /** The maximum distance of the signed `webhook-timestamp` from now, in seconds. Defaults to 300; `Infinity` disables it. */
   tolerance?: number | undefined
-  /** Rejects deliveries without a signed timestamp, which a replay could omit. Defaults to false. */
+  /**
+   * Rejects deliveries without a signed timestamp, which a replay could omit. Defaults to true; the server signs it whenever the
+   * subscription has a secret. `false` accepts a delivery with `X-Service-Signature` only.
+   */
   requireTimestamp?: boolean | undefined
   /**
    * The maximum distance of the event's own `timestamp` from now, in seconds. Disabled by default, because an event that is
@@ -78,7 +81,7 @@ const parseEvent = (body: Uint8Array): WebhookEvent => {
  * console.log(event.event, verification.dedupeKey)
  */
 export const receive = async (delivery: Delivery, options: ReceiveOptions): Promise<Received> => {
-  const { secret, tolerance = 300, requireTimestamp, bodyTolerance, seen } = options
+  const { secret, tolerance = 300, requireTimestamp = true, bodyTolerance, seen } = options
   const { headers } = delivery
   const header = (name: string) =>
     `${(typeof headers.get === 'function' ? headers.get(name) : Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1]) ?? ''}`

@@ -1,9 +1,18 @@
 import { type Call, pickAction, recoverRemoval, startCall } from '../call.ts'
 import type { Core } from '../core.ts'
-import type { ActionReply, WebhookCreate, WebhookSubscription, WebhookSubscriptionList } from '../models.ts'
+import type {
+  ActionReply,
+  WebhookCreate,
+  WebhookEventList,
+  WebhookEventQuery,
+  WebhookSubscription,
+  WebhookSubscriptionList,
+} from '../models.ts'
 import type { CallOptions, WriteOptions } from '../options.ts'
 
 const path = '/api/v1/webhooks'
+
+const pickList = <List extends { data: unknown }>(body: List): List | undefined => (body.data ? body : undefined)
 
 /** Subscriptions to webhook events. */
 export const webhooks = (core: Core) => ({
@@ -17,7 +26,7 @@ export const webhooks = (core: Core) => ({
     startCall(core, {
       options,
       send: (init) => core.api.GET(path, init),
-      pick: (body): WebhookSubscriptionList | undefined => (body.data ? body : undefined),
+      pick: pickList,
     }),
 
   /**
@@ -70,5 +79,21 @@ export const webhooks = (core: Core) => ({
       body,
       send: (init) => core.api.POST(path, init),
       pick: (reply) => ('ok' in reply ? pickAction(reply) : undefined),
+    }),
+
+  /**
+   * Lists the events of the shop, oldest first, for callers that poll. Send `next` as `after` to continue.
+   *
+   * @param query `extendedEvents: '1'` also lists extended events.
+   *
+   * @example
+   * const { data, next, hasMore } = await client.webhooks.events({ after: cursor })
+   */
+  events: (query: WebhookEventQuery = {}, options?: CallOptions): Call<WebhookEventList> =>
+    startCall(core, {
+      options,
+      query,
+      send: (init) => core.api.GET(`${path}/events`, init),
+      pick: pickList,
     }),
 })

@@ -39,7 +39,7 @@ export function createMetrics(): Metrics {
   const storeFailures = counter('limit_store_failures_total', 'Requests accepted because the rate limit store failed')
   // The log counts them itself, because it is written before the metrics exist.
   const dropped = counter('log_lines_dropped_total', 'Log lines dropped because standard error was not read in time')
-  const deliveries = counter('deliveries_total', 'Finished webhook deliveries by diagnostic code', ['code'])
+  const deliveries = counter('deliveries_total', 'Attempts of webhook deliveries by diagnostic code', ['code'])
   const replica = counter('replica_requests_total', 'Requests that may read from the replica, by outcome', ['outcome'])
   const histogram = (name: string, help: string, buckets: number[], labelNames: string[] = []) =>
     new Histogram({ name: `referral_${name}`, help, buckets, labelNames, registers })
@@ -100,14 +100,18 @@ function watchDatabase(
   const gauge = <Label extends string = never>(name: string, help: string, labelNames: Label[] = []) =>
     new Gauge({ name: `referral_${name}`, help, labelNames, registers })
   const depth = gauge('outbox_pending', 'Pending deliveries')
+  const retries = gauge('outbox_retrying', 'Failed deliveries that will be attempted again')
+  const disabled = gauge('subscriptions_disabled', 'Subscriptions that were disabled because their receiver failed')
   const age = gauge('outbox_oldest_seconds', 'Age of the oldest pending delivery')
   const isUp = gauge('database_up', 'Whether the database responds')
   const isWritable = gauge('database_writable', 'Whether changes can be committed')
   const snapshot = gauge('database_oldest_snapshot_seconds', 'Age of the oldest open transaction (PostgreSQL)')
   const connections = gauge('database_connections', 'Connections of this process', ['pool', 'state'])
   async function read(): Promise<boolean> {
-    const { pending, oldest } = await findOutboxDepth(db.read)
+    const { pending, oldest, ...counts } = await findOutboxDepth(db.read)
     depth.set(pending)
+    retries.set(counts.retrying)
+    disabled.set(counts.disabled)
     age.set(oldest === null ? 0 : Math.max(0, (now() - Date.parse(oldest)) / 1000))
     if (isPostgresUrl(config.databaseUrl)) snapshot.set(await findOldestSnapshotSeconds(db.read))
     return true

@@ -1,11 +1,11 @@
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import type { ReferralClient } from '@referral/sdk'
+import { generateSecret } from '@referral/sdk'
 import { receive } from '@referral/webhook-verifier'
 import { createClient } from '../../client.ts'
 import { CliError, exitCode } from '../../errors.ts'
 import type { Run } from '../../run.ts'
 import { parseReceiverUrl, postDelivery } from '../webhooks/post.ts'
-import { generateSecret } from '../webhooks/signing.ts'
 import { startServer } from './server.ts'
 
 export interface DevOptions {

@@ -1,4 +1,4 @@
-import type { components, PayoutBatch, ReferralClient } from '@referral/sdk'
+import type { components, PayoutBatch, ReferralClient, WebhookSubscription } from '@referral/sdk'
 import { formatMoney } from '../../money.ts'
 import { monthPeriod } from '../../period.ts'
 import type { Settings } from '../../settings.ts'
@@ -111,8 +111,35 @@ export async function checkWebhooks(client: ReferralClient): Promise<Check[]> {
   const checks = unreachable.map(({ url, problem }) => failed('webhooks', `${url}: ${problem}`))
   if (unreachable.length < probed.length)
     checks.push(ok('webhooks', `${probed.length - unreachable.length} of ${probed.length} receivers are reachable`))
+  checks.push(...data.data.flatMap(checkState))
   if (unsigned) checks.push({ check: 'webhooks', result: 'warning', detail: `${unsigned} subscriptions are unsigned` })
   return checks
+}
+
+const REASONS: Record<string, string> = { gone: 'its receiver returned 410', failing: 'its receiver failed for 5 days' }
+
+/** Disabled subscriptions receive nothing until an owner enables them. */
+function checkState({ id, url, status, disabledReason, disabledAt, failingSince }: WebhookSubscription): Check[] {
+  if (status === 'disabled') {
+    const reason = REASONS[disabledReason ?? ''] ?? disabledReason
+    return [
+      failed('webhooks', `${id} (${url}) is disabled since ${disabledAt}: ${reason}. Enable it on the Developer page`),
+    ]
+  }
+  const detail = `${id} (${url}) has failed since ${failingSince}`
+  return failingSince ? [{ check: 'webhooks', result: 'warning', detail }] : []
+}
+
+/** Counts failed deliveries of the last 30 days; requires an owner token. */
+export async function checkDeliveries(owner: ReferralClient): Promise<Check> {
+  const count = async (status: 'FAILED' | 'RETRYING') => {
+    const { data } = await owner.GET('/admin/v1/deliveries', { params: { query: { status, limit: 1, page: 1 } } })
+    return data?.pagination.total
+  }
+  const [failures, retrying] = [await count('FAILED'), await count('RETRYING')]
+  if (failures === undefined || retrying === undefined) return skipped('deliveries', 'the owner token was rejected')
+  const detail = `${failures} failed and ${retrying} retrying of the last 30 days`
+  return failures + retrying === 0 ? ok('deliveries', detail) : { check: 'deliveries', result: 'warning', detail }
 }
 
 /** Returns an error code, or undefined for any HTTP response: receivers may reject a HEAD request. */

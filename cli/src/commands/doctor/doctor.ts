@@ -4,6 +4,7 @@ import {
   type Check,
   checkBatches,
   checkCurrency,
+  checkDeliveries,
   checkRateLimit,
   checkScopes,
   checkService,
@@ -42,7 +43,8 @@ async function runChecks(run: Run): Promise<Check[]> {
   checks.push(await checkScopes(client), checkRateLimit(client))
   const payouts = [...(await checkBatches(client)), await checkUnpaid(client, run.context.now())]
   const currency = await checkCurrency(client, run.context.now())
-  return [...checks, ...(await checkWebhooks(client)), ...payouts, currency]
+  const deliveries = settings.ownerToken ? [await checkDeliveries(await run.ownerClient())] : []
+  return [...checks, ...(await checkWebhooks(client)), ...deliveries, ...payouts, currency]
 }
 
 /** The exit code for the first failed check. */

@@ -5,6 +5,7 @@ import { integerBetween, repeatableOption } from '../../options.ts'
 import type { Column } from '../../output/render.ts'
 import type { SecretOptions } from '../../secrets.ts'
 import type { CheckOptions } from './check.ts'
+import type { DeliveriesOptions, EventsOptions, RedeliverOptions } from './deliveries.ts'
 import type { ListenOptions } from './listen.ts'
 import type { SignOptions, VerifyOptions } from './signing.ts'
 import type { CreateOptions } from './subscriptions.ts'
@@ -14,9 +15,13 @@ const COLUMNS: Column<WebhookSubscription>[] = [
   'url',
   { field: 'events', format: ({ events }) => events.join(' ') || 'all' },
   { field: 'hasSecret', title: 'signed', format: ({ hasSecret }) => (hasSecret ? 'yes' : 'no') },
+  { field: 'retryPolicy', title: 'retries' },
+  'status',
   'source',
   'createdAt',
 ]
+
+const deliveryStatuses = ['PENDING', 'RETRYING', 'SENT', 'FAILED']
 
 const SECRET_NOTE = 'The signing secret comes from --secret-file, --secret-stdin, REFERRAL_WEBHOOK_SECRET or a prompt.'
 
@@ -28,6 +33,7 @@ const secretOptions = (command: Command): Command =>
 export function addWebhooks(program: Command): void {
   const webhooks = defineGroup(program, 'webhooks', 'manage subscriptions, and test receivers')
   addSubscriptions(webhooks)
+  addDeliveries(webhooks)
   addListen(webhooks)
   addSigning(webhooks)
   addReceiverTools(webhooks)
@@ -45,7 +51,8 @@ function addSubscriptions(webhooks: Command): void {
   secretOptions(
     defineCommand<CreateOptions>(webhooks, 'create', {
       summary: 'subscribe a URL to events',
-      details: 'Generates a secret and prints it once, unless one is given. Warns about events that are never sent.',
+      details:
+        'Generates a secret and prints it once, unless one is given. Warns about events that are never sent. With `--retry-policy standard`, a failed delivery is attempted 8 times over about 28 hours.',
       output: 'NewWebhook',
       writes: true,
       examples: [
@@ -57,7 +64,11 @@ function addSubscriptions(webhooks: Command): void {
     .requiredOption('--url <url>', 'public https URL of the receiver')
     .addOption(repeatableOption('--events <names>', 'events to receive, comma-separated (default: all)'))
     .option('--source <label>', 'label for the origin of the subscription')
-    .option('--unsigned', 'send unsigned deliveries, which receivers cannot verify')
+    .option('--no-secret', 'send unsigned deliveries, which receivers cannot verify')
+    .addOption(
+      new Option('--retry-policy <policy>', 'whether failed deliveries are retried').choices(['none', 'standard']),
+    )
+    .option('--extended-events', 'also receive extended events, such as commission.approved and payout.paid')
   defineCommand(webhooks, 'delete <id>', {
     summary: 'delete a subscription',
     output: 'ActionReply',
@@ -74,6 +85,50 @@ function addSubscriptions(webhooks: Command): void {
     writes: true,
     action: async (run) => (await import('./subscriptions.ts')).sendTest(run),
   })
+}
+
+function addDeliveries(webhooks: Command): void {
+  defineCommand<DeliveriesOptions>(webhooks, 'deliveries', {
+    summary: 'list deliveries, newest first',
+    output: 'Delivery[]',
+    owner: true,
+    examples: ['referral webhooks deliveries --status FAILED'],
+    action: async (run, { options }) => (await import('./deliveries.ts')).listDeliveries(run, options),
+  })
+    .option('--webhook <id>', 'only deliveries to this subscription')
+    .option('--event <name>', 'only deliveries of this event')
+    .addOption(new Option('--status <status>', 'only deliveries with this status').choices(deliveryStatuses))
+    .addOption(new Option('--limit <n>', 'number of rows').argParser(integerBetween(1, 100)).default(20))
+    .addOption(new Option('--page <n>', 'page number').argParser(integerBetween(1)).default(1))
+  defineCommand<RedeliverOptions>(webhooks, 'redeliver [delivery]', {
+    summary: 'send a delivery again, or all of a subscription from a period',
+    details:
+      'With `--webhook` and `--from`, queues the failed deliveries of the subscription again; `--status SENT` queues those that succeeded. A delivery that was queued again before is left out, so the command can be repeated.',
+    output: 'Redelivered',
+    writes: true,
+    owner: true,
+    examples: [
+      'referral webhooks redeliver dlv_01KAH0000000000000000000D1',
+      'referral webhooks redeliver --webhook whs_01KAH0000000000000000000W1 --from 2026-10-20T15:00:00Z',
+    ],
+    action: async (run, { options, args: [id] }) => (await import('./deliveries.ts')).redeliver(run, id, options),
+  })
+    .option('--webhook <id>', 'the subscription')
+    .option('--from <instant>', 'the earliest delivery')
+    .option('--to <instant>', 'the latest delivery (default: now)')
+    .option('--event <name>', 'only deliveries of this event')
+    .addOption(new Option('--status <status>', 'which deliveries').choices(['FAILED', 'SENT']))
+  defineCommand<EventsOptions>(webhooks, 'events', {
+    summary: 'list events, oldest first, with or without subscriptions',
+    details:
+      'Lists the events of the last 30 days, or those after an event. An event requires the read scope of its resource, such as commissions:read. Pass the id of the last event as `--after` to continue.',
+    output: 'WebhookEventItem[]',
+    examples: ['referral webhooks events --after evt_01KAH0000000000000000000E1 --json'],
+    action: async (run, { options }) => (await import('./deliveries.ts')).listEvents(run, options),
+  })
+    .option('--after <id>', 'continue after this event')
+    .option('--extended-events', 'also list extended events')
+    .addOption(new Option('--limit <n>', 'the maximum number of events').argParser(integerBetween(1)).default(100))
 }
 
 function addListen(webhooks: Command): void {

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { generateSecret } from '@referral/sdk'
 import { receive, verify, WebhookError } from '@referral/webhook-verifier'
 import { signWebhook } from '@referral/webhook-verifier/sender'
 import { signedDelivery } from '@referral/webhook-verifier/testing'
@@ -30,9 +31,6 @@ export async function trigger(run: Run, event: string, options: SecretOptions & 
     throw new CliError(exitCode.unexpected, `The receiver returned ${status}.`, { status, code: 'receiver_refused' })
   run.printRecord({ event, url, status, ms, id: headers['webhook-id'] })
 }
-
-/** Generates a secret of 256 bits, in base64url. */
-export const generateSecret = () => Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url')
 
 async function readBody(run: Run, file: string | undefined, { secretStdin }: SecretOptions): Promise<Buffer> {
   const fromStdin = file === undefined || file === '-'

@@ -1,27 +1,36 @@
-import type { ReferralClient, WebhookSubscription } from '@referral/sdk'
+import { generateSecret, type ReferralClient, type WebhookSubscription } from '@referral/sdk'
 import { CliError, exitCode, usageError } from '../../errors.ts'
 import type { Run } from '../../run.ts'
 import { readSecret, type SecretOptions } from '../../secrets.ts'
-import { generateSecret } from './signing.ts'
 
 export interface CreateOptions extends SecretOptions {
   url: string
   events?: string[]
   source?: string
-  unsigned?: boolean
+  /** False with `--no-secret`. */
+  secret?: boolean
+  retryPolicy?: 'none' | 'standard'
+  extendedEvents?: boolean
 }
 
 /** Creates a subscription, with the given secret or a generated one that is printed once. */
 export async function createWebhook(run: Run, options: CreateOptions): Promise<undefined> {
-  const { url, source, unsigned } = options
+  const { url, source, retryPolicy, extendedEvents } = options
+  const unsigned = options.secret === false
   const events = (options.events ?? []).flatMap(parseEventNames)
   const given = await readSecret(run.context, options)
-  if (unsigned && given) throw usageError('--unsigned and a secret cannot be combined.')
+  if (unsigned && given) throw usageError('--no-secret and a secret cannot be combined.')
   const generated = unsigned || given ? undefined : generateSecret()
-  const body = { url, events, ...(source ? { source } : {}) }
+  const body = {
+    url,
+    events,
+    ...(source ? { source } : {}),
+    ...(retryPolicy ? { retryPolicy } : {}),
+    ...(extendedEvents ? { extendedEvents } : {}),
+  }
   if (run.dryRun) return run.printDryRun('POST', '/api/v1/webhooks', { ...body, secret: unsigned ? null : '(hidden)' })
   const client = await run.client()
-  await warnAboutUnsentEvents(run, client, events)
+  await warnAboutUnsentEvents(run, client, { events, isExtended: extendedEvents === true })
   const secret = given ?? generated
   const subscription = await client.webhooks.create({ ...body, ...(secret ? { secret } : {}) })
   if (generated) run.reporter.info('Store the secret in the receiver now: it is not shown again.')
@@ -39,13 +48,19 @@ const parseEventNames = (text: string): string[] =>
         .filter(Boolean)
 
 /** The service accepts any event name, even one that is never sent. */
-async function warnAboutUnsentEvents(run: Run, client: ReferralClient, events: readonly string[]): Promise<void> {
+async function warnAboutUnsentEvents(
+  run: Run,
+  client: ReferralClient,
+  { events, isExtended }: { events: readonly string[]; isExtended: boolean },
+): Promise<void> {
   if (events.length === 0) return
   const { data, error } = await client.webhooks.list().safe()
   if (error && error.code !== 'scope_missing') throw error
   if (!data) return run.reporter.info('This key lacks the scope webhooks:read; the event names were not checked.')
-  const sent = [...data.emitted_events, 'test']
+  const sent = [...data.emitted_events, 'test', ...(isExtended ? data.extended_events : [])]
   const unknown = events.filter((name) => !sent.includes(name))
+  if (unknown.some((name) => data.extended_events.includes(name)))
+    run.reporter.info('Pass --extended-events to receive extended events.')
   if (unknown.length)
     run.reporter.warn(
       `Events that are never sent: ${unknown.map((name) => name || '""').join(', ')}. Available events: ${sent.join(', ')}.`,
