@@ -208,7 +208,7 @@ test('create generates a secret, prints it once, and warns about events that are
   const create = ['webhooks', 'create', '--url', 'https://shop.example/hooks', '--json']
   const { stdout, stderr } = await cli([...create, '--events', 'commission.paid,commission.created'], { env: shop.env })
   const made = JSON.parse(stdout)
-  expect(made).toMatchObject({ hasSecret: true, secret: expect.stringMatching(/^[0-9a-f]{64}$/) })
+  expect(made).toMatchObject({ hasSecret: true, secret: expect.stringMatching(/^[0-9a-f-]{72}$/) })
   expect(stderr).toMatch(/Events that are never sent: commission\.paid\./)
   const own = JSON.parse((await cli(create, { env: { ...shop.env, ...env } })).stdout)
   expect(own).toMatchObject({ hasSecret: true, secret: null })

@@ -12,8 +12,6 @@ import type { CallOptions, WriteOptions } from '../options.ts'
 
 const path = '/api/v1/webhooks'
 
-const pickList = <List extends { data: unknown }>(body: List): List | undefined => (body.data ? body : undefined)
-
 /** Subscriptions to webhook events. */
 export const webhooks = (core: Core) => ({
   /**
@@ -26,7 +24,7 @@ export const webhooks = (core: Core) => ({
     startCall(core, {
       options,
       send: (init) => core.api.GET(path, init),
-      pick: pickList,
+      pick: (body): WebhookSubscriptionList | undefined => (body.data ? body : undefined),
     }),
 
   /**
@@ -93,7 +91,7 @@ export const webhooks = (core: Core) => ({
     startCall(core, {
       options,
       query,
-      send: (init) => core.api.GET(`${path}/events`, init),
-      pick: pickList,
+      send: (init) => core.api.GET('/api/v1/webhooks/events', init),
+      pick: (body): WebhookEventList | undefined => (body.data ? body : undefined),
     }),
 })
