@@ -49,6 +49,7 @@ const SIDEBAR = [
       page('Errors', '/reference/errors'),
       page('SDK', '/reference/sdk'),
       page('SDK: all exports', '/reference/sdk-api'),
+      page('SDK compared', '/reference/sdk-comparison'),
       page('CLI', '/reference/cli'),
       page('Webhook verifier', '/reference/webhook-verifier'),
     ],
