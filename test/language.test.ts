@@ -148,3 +148,13 @@ test('every path in a page or a comment exists', () => {
   expect(paths.length).toBeGreaterThan(100)
   expect(paths.filter((one) => !exists(one.split(': ')[1] ?? ''))).toEqual([])
 })
+
+test('every decision record has a number of its own and a line in the list', () => {
+  const names = files.filter((file) => /^docs\/decisions\/\d/.test(file)).map((file) => posix.basename(file))
+  const numbers = names.map((name) => Number.parseInt(name, 10)).sort((a, b) => a - b)
+  expect(numbers).toEqual(numbers.map((_, n) => n + 1))
+  const list = readFileSync(`${ROOT}docs/decisions/README.md`, 'utf8')
+  expect(
+    names.filter((name) => !list.includes(`- [${Number.parseInt(name, 10)}. `) || !list.includes(`](${name})`)),
+  ).toEqual([])
+})
