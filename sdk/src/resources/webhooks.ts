@@ -87,7 +87,7 @@ export const webhooks = (core: Core) => ({
    * @example
    * const { data, next, hasMore } = await client.webhooks.events({ after: cursor })
    */
-  events: (query: WebhookEventQuery = {}, options?: CallOptions): Call<WebhookEventList> =>
+  events: (query?: WebhookEventQuery, options?: CallOptions): Call<WebhookEventList> =>
     startCall(core, {
       options,
       query,
