@@ -63,6 +63,28 @@ test('every altered, missing, reordered or repeated line is found and named', as
   expect((await verify(lines, { seq: 9999, hash: 'a'.repeat(64) })).problem).toContain('row 9999 is not in the export')
 })
 
+test('a line with content that no hash covers is found', async ({ owner }) => {
+  const lines = await exported(owner)
+  const [first = '', second = '', ...rest] = lines
+  const last = rest.at(-1)!
+  const row = JSON.parse(rest.at(-2)!)
+  const problem = 'it has content that no hash covers'
+  // A reader that keeps the first of two members shows another actor than the one that was verified.
+  const repeated = second.replace('"actor":', '"actor":"another actor","actor":')
+  expect((await verify([first, repeated, ...rest])).problem).toBe(`Line 2: ${problem}.`)
+  const added = second.replace(/}$/, ',"note":"approved by the owner"}')
+  expect((await verify([first, added, ...rest])).problem).toBe(`Line 2: ${problem}.`)
+  const forged = JSON.stringify({ ...row, seq: row.seq + 1, action: 'payout.paid', ...JSON.parse(last) })
+  expect((await verify([...lines.slice(0, -1), forged])).problem).toBe(`Line ${lines.length}: ${problem}.`)
+  expect((await verify([first.replace('{', '{"note":"x",'), second, ...rest])).problem).toBe(`Line 1: ${problem}.`)
+  expect((await verify(lines.map((line) => `${line}\r`))).ok).toBe(true)
+})
+
+test('an export whose texts contain line separators of Unicode is verified', async ({ owner }) => {
+  await expectOk(owner('POST', '/keys', { label: 'A\u2028B\u2029C', scopes: ['events:write'] }))
+  expect(await verify(await exported(owner))).toMatchObject({ ok: true, problem: null })
+})
+
 test('400 for a row that does not exist; another shop exports its own rows only', async ({ server, owner }) => {
   const { status, body } = await owner('GET', '/audit/export?after=9999')
   expect([status, body.error]).toEqual([400, 'after must be the number of a record of the audit.'])

@@ -5,11 +5,11 @@ import { expect } from 'vitest'
 import { runArchive, verifyArchive } from '../../server/src/operator/archive.ts'
 import type { ArchiveKind } from '../../server/src/operator/archive-kinds.ts'
 import { check } from '../../server/src/operator/check.ts'
-import { rejectWrites } from '../support/faults.ts'
+import { beforeTransaction, rejectWrites } from '../support/faults.ts'
 import { countOf, rowsOf, updateRows } from '../support/inspect.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { type TestServer, testServer } from '../support/server.ts'
-import { convert, withAffiliate } from '../support/shop.ts'
+import { convert, expectOk, withAffiliate } from '../support/shop.ts'
 import { test } from '../support/test.ts'
 
 const DAY = 86_400_000
@@ -180,6 +180,61 @@ test('after an interruption, every row is in an archive or in the database', asy
   server.clock.advance(1)
   const { file } = await archive(server, 'responses')
   expect([...linesOf(file).map(({ row }) => row.key), ...keys()].sort()).toEqual(before.toSorted())
+  await server.close()
+})
+
+test('rows whose texts contain line separators of Unicode are archived', async () => {
+  const server = await testServer()
+  await expectOk(server.owner('POST', '/keys', { label: 'A\u2028B\u2029C', scopes: ['events:write'] }))
+  server.clock.advance(365 * DAY)
+  await expectOk(server.owner('POST', '/keys', { label: 'B', scopes: ['events:write'] }))
+  const { file, rows } = await archive(server, 'audits')
+  expect(linesOf(file).some(({ row }) => row.data.includes('A\u2028B\u2029C'))).toBe(true)
+  expect(await verifyArchive(file!)).toMatchObject({ rows, problems: [] })
+  await isIntact(server)
+  await server.close()
+})
+
+test('an event is kept while a delivery of it waits for its next attempt', async () => {
+  const server = await testServer()
+  await server.request('POST', '/api/v1/webhooks', {
+    body: { url: 'https://example.com/hook', retryPolicy: 'standard' },
+  })
+  await withAffiliate(server)
+  await convert(server, { externalOrderId: '1', amountCents: 100, couponCode: 'NISA16' })
+  const { shopId } = server.shop
+  const nextAttemptAt = daysAgo(server, -1)
+  updateRows(server, 'deliveries', { status: 'RETRYING', code: 'timeout', attempts: 1, nextAttemptAt }, { shopId })
+  const events = countOf(server, 'webhookEvents')
+  server.clock.advance(2 * DAY)
+  expect((await archive(server, 'deliveries', 1)).rows).toBe(0)
+  expect([countOf(server, 'webhookEvents'), countOf(server, 'deliveries')]).toEqual([events, events])
+  await server.close()
+})
+
+test('runs at the same time never move the cut of an audit back', async () => {
+  const server = await testServer()
+  for (const label of ['A', 'B', 'C']) {
+    await expectOk(server.owner('POST', '/keys', { label, scopes: ['events:write'] }))
+    server.clock.advance(365 * DAY)
+  }
+  const options = (days: number, name: string) => ({
+    kind: 'audits' as const,
+    before: daysAgo(server, days),
+    folder: join(folder.path, `${server.shop.shopId}-${name}`),
+  })
+  // The run with fewer rows has written its archive when the other one runs from start to end.
+  let isFirst = true
+  const end = beforeTransaction(server, async () => {
+    if (!isFirst) return
+    isFirst = false
+    await runArchive(server.deps, options(100, 'more'))
+  })
+  const { rows } = await runArchive(server.deps, options(800, 'fewer')).finally(end)
+  expect([rows > 0, isFirst]).toEqual([true, false])
+  await isIntact(server)
+  const fewer = await runArchive(server.deps, options(800, 'again'))
+  expect(fewer.rows).toBe(0)
   await server.close()
 })
 

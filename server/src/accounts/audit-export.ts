@@ -1,9 +1,8 @@
 import { createReadStream } from 'node:fs'
-import { createInterface } from 'node:readline'
 import { invalid } from '../contract/errors.ts'
 import { findChainBreak, listChain } from '../core/audit.ts'
 import type { Context } from '../core/context.ts'
-import { toNdjsonStream } from '../core/ndjson.ts'
+import { splitLines, toNdjsonStream } from '../core/ndjson.ts'
 import type { Reads } from '../database/database.ts'
 import type { AuditRow } from '../database/tables.ts'
 import { findAuditHead } from './queries.ts'
@@ -41,7 +40,7 @@ export async function* linesOf(
 ): AsyncGenerator<string, void> {
   // The chain may grow while it is read.
   const { seq: last } = (await findAuditHead(read, shopId)) ?? START
-  yield toLine({ export: 'audit', version: 1, shopId, after })
+  yield toLine(headOf(shopId, after))
   let end = after
   while (end.seq < last) {
     await beforePage()
@@ -51,7 +50,7 @@ export async function* linesOf(
     if (!newest) break
     end = { seq: newest.seq, hash: newest.hash }
   }
-  yield toLine({ end })
+  yield toLine(endOf(end))
 }
 
 /** The columns that the hash of a row covers, and the hash. */
@@ -68,6 +67,14 @@ const columnsOf = (row: AuditRow): AuditRow => ({
   previousHash: row.previousHash,
   hash: row.hash,
 })
+
+const headOf = (shopId: string, { seq, hash }: Position) => ({
+  export: 'audit',
+  version: 1,
+  shopId,
+  after: { seq, hash },
+})
+const endOf = ({ seq, hash }: Position) => ({ end: { seq, hash } })
 
 const toLine = (value: object): string => `${JSON.stringify(value)}\n`
 
@@ -95,26 +102,27 @@ const BREAKS = {
  * @param known a row that is known from elsewhere, such as `audit.heads` of an earlier check; the file must contain it.
  */
 export async function verifyFile(path: string, known?: Position): Promise<FileCheck> {
-  const lines = createInterface({ input: createReadStream(path, 'utf8'), crlfDelay: Number.POSITIVE_INFINITY })
   const check: FileCheck = { ok: false, problem: null, shopId: null, rows: 0, after: null, end: null }
   let number = 0
   let isComplete = false
   let hasKnown = known === undefined
   const fail = (problem: string): FileCheck => ({ ...check, problem: `Line ${number}: ${problem}.` })
-  for await (const line of lines) {
+  for await (const line of splitLines(createReadStream(path, 'utf8'))) {
     number++
     const value = parse(line)
     if (value === undefined) return fail('it is not JSON')
     if (isComplete) return fail('the export continues after its end')
     if (number === 1) {
       if (value.export !== 'audit' || value.version !== 1) return fail('it is not the first line of an audit export')
+      if (!isExactly(line, headOf(value.shopId, value.after ?? START))) return fail(OTHER_CONTENT)
       Object.assign(check, { shopId: value.shopId, after: value.after, end: value.after })
     } else if (value.end) {
+      if (!isExactly(line, endOf(value.end))) return fail(OTHER_CONTENT)
       if (value.end.seq !== check.end?.seq || value.end.hash !== check.end?.hash)
         return fail(`row ${value.end.seq} is the last of the export, but the last row before is ${check.end?.seq}`)
       isComplete = true
     } else {
-      const problem = problemOf(value, check)
+      const problem = problemOf(value, check) ?? (isExactly(line, columnsOf(value)) ? undefined : OTHER_CONTENT)
       if (problem) return fail(problem)
       check.end = { seq: value.seq, hash: value.hash }
       check.rows++
@@ -128,6 +136,11 @@ export async function verifyFile(path: string, known?: Position): Promise<FileCh
   if (!hasKnown) return fail(`row ${known?.seq} is not in the export`)
   return { ...check, ok: true }
 }
+
+const OTHER_CONTENT = 'it has content that no hash covers'
+
+/** Whether a line is what the export writes: another member, or one that is repeated, would be shown to readers unverified. */
+const isExactly = (line: string, value: object): boolean => line === JSON.stringify(value)
 
 // biome-ignore lint/suspicious/noExplicitAny: a line may contain anything
 function parse(line: string): any {

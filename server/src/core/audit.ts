@@ -71,8 +71,9 @@ async function countAudits(db: Reader, shopId: string): Promise<number> {
   return (head?.seq ?? 0) - (await findCut(db, shopId)).seq
 }
 
-/** Deletes the rows of a chain up to one that stays known as the cut. */
+/** Deletes the rows of a chain up to one that stays known as the cut, unless the chain was cut after it already. */
 export async function cutChain(trx: Transaction, shopId: string, cut: Pick<AuditRow, 'seq' | 'hash'>): Promise<void> {
+  if ((await findCut(trx, shopId)).seq >= cut.seq) return
   await trx.deleteFrom('audits').where('shopId', '=', shopId).where('seq', '<=', cut.seq).execute()
   await trx
     .insertInto('auditCuts')

@@ -23,3 +23,16 @@ export function toNdjsonStream(lines: AsyncGenerator<string, void>): ReadableStr
     cancel: () => void lines.return(),
   })
 }
+
+/** The lines of a text. `readline` also ends a line at U+2028 and U+2029, which JSON does not escape. */
+export async function* splitLines(text: AsyncIterable<string>): AsyncGenerator<string, void> {
+  let rest = ''
+  for await (const chunk of text) {
+    const lines = (rest + chunk).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) yield withoutReturn(line)
+  }
+  if (rest) yield withoutReturn(rest)
+}
+
+const withoutReturn = (line: string): string => (line.endsWith('\r') ? line.slice(0, -1) : line)

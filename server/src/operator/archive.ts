@@ -10,15 +10,15 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
-import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createGunzip, createGzip } from 'node:zlib'
 import { type RawBuilder, sql } from 'kysely'
 import { listShops } from '../accounts/queries.ts'
 import { operatorContext } from '../accounts/shops.ts'
-import { AUDIT_ARCHIVED, cutChain, findChainBreak, findCut, findLastBefore } from '../core/audit.ts'
+import { AUDIT_ARCHIVED, cutChain, findChainBreak, findCut, findLastArchived, findLastBefore } from '../core/audit.ts'
 import { type Deps, nowIso } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
+import { splitLines } from '../core/ndjson.ts'
 import { moveDurably } from '../database/backup.ts'
 import type { Transaction } from '../database/database.ts'
 import { PRIMARY_KEYS, type Row } from '../database/table-keys.ts'
@@ -57,12 +57,12 @@ function stepsOf(kind: Exclude<Kind, 'audits'>, before: string): Step[] {
       return [{ table: 'journey', where: sql`r."occurredAt" < ${before}` }]
     case 'deliveries':
       return [
-        { table: 'deliveries', where: sql`r.status <> 'PENDING' and r."finishedAt" < ${before}` },
+        { table: 'deliveries', where: sql`r.status in ('SENT', 'FAILED') and r."finishedAt" < ${before}` },
         {
           table: 'webhookEvents',
           where: sql`r."createdAt" < ${before}
             and not exists (select 1 from deliveries d where d."shopId" = r."shopId" and d."eventId" = r.id
-              and (d.status = 'PENDING' or d."finishedAt" >= ${before}))
+              and (d.status in ('PENDING', 'RETRYING') or d."finishedAt" >= ${before}))
             and not exists (select 1 from "streamDeliveries" d where d."shopId" = r."shopId" and d."eventId" = r.id)`,
         },
       ]
@@ -273,8 +273,7 @@ async function* readLines(file: string): AsyncGenerator<Line> {
   const source = createReadStream(file)
   const gunzip = source.pipe(createGunzip())
   source.once('error', (error) => gunzip.destroy(error))
-  for await (const line of createInterface({ input: gunzip, crlfDelay: Number.POSITIVE_INFINITY }))
-    yield JSON.parse(line)
+  for await (const line of splitLines(gunzip.setEncoding('utf8'))) yield JSON.parse(line)
 }
 
 /** Consecutive lines of one table and shop. */
@@ -329,7 +328,12 @@ async function deleteAudits(
   for (const [shopId, { seq, hash }] of ends) {
     const ctx = await operatorContext(deps, shopId)
     const data = { throughSeq: seq, throughHash: hash, sha256: archive.sha256 }
-    await mutate(ctx, async () => ({ result: undefined, audit: { action: AUDIT_ARCHIVED, subjectId: null, data } }))
+    await mutate(ctx, async (trx) => {
+      const stated = await findLastArchived(trx, shopId)
+      // A run at the same time has stated a later row, which vouches for earlier cuts too.
+      const isStated = stated !== undefined && JSON.parse(stated.data).throughSeq > seq
+      return { result: undefined, audit: isStated ? null : { action: AUDIT_ARCHIVED, subjectId: null, data } }
+    })
   }
   for await (const group of readGroups(archive.file, DELETE_SIZE)) {
     const { shopId, seq, hash } = group.at(-1)!.row as unknown as Tables['audits']
