@@ -167,8 +167,7 @@ export const createCore = (given: ClientOptions = {}): Core => {
       for (let retries = 0; ; retries++) {
         for (let pause = pacer?.acquire(); pause; pause = pacer?.acquire()) {
           const left = deadline - Date.now()
-          if (left <= 0)
-            throw new TimeoutError('TimeoutError', 'The call timed out while it waited for the rate limit.', details)
+          if (left <= 0) throw new TimeoutError('TimeoutError', 'No time left to wait for the rate limit.', details)
           await sleep(Math.min(left, pause.ms), signal, details, pause.until)
         }
         info = { method, path, url, state, attempt: ++attempts, headers: new Headers(headers) }

@@ -215,7 +215,7 @@ export const invalidResponse = (response: Response, details: ErrorDetails): Inva
   const { status, headers } = response
   const location = headers.get('Location')
   const what = location ? `redirect to ${location}` : headers.get('Content-Type') || 'no content type'
-  const message = `The response did not come from the API: ${status}, ${what}. Check baseUrl and any proxy in between.`
+  const message = `The response did not come from the API: ${status}, ${what}. Check baseUrl and any proxy.`
   return new InvalidResponseError(message, { ...details, response })
 }
 
