@@ -38,6 +38,8 @@ const ENUMS = [
   'PayoutBatchStatus',
   'CommissionType',
   'DiscountType',
+  'DeliveryStatus',
+  'RetryPolicy',
   'Scope',
 ]
 

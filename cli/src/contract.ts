@@ -18,6 +18,8 @@ export const enums = {
   PayoutBatchStatus: ['OPEN', 'PROCESSING', 'PAID', 'FAILED'],
   CommissionType: ['PERCENT_OF_SALE', 'FLAT_PER_ORDER', 'FLAT_PER_ITEM'],
   DiscountType: ['PERCENT', 'FIXED'],
+  DeliveryStatus: ['PENDING', 'RETRYING', 'SENT', 'FAILED'],
+  RetryPolicy: ['none', 'standard'],
   Scope: [
     'affiliates:read',
     'affiliates:write',

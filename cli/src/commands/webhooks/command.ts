@@ -1,6 +1,7 @@
 import type { WebhookSubscription } from '@referral/sdk'
 import { type Command, Option } from 'commander'
 import { defineCommand, defineGroup } from '../../command.ts'
+import { enums } from '../../contract.ts'
 import { integerBetween, repeatableOption } from '../../options.ts'
 import type { Column } from '../../output/render.ts'
 import type { SecretOptions } from '../../secrets.ts'
@@ -20,8 +21,6 @@ const COLUMNS: Column<WebhookSubscription>[] = [
   'source',
   'createdAt',
 ]
-
-const deliveryStatuses = ['PENDING', 'RETRYING', 'SENT', 'FAILED']
 
 const SECRET_NOTE = 'The signing secret comes from --secret-file, --secret-stdin, REFERRAL_WEBHOOK_SECRET or a prompt.'
 
@@ -66,7 +65,7 @@ function addSubscriptions(webhooks: Command): void {
     .option('--source <label>', 'label for the origin of the subscription')
     .option('--no-secret', 'send unsigned deliveries, which receivers cannot verify')
     .addOption(
-      new Option('--retry-policy <policy>', 'whether failed deliveries are retried').choices(['none', 'standard']),
+      new Option('--retry-policy <policy>', 'whether failed deliveries are retried').choices(enums.RetryPolicy),
     )
     .option('--extended-events', 'also receive extended events, such as commission.approved and payout.paid')
   defineCommand(webhooks, 'delete <id>', {
@@ -97,7 +96,7 @@ function addDeliveries(webhooks: Command): void {
   })
     .option('--webhook <id>', 'only deliveries to this subscription')
     .option('--event <name>', 'only deliveries of this event')
-    .addOption(new Option('--status <status>', 'only deliveries with this status').choices(deliveryStatuses))
+    .addOption(new Option('--status <status>', 'only deliveries with this status').choices(enums.DeliveryStatus))
     .addOption(new Option('--limit <n>', 'number of rows').argParser(integerBetween(1, 100)).default(20))
     .addOption(new Option('--page <n>', 'page number').argParser(integerBetween(1)).default(1))
   defineCommand<RedeliverOptions>(webhooks, 'redeliver [delivery]', {
