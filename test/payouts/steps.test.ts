@@ -170,6 +170,17 @@ test('the same Idempotency-Key during the construction waits for the batch and r
   expect(await audits(server, 'payout.created')).toBe(1)
 })
 
+test('requests with the same Idempotency-Key that arrive together return one batch', async ({ server }) => {
+  addMany(server, COMMISSIONS, AFFILIATES)
+  const keyed = { 'Idempotency-Key': 'monthly' }
+  const replies = await Promise.all([1, 2, 3].map(() => create(server, {}, keyed)))
+  expect(replies.map(codeOf)).toEqual([null, null, null])
+  expect(replies.map(({ headers }) => headers.get('Idempotent-Replayed')).sort()).toEqual(['true', 'true', null].sort())
+  expect(new Set(replies.map(({ body }) => body.data.id)).size).toBe(1)
+  expect(replies[0]!.body.data.totals).toEqual(TOTALS)
+  expect(await audits(server, 'payout.created')).toBe(1)
+})
+
 test('409 for a process that was so slow that another one gave its batch up and created it', async ({ server }) => {
   addMany(server, COMMISSIONS, AFFILIATES)
   const taken: unknown[] = []

@@ -1,7 +1,7 @@
 import { findAffiliatesById } from '../affiliates/queries.ts'
 import { findPaidEvents } from '../commissions/event-queries.ts'
 import { findJob } from '../commissions/job-queries.ts'
-import { concurrentChange, conflict } from '../contract/errors.ts'
+import { ApiError, concurrentChange, conflict } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Body, Query } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
@@ -107,9 +107,17 @@ async function createLarge(ctx: Context, filter: queries.CandidateFilter) {
   const stored = await replayStoredResponse<ReturnType<typeof toBatch>>(ctx)
   if (stored) return stored
   const found = await runReport(ctx, previewReport, { shopId: ctx.shop.id, query: filter }, PREVIEW_TIMEOUT_MS)
-  return construct(ctx, filter, found, (trx, { id, plan, heldBack: waiting }) =>
+  const constructing = construct(ctx, filter, found, (trx, { id, plan, heldBack: waiting }) =>
     insertBatch(ctx, trx, { id, filter, plan, withheld: heldBack([toHeldBackRow(waiting)]) }),
   )
+  return constructing.catch(async (error) => {
+    if (!ctx.idempotency || !(error instanceof ApiError) || error.status >= 500) throw error
+    // A request with the same key that began after this one looked for it has claimed the commissions.
+    await awaitJobs(ctx, ctx.shop.id, ctx.idempotency.key)
+    const replayed = await replayStoredResponse<ReturnType<typeof toBatch>>(ctx)
+    if (!replayed) throw error
+    return replayed
+  })
 }
 
 const toHeldBackRow = (waiting: HeldBack) => ({ ...waiting, affiliateId: '', currency: '', taxWithheldCents: 0 })
