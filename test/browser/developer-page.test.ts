@@ -120,7 +120,7 @@ describe.runIf(isThere)('the Developer page', () => {
     const secret = await textOf(owner, '#secret')
     await press(owner, 'Send test event')
     await expect.poll(() => stage.receiver.to('/hook').length, { timeout: 10_000 }).toBe(1)
-    for (let i = 0; i < 20 && !(await owner.getByRole('button', { name: /^Redeliver/ }).count()); i++) {
+    for (let i = 0; i < 20 && !(await owner.getByRole('button', { name: /^Redeliver test/ }).count()); i++) {
       await sleep(50)
       await owner.reload()
     }

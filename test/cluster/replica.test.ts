@@ -7,7 +7,7 @@ import { type DocumentedOperation, operations, ownerOperations } from '../suppor
 import { type Instances, missing, type Shop, startInstances } from './fixture.ts'
 
 /** What decides about access, or is not read from the database. */
-const FROM_PRIMARY = ['listKeys', 'getSettings', 'getSession', 'streamDeliveries']
+const FROM_PRIMARY = ['listKeys', 'getSettings', 'getSession', 'streamDeliveries', 'exportAudit']
 const LONG = { timeout: 40_000 }
 
 describe.skipIf(missing)('two processes that read from a streaming replica', () => {

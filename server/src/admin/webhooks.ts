@@ -139,7 +139,8 @@ const fields = (request: PageRequest, known: KnownFields): Html => {
   return html`${input({ name: 'url', label: 'URL', type: 'url', value: url, required: true, maxlength: 2048, placeholder: 'https://shop.example/webhooks', hint: 'A public https URL.' })}
 ${names}
 ${select('retryPolicy', 'When a delivery fails', RETRY_POLICIES, form.get('retryPolicy') ?? known.retryPolicy)}
-<label class="box"><input type="checkbox" name="extendedEvents" value="1"${isExtended ? html` checked` : ''}> Also send extended events: ${eventNames([...extendedEvents])}</label>`
+<label class="box"><input type="checkbox" name="extendedEvents" value="1" aria-describedby="extended-hint"${isExtended ? html` checked` : ''}> Also send extended events</label>
+<p class="hint" id="extended-hint">${eventNames([...extendedEvents])}</p>`
 }
 
 const RETRY_POLICIES = [

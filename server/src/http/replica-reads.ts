@@ -16,6 +16,7 @@ const REPLICA_OPERATIONS: ReadonlySet<OperationId> = new Set<OperationId>([
   'runBacktest',
   'getJourney',
   'listWebhooks',
+  'listWebhookEvents',
   'listDeliveries',
   'listAudit',
 ])
