@@ -106,6 +106,8 @@ test('reports the order as a conversion and prints the decision', async ({ serve
       status: 'APPROVED',
       restrictionReasonCode: null,
     },
+    alreadyRecorded: false,
+    differs: false,
   })
   const facts = JSON.parse(rowsOf(server, 'orders')[0]!.facts)
   expect(facts.order.shipping).toEqual({ country: 'US', state: 'TX', city: 'Austin', postalCode: '78704' })
@@ -120,11 +122,11 @@ test('reports the order as a conversion and prints the decision', async ({ serve
 test('reporting an order again records nothing twice', async ({ server, client }) => {
   const first = await run(environment(server))
   const again = await run(environment(server), saved({ total_tax: '25.81' }))
-  expect([first.stderr, again.stderr].map((text) => text.split(':')[0])).toEqual([
-    'Order #10847 of 347.45 USD, reported before',
-    'Order #10847 of 347.45 USD, reported before',
-  ])
-  expect(again.stdout).toBe(first.stdout)
+  const known = 'Order #10847 of 347.45 USD, reported before'
+  expect(first.stderr.split(':')[0]).toBe(known)
+  const warning = 'Order 5874112069841 is already recorded with other amounts. Nothing was changed.'
+  expect(again.stderr.split(':')[0]).toBe(`${warning}\n${known}`)
+  expect(JSON.parse(again.stdout)).toEqual({ ...JSON.parse(first.stdout), alreadyRecorded: true, differs: true })
   expect((await client.commissions.list()).pagination.total).toBe(1)
 })
 

@@ -29,6 +29,8 @@ test('201 with the attribution and the commission', async ({ server, client }) =
         status: 'APPROVED',
         restrictionReasonCode: null,
       },
+      alreadyRecorded: false,
+      differs: false,
     },
   ])
   expect(await rowOf(client, sent.externalOrderId)).toMatchObject({
@@ -61,6 +63,8 @@ test('201 with null fields without attribution, and no commission is written', a
         status: null,
         restrictionReasonCode: null,
       },
+      alreadyRecorded: false,
+      differs: false,
     })
   }
   expect(countOf(server, 'commissions')).toBe(before)

@@ -113,7 +113,12 @@ test('the same decision as the report that follows', async ({ client }) => {
   }
   const { attribution, commission } = await client.events.dryRun(sent)
   const recorded = await client.events.conversion(sent)
-  expect(recorded).toEqual({ attribution, commission: { ...commission, id: recorded.commission.id } })
+  expect(recorded).toEqual({
+    attribution,
+    commission: { ...commission, id: recorded.commission.id },
+    alreadyRecorded: false,
+    differs: false,
+  })
 })
 
 test('200 with the decision of an order that is already recorded', async ({ server, client }) => {

@@ -47,7 +47,8 @@ export function serveOperation(server: Server, op: Operation) {
     const headers = await standardHeaders(server, request, op.path)
     finishRequest(server, request, c, response.status)
     const { body } = response
-    if (op.streams && body instanceof ReadableStream) response.headers['Content-Type'] = op.streams
+    if (op.streams === 'application/x-ndjson' && body instanceof ReadableStream)
+      response.headers['Content-Type'] = op.streams
     const cors = corsHeaders(server.deps.config.corsOrigins, op, c.req.header('Origin'))
     return toResponse(response, { ...headers, ...cors, ...op.deprecation })
   }
