@@ -66,6 +66,7 @@ function lists({ commissions, affiliates }: Size): HeavyRequest[] {
     ...get('listPayouts', 'limit=100', 'limit=100&include=lines', `id=${LARGE.batch}&include=lines`, last(5000)),
     ...get('listCoupons', last(affiliates), 'code=nobody', `status=APPROVED&${last(affiliates * 0.9)}`),
     ...get('listWebhooks', ''),
+    ...get('listWebhookEvents', '', 'extendedEvents=1&limit=100'),
     ...get('listKeys', ''),
     ...get(
       'listConnections',
@@ -334,6 +335,7 @@ function ownerChanges(server: OwnerServer): HeavyRequest[] {
     post('moderateCommissions', 'approve 500 ids', () => ({ action: 'approve', ids: ids('PENDING') })),
     post('cancelPayout', '6,000 commissions, 600 debts', () => undefined, { id: () => openBatch(server) }),
     post('redeliver', '', () => undefined, { id: () => 'dlv_0x1' }),
+    post('redeliverMany', '', () => ({ from: '2000-01-01', status: 'FAILED' }), { id: () => ID.webhook }),
     post('updateWebhook', '', (n) => ({ url: `https://93.184.215.14/u${n}` }), { id: () => ID.webhook }),
   ]
 }
