@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { defineReport, type Reader, type Transaction } from '../database/database.ts'
 import type { DeliveryRow } from '../database/tables.ts'
 
@@ -28,7 +29,8 @@ const latest = (db: Reader, shopId: string) =>
             .whereRef('later.shopId', '=', 'd.shopId')
             .whereRef('later.eventId', '=', 'd.eventId')
             .whereRef('later.subscriptionId', '=', 'd.subscriptionId')
-            .whereRef('later.id', '>', 'd.id'),
+            // An expression, because SQLite would read all later deliveries of the shop by their ids.
+            .where(sql<string>`later.id || ''`, '>', (eb) => eb.ref('d.id')),
         ),
       ),
     )
