@@ -38,6 +38,7 @@ async function seed() {
   const pending = await shop.order('1002', '2026-09-05')
   await client.events.click({ ref: 'nisa-karim', sessionId: 's-1' })
   const webhook = await client.webhooks.create({ url: 'https://shop.example/hooks' })
+  await client.webhooks.sendTest({ url: 'https://shop.example/hooks' })
   const key = await json<{ id: string }>(['keys', 'create', '--label', 'Spare', '--scope', 'events:write'], {
     env: shop.env,
   })
@@ -91,6 +92,7 @@ const given: Record<string, () => string[]> = {
   'webhooks create': () => ['--url', 'https://shop.example/x', '--dry-run'],
   'webhooks delete': () => [ids.webhook, '--dry-run'],
   'webhooks test': () => ['--dry-run'],
+  'webhooks redeliver': () => ['--webhook', ids.webhook, '--from', '2026-01-01', '--dry-run'],
   'webhooks trigger': () => ['test', '--to', 'http://127.0.0.1:1/', '--dry-run'],
   'webhooks sign': () => [file('body.json')],
   import: () => ['rewardful', file('old.csv'), '--dry-run'],
@@ -117,6 +119,7 @@ const outputOf = (command: (typeof tree)[number]): string => {
     'Moderation',
     'RefundEventReply',
     'CancellationEventReply',
+    'Redelivered',
   ]
   if (own.includes(command.output ?? '')) return command.output ?? 'Json'
   return command.command === 'events send' ? 'ConversionDryRun' : 'DryRun'

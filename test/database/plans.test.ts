@@ -73,6 +73,8 @@ async function judged(workOf: (statement: Statement) => Work | Promise<Work>): P
   return wrong
 }
 
+const WHOLE_SHOP = ['exportShop', 'deleteShop']
+
 const walking = (values: unknown[]): Statement => {
   const [shopId, value] = engine === 'postgres' ? ['$1', '$2'] : ['?', '?']
   const sql = `select id from journey where "shopId" = ${shopId} and type = 'click' and device = ${value}
@@ -120,6 +122,8 @@ describe.runIf(engine === 'postgres')('PostgreSQL', () => {
       expect(await judged(work.workOf)).toEqual([])
       expect(
         await judged(async ({ sql, values, ...rest }) => {
+          // One request of the operator reads the whole shop, page by page; its reads meet no equal ones.
+          if (WHOLE_SHOP.includes(rest.cause)) return { rows: 0, where: '' }
           const sets = [...values, ...values, ...values]
           if (!values.every((one) => canMergeRead(sql, one)) || !values[0]?.length) return { rows: 0, where: '' }
           const merged = mergeReads(sql, sets)
