@@ -3,7 +3,7 @@ import type pg from 'pg'
 import type { OnGroupCommit, TransactionWork } from './database.ts'
 import { type Job, runAlone, runGroup, settle } from './postgres-group.ts'
 import { type PostgresPool, toStorageError } from './postgres-pool.ts'
-import { PostgresSession } from './postgres-session.ts'
+import { type AuditTrace, PostgresSession } from './postgres-session.ts'
 import { type Group, ShopQueues } from './shop-queues.ts'
 import { CommitOutcomeUnknownError, StorageError } from './storage-error.ts'
 import type { Touches } from './touches.ts'
@@ -14,6 +14,8 @@ interface Connection {
 }
 
 const OUTCOME_TIMEOUT_MS = 2000
+const OUTCOME = `select pg_xact_status($1::xid8) as status, exists (select from audits
+  where "shopId" = $2::text and seq = $3::integer and hash = $4::text) as "hasTrace"`
 /** When another shared group starts. One at a time is large, which saves statements and commits. */
 const SLOW_GROUP_MS = 20
 /** How long a connection waits for the lock of one shop before all waiting shops are tried again. */
@@ -147,7 +149,7 @@ export class PostgresGroupCommit {
       const { client, session } = connection
       const waves = group.waves.map((wave) => wave.filter(({ isSettled }) => !isSettled))
       const [job] = waves.flat()
-      const options = { isBegun: begun !== undefined, wasCommitted: (xid: string) => this.#wasCommitted(xid) }
+      const options = { isBegun: begun !== undefined, wasCommitted: this.#wasCommitted.bind(this) }
       if (job?.isAlone) await runAlone(session, job, options)
       else await runGroup(session, waves, options)
       client.release()
@@ -203,17 +205,27 @@ export class PostgresGroupCommit {
     }
   }
 
-  /** Queries the outcome over another connection; retries while the database restarts. */
-  async #wasCommitted(xid: string): Promise<boolean | undefined> {
+  /**
+   * Queries the outcome over another connection; retries while the database restarts. After a crash, PostgreSQL assigns the
+   * ids of lost transactions again, so a committed id counts only with an audit row that this transaction wrote.
+   */
+  async #wasCommitted(xid: string, trace: AuditTrace | undefined): Promise<boolean | undefined> {
     const until = performance.now() + OUTCOME_TIMEOUT_MS
+    const values = [xid, trace?.shopId, trace?.seq, trace?.hash]
+    let wasMissing = false
     while (performance.now() < until) {
-      const status = await this.#pool.query('select pg_xact_status($1::xid8) as status', [xid]).then(
-        ({ rows }) => rows[0].status,
-        () => 'unreachable',
+      const found = await this.#pool.query(OUTCOME, values).then(
+        ({ rows }) => rows[0],
+        () => undefined,
       )
-      if (status === 'committed') return true
-      if (status === 'aborted') return false
-      if (status === null) return undefined
+      if (found?.status === 'committed' && trace) {
+        // The commit may be newer than the snapshot of the first query.
+        if (found.hasTrace || wasMissing) return found.hasTrace
+        wasMissing = true
+        continue
+      }
+      if (found?.status === 'aborted') return false
+      if (found && found.status !== 'in progress') return undefined
       await sleep(50)
     }
     return undefined

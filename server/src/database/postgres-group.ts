@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { TransactionWork } from './database.ts'
-import type { PostgresSession } from './postgres-session.ts'
+import type { AuditTrace, PostgresSession } from './postgres-session.ts'
 import { runVerified, touchCheck, UndeclaredTouchError } from './postgres-touch-check.ts'
 import { CommitOutcomeUnknownError } from './storage-error.ts'
 import type { Touches } from './touches.ts'
@@ -19,7 +19,7 @@ export interface Job {
 }
 
 /** Whether a transaction whose connection was lost during commit was committed; undefined when unknown. */
-type WasCommitted = (xid: string) => Promise<boolean | undefined>
+type WasCommitted = (xid: string, trace: AuditTrace | undefined) => Promise<boolean | undefined>
 
 interface GroupOptions {
   /** The transaction has begun. */
@@ -140,7 +140,7 @@ async function commit(session: PostgresSession<Job>, wasCommitted: WasCommitted)
   try {
     return await session.commit()
   } catch (cause) {
-    const isCommitted = session.xid && (await wasCommitted(session.xid))
+    const isCommitted = session.xid && (await wasCommitted(session.xid, session.auditTrace))
     if (isCommitted) return true
     if (isCommitted === false) throw cause
     throw new CommitOutcomeUnknownError('The connection was lost during a commit', {

@@ -7,6 +7,13 @@ import { toStorageError } from './postgres-pool.ts'
 import type { StorageError } from './storage-error.ts'
 import type { Tables } from './tables.ts'
 
+/** An audit row that a transaction has written, which no other transaction can have written. */
+export interface AuditTrace {
+  shopId: string
+  seq: number
+  hash: string
+}
+
 /** The first statement that failed; PostgreSQL rejects all later ones of the transaction. */
 interface Failure<Job> {
   error: StorageError
@@ -88,6 +95,8 @@ export class PostgresSession<Job extends ShopJob> {
   failure: Failure<Job> | undefined
   /** The transaction id, to query the outcome of a commit over another connection. */
   xid: string | undefined
+  /** Set when the commit is sent. PostgreSQL may assign `xid` again after a crash, so it proves nothing by itself. */
+  auditTrace: AuditTrace | undefined
   /**
    * Statements of one turn are merged, and an insert whose result is known in advance resolves before the database confirms
    * it, which saves a round trip each; an error appears in `failure`, at the latest after `commit`. Otherwise each statement
@@ -148,6 +157,7 @@ export class PostgresSession<Job extends ShopJob> {
   #start(): void {
     this.failure = undefined
     this.xid = undefined
+    this.auditTrace = undefined
     this.#pending = []
     this.#transaction++
     this.#movedHeads = new Map()
@@ -264,6 +274,8 @@ export class PostgresSession<Job extends ShopJob> {
     const heads = this.#heads
     if (shopIds.length === 0 || !heads) return
     const stored = shopIds.map((shopId) => this.#movedHeads.get(shopId) ?? heads.get(shopId)!)
+    const at = stored.findIndex(({ seq }, n) => seq > (heads.get(shopIds[n]!)?.seq ?? 0))
+    if (at >= 0) this.auditTrace = { shopId: shopIds[at]!, seq: stored[at]!.seq, hash: stored[at]!.hash }
     const columns = [
       shopIds,
       stored.map(({ seq }) => seq),
