@@ -61,7 +61,7 @@ interface PendingCount {
 }
 
 const COUNT = 'ratelimits:rlflx-upsert'
-const GET = 'rlflx-get'
+const GET = 'ratelimits:rlflx-get'
 /** Updates of a key's row before the next one replaces it. */
 const MAX_CHANGES = 16
 /**
