@@ -1,6 +1,8 @@
 import { describe, expect } from 'vitest'
 import { PRIMARY_KEYS } from '../../server/src/database/table-keys.ts'
-import { allTables, rowsOf, subscribe, updateRows } from '../support/inspect.ts'
+import { check } from '../../server/src/operator/check.ts'
+import { beforeTransaction } from '../support/faults.ts'
+import { allTables, insertRow, rowsOf, subscribe, updateRows } from '../support/inspect.ts'
 import { deletionOf, endOf, newTenant, operate } from '../support/operator.ts'
 import { ownerServer } from '../support/owner.ts'
 import type { TestServer } from '../support/server.ts'
@@ -148,6 +150,7 @@ describe('deletion', () => {
     const { shopId } = server.shop
     const other = await server.createShop()
     subscribe(server)
+    insertRow(server, 'auditCuts', { shopId, seq: 1, hash: 'a'.repeat(64) })
     const filled = Object.keys(rowsOfShop(server, shopId))
     const others = rowsOfShop(server, other.shopId)
     await expectOk(operate(server, 'POST', `/shops/${shopId}/suspend`))
@@ -187,6 +190,29 @@ describe('deletion', () => {
     expect(await expectOk(operate(server, 'DELETE', `/shops/${shopId}?${query}`))).toMatchObject({ deleted: true })
     expect(rowsOfShop(server, shopId)).toEqual({})
   })
+
+  test('is no inconsistency for check, wherever it is interrupted', async () => {
+    const server = await ownerServer()
+    const { shopId } = server.shop
+    updateRows(server, 'payoutBatches', { status: 'FAILED' }, { shopId, status: 'OPEN' })
+    const path = `/shops/${shopId}?${await deletionOf(server, shopId)}`
+    const { stopping: running } = server.deps
+    let isDeleted = false
+    for (let transactions = 1; !isDeleted; transactions++) {
+      const stopping = new AbortController()
+      server.deps.stopping = stopping.signal
+      let left = transactions
+      const end = beforeTransaction(server, (changed) => {
+        if (changed === shopId && --left === 0) stopping.abort()
+      })
+      isDeleted = (await expectOk(operate(server, 'DELETE', path))).deleted
+      end()
+      server.deps.stopping = running
+      expect((await check(server.deps)).problems, `after ${transactions} transactions`).toEqual([])
+    }
+    expect(rowsOfShop(server, shopId)).toEqual({})
+    await server.close()
+  }, 60_000)
 
   test('with an open batch, requires force', async ({ server }) => {
     const shop = await server.createShop()

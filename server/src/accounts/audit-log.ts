@@ -16,7 +16,7 @@ import { isDeepPage, mapPage } from '../core/pagination.ts'
 import { readList } from '../core/report.ts'
 import { checkPeriod, parseQueryInstant } from '../core/time.ts'
 import type { AuditRow } from '../database/tables.ts'
-import { listShops } from './queries.ts'
+import { findShop, listShops } from './queries.ts'
 
 /** Lists the audit records of the installation, newest first: requests of the operator, and changes that no shop has. */
 export async function listOfOperator({ db }: Operator, query: Query<'listOperatorAudit'>) {
@@ -64,6 +64,7 @@ export async function checkChains(
   for (const shopId of all) {
     const cut = { shopId, ...(await findCut(db.read, shopId)) }
     const { head, broken } = await checkChain(db, cut, onRows)
+    if (await isBeingDeleted(db, shopId)) continue
     check.rows += head.seq - cut.seq
     check.heads.push(head)
     if (cut.seq > 0) check.cuts.push(cut)
@@ -73,6 +74,13 @@ export async function checkChains(
     else if (head.seq === 0) check.breaks.push({ shopId, seq: 1, reason: 'MISSING' })
   }
   return check
+}
+
+/** Whether the rows of a shop are being deleted, or were since its chain was found. */
+async function isBeingDeleted(db: Deps['db'], shopId: string): Promise<boolean> {
+  if (shopId === INSTALLATION) return false
+  const shop = await findShop(db.read, shopId)
+  return shop ? shop.deletionStartedAt !== null : !(await listAuditedShopIds(db.read)).includes(shopId)
 }
 
 /** A row of the chain states the archived rows before they are deleted. An interrupted run deletes fewer. */

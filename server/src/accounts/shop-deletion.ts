@@ -3,6 +3,7 @@ import type { components } from '../contract/schema.d.ts'
 import { type Context, nowIso, type Operator } from '../core/context.ts'
 import { installationContext } from '../core/installation.ts'
 import { mutate } from '../core/mutate.ts'
+import type { Transaction } from '../database/database.ts'
 import { deleteDerivedRowsOfShop, deleteRowsOfShop, SHOP_TABLES, type TableName } from '../database/table-keys.ts'
 import { hasOpenBatch } from '../payouts/queries.ts'
 import { findAuditHead, updateShopIfUnchanged } from './queries.ts'
@@ -15,7 +16,7 @@ const MAX_CALL_MS = 20_000
 
 /** Deleted first, so that nobody has access to the rest. */
 const CREDENTIALS: TableName[] = ['sessions', 'signInLinks', 'apiKeys', 'users']
-/** Deleted in the last transaction, together with what is derived. */
+/** Deleted in the last transaction. */
 const LAST: TableName[] = ['auditHeads', 'auditCuts', 'shops']
 const isData = (name: TableName) => name !== 'audits' && ![...CREDENTIALS, ...LAST].includes(name)
 const ORDER: TableName[] = [...CREDENTIALS, ...SHOP_TABLES.filter(isData), 'audits']
@@ -43,11 +44,17 @@ export async function deleteShop(operator: Operator, shopId: string, confirmatio
   const ctx = await operatorContext(operator, shopId)
   await begin(ctx, confirmation)
   const until = performance.now() + MAX_CALL_MS
+  const portion = { shopId, limit: STEP_ROWS }
+  const steps = [
+    ...ORDER.map((table) => (trx: Transaction) => deleteRowsOfShop(trx, table, portion)),
+    // As many as the shop has affiliates and days with orders.
+    (trx: Transaction) => deleteDerivedRowsOfShop(trx, portion),
+  ]
   let rows = 0
-  for (const table of ORDER) {
+  for (const step of steps) {
     for (let deleted = STEP_ROWS; deleted === STEP_ROWS; rows += deleted) {
       if (performance.now() > until || operator.stopping.aborted) return { id: shopId, deleted: false, rows }
-      deleted = await operator.db.transact((trx) => deleteRowsOfShop(trx, table, { shopId, limit: STEP_ROWS }), shopId)
+      deleted = await operator.db.transact(step, shopId)
     }
   }
   return { id: shopId, deleted: true, rows: rows + (await finish(operator, ctx, confirmation)) }
@@ -82,8 +89,8 @@ const finish = (operator: Operator, { shop }: Context, { digest }: Confirmation)
     const deleted = await deleteRowsOfShop(trx, 'shops', { shopId: shop.id, limit: 1 })
     // A concurrent call was faster.
     if (deleted === 0) throw shopNotFound()
-    await deleteRowsOfShop(trx, 'auditHeads', { shopId: shop.id, limit: 1 })
-    await deleteDerivedRowsOfShop(trx, shop.id)
+    const heads = await deleteRowsOfShop(trx, 'auditHeads', { shopId: shop.id, limit: 1 })
+    const cuts = await deleteRowsOfShop(trx, 'auditCuts', { shopId: shop.id, limit: 1 })
     const data = { name: shop.name, export: digest, audit: head ?? null }
-    return { result: deleted + (head ? 1 : 0), audit: { action: 'shop.deleted', subjectId: shop.id, data } }
+    return { result: deleted + heads + cuts, audit: { action: 'shop.deleted', subjectId: shop.id, data } }
   })

@@ -129,25 +129,34 @@ const shopColumn = (name: TableName): string => (name === 'shops' ? 'id' : 'shop
 /** The tables with rows of shops, except those that are derived from others. */
 export const SHOP_TABLES: TableName[] = TABLE_NAMES.filter((name) => name !== 'installationSettings')
 
-/** Tables that triggers derive from others. */
-const DERIVED_TABLES = ['rowCounts'] as const
+/** The primary key of the table that triggers derive from others. */
+const ROW_COUNT_KEYS = ['shopId', 'list', 'scope', 'generation', 'programId', 'status']
 
-/** Deletes up to `limit` rows of a shop from a table. Returns how many. */
-export async function deleteRowsOfShop(
-  trx: Transaction,
-  name: TableName,
-  { shopId, limit }: { shopId: string; limit: number },
-): Promise<number> {
-  const keys = sql.join(PRIMARY_KEYS[name].map((key) => sql.ref(key)))
-  const { numAffectedRows } = await sql`
-    delete from ${sql.table(name)} where (${keys}) in (
-      select ${keys} from ${sql.table(name)} where ${sql.ref(shopColumn(name))} = ${shopId} limit ${sql.lit(limit)})`.execute(
-    trx,
-  )
-  return Number(numAffectedRows ?? 0n)
+/** How many rows of a shop are deleted in one transaction at most. */
+interface Portion {
+  shopId: string
+  limit: number
 }
 
-/** Deletes the rows of a shop that triggers derived. The rows that they were derived from must be deleted before. */
-export async function deleteDerivedRowsOfShop(trx: Transaction, shopId: string): Promise<void> {
-  for (const name of DERIVED_TABLES) await sql`delete from ${sql.table(name)} where "shopId" = ${shopId}`.execute(trx)
+/** Deletes up to `limit` rows of a shop from a table. Returns how many. */
+export const deleteRowsOfShop = (trx: Transaction, name: TableName, portion: Portion): Promise<number> =>
+  deletePortion(trx, { table: name, shop: shopColumn(name), keys: PRIMARY_KEYS[name].map(String) }, portion)
+
+/**
+ * Deletes up to `limit` rows of a shop that triggers derived. Returns how many. The rows that they were derived from must be
+ * deleted before.
+ */
+export const deleteDerivedRowsOfShop = (trx: Transaction, portion: Portion): Promise<number> =>
+  deletePortion(trx, { table: 'rowCounts', shop: 'shopId', keys: ROW_COUNT_KEYS }, portion)
+
+async function deletePortion(
+  trx: Transaction,
+  { table, shop, keys }: { table: string; shop: string; keys: string[] },
+  { shopId, limit }: Portion,
+): Promise<number> {
+  const key = sql.join(keys.map((name) => sql.ref(name)))
+  const { numAffectedRows } = await sql`
+    delete from ${sql.table(table)} where (${key}) in (
+      select ${key} from ${sql.table(table)} where ${sql.ref(shop)} = ${shopId} limit ${sql.lit(limit)})`.execute(trx)
+  return Number(numAffectedRows ?? 0n)
 }

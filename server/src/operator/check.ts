@@ -126,6 +126,10 @@ export function describeCoverage({ url, key, checksum }: CheckScope): string[] {
   ]
 }
 
+/** A shop whose deletion has begun is inconsistent until it is deleted. */
+const isKept = (shopId: string) =>
+  sql`not exists (select 1 from shops d where d.id = ${sql.ref(shopId)} and d."deletionStartedAt" is not null)`
+
 /** A batch whose stored totals differ from its commissions. Cents are text, because they may exceed safe integers. */
 export interface WrongTotal {
   id: string
@@ -147,6 +151,7 @@ export async function listWrongTotals(db: Reader): Promise<WrongTotal[]> {
       b.commissions <> coalesce(r.count, 0) or b."commissionCents" <> coalesce(r.cents, 0)
       or b."taxWithheldCents" <> coalesce(r.withheld, 0)
       or b."netPayableCents" <> b."commissionCents" - b."taxWithheldCents")
+      and ${isKept('b.shopId')}
     order by b.id limit 100`.execute(db)
   return rows
 }
@@ -160,6 +165,7 @@ export async function listWrongRefundTotals(
       cast(coalesce(sum(r."goodsCents"), 0) as text) as summed
     from "refundTotals" t
     left join refunds r on r."shopId" = t."shopId" and r."commissionId" = t."commissionId"
+    where ${isKept('t.shopId')}
     group by t."shopId", t."commissionId", t."goodsCents"
     having t."goodsCents" <> coalesce(sum(r."goodsCents"), 0)
     order by t."commissionId" limit 100`.execute(db)
@@ -169,7 +175,7 @@ export async function listWrongRefundTotals(
 /** Carried debts that do not consist of two rows that add up to zero. */
 export async function listUnbalancedDebts(db: Reader): Promise<string[]> {
   const { rows } = await sql<{ debtId: string }>`
-    select "debtId" from commissions where "debtId" is not null group by "shopId", "debtId"
+    select "debtId" from commissions where "debtId" is not null and ${isKept('commissions.shopId')} group by "shopId", "debtId"
     having count(*) <> 2 or sum("commissionAmountCents") <> 0 or sum("taxWithheldCents") <> 0
     order by "debtId" limit 100`.execute(db)
   return rows.map(({ debtId }) => debtId)
@@ -215,9 +221,8 @@ export async function countOrphans(db: Reader): Promise<Orphans[]> {
         : sql``
     const { rows } = await sql<{ rows: number }>`
       select count(*) as rows from ${sql.table(table)} r where ${sql.ref(`r.${column}`)} is not null and not exists (
-        select 1 from ${sql.table(target)} t where t.id = ${sql.ref(`r.${column}`)} and ${same}) ${reserved}`.execute(
-      db,
-    )
+        select 1 from ${sql.table(target)} t where t.id = ${sql.ref(`r.${column}`)} and ${same}) ${reserved}
+      and ${isKept(table === 'shops' ? 'r.id' : 'r.shopId')}`.execute(db)
     const count = rows[0]?.rows ?? 0
     if (count > 0) found.push({ table, column, rows: count })
   }
@@ -252,7 +257,7 @@ export async function listWrongHeads(db: Reader): Promise<WrongHead[]> {
     ) e
     left join "auditHeads" h on h."shopId" = e."shopId"
     left join audits a on a."shopId" = e."shopId" and a.seq = e.last
-    where coalesce(h.seq, -1) <> e.last or h.hash <> coalesce(a.hash, '')
+    where (coalesce(h.seq, -1) <> e.last or h.hash <> coalesce(a.hash, '')) and ${isKept('e.shopId')}
     order by e."shopId" limit 100`.execute(db)
   return rows
 }
