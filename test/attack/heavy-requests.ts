@@ -1,6 +1,9 @@
 import { createHmac } from 'node:crypto'
 import { manyNames } from '../fuzz/heavy.ts'
 import { operation } from '../support/document.ts'
+import { insertRows, rowsOf } from '../support/inspect.ts'
+import { addMany } from '../support/many-commissions.ts'
+import { deletionOf, newTenant, type OperatorCall, TENANT } from '../support/operator.ts'
 import { admin, FRESH, ID, type OwnerServer } from '../support/owner.ts'
 import { expectOk, newAffiliate } from '../support/shop.ts'
 import { LARGE, type Size } from './large-shop.ts'
@@ -23,7 +26,14 @@ const fresh = () => `attack-${++made}`
 /** The heaviest valid requests of every operation, by its id. */
 export async function heavyRequests(server: OwnerServer, size: Size): Promise<HeavyRequest[]> {
   await expectOk(admin(server, 'PATCH', '/settings', { storeWebhookSecret: STORE_SECRET }))
-  return [...lists(size), ...reports(server), ...changes(server), ...ownerChanges(server), ...notifications(server)]
+  return [
+    ...lists(size),
+    ...reports(server),
+    ...changes(server),
+    ...ownerChanges(server),
+    ...notifications(server),
+    ...(await ofOperator(server)),
+  ]
 }
 
 /** A request that is the same each time. */
@@ -337,6 +347,62 @@ function ownerChanges(server: OwnerServer): HeavyRequest[] {
     post('redeliver', '', () => undefined, { id: () => 'dlv_0x1' }),
     post('redeliverMany', '', () => ({ from: '2000-01-01', status: 'FAILED' }), { id: () => ID.webhook }),
     post('updateWebhook', '', (n) => ({ url: `https://93.184.215.14/u${n}` }), { id: () => ID.webhook }),
+  ]
+}
+
+/** Commissions and affiliates of each shop that is exported or deleted; the large one takes minutes. */
+const EXPORTED = 1000
+/** Shops of the installation. */
+const SHOPS = 5000
+
+/** The operator's requests, on the large shop and on new ones. */
+async function ofOperator(server: OwnerServer): Promise<HeavyRequest[]> {
+  const { shopId } = server.shop
+  const [shop] = rowsOf(server, 'shops', { id: shopId })
+  insertRows(
+    server,
+    'shops',
+    Array.from({ length: SHOPS }, (_, i) => ({ ...shop!, id: `shp_x${i}`, defaultProgramId: null })),
+  )
+  const of = (id: string, make: () => OperatorCall | Promise<OperatorCall>, body?: unknown): HeavyRequest => ({
+    operation: id,
+    name: '',
+    make: async () => {
+      const { method, path } = operation(id)
+      const { query = '', ...ids } = { ...(await make()) }
+      const named = Object.entries(ids).reduce((text, [name, value]) => text.replace(`{${name}}`, String(value)), path)
+      return { method, path: `${named}${query && `?${query}`}`, body }
+    },
+  })
+  const large = () => ({ shopId })
+  const fresh = () => newTenant(server)
+  const full = async () => {
+    const tenant = await newTenant(server)
+    addMany({ sql: server.sql, shop: { ...server.shop, ...tenant } }, EXPORTED, EXPORTED)
+    return tenant
+  }
+  return [
+    ...get('listShops', 'limit=100', `limit=100&page=${SHOPS / 100}`, 'status=SUSPENDED&limit=100'),
+    ...get('listOperatorAudit', 'limit=100', `action=none`, `${ALL_TIME}&page=100&limit=100`),
+    of('getShop', large),
+    of('listShopUsers', large),
+    of('listShopKeys', large),
+    of('exportShop', full),
+    of('createShop', () => ({}), { name: 'x'.repeat(100), ownerEmail: 'o@example.com' }),
+    of('updateShop', fresh, { name: 'y'.repeat(100) }),
+    of('suspendShop', fresh),
+    of('resumeShop', () => TENANT.resumeShop!(server)),
+    of('deleteShop', async () => {
+      const { shopId: id } = await full()
+      return { shopId: id, query: await deletionOf(server, id) }
+    }),
+    of('createShopUser', fresh, { email: 'new@example.com', role: 'STAFF' }),
+    of('replaceShopUserToken', fresh),
+    of('createShopUserLink', fresh),
+    of('revokeShopUser', fresh),
+    of('createShopKey', fresh, { label: 'K', scopes: ['events:write'] }),
+    of('rotateShopKey', fresh, { overlapSeconds: 60 }),
+    of('revokeShopKey', fresh),
   ]
 }
 

@@ -4,11 +4,11 @@ import { availableParallelism } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import * as shops from '../../server/src/accounts/shops.ts'
-import { operations, ownerOperations } from '../support/document.ts'
+import { allOperations } from '../support/document.ts'
 import { insertKeys } from '../support/keys.ts'
 import { type OwnerServer, ownerServer } from '../support/owner.ts'
 import { type RunningServer, startServer } from '../support/process.ts'
-import type { TestShop } from '../support/server.ts'
+import { OPERATOR_TOKEN, type TestShop } from '../support/server.ts'
 import { expectOk, withAffiliate } from '../support/shop.ts'
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts'
 import { heavyRequests, STORE_SECRET } from './heavy-requests.ts'
@@ -21,6 +21,8 @@ const KEYS_PER_SECOND = (KEYS * 100) / 60
 /** The limit of a shop's store equals that of all its keys. */
 const STORE_PER_SECOND = KEYS_PER_SECOND
 const OWNER_PER_SECOND = 600 / 60
+/** The operator has no limit, and one client. */
+const OPERATOR_PER_SECOND = 2
 /** Ordinary orders of the neighbor, within its own limit. */
 const ORDERS_PER_SECOND = 33
 const SUBSCRIPTIONS = 100
@@ -224,6 +226,7 @@ async function startNeighbors(size: Size): Promise<Neighbors> {
     REFERRAL_DATA_DIR: server.deps.config.dataDir,
     REFERRAL_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'),
     REFERRAL_DEMO: '0',
+    REFERRAL_OPERATOR_TOKEN: OPERATOR_TOKEN,
     REFERRAL_WEBHOOK_ALLOW: receiver.host,
     LOG_LEVEL: 'error',
   }
@@ -238,9 +241,7 @@ async function startNeighbors(size: Size): Promise<Neighbors> {
 }
 
 const READS = new Set(
-  [...operations, ...ownerOperations]
-    .filter(({ id, method }) => method === 'GET' && id !== 'streamDeliveries')
-    .map(({ id }) => id),
+  allOperations.filter(({ id, method }) => method === 'GET' && id !== 'streamDeliveries').map(({ id }) => id),
 ).add('runBacktest')
 
 const idempotent = { 'Idempotency-Key': 'attack-{n}' }
@@ -260,7 +261,9 @@ interface Given {
 }
 
 async function loadsOf(server: OwnerServer, { size, receiver, tokens, newKeys }: Given): Promise<Load[]> {
-  const reads = await readsOf(server, size)
+  const all = await readsOf(server, size)
+  const isOperators = ({ path }: LoadCall) => path.startsWith('/operator/')
+  const reads = all.filter((call) => !isOperators(call))
   const isOwners = ({ path }: LoadCall) => path.startsWith('/admin/')
   const light = { perSecond: KEYS_PER_SECOND, calls: LIGHT, tokens }
   const lightOfOwner = {
@@ -287,6 +290,17 @@ async function loadsOf(server: OwnerServer, { size, receiver, tokens, newKeys }:
       name: 'store orders of 4 MiB',
       streams: [{ perSecond: STORE_PER_SECOND, calls: [largestStoreOrder(server)], tokens: [] }],
       light: [light],
+    },
+    {
+      name: 'exports and lists of the operator',
+      streams: [{ perSecond: OPERATOR_PER_SECOND, calls: all.filter(isOperators), tokens: [OPERATOR_TOKEN] }],
+      light: [
+        {
+          perSecond: OPERATOR_PER_SECOND,
+          calls: [{ method: 'GET', path: '/operator/v1/shops?limit=1' }],
+          tokens: [OPERATOR_TOKEN],
+        },
+      ],
     },
     {
       name: `orders for ${SUBSCRIPTIONS} webhooks that hang`,

@@ -23,13 +23,11 @@ afterEach(async () => {
   await server.close()
 })
 
-const listPayouts = ({ key, limit = 20 }: { key?: string; limit?: number } = {}) =>
-  server.request('GET', `/api/v1/payouts?limit=${limit}`, key ? { key } : {})
+const listPayouts = (key?: string) => server.request('GET', '/api/v1/payouts', key ? { key } : {})
 
 test('slow reads of one shop leave connections for the orders of another', async () => {
   const neighbor = await server.createShop()
-  // Equal ones would share a statement.
-  const reads = Array.from({ length: MANY }, (_, n) => listPayouts({ limit: n + 1 }))
+  const reads = Array.from({ length: MANY }, () => listPayouts())
   await expect.poll(() => openReads(lock)).toBeGreaterThan(1)
   const order = convert(server, { externalOrderId: 'neighbor', amountCents: 1 }, { key: neighbor.key })
   expect(await Promise.race([order, sleep(PATIENCE_MS, 'no response')])).toMatchObject({ status: 201 })
@@ -39,7 +37,7 @@ test('slow reads of one shop leave connections for the orders of another', async
 
 test('a read is rejected when its key was revoked while it waited for its turn', async () => {
   const { id, secret } = await expectOk(admin(server, 'POST', '/keys', { label: 'Leaked', scopes: ['payouts:read'] }))
-  const reads = Array.from({ length: MANY }, () => listPayouts({ key: secret }))
+  const reads = Array.from({ length: MANY }, () => listPayouts(secret))
   await expect.poll(() => openReads(lock)).toBeGreaterThan(0)
   await expectOk(admin(server, 'DELETE', `/keys/${id}`))
   await lock.query('rollback')

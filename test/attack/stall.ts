@@ -1,4 +1,5 @@
 import type { OwnerServer } from '../support/owner.ts'
+import { OPERATOR_TOKEN } from '../support/server.ts'
 
 /** One request, as heavy as a valid one may be. */
 export interface HeavyRequest {
@@ -37,7 +38,7 @@ export async function stallOf(
   const best: Stall = { operation, name, status: 0, wallMs: Infinity, cpuMs: Infinity }
   for (let i = 0; i < tries && (i < 2 || Math.min(best.wallMs, best.cpuMs) > enough); i++) {
     const { method, path, body, headers } = await request.make()
-    const token = path.startsWith('/admin/') ? server.shop.ownerToken : server.shop.key
+    const token = tokenFor(server, path)
     const sent = new Request(`http://test${path}`, {
       method,
       headers: { Authorization: `Bearer ${token}`, ...headers },
@@ -58,8 +59,17 @@ export async function stallOf(
   return best
 }
 
-/** Streams never end; reads only the first message. */
+function tokenFor({ shop }: OwnerServer, path: string): string {
+  if (path.startsWith('/operator/')) return OPERATOR_TOKEN
+  return path.startsWith('/admin/') ? shop.ownerToken : shop.key
+}
+
+/** Streams of events never end; reads only the first message. An export may be longer than the longest string. */
 async function textOf(response: Response): Promise<string> {
+  if (response.headers.get('Content-Type')?.startsWith('application/x-ndjson')) {
+    for await (const _ of response.body ?? []);
+    return ''
+  }
   if (!response.headers.get('Content-Type')?.startsWith('text/event-stream')) return response.text()
   const reader = response.body?.getReader()
   await reader?.read()

@@ -1,6 +1,6 @@
 // SQLite only: PostgreSQL runs in its own process, and its statements block no request here.
 import { expect, test } from 'vitest'
-import { operations, ownerOperations } from '../support/document.ts'
+import { allOperations } from '../support/document.ts'
 import { isTooLong, MAX_STALL_MS, measureStalls } from './measure.ts'
 import { stallTable } from './stall.ts'
 
@@ -11,5 +11,5 @@ test(`no operation keeps other requests waiting for more than ${MAX_STALL_MS} ms
   const slow = stalls.filter(isTooLong)
   expect(slow, stallTable(slow)).toEqual([])
   const measured = new Set(stalls.map(({ operation }) => operation))
-  expect([...operations, ...ownerOperations].map(({ id }) => id).filter((id) => !measured.has(id))).toEqual([])
+  expect(allOperations.map(({ id }) => id).filter((id) => !measured.has(id))).toEqual([])
 })

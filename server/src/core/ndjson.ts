@@ -1,3 +1,5 @@
+import { yieldToEventLoop } from '../database/event-loop.ts'
+
 /** The size of a slice: between slices, other requests proceed. */
 const SLICE_LENGTH = 64 * 1024
 
@@ -11,6 +13,8 @@ export function toNdjsonStream(lines: AsyncGenerator<string, void>): ReadableStr
   const encoder = new TextEncoder()
   return new ReadableStream({
     pull: async (controller) => {
+      // SQLite reads without waiting, so a client that reads as fast would block the others until the end.
+      await yieldToEventLoop()
       let slice = ''
       while (slice.length < SLICE_LENGTH) {
         const { value, done } = await lines.next()
