@@ -1,4 +1,4 @@
-import { setPriority } from 'node:os'
+import { getPriority, setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import { openReader, type Report, type ReportRequest } from './database.ts'
 import type { Bug, ReportResponse } from './report-worker.ts'
@@ -13,8 +13,13 @@ interface ReportMessage {
   input: ReportRequest
 }
 
-// On Linux, a priority belongs to a thread: reports do not compete with the requests of other shops for CPU time.
-if (process.platform === 'linux') setPriority(REPORT_PRIORITY)
+/**
+ * On Linux, a priority belongs to a thread: reports do not compete with the requests of other shops for CPU time. Modules
+ * are loaded before, because the first report waits for them.
+ */
+function lowerPriority(): void {
+  if (process.platform === 'linux' && getPriority() < REPORT_PRIORITY) setPriority(REPORT_PRIORITY)
+}
 
 const db = await openReader(workerData as string)
 
@@ -31,6 +36,7 @@ parentPort?.on('message', async ({ module, name, input }: ReportMessage) => {
 async function runToResponse({ module, name, input }: ReportMessage): Promise<ReportResponse> {
   try {
     const reports: Record<string, Report<ReportRequest, unknown>> = await import(module)
+    lowerPriority()
     const report = reports[name]
     if (!report) throw new Error(`${module} exports no report named ${name}`)
     return { value: await report.run(db, input) }
