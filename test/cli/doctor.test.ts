@@ -3,10 +3,22 @@ import { globSync, readdirSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createReferralClient } from '@referral/sdk'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { updateRows } from '../support/inspect.ts'
 import { openSqliteSql } from '../support/sql.ts'
-import { cli, cliProcess, ended, json, openShop, type Shop, start, withAffiliate, wrongWith } from './support.ts'
+import {
+  cli,
+  cliProcess,
+  type Env,
+  ended,
+  json,
+  openShop,
+  type Shop,
+  start,
+  withAffiliate,
+  wrongWith,
+} from './support.ts'
 
 let shop: Shop
 beforeAll(async () => {
@@ -58,6 +70,21 @@ test('a 403 is attributed to the key, the plan or the scope', async () => {
   expect(scopes).toMatchObject({ result: 'warning', detail: expect.stringContaining('2 of 13') })
   expect(scopes?.detail).toContain('payouts:write')
   expect(scopes?.detail).not.toContain('events:write')
+}, 30_000)
+
+test('a warning when recent orders are in another currency than that of the shop', async () => {
+  const { shopId } = await shop.newShop('PROFESSIONAL')
+  const env: Env = { ...shop.env, REFERRAL_API_KEY: await shop.newKey(['all'], shopId), REFERRAL_SHOP_ID: shopId }
+  const client = createReferralClient({ apiKey: env.REFERRAL_API_KEY ?? '', baseUrl: env.REFERRAL_BASE_URL ?? '' })
+  await withAffiliate({ client })
+  const report = (externalOrderId: string, currency: string) =>
+    client.events.conversion({ externalOrderId, amountCents: 10_000, couponCode: 'NISA16', currency })
+  await report('dollars', 'USD')
+  expect((await examine(env)).find('currency')).toEqual([{ check: 'currency', result: 'ok', detail: 'USD' }])
+  await report('euros', 'EUR')
+  const { code, find } = await examine(env)
+  expect(find('currency')[0]).toMatchObject({ result: 'warning', detail: expect.stringContaining('are in EUR') })
+  expect(code).toBe(0)
 }, 30_000)
 
 test('7 when the service does not respond, or another one does', async () => {

@@ -1,0 +1,21 @@
+// SQLite only: the pages call the use cases that are tested on both databases
+import { expect } from 'vitest'
+import { convert, expectOk, withAffiliate } from '../support/shop.ts'
+import { testWithNewShop as test } from '../support/test.ts'
+import { noticeOf, visitorOf } from './page-fixture.ts'
+
+test('the overview says which recent orders are in another currency than that of the shop', async ({ server }) => {
+  const owner = visitorOf(server)
+  await owner.signIn()
+  await withAffiliate(server)
+  const order = (externalOrderId: string, body: object) =>
+    expectOk(convert(server, { externalOrderId, amountCents: 10_000, couponCode: 'NISA16', ...body }))
+  await order('same', { currency: 'USD' })
+  expect((await owner.open('/admin')).text).not.toContain('the currency of your shop')
+  await order('long ago', { currency: 'CHF', occurredAt: '2026-01-10' })
+  expect((await owner.open('/admin')).text).not.toContain('the currency of your shop')
+  await order('euros', { currency: 'EUR' })
+  expect(noticeOf(await owner.open('/admin'))).toBe(
+    'Some orders of this period are in EUR, but the currency of your shop is USD. If this is unexpected, send currency with each order: without it, an order is in USD.',
+  )
+})
