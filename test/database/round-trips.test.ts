@@ -43,16 +43,3 @@ test('an order with a code and a customer takes three round trips, and one witho
   expect(await roundTripsOf(order({ couponCode: 'NISA16', customerEmail: 'buyer@example.com' }))).toBe(3)
   expect(await roundTripsOf(order({ customerEmail: 'other@example.com' }))).toBe(2)
 })
-
-test('equal lists that wait for their turn are read with one statement', async () => {
-  await order({ couponCode: 'NISA16' })()
-  const spy = vi.spyOn(pg.Client.prototype, 'query')
-  const lists = await Promise.all(
-    Array.from({ length: 30 }, () => server.request('GET', '/api/v1/commissions?limit=7')),
-  )
-  const sent = spy.mock.calls.filter(([query]) => /from "commissions"/.test((query as { text?: string }).text ?? ''))
-  spy.mockRestore()
-  for (const { status, body } of lists) expect([status, body]).toEqual([200, lists[0]?.body])
-  // The first three run at once; without a shared turn, each list takes a statement.
-  expect(sent.length).toBeLessThanOrEqual(4)
-})

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { existsSync, globSync } from 'node:fs'
+import { loadavg } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
@@ -289,14 +290,17 @@ async function verifyBackup(
 
 const ms = (value: number): string => `${Math.round(value)} ms`
 
+/** A row per phase, as in docs/reliability.md. */
 function report(phases: Phase[]): void {
-  for (const { name, neighbor, busy } of phases) {
-    const failed = [...neighbor, ...busy].filter(isFailed).length
-    const total = neighbor.length + busy.length
-    process.stderr.write(
-      `  ${name}: ${figure(total)} requests, ${failed} not 201; other shop p50 ${ms(percentile(neighbor, 0.5))}, p99 ${ms(percentile(neighbor, 0.99))}, worst ${ms(percentile(neighbor, 1))}\n`,
-    )
-  }
+  const cells = ['phase', 'requests', 'not 201', 'another shop: p50', 'p99', 'longest', 'longest ÷ p99']
+  const rows = phases.map(({ name, neighbor, busy }) => {
+    const all = [...neighbor, ...busy]
+    const [p99, longest] = [percentile(neighbor, 0.99), percentile(neighbor, 1)]
+    const counts = [figure(all.length), figure(all.filter(isFailed).length)]
+    return [name, ...counts, ms(percentile(neighbor, 0.5)), ms(p99), ms(longest), (longest / p99).toFixed(1)]
+  })
+  const lines = [cells, cells.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |\n`)
+  process.stderr.write(`${lines.join('')}Load average: ${loadavg().map(Math.round).join(', ')}\n`)
 }
 
 function summary(phases: Phase[], calm: Phase, refused: (number | undefined)[]): string {
