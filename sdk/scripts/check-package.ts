@@ -1,13 +1,14 @@
 // Packs the package, installs it into an empty project and uses it from there, as ES module and as CommonJS.
-// With --runtimes, also checks it without DOM types, with arethetypeswrong, and on every Node, Deno and Bun that the registry
-// provides; the missing ones are reported as skipped.
+// With --runtimes, also checks it without DOM types, with arethetypeswrong, with msw, on every Node, Deno, Bun and workerd that
+// the registry provides, and in Chromium; the missing ones are reported as skipped.
 import { execFileSync, spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import { runtimes } from '../../webhook-verifier/scripts/runtimes.ts'
+import { bundle } from './bundle.ts'
 import { pack, sizeInBytes } from './pack.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -33,10 +34,14 @@ const install = (tarball: string) => {
   cpSync(join(root, 'scripts/smoke'), project, { recursive: true })
   for (const kind of ['mts', 'cts']) cpSync(join(project, 'types.ts'), join(project, `types.${kind}`))
   writeFileSync(join(project, 'package.json'), '{ "private": true }')
-  execFileSync('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', tarball], {
-    cwd: project,
-    stdio: 'pipe',
-  })
+  execFileSync(
+    'npm',
+    ['install', '--prefer-offline', '--no-audit', '--no-fund', tarball, '@opentelemetry/api@1.10.0'],
+    {
+      cwd: project,
+      stdio: 'pipe',
+    },
+  )
 }
 
 const lint = async () => {
@@ -65,9 +70,66 @@ const runOn = (name: string, command: string, args: string[] = []) => {
   attempt(`${name}, CommonJS`, command, [...args, 'smoke-cjs.cjs'])
 }
 
-const runEverywhere = (tarball: string) => {
+/** Runs the recipe of the README with the msw that npm installs. */
+const checkMsw = (name: string, node: string) => {
+  const { status, stderr } = npmInstall(project, 'msw')
+  if (status !== 0) return report(`msw on ${name}`, stderr)
+  attempt(`msw ${versionOf('msw')} on ${name}`, node, ['smoke-msw.mjs'])
+}
+
+const npmInstall = (folder: string, ...specs: string[]) =>
+  spawnSync('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts', ...specs], {
+    cwd: folder,
+    encoding: 'utf8',
+  })
+
+const versionOf = (name: string): string =>
+  JSON.parse(readFileSync(join(project, 'node_modules', name, 'package.json'), 'utf8')).version
+
+/** The smoke test with the installed package, as one script for runtimes that have Web APIs only. */
+const bundled = (source: string, format: 'esm' | 'iife') => bundle(source, { format, folder: project })
+
+const runInWorkerd = async () => {
+  const name = `@cloudflare/workerd-${process.platform}-${process.arch === 'x64' ? '64' : 'arm64'}`
+  npmInstall(project, name)
+  const command = join(project, 'node_modules', name, 'bin/workerd')
+  if (!existsSync(command)) return console.log('skipped: workerd, not in the registry for this machine')
+  const test = `import * as sdk from '@referral/sdk'
+    import { smoke } from './smoke.mjs'
+    export default { test: () => smoke(sdk) }`
+  writeFileSync(join(project, 'worker.mjs'), await bundled(test, 'esm'))
+  writeFileSync(
+    join(project, 'workerd.capnp'),
+    `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (services = [(name = "main", worker = (
+  modules = [(name = "worker", esModule = embed "worker.mjs")], compatibilityDate = "2025-01-01"))]);\n`,
+  )
+  attempt(`workerd ${versionOf(name)}`, command, ['test', 'workerd.capnp'])
+}
+
+const runInChromium = async () => {
+  const command = process.env.CHROMIUM ?? '/usr/bin/chromium'
+  if (!existsSync(command)) return console.log(`skipped: Chromium, there is no ${command}`)
+  const test = `import * as sdk from '@referral/sdk'
+    import { smoke } from './smoke.mjs'
+    let refused = ''
+    try { sdk.createReferralClient({ apiKey: 'rk', baseUrl: 'https://api.example' }) } catch (error) { refused = error.name }
+    smoke(sdk).then(() => 'ok', String).then((outcome) => { document.title = outcome + ' ' + refused })`
+  writeFileSync(join(project, 'page.html'), `<!doctype html><script>${await bundled(test, 'iife')}</script>`)
+  const flags = ['--headless', '--no-sandbox', '--disable-gpu', '--virtual-time-budget=10000', '--dump-dom']
+  const options = { cwd: project, encoding: 'utf8', timeout: 120_000 } as const
+  const { stdout, stderr } = spawnSync(command, [...flags, `file://${project}/page.html`], options)
+  const version = spawnSync(command, ['--version'], { encoding: 'utf8' }).stdout.trim()
+  report(version, /<title>ok TypeError</.test(stdout) ? '' : stdout + stderr)
+}
+
+const runEverywhere = async (tarball: string) => {
   const { commands, missing } = runtimes(join(scratch, 'runtimes'))
   for (const { name, command, args } of commands) runOn(name, command, args)
+  const oldest = commands.find(({ name }) => name === 'Node 20')
+  if (oldest) checkMsw(oldest.name, oldest.command)
+  await runInWorkerd()
+  await runInChromium()
   attempt('arethetypeswrong', 'npx', ['-y', '@arethetypeswrong/cli@0.18.5', tarball, '--profile', 'node16'])
   for (const name of missing) console.log(`skipped: ${name}, not in the registry for this machine`)
 }
@@ -79,7 +141,7 @@ try {
   typeCheck('TypeScript 5.9', join(root, 'node_modules/.bin/tsc'))
   typeCheck('TypeScript 7', join(root, '../node_modules/.bin/tsc'))
   runOn('this Node', process.execPath)
-  if (isFull) runEverywhere(tarball)
+  if (isFull) await runEverywhere(tarball)
 } finally {
   rmSync(scratch, { recursive: true, force: true })
 }

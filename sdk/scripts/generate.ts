@@ -22,8 +22,9 @@ const endsWith = (policy: string) =>
   Object.keys(exceptions)
     .filter((end) => exceptions[end] === policy)
     .join('|')
-const [textPath, ...otherTextPaths] = operations.filter(({ isText }) => isText).map(({ path }) => path)
-if (otherTextPaths.length) throw new Error('The SDK supports one operation whose response is text.')
+const ends = [...new Set(operations.filter(({ isText }) => isText).map(({ path }) => endOf(path)))]
+for (const { path, isText } of operations)
+  if (ends.includes(endOf(path)) !== isText) throw new Error(`The SDK would not know the media type of ${path}.`)
 
 const sharedExamples = new Map<string, string>()
 // Callers who mock the API hold an API key, not an owner token.
@@ -40,8 +41,8 @@ const examples = mocked.map(({ id, method, path, examples }) => {
 writeGenerated({
   'src/generated/retry-policies.ts': `${header('openapi.yaml')}import type { RetryPolicy } from '../retry.ts'
 
-/** The only path whose response is text. */
-export const TEXT_PATH = ${JSON.stringify(textPath)}
+/** The paths whose responses are text. */
+export const TEXT_PATH = /\\/(${ends.join('|')})$/
 
 /** Returns the retry policy of an operation. */
 export const retryPolicyOf = (method: string, path: string): RetryPolicy => {

@@ -1,3 +1,4 @@
+import { anyReply } from './any-reply.ts'
 import { operations } from './spec.ts'
 
 type Resources = Record<string, Record<string, (first: object, second: object) => Promise<unknown>>>
@@ -5,20 +6,6 @@ type Resources = Record<string, Record<string, (first: object, second: object) =
 // Not a static import: the sources are another TypeScript project, which references this one.
 const entry = new URL('../src/index.ts', import.meta.url).href
 const { createReferralClient } = (await import(entry)) as { createReferralClient: (options: object) => Resources }
-
-/** A body with the documented properties of every success. */
-const anyReply = {
-  ok: true,
-  id: 'id_1',
-  data: [{ id: 'id_1' }],
-  pagination: { total: 0, totalPages: 0 },
-  totals: {},
-  journey: [],
-  attribution: {},
-  commission: {},
-  trace: {},
-  outcome: 'applied',
-}
 
 /** Returns the operation id that each method sends, by `resource.method`. Calls every method to find out. */
 export const operationsByMethod = async (): Promise<Map<string, string>> => {

@@ -20,7 +20,7 @@ export interface Operation {
   summary: string
   retryPolicy: string
   scope: string | undefined
-  /** A successful response is HTML, not JSON. */
+  /** A successful response is HTML or lines of JSON. */
   isText: boolean
   /** All examples of responses. `isShared` when several operations use it. */
   examples: { name: string; status: number; body: unknown; isShared: boolean }[]
@@ -44,6 +44,8 @@ export const spec = parse(read('../../openapi.yaml')) as {
 
 /** The version in package.json. */
 export const version: string = JSON.parse(read('../package.json')).version
+
+const TEXT_TYPES = ['text/html', 'application/x-ndjson']
 
 const deref = <T extends { $ref?: string }>(node: T): T =>
   node.$ref
@@ -80,7 +82,7 @@ export const operations: Operation[] = clientPaths.flatMap(([path, item]) =>
       summary: operation.summary,
       retryPolicy: operation['x-retry'],
       scope: operation.security?.[0]?.apiKey?.[0],
-      isText: 'text/html' in (operation.responses['200']?.content ?? {}),
+      isText: TEXT_TYPES.some((type) => type in (operation.responses['200']?.content ?? {})),
       examples: examplesOf(operation.responses),
     })),
 )

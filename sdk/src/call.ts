@@ -8,9 +8,24 @@ export type SafeResult<T> = (WithResponse<T> & { error?: never }) | { error: Ref
 /** A promise of the data that also gives access to the response. A list sends its request when it is first
  * awaited; every other call sends it immediately, awaited or not. */
 export interface Call<T> extends Promise<T> {
-  /** Resolves to the data together with status, headers, request id and rate limit. */
+  /**
+   * Resolves to the data together with status, headers, request id and rate limit.
+   *
+   * @throws {ReferralError} as the call itself.
+   *
+   * @example
+   * const { data, requestId, attempts } = await client.programs.list().withResponse()
+   */
   withResponse(): Promise<WithResponse<T>>
-  /** Resolves to `{ data }` or `{ error }` instead of rejecting with a ReferralError. */
+  /**
+   * Resolves to `{ data }` or `{ error }` instead of rejecting with a ReferralError.
+   *
+   * @throws {TypeError} when an option of the call is malformed.
+   *
+   * @example
+   * const { data, error } = await client.affiliates.get('aff_unknown').safe()
+   * if (error) console.log(error.code)
+   */
   safe(): Promise<SafeResult<T>>
 }
 
@@ -49,11 +64,11 @@ const normalize = (value: unknown) => (typeof value === 'string' ? value.trim() 
 /** The reply to an action that an earlier attempt has applied. */
 export const doneEarlier = (id: string): ActionReply => ({ ok: true, message: 'Done by an earlier attempt.', id })
 
-/** Recovers a removal: a 404 after a lost response means that the lost attempt removed the resource. */
+/** Recovers a removal: a 404, or this code, after a lost response means that the lost attempt removed the resource. */
 export const recoverRemoval =
-  (id: string) =>
-  async ({ status }: ApiError): Promise<ActionReply | undefined> =>
-    status === 404 ? doneEarlier(id) : undefined
+  (id: string, removed?: ErrorCode) =>
+  async ({ status, code }: ApiError): Promise<ActionReply | undefined> =>
+    status === 404 || (removed && code === removed) ? doneEarlier(id) : undefined
 
 /** Picks the `data` of a reply. */
 export const pickData = <T>(reply: { data: T }): T => reply.data
@@ -69,6 +84,9 @@ export const pickOne =
     if (item !== undefined) return item
     throw toApiError('Your shop has no item with this id.', { response, code }, 404)
   }
+
+/** Picks a reply with data and more. */
+export const pickReply = <T extends { data: unknown }>(reply: T): T | undefined => (reply.data ? reply : undefined)
 
 /** Picks the reply to an action. */
 export const pickAction = (reply: ActionReply): ActionReply | undefined => (reply.ok ? reply : undefined)

@@ -90,6 +90,7 @@ export interface ReferralClient extends RawClient {
 /**
  * Creates a client for one shop.
  *
+ * @param options `apiKey` and `baseUrl` default to `REFERRAL_API_KEY` and `REFERRAL_BASE_URL` of the environment.
  * @throws {TypeError} when an option is missing or malformed, or in a browser.
  *
  * @example

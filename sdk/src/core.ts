@@ -118,11 +118,12 @@ export const dataOf = async <T>(result: Promise<WithResponse<T>>): Promise<T> =>
 /**
  * Creates what a single resource needs, so that unused resources are tree-shaken.
  *
+ * @param given The options of a client.
  * @throws {TypeError} when an option is missing or malformed, or in a browser.
  *
  * @example
  * const api = events(createCore({ apiKey: process.env.REFERRAL_API_KEY, baseUrl: 'https://referrals.example.com' }))
- * await api.click({ ref: 'noor-haddad' })
+ * await api.click({ ref: 'nisa-karim' })
  */
 export const createCore = (given: ClientOptions = {}): Core => {
   const options = checkOptions(given)
@@ -333,7 +334,7 @@ const toWithResponse = <T>(data: T, response: Response, attempts: number, recove
 const toResponse = ({ status, headers: received }: FetchedResponse, text: string, path: string): Response => {
   // The response to a redirect that is not followed has no status in browsers.
   if (!status) return Response.error()
-  const body = path === TEXT_PATH && status < 300 ? JSON.stringify(text) : text
+  const body = TEXT_PATH.test(path) && status < 300 ? JSON.stringify(text) : text
   const headers = new Headers()
   received.forEach((value, name) => {
     headers.append(name, value)

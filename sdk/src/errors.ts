@@ -48,6 +48,8 @@ export class ReferralError extends Error {
  * Returns whether an error was thrown by this package, even by another copy of it, where `instanceof` is false. Use `name`
  * and `code` to tell errors apart.
  *
+ * @param error Anything that was thrown.
+ *
  * @example
  * if (isReferralError(error) && error.code === 'email_taken') return 'already invited'
  */
@@ -103,6 +105,10 @@ export class UnknownOutcomeError<T = unknown> extends ReferralError {
    *
    * @returns What the call would have returned.
    * @throws {UnknownOutcomeError} when the outcome is still unknown, or when the request cannot be repeated.
+   *
+   * @example
+   * const { error } = await client.affiliates.create({ email: 'noor@example.com', name: 'Noor Haddad' }).safe()
+   * const affiliate = error instanceof UnknownOutcomeError ? await error.reconcile() : undefined
    */
   reconcile(): Promise<T> {
     return this.#reconcile ? this.#reconcile() : Promise.reject(this)
@@ -205,7 +211,7 @@ export const checkResponse = (
   const { ok, status } = response
   const json = parseJson(text)
   const isUsable = ok
-    ? (json && typeof json === 'object') || details.path === TEXT_PATH
+    ? (json && typeof json === 'object') || TEXT_PATH.test(details.path)
     : messageOf(json) || status === 429 || status === 503
   return isUsable ? undefined : invalidResponse(response, details)
 }

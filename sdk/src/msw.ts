@@ -20,17 +20,19 @@ export interface HandlerOptions {
 /**
  * Returns one msw handler for each operation of `/api/v1`, which responds with the examples of the API description.
  *
+ * @param msw The `http` of `msw/http` (msw 3) or of `msw` (msw 2).
+ * @param options The `baseUrl` of the client, and the examples to respond with.
  * @throws {Error} in the handler when the operation has no example of the given name.
  *
  * @example
  * import { http } from 'msw/http'
  * const server = setupServer(...referralHandlers(http, { baseUrl: 'https://api.example' }))
  */
-export const referralHandlers = <Handler>(http: MswHttp<Handler>, options: HandlerOptions): Handler[] =>
+export const referralHandlers = <Handler>(msw: MswHttp<Handler>, options: HandlerOptions): Handler[] =>
   Object.entries(examples).map(([id, [method, path]]) => {
     const verb = method.toLowerCase() as keyof MswHttp<Handler>
     const url = `${options.baseUrl.replace(/\/+$/, '')}${path}`
-    return http[verb](url, ({ request }) => respond(id as OperationId, request, options.examples?.[id as OperationId]))
+    return msw[verb](url, ({ request }) => respond(id as OperationId, request, options.examples?.[id as OperationId]))
   })
 
 const respond = async (id: OperationId, request: Request, name: string | undefined): Promise<Response> => {

@@ -41,16 +41,14 @@ const end = (span: Span | undefined, { status, error }: { status?: number | unde
  * `traceparent`, with which the server continues the trace. Hooks among the options still run.
  *
  * @param options The options of the client.
+ * @param telemetry The `tracerProvider`, if it is not the global one.
  * @returns The options to pass to `createReferralClient`.
  *
  * @example
  * const client = createReferralClient(withOpenTelemetry({ apiKey, baseUrl }))
  */
-export const withOpenTelemetry = (
-  options: ClientOptions = {},
-  { tracerProvider }: TelemetryOptions = {},
-): ClientOptions => {
-  const tracer = (tracerProvider ?? trace).getTracer('@referral/sdk', version)
+export const withOpenTelemetry = (options: ClientOptions = {}, telemetry: TelemetryOptions = {}): ClientOptions => {
+  const tracer = (telemetry.tracerProvider ?? trace).getTracer('@referral/sdk', version)
 
   const hooks: Hooks = {
     async onRequest(info) {

@@ -12,16 +12,32 @@ export interface Page<T> {
  * `page` or after `after` when given. No request is sent before that.
  */
 export interface PagedCall<T> extends Call<Page<T>>, AsyncIterable<T> {
-  /** Returns one page, counted from 1. */
+  /**
+   * Returns one page.
+   *
+   * @param number Counted from 1.
+   * @throws {ReferralError} as the list itself.
+   *
+   * @example
+   * const { data, pagination } = await client.affiliates.list({ limit: 50 }).page(2)
+   */
   page(number: number): Call<Page<T>>
-  /** Returns all rows, or the first `limit` of them. */
+  /**
+   * Returns all rows, or the first `limit` of them.
+   *
+   * @param options `limit` is the number of rows to stop at.
+   * @throws {ReferralError} as the list itself.
+   *
+   * @example
+   * const newest = await client.commissions.list().toArray({ limit: 10 })
+   */
   toArray(options?: { limit?: number }): Promise<T[]>
 }
 
-/** A row, identified by its `id`, or a coupon, identified by its affiliate. */
-type Row = { id: string } | { id?: never; affiliateId: string }
+/** A row, identified by its `id`, a coupon, identified by its affiliate, or a geo rule, identified by its program. */
+type Row = { id?: string; affiliateId?: string; programId?: string | null }
 
-const idOf = (row: Row): string => row.id ?? row.affiliateId
+const idOf = (row: Row): string => row.id ?? row.affiliateId ?? row.programId!
 
 /** Picks a page as it is. */
 export const pickPage = <Row>(page: Page<Row>): Page<Row> | undefined =>

@@ -3362,6 +3362,8 @@ export interface components {
         WebhookTimestampHeader: string;
         /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
         WebhookStandardSignatureHeader: string;
+        /** @description The W3C trace context of the request that caused the event, when it had one or the server records traces. Not signed. */
+        WebhookTraceparentHeader: string;
     };
     requestBodies: never;
     headers: {
@@ -6802,6 +6804,8 @@ export interface operations {
                 "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
                 /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
                 "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
+                /** @description The W3C trace context of the request that caused the event, when it had one or the server records traces. Not signed. */
+                traceparent?: components["parameters"]["WebhookTraceparentHeader"];
             };
             path?: never;
             cookie?: never;
@@ -6835,6 +6839,8 @@ export interface operations {
                 "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
                 /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
                 "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
+                /** @description The W3C trace context of the request that caused the event, when it had one or the server records traces. Not signed. */
+                traceparent?: components["parameters"]["WebhookTraceparentHeader"];
             };
             path?: never;
             cookie?: never;
@@ -6868,6 +6874,8 @@ export interface operations {
                 "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
                 /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
                 "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
+                /** @description The W3C trace context of the request that caused the event, when it had one or the server records traces. Not signed. */
+                traceparent?: components["parameters"]["WebhookTraceparentHeader"];
             };
             path?: never;
             cookie?: never;
@@ -6901,6 +6909,8 @@ export interface operations {
                 "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
                 /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
                 "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
+                /** @description The W3C trace context of the request that caused the event, when it had one or the server records traces. Not signed. */
+                traceparent?: components["parameters"]["WebhookTraceparentHeader"];
             };
             path?: never;
             cookie?: never;
@@ -6934,6 +6944,8 @@ export interface operations {
                 "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
                 /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
                 "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
+                /** @description The W3C trace context of the request that caused the event, when it had one or the server records traces. Not signed. */
+                traceparent?: components["parameters"]["WebhookTraceparentHeader"];
             };
             path?: never;
             cookie?: never;
@@ -6967,6 +6979,8 @@ export interface operations {
                 "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
                 /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
                 "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
+                /** @description The W3C trace context of the request that caused the event, when it had one or the server records traces. Not signed. */
+                traceparent?: components["parameters"]["WebhookTraceparentHeader"];
             };
             path?: never;
             cookie?: never;
@@ -7000,6 +7014,8 @@ export interface operations {
                 "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
                 /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
                 "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
+                /** @description The W3C trace context of the request that caused the event, when it had one or the server records traces. Not signed. */
+                traceparent?: components["parameters"]["WebhookTraceparentHeader"];
             };
             path?: never;
             cookie?: never;
@@ -7033,6 +7049,8 @@ export interface operations {
                 "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
                 /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
                 "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
+                /** @description The W3C trace context of the request that caused the event, when it had one or the server records traces. Not signed. */
+                traceparent?: components["parameters"]["WebhookTraceparentHeader"];
             };
             path?: never;
             cookie?: never;
@@ -7066,6 +7084,8 @@ export interface operations {
                 "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
                 /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
                 "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
+                /** @description The W3C trace context of the request that caused the event, when it had one or the server records traces. Not signed. */
+                traceparent?: components["parameters"]["WebhookTraceparentHeader"];
             };
             path?: never;
             cookie?: never;
@@ -7099,6 +7119,8 @@ export interface operations {
                 "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
                 /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
                 "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
+                /** @description The W3C trace context of the request that caused the event, when it had one or the server records traces. Not signed. */
+                traceparent?: components["parameters"]["WebhookTraceparentHeader"];
             };
             path?: never;
             cookie?: never;
@@ -7132,6 +7154,8 @@ export interface operations {
                 "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
                 /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
                 "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
+                /** @description The W3C trace context of the request that caused the event, when it had one or the server records traces. Not signed. */
+                traceparent?: components["parameters"]["WebhookTraceparentHeader"];
             };
             path?: never;
             cookie?: never;
@@ -7165,6 +7189,8 @@ export interface operations {
                 "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
                 /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
                 "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
+                /** @description The W3C trace context of the request that caused the event, when it had one or the server records traces. Not signed. */
+                traceparent?: components["parameters"]["WebhookTraceparentHeader"];
             };
             path?: never;
             cookie?: never;
@@ -7198,6 +7224,8 @@ export interface operations {
                 "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
                 /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
                 "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
+                /** @description The W3C trace context of the request that caused the event, when it had one or the server records traces. Not signed. */
+                traceparent?: components["parameters"]["WebhookTraceparentHeader"];
             };
             path?: never;
             cookie?: never;

@@ -8,8 +8,8 @@ type JsonContent<T> = T extends { content: { 'application/json': infer Json } } 
 export type Query<Id extends OperationId> = NonNullable<operations[Id]['parameters']['query']>
 
 /** The JSON request body of an operation. */
-export type RequestBody<Id extends OperationId> = operations[Id] extends { requestBody: infer Request }
-  ? JsonContent<Request>
+export type RequestBody<Id extends OperationId> = operations[Id] extends { requestBody?: infer Request }
+  ? JsonContent<NonNullable<Request>>
   : undefined
 
 /**

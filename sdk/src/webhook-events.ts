@@ -27,6 +27,8 @@ export type WebhookEvent = KnownEvent | UnknownEvent
 /**
  * Returns whether this version has types for the event, and narrows it.
  *
+ * @param event The body of a delivery.
+ *
  * @example
  * if (isKnownEvent(event) && event.event === 'commission.created') console.log(event.data.commissionAmountCents)
  */

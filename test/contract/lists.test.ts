@@ -1,8 +1,10 @@
 import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { eventNames as sdkEvents } from '../../sdk/src/generated/event-names.ts'
 import { availableEvents, emittedEvents, extendedEvents } from '../../server/src/core/event-names.ts'
 import { PLAN_LIMITS } from '../../server/src/http/rate-limit.ts'
+import { eventNames as verifierEvents } from '../../webhook-verifier/src/event-types.ts'
 import { deref, document } from '../support/document.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -36,6 +38,7 @@ test('no package duplicates a list of the document', () => {
 test('the names of events are those of the document', () => {
   const sent = Object.keys(document.webhooks)
   expect([...emittedEvents, ...extendedEvents, 'test']).toEqual(sent)
+  expect([sdkEvents, verifierEvents]).toEqual([sent, sent])
   const { value } = deref({ $ref: '#/components/examples/webhookList' })
   expect([value.emitted_events, value.available_events]).toEqual([emittedEvents, availableEvents])
   expect(value.extended_events).toEqual(extendedEvents)

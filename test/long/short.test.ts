@@ -6,6 +6,7 @@ import { guarantee as fullDisk } from './guarantees/full-disk.ts'
 import { guarantee as kill } from './guarantees/kill.ts'
 import { guarantee as powerLoss } from './guarantees/power-loss.ts'
 import { guarantee as sameKey } from './guarantees/same-key.ts'
+import { guarantee as sdkFaults } from './guarantees/sdk-faults.ts'
 
 /** Guarantees of `pnpm test:long` at a small size. The others have short tests elsewhere. */
 const SHORT: [LongTest, scale: number][] = [
@@ -14,6 +15,7 @@ const SHORT: [LongTest, scale: number][] = [
   [sameKey, 0.1],
   [clockJumps, 0.2],
   [fullDisk, 0.2],
+  [sdkFaults, 0.06],
 ]
 
 for (const [guarantee, scale] of SHORT) {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { readConfig } from '../../server/src/config.ts'
 import { type RunningServer, startServer, temporaryFolder } from '../support/process.ts'
 
@@ -88,6 +88,31 @@ test('one span per request is sent to the collector, as a child of the caller, b
   expect(received[0]!.body).toContain('"shop-api"')
   expect(received[0]!.body).toContain('"deployment.environment"')
   expect(received[0]!.body).not.toContain('canary')
+})
+
+test('deliveries continue the trace of the server', { timeout: 60_000 }, async () => {
+  const deliveries: string[] = []
+  const receiver = createServer((request, response) => {
+    deliveries.push(String(request.headers.traceparent))
+    response.end()
+  }).listen(0, '127.0.0.1')
+  await once(receiver, 'listening')
+  const address = `127.0.0.1:${(receiver.address() as AddressInfo).port}`
+  await serve({ REFERRAL_WEBHOOK_ALLOW: address })
+  const key = /^REFERRAL_API_KEY=(.*)$/m.exec(readFileSync(join(folder.path, 'demo.env'), 'utf8'))?.[1]
+  const post = (path: string, headers: Record<string, string> = {}) =>
+    fetch(`${server.url}${path}`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json', ...headers },
+      body: JSON.stringify({ url: `http://${address}/` }),
+    })
+  expect((await post('/api/v1/webhooks')).status).toBe(200)
+  expect((await post('/api/v1/webhooks?test=1', { traceparent: `00-${TRACE}-${PARENT}-01` })).status).toBe(200)
+  await vi.waitFor(() => expect(deliveries).toHaveLength(1), 10_000)
+  expect(await server.stop()).toBe(0)
+  const child = spans().find(({ parentSpanId }) => parentSpanId === PARENT)
+  expect(deliveries).toEqual([`00-${TRACE}-${child!.spanId}-01`])
+  receiver.close()
 })
 
 test('a caller that is not sampled is not traced, and a collector that fails is reported once', {

@@ -1,9 +1,13 @@
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer, type Server } from 'node:http'
+import { createServer, Agent as HttpAgent, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { promisify } from 'node:util'
 import { createReferralClient } from '@referral/sdk'
+import nodeFetch from 'node-fetch'
 import { Agent, fetch as undiciFetch } from 'undici'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startProxy } from './support/network.ts'
 import { success } from './support/scripted-client.ts'
 
 let server: Server
@@ -42,6 +46,49 @@ test('the fetch of undici is a fetch, types included, and fetchOptions pass its 
   expect(seen.at(-1)).toBe('POST Bearer rk_test {"affiliateId":"aff_1"}')
   expect(dispatched).toBe(1)
   await agent.close()
+})
+
+test('node-fetch is a fetch, types included, and fetchOptions pass its agent', async () => {
+  const agent = new HttpAgent({ keepAlive: true })
+  let sockets = 0
+  agent.on('free', () => sockets++)
+  const client = createReferralClient({ apiKey: 'rk_test', baseUrl, fetch: nodeFetch, fetchOptions: { agent } })
+  const { requestId } = await client.coupons.assign({ affiliateId: 'aff_2' }).withResponse()
+  expect(requestId).toBe('req_1')
+  expect(seen.at(-1)).toBe('POST Bearer rk_test {"affiliateId":"aff_2"}')
+  expect(sockets).toBe(1)
+  agent.destroy()
+})
+
+test('node-fetch does not follow redirects, and its refused connection names the address', async () => {
+  const options = { apiKey: 'rk_test', maxRetries: 0, fetch: nodeFetch }
+  const redirecting = createServer((_, response) => void response.writeHead(302, { Location: baseUrl }).end())
+  redirecting.listen(0, '127.0.0.1')
+  await once(redirecting, 'listening')
+  const origin = `http://127.0.0.1:${(redirecting.address() as AddressInfo).port}`
+  const client = createReferralClient({ ...options, baseUrl: origin })
+  expect((await client.programs.list().safe()).error).toMatchObject({ name: 'InvalidResponseError', status: 302 })
+  redirecting.closeAllConnections()
+  redirecting.close()
+  await once(redirecting, 'close')
+  const { error } = await client.events.conversion({ externalOrderId: '1', amountCents: 1 }).safe()
+  expect(error?.name).toBe('ConnectionError')
+  expect(error?.message).toContain('ECONNREFUSED')
+})
+
+test('NODE_USE_ENV_PROXY and HTTP_PROXY send requests through a proxy', async () => {
+  const proxy = await startProxy()
+  const code = `import { createReferralClient } from '@referral/sdk'
+    const client = createReferralClient({ apiKey: 'rk_test', baseUrl: '${baseUrl}' })
+    console.log((await client.analytics.get().withResponse()).requestId)`
+  const env = { ...process.env, NODE_USE_ENV_PROXY: '1', HTTP_PROXY: proxy.url, NO_PROXY: '' }
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', code], {
+    cwd: import.meta.dirname,
+    env,
+  })
+  expect(stdout.trim()).toBe('req_1')
+  expect(proxy.hosts).toEqual([new URL(baseUrl).host])
+  proxy.close()
 })
 
 test('fetchOptions are passed to the global fetch', async () => {

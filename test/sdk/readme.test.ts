@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestServer, testServer } from '@referral/server/testing'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { listen, startProxy } from './support/network.ts'
 
 const folder = join(import.meta.dirname, 'recipes')
 const readme = readFileSync(join(import.meta.dirname, '../../sdk/README.md'), 'utf8')
@@ -41,6 +42,7 @@ describe('the output of a recipe', () => {
   beforeEach(async () => {
     server = await testServer()
     vi.stubEnv('REFERRAL_API_KEY', server.apiKey)
+    vi.stubEnv('REFERRAL_OWNER_TOKEN', server.ownerToken)
     vi.stubEnv('REFERRAL_BASE_URL', server.baseUrl)
     vi.stubGlobal('fetch', server.fetch)
     printed = []
@@ -74,6 +76,29 @@ describe('the output of a recipe', () => {
   test('errors.ts', async () => {
     await import('./recipes/errors.ts')
     expect(printed).toEqual(['PENDING', 'already invited', 'affiliate_not_found'])
+  })
+
+  test('admin.ts', async () => {
+    await import('./recipes/admin.ts')
+    expect(printed).toEqual(['Test true'])
+  })
+
+  test('telemetry.ts', async () => {
+    await import('./recipes/telemetry.ts')
+    expect(printed).toEqual(['/api/v1/programs 200 1 true'])
+  })
+
+  test('proxy.ts', async () => {
+    vi.unstubAllGlobals()
+    const listening = await listen(server)
+    const proxy = await startProxy()
+    vi.stubEnv('REFERRAL_BASE_URL', listening.url)
+    vi.stubEnv('HTTPS_PROXY', proxy.url)
+    await import('./recipes/proxy.ts')
+    expect(printed).toEqual(['0'])
+    expect(proxy.hosts).toEqual([new URL(listening.url).host])
+    proxy.close()
+    listening.close()
   })
 
   test('unknown-outcome.ts', async () => {

@@ -20,7 +20,7 @@ const to = (name: string, host?: string) => {
 const some = (subscriptionId: string, count: number) =>
   Array.from({ length: count }, (): Delivery => {
     const id = `dlv_${String(made++).padStart(6, '0')}`
-    const event = { eventId: 'e', event: 'test', body: '{}' }
+    const event = { eventId: 'e', event: 'test', body: '{}', traceparent: null }
     return { ...event, shopId: 's', id, subscriptionId, webhookId: id, follows: null, attempts: 0 }
   })
 const add = (scheduler: DeliveryScheduler, deliveries: Delivery[], host?: string) => {

@@ -38,6 +38,7 @@ async function headersFor(server: TestServer, id: string): Promise<Record<string
     follows: null,
     attempts: 0,
     event: 'test',
+    traceparent: null,
     body: '{}',
   })
   return sent

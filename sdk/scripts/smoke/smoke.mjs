@@ -26,7 +26,7 @@ const fakeServer = () => {
 
 export const smoke = async ({ createReferralClient, createCore, affiliates, NotFoundError, isKnownEvent }) => {
   const { seen, fetch } = fakeServer()
-  const options = { apiKey: 'rk_test', baseUrl: 'https://api.example', fetch }
+  const options = { apiKey: 'rk_test', baseUrl: 'https://api.example', fetch, dangerouslyAllowBrowser: true }
   const client = createReferralClient(options)
 
   const rows = []

@@ -10,6 +10,7 @@ import {
 } from '@referral/sdk'
 import { type AdminClient, createAdminClient } from '@referral/sdk/admin'
 import { type MswHttp, referralHandlers } from '@referral/sdk/msw'
+import { withOpenTelemetry } from '@referral/sdk/otel'
 
 const client = createReferralClient({ apiKey: 'rk_test', baseUrl: 'https://api.example', fetch: globalThis.fetch })
 
@@ -36,7 +37,8 @@ export const amount = (event: WebhookEvent): number =>
 export const status: components['schemas']['AffiliateStatus'] = 'PENDING'
 export const handlers = (http: MswHttp<object>): object[] => referralHandlers(http, { baseUrl: 'https://api.example' })
 
-export const admin: AdminClient = createAdminClient({ apiKey: async () => 'ro_test', baseUrl: 'https://api.example' })
+const options = withOpenTelemetry({ apiKey: async () => 'ro_test', baseUrl: 'https://api.example' })
+export const admin: AdminClient = createAdminClient(options)
 
 // @ts-expect-error: not a status
 export const wrong = client.affiliates.list({ status: 'PAID' })

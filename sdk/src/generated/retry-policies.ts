@@ -1,8 +1,8 @@
 // Generated from openapi.yaml by `pnpm run generate`. Do not edit.
 import type { RetryPolicy } from '../retry.ts'
 
-/** The only path whose response is text. */
-export const TEXT_PATH = "/api/v1/docs"
+/** The paths whose responses are text. */
+export const TEXT_PATH = /\/(docs|export)$/
 
 /** Returns the retry policy of an operation. */
 export const retryPolicyOf = (method: string, path: string): RetryPolicy => {

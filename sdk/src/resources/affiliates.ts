@@ -6,10 +6,22 @@ import { listCall, type PagedCall, pickPage } from '../pagination.ts'
 
 const path = '/api/v1/affiliates'
 
-/** People and companies that refer customers. */
+/**
+ * People and companies that refer customers.
+ *
+ * @param core What `createCore` returns.
+ *
+ * @example
+ * const core = createCore({ apiKey: process.env.REFERRAL_API_KEY, baseUrl: process.env.REFERRAL_BASE_URL })
+ * const { data } = await affiliates(core).list()
+ */
 export const affiliates = (core: Core) => ({
   /**
    * Lists affiliates, newest first, without archived ones. `q` searches names and email addresses.
+   *
+   * @param query Filters and the page. `after` continues after an id.
+   * @param options Timeouts, retries, headers and a signal for this call.
+   * @throws {BadRequestError} `invalid_parameter`.
    *
    * @example
    * for await (const affiliate of client.affiliates.list({ status: 'PENDING' })) console.log(affiliate.name)
@@ -25,6 +37,8 @@ export const affiliates = (core: Core) => ({
   /**
    * Returns an affiliate. Archived affiliates are not found.
    *
+   * @param id The id of the affiliate.
+   * @param options Timeouts, retries, headers and a signal for this call.
    * @throws {NotFoundError} `affiliate_not_found`.
    *
    * @example
@@ -42,6 +56,8 @@ export const affiliates = (core: Core) => ({
    * Creates an affiliate with a slug and a discount code. Its status is `PENDING`, or `APPROVED` when its program approves
    * affiliates automatically.
    *
+   * @param body `email`, and `name` or `firstName`. `campaignId` is the id of its program.
+   * @param options Timeouts, retries, headers, a signal and an `idempotencyKey` for this call.
    * @throws {NotFoundError} `program_not_found` when `campaignId` is not a program of your shop.
    * @throws {ConflictError} `email_taken` when another affiliate uses the email address.
    *
@@ -54,6 +70,9 @@ export const affiliates = (core: Core) => ({
   /**
    * Updates the given fields; `null` clears an optional one. A change of `status` sends webhooks.
    *
+   * @param id The id of the affiliate.
+   * @param body The fields to change.
+   * @param options Timeouts, retries, headers and a signal for this call.
    * @throws {NotFoundError} `affiliate_not_found` or `program_not_found`.
    * @throws {ConflictError} `email_taken`, or `concurrent_change` when another request modified the affiliate.
    *
@@ -72,6 +91,8 @@ export const affiliates = (core: Core) => ({
   /**
    * Archives an affiliate: it disappears from lists and stops earning commissions. Its data is kept.
    *
+   * @param id The id of the affiliate.
+   * @param options Timeouts, retries, headers and a signal for this call.
    * @throws {NotFoundError} `affiliate_not_found`.
    *
    * @example

@@ -4,11 +4,21 @@ import type { Commission, CommissionQuery } from '../models.ts'
 import type { CallOptions } from '../options.ts'
 import { listCall, type PagedCall, pickPage } from '../pagination.ts'
 
-/** What affiliates earned, one per order. Created by reporting conversions. */
+/**
+ * What affiliates earned, one per order. Created by reporting conversions.
+ *
+ * @param core What `createCore` returns.
+ *
+ * @example
+ * const core = createCore({ apiKey: process.env.REFERRAL_API_KEY, baseUrl: process.env.REFERRAL_BASE_URL })
+ * const { data } = await commissions(core).list()
+ */
 export const commissions = (core: Core) => ({
   /**
    * Lists commissions, newest `happenedAt` first. `from` and `to` are inclusive.
    *
+   * @param query Filters and the page. `after` continues after an id.
+   * @param options Timeouts, retries, headers and a signal for this call.
    * @throws {BadRequestError} `period_invalid` when `to` is before `from`.
    *
    * @example
@@ -25,6 +35,8 @@ export const commissions = (core: Core) => ({
   /**
    * Returns a commission.
    *
+   * @param id The id of the commission.
+   * @param options Timeouts, retries, headers and a signal for this call.
    * @throws {NotFoundError} `commission_not_found`.
    *
    * @example

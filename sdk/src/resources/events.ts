@@ -16,13 +16,22 @@ import type { CallOptions, ReportOptions, WriteOptions } from '../options.ts'
 import { headerOf } from '../retry.ts'
 import type { RequestBody } from '../types.ts'
 
-/** Reports of orders, refunds, cancellations, clicks and page views. */
+/**
+ * Reports of orders, refunds, cancellations, clicks and page views.
+ *
+ * @param core What `createCore` returns.
+ *
+ * @example
+ * const core = createCore({ apiKey: process.env.REFERRAL_API_KEY, baseUrl: process.env.REFERRAL_BASE_URL })
+ * await events(core).click({ ref: 'nisa-karim' })
+ */
 export const events = (core: Core) => ({
   /**
    * Reports an order and returns its attribution and commission. The idempotency key is a hash of the order's content, so
    * that running an import again records nothing twice.
    *
    * @param order All amounts are in minor units.
+   * @param options Timeouts, retries, headers, a signal and an `idempotencyKey` for this call.
    * @throws {BadRequestError} `invalid_body` or `occurred_at_in_future`.
    * @throws {UnknownOutcomeError} when every response was lost. Call its `reconcile()`.
    *
@@ -43,6 +52,7 @@ export const events = (core: Core) => ({
    * Returns what `conversion` would decide, with the trace of the decision. Writes nothing.
    *
    * @param order All amounts are in minor units.
+   * @param options Timeouts, retries, headers and a signal for this call.
    * @throws {BadRequestError} `invalid_body` or `occurred_at_in_future`.
    *
    * @example
@@ -56,6 +66,7 @@ export const events = (core: Core) => ({
    * key is a hash of the refund's content.
    *
    * @param refund `amountCents` is goods net of discount, without shipping and tax, in the order's currency.
+   * @param options The options of a write, and `dryRun`.
    * @throws {ConflictError} `refund_currency_mismatch` or `store_refund_limit_reached`.
    *
    * @example
@@ -72,6 +83,11 @@ export const events = (core: Core) => ({
    * Reports that an order was canceled, before or after the order. Repeating it changes nothing. The idempotency key is a
    * hash of the cancellation's content.
    *
+   * @param order The id of the order.
+   * @param options The options of a write, and `dryRun`.
+   * @throws {BadRequestError} `invalid_body`.
+   * @throws {UnknownOutcomeError} when every response was lost. Call its `reconcile()`.
+   *
    * @example
    * const { outcome } = await client.events.cancel({ externalOrderId: '1001' })
    */
@@ -81,17 +97,21 @@ export const events = (core: Core) => ({
   /**
    * Reports a click on an affiliate's link.
    *
+   * @param click One of `ref`, `affiliateCode`, `affiliateId` and `clickId`, with the landing page and the session.
+   * @param options Timeouts, retries, headers, a signal and an `idempotencyKey` for this call.
    * @returns The recorded click. Pass its `id` as `clickId` of a later order.
    * @throws {BadRequestError} `invalid_body` or `occurred_at_in_future`.
    *
    * @example
-   * const { id: clickId } = await client.events.click({ ref: 'noor-haddad' })
+   * const { id: clickId } = await client.events.click({ ref: 'nisa-karim' })
    */
   click: (click: ClickInput, options?: WriteOptions): Call<Touch> => report(core, 'click', 'id', click, options),
 
   /**
    * Reports a page view.
    *
+   * @param view The page, with the session.
+   * @param options Timeouts, retries, headers, a signal and an `idempotencyKey` for this call.
    * @throws {BadRequestError} `invalid_body` or `occurred_at_in_future`.
    *
    * @example

@@ -20,7 +20,15 @@ export interface GetPayoutOptions extends CallOptions {
   include?: 'lines' | undefined
 }
 
-/** Batches of commissions that are paid together. */
+/**
+ * Batches of commissions that are paid together.
+ *
+ * @param core What `createCore` returns.
+ *
+ * @example
+ * const core = createCore({ apiKey: process.env.REFERRAL_API_KEY, baseUrl: process.env.REFERRAL_BASE_URL })
+ * const { data } = await payouts(core).list()
+ */
 export const payouts = (core: Core) => {
   const listBatches = (query: PayoutQuery | undefined, options: CallOptions | undefined): PagedCall<PayoutBatch> =>
     listCall(core, {
@@ -34,6 +42,10 @@ export const payouts = (core: Core) => {
     /**
      * Lists payout batches, newest first. `include: 'lines'` adds one line per affiliate.
      *
+     * @param query Filters and the page. `after` continues after an id.
+     * @param options Timeouts, retries, headers and a signal for this call.
+     * @throws {BadRequestError} `invalid_parameter`.
+     *
      * @example
      * const { data } = await client.payouts.list({ status: 'OPEN' })
      */
@@ -42,6 +54,8 @@ export const payouts = (core: Core) => {
     /**
      * Returns a batch.
      *
+     * @param id The id of the batch.
+     * @param options The options of a call, and `include`.
      * @throws {NotFoundError} `payout_not_found`.
      *
      * @example
@@ -62,6 +76,7 @@ export const payouts = (core: Core) => {
      * Creates a batch of the approved commissions of a period.
      *
      * @param body Both ends of the period are inclusive; a date without a time is midnight UTC.
+     * @param options Timeouts, retries, headers, a signal and an `idempotencyKey` for this call.
      * @throws {NotFoundError} `no_eligible_commissions` when there is nothing to pay.
      * @throws {ConflictError} `payout_below_threshold`, or `payout_mixed_currencies` when `currency` is required.
      *
@@ -80,6 +95,7 @@ export const payouts = (core: Core) => {
      * Returns the batch that `create` would create. Writes nothing.
      *
      * @param body Both ends of the period are inclusive; a date without a time is midnight UTC.
+     * @param options Timeouts, retries, headers and a signal for this call.
      * @throws {NotFoundError} `no_eligible_commissions` when there is nothing to pay.
      * @throws {ConflictError} `payout_below_threshold`, or `payout_mixed_currencies` when `currency` is required.
      *
@@ -97,6 +113,8 @@ export const payouts = (core: Core) => {
     /**
      * Marks a batch and its commissions as `PAID`. This cannot be undone.
      *
+     * @param id The id of the batch.
+     * @param options The options of a call, and `expectedTotalCents`.
      * @throws {NotFoundError} `payout_not_found`.
      * @throws {ConflictError} `payout_already_paid`, `payout_not_payable` or `payout_total_mismatch`.
      *

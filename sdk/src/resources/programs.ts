@@ -6,10 +6,22 @@ import { listCall, type PagedCall, pickPage } from '../pagination.ts'
 
 const path = '/api/v1/programs'
 
-/** The terms under which affiliates earn commissions. */
+/**
+ * The terms under which affiliates earn commissions.
+ *
+ * @param core What `createCore` returns.
+ *
+ * @example
+ * const core = createCore({ apiKey: process.env.REFERRAL_API_KEY, baseUrl: process.env.REFERRAL_BASE_URL })
+ * const { data } = await programs(core).list()
+ */
 export const programs = (core: Core) => ({
   /**
    * Lists programs, newest first, each with its `affiliateCount`.
+   *
+   * @param query Filters and the page. `after` continues after an id.
+   * @param options Timeouts, retries, headers and a signal for this call.
+   * @throws {BadRequestError} `invalid_parameter`.
    *
    * @example
    * const { data } = await client.programs.list({ status: 'PUBLISH' })
@@ -25,6 +37,8 @@ export const programs = (core: Core) => ({
   /**
    * Returns a program.
    *
+   * @param id The id of the program.
+   * @param options Timeouts, retries, headers and a signal for this call.
    * @throws {NotFoundError} `program_not_found`.
    *
    * @example
@@ -42,6 +56,7 @@ export const programs = (core: Core) => ({
    * Creates a program. The first program of a shop becomes its default.
    *
    * @param body `commissionPercent` is a percentage, or an amount in currency units for the flat types.
+   * @param options Timeouts, retries, headers, a signal and an `idempotencyKey` for this call.
    * @throws {BadRequestError} `commission_percent_invalid` when it is out of range for the commission type.
    *
    * @example
@@ -53,6 +68,9 @@ export const programs = (core: Core) => ({
   /**
    * Updates the given fields. Commissions that are already recorded keep their rate.
    *
+   * @param id The id of the program.
+   * @param body The fields to change.
+   * @param options Timeouts, retries, headers and a signal for this call.
    * @throws {BadRequestError} `commission_percent_required` when the new type needs another `commissionPercent`.
    * @throws {NotFoundError} `program_not_found`.
    * @throws {ConflictError} `concurrent_change` when another request modified the program.

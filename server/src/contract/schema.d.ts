@@ -3802,6 +3802,8 @@ export interface components {
         WebhookTimestampHeader: string;
         /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
         WebhookStandardSignatureHeader: string;
+        /** @description The W3C trace context of the request that caused the event, when it had one or the server records traces. Not signed. */
+        WebhookTraceparentHeader: string;
     };
     requestBodies: never;
     headers: {
@@ -8306,6 +8308,8 @@ export interface operations {
                 "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
                 /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
                 "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
+                /** @description The W3C trace context of the request that caused the event, when it had one or the server records traces. Not signed. */
+                traceparent?: components["parameters"]["WebhookTraceparentHeader"];
             };
             path?: never;
             cookie?: never;
@@ -8339,6 +8343,8 @@ export interface operations {
                 "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
                 /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
                 "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
+                /** @description The W3C trace context of the request that caused the event, when it had one or the server records traces. Not signed. */
+                traceparent?: components["parameters"]["WebhookTraceparentHeader"];
             };
             path?: never;
             cookie?: never;
@@ -8372,6 +8378,8 @@ export interface operations {
                 "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
                 /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
                 "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
+                /** @description The W3C trace context of the request that caused the event, when it had one or the server records traces. Not signed. */
+                traceparent?: components["parameters"]["WebhookTraceparentHeader"];
             };
             path?: never;
             cookie?: never;
@@ -8405,6 +8413,8 @@ export interface operations {
                 "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
                 /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
                 "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
+                /** @description The W3C trace context of the request that caused the event, when it had one or the server records traces. Not signed. */
+                traceparent?: components["parameters"]["WebhookTraceparentHeader"];
             };
             path?: never;
             cookie?: never;
@@ -8438,6 +8448,8 @@ export interface operations {
                 "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
                 /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
                 "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
+                /** @description The W3C trace context of the request that caused the event, when it had one or the server records traces. Not signed. */
+                traceparent?: components["parameters"]["WebhookTraceparentHeader"];
             };
             path?: never;
             cookie?: never;
@@ -8471,6 +8483,8 @@ export interface operations {
                 "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
                 /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
                 "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
+                /** @description The W3C trace context of the request that caused the event, when it had one or the server records traces. Not signed. */
+                traceparent?: components["parameters"]["WebhookTraceparentHeader"];
             };
             path?: never;
             cookie?: never;
@@ -8504,6 +8518,8 @@ export interface operations {
                 "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
                 /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
                 "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
+                /** @description The W3C trace context of the request that caused the event, when it had one or the server records traces. Not signed. */
+                traceparent?: components["parameters"]["WebhookTraceparentHeader"];
             };
             path?: never;
             cookie?: never;
@@ -8537,6 +8553,8 @@ export interface operations {
                 "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
                 /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
                 "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
+                /** @description The W3C trace context of the request that caused the event, when it had one or the server records traces. Not signed. */
+                traceparent?: components["parameters"]["WebhookTraceparentHeader"];
             };
             path?: never;
             cookie?: never;
@@ -8570,6 +8588,8 @@ export interface operations {
                 "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
                 /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
                 "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
+                /** @description The W3C trace context of the request that caused the event, when it had one or the server records traces. Not signed. */
+                traceparent?: components["parameters"]["WebhookTraceparentHeader"];
             };
             path?: never;
             cookie?: never;
@@ -8603,6 +8623,8 @@ export interface operations {
                 "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
                 /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
                 "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
+                /** @description The W3C trace context of the request that caused the event, when it had one or the server records traces. Not signed. */
+                traceparent?: components["parameters"]["WebhookTraceparentHeader"];
             };
             path?: never;
             cookie?: never;
@@ -8636,6 +8658,8 @@ export interface operations {
                 "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
                 /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
                 "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
+                /** @description The W3C trace context of the request that caused the event, when it had one or the server records traces. Not signed. */
+                traceparent?: components["parameters"]["WebhookTraceparentHeader"];
             };
             path?: never;
             cookie?: never;
@@ -8669,6 +8693,8 @@ export interface operations {
                 "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
                 /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
                 "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
+                /** @description The W3C trace context of the request that caused the event, when it had one or the server records traces. Not signed. */
+                traceparent?: components["parameters"]["WebhookTraceparentHeader"];
             };
             path?: never;
             cookie?: never;
@@ -8702,6 +8728,8 @@ export interface operations {
                 "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
                 /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
                 "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
+                /** @description The W3C trace context of the request that caused the event, when it had one or the server records traces. Not signed. */
+                traceparent?: components["parameters"]["WebhookTraceparentHeader"];
             };
             path?: never;
             cookie?: never;

@@ -68,6 +68,8 @@ export interface MutationContext<Shop extends ShopId = ShopId> extends Deps {
   /** The caller's name in the audit: `key:<id>`, `user:<id>`, `store` or `operator`. */
   actor: string
   requestId: string
+  /** The span that made the request, sent with the deliveries of its events. */
+  traceparent?: string | undefined
   /** Absent when there is no credential, as for the operator. */
   recheck?: (db: Reader) => Promise<Shop>
   /** Set when the caller sent an `Idempotency-Key` with a POST. */

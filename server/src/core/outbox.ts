@@ -25,7 +25,7 @@ export interface WebhookEvents {
 }
 
 /** What recording an event needs. */
-type EventContext = Pick<MutationContext, 'newId' | 'now' | 'shop'>
+type EventContext = Pick<MutationContext, 'newId' | 'now' | 'shop' | 'traceparent'>
 
 /** The event filters of a shop's subscriptions and open streams. */
 export interface Receivers {
@@ -77,7 +77,7 @@ async function recordEvents(
   await forEachYielding(trx, events, async ({ event, data, isIndependent }) => {
     eventId = idAfter(eventId, ctx.newId('evt'))
     const body = JSON.stringify({ event, timestamp: createdAt, shop_id: shopId, data })
-    await insertWebhookEvent(trx, shopId, { id: eventId, event, body, createdAt })
+    await insertWebhookEvent(trx, shopId, { id: eventId, event, body, traceparent: ctx.traceparent, createdAt })
     for (const filter of receivers.filters) {
       if (!accepts(filter, event)) continue
       const { id: subscriptionId } = filter
@@ -179,14 +179,16 @@ export async function findLastSeq(db: Reader, shopId: string, streamId: string):
   return row?.seq ?? 0
 }
 
-const insertEvent = preparedWrite<WebhookEventRow>()((trx, { id, shopId, event, body, createdAt }) =>
-  trx.insertInto('webhookEvents').values({ id, shopId, event, body, createdAt }).compile(),
+const insertEvent = preparedWrite<WebhookEventRow>()((trx, { id, shopId, event, body, traceparent, createdAt }) =>
+  trx.insertInto('webhookEvents').values({ id, shopId, event, body, traceparent, createdAt }).compile(),
 )
+
+type NewWebhookEvent = Omit<WebhookEventRow, 'shopId' | 'traceparent'> & { traceparent?: string | null | undefined }
 
 export async function insertWebhookEvent(
   trx: Transaction,
   shopId: string,
-  row: Omit<WebhookEventRow, 'shopId'>,
+  { traceparent = null, ...row }: NewWebhookEvent,
 ): Promise<void> {
-  await insertEvent(trx, { shopId, ...row })
+  await insertEvent(trx, { shopId, ...row, traceparent })
 }

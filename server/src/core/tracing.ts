@@ -4,15 +4,14 @@ import type { Deps } from './context.ts'
 
 type Attributes = Record<string, string | number | undefined>
 
-/** The span of one request. */
-export interface RequestSpan {
-  traceId: string
+/** The span of one request. One that is not sampled has the id of the caller's. */
+export interface RequestSpan extends TraceParent {
   end: (ended: { name: string; isError: boolean; attributes: Attributes }) => void
 }
 
 export interface Tracing {
-  /** Starts a span, as a child of the caller's when `traceparent` is valid. */
-  start: (traceparent: string | undefined) => RequestSpan
+  /** Starts a span, as a child of the caller's. */
+  start: (parent: TraceParent | undefined) => RequestSpan
   /** Sends the remaining spans. */
   close: () => Promise<void>
 }
@@ -31,6 +30,10 @@ export function parseTraceParent(header: string | undefined): TraceParent | unde
   if (version === undefined || version === 'ff' || /^0+$/.test(traceId) || /^0+$/.test(spanId)) return undefined
   return { traceId, spanId, isSampled: (Number.parseInt(flags, 16) & 1) === 1 }
 }
+
+/** A W3C `traceparent` header. */
+export const formatTraceParent = ({ traceId, spanId, isSampled }: TraceParent): string =>
+  `00-${traceId}-${spanId}-${isSampled ? '01' : '00'}`
 
 const BATCH_SIZE = 512
 const MAX_QUEUE = 2048
@@ -77,18 +80,21 @@ export function createTracing(config: TracingConfig, { log }: Pick<Deps, 'log'>)
   const timer = setInterval(() => void flush(), EXPORT_INTERVAL_MS).unref()
 
   return {
-    start: (traceparent) => {
-      const parent = parseTraceParent(traceparent)
+    start: (parent) => {
       const traceId = parent?.traceId ?? randomBytes(16).toString('hex')
-      if (!isSampled(config, traceId, parent)) return { traceId, end: () => {} }
+      const ownId = randomBytes(8).toString('hex')
+      if (!isSampled(config, traceId, parent))
+        return { traceId, spanId: parent?.spanId ?? ownId, isSampled: false, end: () => {} }
       const startedAt = now()
       return {
         traceId,
+        spanId: ownId,
+        isSampled: true,
         end: ({ name, isError, attributes }) => {
           if (queue.length >= MAX_QUEUE) return
           queue.push({
             traceId,
-            spanId: randomBytes(8).toString('hex'),
+            spanId: ownId,
             ...(parent && { parentSpanId: parent.spanId }),
             name,
             kind: SERVER,

@@ -30,6 +30,8 @@ export interface WebhookEventRow {
   event: string
   /** The exact JSON text that is sent and signed. */
   body: string
+  /** The span of the request that caused it, as a W3C header. */
+  traceparent: string | null
   createdAt: string
 }
 

@@ -29,7 +29,8 @@ export async function authorizeKey(server: Server, op: Operation, request: Reque
   requireScope(op, caller)
   const { key, shop } = caller
   const recheck = (db: Reader) => reauthorize(server.deps, db, { op, secretHash: caller.usedSecretHash })
-  return { ...server.deps, shop, actor: `key:${key.id}`, requestId: request.requestId, recheck, scopes: caller.scopes }
+  const { requestId, traceparent } = request
+  return { ...server.deps, shop, actor: `key:${key.id}`, requestId, traceparent, recheck, scopes: caller.scopes }
 }
 
 /** Repeats the checks of {@link authorizeKey} whose outcome can change while a request is open. */

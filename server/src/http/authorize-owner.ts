@@ -41,6 +41,7 @@ export async function authorizeOwner(
   requireActive({ isAllowedWhileSuspended }, owner)
   return ownerContext(server, owner, {
     requestId: request.requestId,
+    traceparent: request.traceparent,
     isHttps: browser.isHttps,
     find,
     roles: op.roles,
@@ -53,6 +54,7 @@ type FindOwner = (db: Reader) => Promise<Owner>
 
 interface OwnerContextOptions {
   requestId: string
+  traceparent?: string | undefined
   isHttps: boolean
   find: FindOwner
   roles: readonly UserRow['role'][]

@@ -65,7 +65,8 @@ export async function authorizeStore(
     requirePlan(now.shop)
     return now.shop
   }
-  return { ...deps, shop: store.shop, actor: 'store', requestId: request.requestId, recheck }
+  const { requestId, traceparent } = request
+  return { ...deps, shop: store.shop, actor: 'store', requestId, traceparent, recheck }
 }
 
 /** The requests per window of an API key of an active shop with API access. */

@@ -6,7 +6,7 @@ import type { AnyReply, ContextOf, Handlers, Operation, OperationId, Scheme } fr
 import type { Context, Contexts, OperatorContext, PublicContext } from '../core/context.ts'
 import { recordOperatorRequest } from '../core/installation.ts'
 import { recordAccess } from '../core/mutate.ts'
-import { parseTraceParent } from '../core/tracing.ts'
+import { formatTraceParent, parseTraceParent } from '../core/tracing.ts'
 import { authorizeKey, currentRateLimit } from './authorize-key.ts'
 import { authorizeOperator } from './authorize-operator.ts'
 import { authorizeOwner, authorizeSignIn, browserRequestOf } from './authorize-owner.ts'
@@ -56,8 +56,9 @@ export function serveOperation(server: Server, op: Operation) {
 
 /** Assigns the request id and starts the clock. */
 export function startRequest(server: Server, c: HonoContext<Env>): RequestState {
-  const traceparent = c.req.header('traceparent')
-  const span = server.tracing?.start(traceparent)
+  const parent = parseTraceParent(c.req.header('traceparent'))
+  const span = server.tracing?.start(parent)
+  const current = span ?? parent
   const request: RequestState = {
     span,
     startedAt: performance.now(),
@@ -66,7 +67,8 @@ export function startRequest(server: Server, c: HonoContext<Env>): RequestState 
       return clientNetwork(clientAddress(c, server.deps.config.trustProxy))
     },
     requestId: resolveRequestId(c.req.header('X-Request-Id'), server.deps),
-    traceId: span?.traceId ?? parseTraceParent(traceparent)?.traceId,
+    traceId: current?.traceId,
+    traceparent: current && formatTraceParent(current),
   }
   c.set('request', request)
   return request

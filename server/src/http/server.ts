@@ -38,6 +38,8 @@ export interface RequestState {
   requestId: string
   /** From the header `traceparent`, to find the request in the traces and logs of the caller. */
   traceId: string | undefined
+  /** The span of this request, or the caller's when traces are off. */
+  traceparent: string | undefined
   /** Ended with the response; undefined when traces are off. */
   span: RequestSpan | undefined
   /** The operation id, once the path is matched. */

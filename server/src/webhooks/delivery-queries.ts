@@ -291,11 +291,11 @@ export async function deleteExpiredStreams(trx: Transaction, now: string): Promi
   return true
 }
 
-/** The name and payload of an event. */
+/** The name, payload and trace of an event. */
 export const findEventBody = prepared<{ shopId: string; id: string }>()((db, { shopId, id }) =>
   db
     .selectFrom('webhookEvents')
-    .select(['id', 'event', 'body'])
+    .select(['id', 'event', 'body', 'traceparent'])
     .where('shopId', '=', shopId)
     .where('id', '=', id)
     .compile(),

@@ -213,6 +213,7 @@ export interface StreamedEvent {
   seq: number
   event: string
   body: string
+  traceparent: string | null
 }
 
 /** A stream that events are stored for, and the user who reads it. */
@@ -304,7 +305,8 @@ export const listStreamed = (
         .onRef('webhookEvents.shopId', '=', 'streamDeliveries.shopId')
         .onRef('webhookEvents.id', '=', 'streamDeliveries.eventId'),
     )
-    .select(['streamDeliveries.id', 'streamDeliveries.seq', 'webhookEvents.event', 'webhookEvents.body'])
+    .select(['streamDeliveries.id', 'streamDeliveries.seq'])
+    .select(['webhookEvents.event', 'webhookEvents.body', 'webhookEvents.traceparent'])
     .where('streamDeliveries.shopId', '=', shopId)
     .where('streamDeliveries.streamId', '=', streamId)
     .where('streamDeliveries.seq', '>', after)

@@ -84,8 +84,8 @@ async function* frames(ctx: Context, stream: StreamRow, seq: number | undefined)
   let last = seq ?? 0
   for (;;) {
     const rows = await streams.listStreamed(ctx.db.read, ctx.shop.id, stream.id, last, BATCH_SIZE)
-    for (const { id, seq, event, body } of rows) {
-      const headers = await deliveryHeaders(secret, { id, event, body, at: ctx.now() })
+    for (const { id, seq, event, body, traceparent } of rows) {
+      const headers = await deliveryHeaders(secret, { id, event, body, traceparent, at: ctx.now() })
       yield `id: ${id}\n${frame('delivery', { headers, body })}`
       last = seq
     }

@@ -1,4 +1,5 @@
 import { type ClientOptions, createReferralClient } from '@referral/sdk'
+import { anyReply } from '../../../sdk/scripts/any-reply.ts'
 
 /** What the server does with one attempt: responds, breaks the connection (an error), or never responds. */
 export type Step = Response | Error | 'hang' | ((request: Request) => Response | Promise<Response>)
@@ -6,20 +7,8 @@ export type Step = Response | Error | 'hang' | ((request: Request) => Response |
 export const jsonResponse = (status: number, body: unknown, headers: Record<string, string> = {}): Response =>
   Response.json(body, { status, headers: { 'X-Request-Id': 'req_1', ...headers } })
 
-/** A body with the documented properties of every success. */
-export const success = {
-  ok: true,
-  message: 'Done.',
-  id: 'id_1',
-  data: [],
-  pagination: { page: 1, limit: 20, total: 0, totalPages: 0 },
-  totals: {},
-  journey: [],
-  attribution: {},
-  commission: {},
-  trace: {},
-  outcome: 'applied',
-}
+/** A body with the documented properties of every success, and no items. */
+export const success = { ...anyReply, data: [] }
 
 export const errorResponse = (status: number, code: string, headers: Record<string, string> = {}): Response =>
   jsonResponse(status, { error: `Rejected: ${code}.` }, { 'X-Error-Code': code, ...headers })

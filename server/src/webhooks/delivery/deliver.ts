@@ -27,7 +27,7 @@ interface Route {
 
 export function createDeliver(dependencies: Dependencies): Deliver {
   const routes = new WeakMap<Destination, Route | DeliveryCode>()
-  return async (destination, { webhookId, event, body }) => {
+  return async (destination, { webhookId, event, body, traceparent }) => {
     let route = routes.get(destination)
     if (!route) {
       route = routeTo(destination, dependencies)
@@ -35,7 +35,7 @@ export function createDeliver(dependencies: Dependencies): Deliver {
     }
     if (typeof route === 'string') return failed(route)
     const at = dependencies.now()
-    const headers = await deliveryHeaders(signingSecrets(route, at), { id: webhookId, event, body, at })
+    const headers = await deliveryHeaders(signingSecrets(route, at), { id: webhookId, event, body, traceparent, at })
     return dependencies.transport.post(route.target, headers, body)
   }
 }

@@ -27,6 +27,7 @@ const SUBSCRIPTIONS_PAGE = 128
 export interface Delivery extends PendingDelivery {
   event: string
   body: string
+  traceparent: string | null
 }
 
 /** The state of a dispatcher, from which the next deliveries are chosen. */
@@ -172,7 +173,7 @@ function countUnfinished({ claimed, ended }: SyncRequest): Map<string, number> {
 async function withBodies(trx: Transaction, pending: PendingDelivery[]): Promise<Delivery[]> {
   const events = new Map(pending.map(({ shopId, eventId }) => [eventId, { shopId, id: eventId }]))
   const bodies = await Promise.all([...events.values()].map((event) => findEventBody(trx, event)))
-  const byId = new Map(bodies.flat().map(({ id, event, body }) => [id, { event, body }]))
+  const byId = new Map(bodies.flat().map(({ id, ...content }) => [id, content]))
   return pending.flatMap((one) => {
     const content = byId.get(one.eventId)
     return content ? { ...one, ...content } : []

@@ -9,21 +9,30 @@ export const sealSecret = (vault: Vault, subscriptionId: string, secret: string)
 export const openSecret = (vault: Vault, subscriptionId: string, sealed: string): string | null =>
   vault.open(sealed, subscriptionId)
 
+/** An event to send, at a time in milliseconds since 1970. */
+interface SentEvent {
+  id: string
+  event: string
+  body: string
+  traceparent: string | null
+  at: number
+}
+
 /**
  * The request headers of a delivery, with its id and signatures.
  *
  * @param secret undefined for a subscription without one; if there are several, the first signs both headers and the others sign
  *   the Standard Webhooks header too.
- * @param delivery `at` in milliseconds since 1970.
  */
 export async function deliveryHeaders(
   secret: string | string[] | undefined,
-  { event, body, ...signed }: { id: string; event: string; body: string; at: number },
+  { event, body, traceparent, ...signed }: SentEvent,
 ): Promise<Record<string, string>> {
   return {
     'Content-Type': 'application/json',
     'User-Agent': 'referral-webhooks/1',
     'X-Service-Event': event,
+    ...(traceparent && { traceparent }),
     ...(await signatureHeaders(secret, body, signed)),
   }
 }

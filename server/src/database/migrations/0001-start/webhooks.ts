@@ -49,6 +49,7 @@ async function outbox({ db, text }: Schema) {
     .addColumn('id', text, required)
     .addColumn('event', text, required)
     .addColumn('body', text, required)
+    .addColumn('traceparent', text)
     .addColumn('createdAt', text, required)
     .addPrimaryKeyConstraint('webhookEvents_pk', ['shopId', 'id'])
     .execute()

@@ -1,0 +1,206 @@
+import { type Call, pickData, pickReply, startCall } from '../call.ts'
+import type { Core } from '../core.ts'
+import type { CallOptions } from '../options.ts'
+import type { components } from '../schema.ts'
+import type { RequestBody } from '../types.ts'
+
+type Schemas = components['schemas']
+
+/** Decisions about commissions. */
+export const commissions = (core: Core) => ({
+  /**
+   * Approves a pending commission. It becomes eligible for the next payout batch.
+   *
+   * @param id The id of the commission.
+   * @param options Timeouts, retries, headers and a signal for this call.
+   * @throws {NotFoundError} `commission_not_found`.
+   * @throws {ConflictError} `commission_move_not_allowed` when its status does not allow it, or
+   *   `commission_is_adjustment`.
+   *
+   * @example
+   * const { orderStatus } = await admin.commissions.approve(pending.id)
+   */
+  approve: (id: string, options?: CallOptions): Call<Schemas['Commission']> =>
+    startCall(core, {
+      options,
+      send: (init) => core.api.POST('/admin/v1/commissions/{id}/approve', { ...init, params: { path: { id } } }),
+      pick: pickData,
+    }),
+
+  /**
+   * Rejects a commission that is in no batch. It can be reopened.
+   *
+   * @param id The id of the commission.
+   * @param options Timeouts, retries, headers and a signal for this call.
+   * @throws {NotFoundError} `commission_not_found`.
+   * @throws {ConflictError} `commission_move_not_allowed` when its status does not allow it, or
+   *   `commission_is_adjustment`.
+   *
+   * @example
+   * const { orderStatus } = await admin.commissions.reject(commission.id)
+   */
+  reject: (id: string, options?: CallOptions): Call<Schemas['Commission']> =>
+    startCall(core, {
+      options,
+      send: (init) => core.api.POST('/admin/v1/commissions/{id}/reject', { ...init, params: { path: { id } } }),
+      pick: pickData,
+    }),
+
+  /**
+   * Cancels an unpaid commission, permanently, and removes it from its batch.
+   *
+   * @param id The id of the commission.
+   * @param options Timeouts, retries, headers and a signal for this call.
+   * @throws {NotFoundError} `commission_not_found`.
+   * @throws {ConflictError} `commission_move_not_allowed` when its status does not allow it, or
+   *   `commission_is_adjustment`.
+   *
+   * @example
+   * const { orderStatus } = await admin.commissions.cancel(commission.id)
+   */
+  cancel: (id: string, options?: CallOptions): Call<Schemas['Commission']> =>
+    startCall(core, {
+      options,
+      send: (init) => core.api.POST('/admin/v1/commissions/{id}/cancel', { ...init, params: { path: { id } } }),
+      pick: pickData,
+    }),
+
+  /**
+   * Reverses a paid commission. Its amount is deducted from the next payout of the affiliate.
+   *
+   * @param id The id of the commission.
+   * @param options Timeouts, retries, headers and a signal for this call.
+   * @throws {NotFoundError} `commission_not_found`.
+   * @throws {ConflictError} `commission_move_not_allowed` when its status does not allow it, or
+   *   `commission_is_adjustment`.
+   *
+   * @example
+   * const { orderStatus } = await admin.commissions.reverse(paid.id)
+   */
+  reverse: (id: string, options?: CallOptions): Call<Schemas['Commission']> =>
+    startCall(core, {
+      options,
+      send: (init) => core.api.POST('/admin/v1/commissions/{id}/reverse', { ...init, params: { path: { id } } }),
+      pick: pickData,
+    }),
+
+  /**
+   * Decides a rejected commission again, with the current statuses of its affiliates. It becomes pending.
+   *
+   * @param id The id of the commission.
+   * @param options Timeouts, retries, headers and a signal for this call.
+   * @throws {NotFoundError} `commission_not_found`.
+   * @throws {ConflictError} `commission_move_not_allowed`, or `commission_still_restricted`.
+   *
+   * @example
+   * const { orderStatus } = await admin.commissions.reopen(rejected.id)
+   */
+  reopen: (id: string, options?: CallOptions): Call<Schemas['Commission']> =>
+    startCall(core, {
+      options,
+      send: (init) => core.api.POST('/admin/v1/commissions/{id}/reopen', { ...init, params: { path: { id } } }),
+      pick: pickData,
+    }),
+
+  /**
+   * Refunds an order, wholly or in part. The same refund id again changes nothing.
+   *
+   * @param id The id of the commission.
+   * @param body `amountCents` is goods net of discount, without shipping and tax. Defaults to everything that is left.
+   * @param options Timeouts, retries, headers and a signal for this call.
+   * @throws {NotFoundError} `commission_not_found`.
+   * @throws {ConflictError} `refund_exceeds_order`, or `commission_move_not_allowed`.
+   *
+   * @example
+   * const { data, refund } = await admin.commissions.refund(commission.id, { externalRefundId: 're-1', amountCents: 3000 })
+   */
+  refund: (id: string, body: RequestBody<'refundCommission'>, options?: CallOptions): Call<Schemas['RefundReply']> =>
+    startCall(core, {
+      options,
+      body,
+      send: (init) => core.api.POST('/admin/v1/commissions/{id}/refund', { ...init, params: { path: { id } } }),
+      pick: pickReply,
+    }),
+
+  /**
+   * Approves, rejects, cancels, reverses or reopens up to 500 commissions, oldest first. Repeat the call while
+   * `remaining` is above 0.
+   *
+   * @param body The action, and either `ids` or `filter`. `dryRun` only counts.
+   * @param options Timeouts, retries, headers and a signal for this call.
+   * @throws {BadRequestError} `invalid_body` or `period_invalid`.
+   *
+   * @example
+   * const { changed, remaining } = await admin.commissions.moderate({ action: 'approve', filter: { status: 'PENDING' } })
+   */
+  moderate: (body: RequestBody<'moderateCommissions'>, options?: CallOptions): Call<Schemas['ModerationResult']> =>
+    startCall(core, {
+      options,
+      body,
+      send: (init) => core.api.POST('/admin/v1/commissions/moderate', init),
+      pick: pickData,
+    }),
+})
+
+/** The batches of a shop, as its owner manages them. */
+export const payouts = (core: Core) => ({
+  /**
+   * Cancels an unpaid batch. Its commissions become eligible for another batch.
+   *
+   * @param id The id of the batch.
+   * @param options Timeouts, retries, headers and a signal for this call.
+   * @throws {NotFoundError} `payout_not_found`.
+   * @throws {ConflictError} `payout_not_cancelable`.
+   *
+   * @example
+   * const { status } = await admin.payouts.cancel(batch.id)
+   */
+  cancel: (id: string, options?: CallOptions): Call<Schemas['PayoutBatchReply']['data']> =>
+    startCall(core, {
+      options,
+      send: (init) => core.api.POST('/admin/v1/payouts/{id}/cancel', { ...init, params: { path: { id } } }),
+      pick: pickData,
+    }),
+})
+
+/** How orders were decided. */
+export const orders = (core: Core) => ({
+  /**
+   * Explains the decision about an order: each piece of evidence, the restriction, and the calculation.
+   *
+   * @param externalOrderId The id that the order was reported with.
+   * @param options Timeouts, retries, headers and a signal for this call.
+   * @throws {NotFoundError} `order_not_found` when the order was not reported.
+   *
+   * @example
+   * const { summary, evidence } = await admin.orders.explain('order-05')
+   */
+  explain: (externalOrderId: string, options?: CallOptions): Call<Schemas['ExplanationReply']['data']> =>
+    startCall(core, {
+      options,
+      send: (init) =>
+        core.api.GET('/admin/v1/orders/{externalOrderId}/explanation', {
+          ...init,
+          params: { path: { externalOrderId } },
+        }),
+      pick: pickData,
+    }),
+})
+
+/** Other settings, tried on past orders. */
+export const backtests = (core: Core) => ({
+  /**
+   * Decides the orders of a period again with other settings, and returns who would have earned more or less. Changes
+   * nothing.
+   *
+   * @param body The period, and at least one setting.
+   * @param options Timeouts, retries, headers and a signal for this call.
+   * @throws {BadRequestError} `period_invalid`, or `commission_percent_invalid`.
+   * @throws {NotFoundError} `program_not_found`.
+   *
+   * @example
+   * const { changed, totals } = await admin.backtests.run({ from: '2026-10-01', commissionPercent: 10 })
+   */
+  run: (body: RequestBody<'runBacktest'>, options?: CallOptions): Call<Schemas['Backtest']> =>
+    startCall(core, { options, body, send: (init) => core.api.POST('/admin/v1/backtests', init), pick: pickData }),
+})
