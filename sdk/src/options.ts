@@ -182,7 +182,7 @@ const check = (isValid: unknown, message: string) => {
  */
 export const checkKey = (key: unknown): string => {
   const trimmed = `${key ?? ''}`.trim()
-  check(/^[!-~]+$/.test(trimmed), 'apiKey is missing or malformed. Pass an API key.')
+  check(/^[!-~]+$/.test(trimmed), 'apiKey is missing or malformed.')
   return trimmed
 }
 
