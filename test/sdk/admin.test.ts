@@ -106,7 +106,7 @@ describe('with a server', () => {
   })
   afterAll(() => server.close())
 
-  test('a rotated key works beside the old one, and ends with it', async () => {
+  test('a rotated key works together with the old one until the overlap ends', async () => {
     const { id, secret: old } = await admin.keys.create({ label: 'Rotated', scopes: ['commissions:read'] })
     const { secret } = await admin.keys.rotate(id, { overlapSeconds: 60 })
     const listWith = (apiKey: string) =>
