@@ -7,12 +7,13 @@ export const repeatableOption = (flags: string, description: string): Option =>
 export const choiceOption = (flags: string, description: string, choices: readonly string[]): Option =>
   new Option(flags, description).choices(choices)
 
-/** --month, --from and --to. */
+/** --month, --from, --to and --time-zone. */
 export const addPeriodOptions = (command: Command, from = 'start of the period, a date or a time'): Command =>
   command
     .option('--month <month>', 'a month such as 2026-10, or last or this')
     .option('--from <time>', from)
     .option('--to <time>', 'end of the period, a date or a time, inclusive')
+    .option('--time-zone <name>', "time zone of months and dates, such as Europe/Berlin (default: the shop's)")
 
 /** Parses an integer from `min` to `max`. */
 export const integerBetween =

@@ -10,9 +10,10 @@ export interface PeriodOptions {
   month?: string
   from?: string
   to?: string
+  timeZone?: string
 }
 
-const DAY_ONLY = /^\d{4}-\d{2}-\d{2}$/
+export const DAY_ONLY = /^\d{4}-\d{2}-\d{2}$/
 
 /** A whole month in UTC, from its first to its last millisecond. `last` and `this` are relative to `now`. */
 export function monthPeriod(month: string, now: number): Period {
@@ -33,17 +34,40 @@ export function monthPeriod(month: string, now: number): Period {
 /** Extends a date to the end of its day. The API reads a date as midnight, which would exclude the day. */
 export const endOfDay = (to: string): string => (DAY_ONLY.test(to) ? `${to}T23:59:59.999Z` : to)
 
-/** Parses --month, or --from and --to. Returns undefined when none is set. */
-export function parsePeriod({ month, from, to }: PeriodOptions, now: number): Partial<Period> | undefined {
+/** Where a period gets the current time and the time zone of the shop from. */
+interface PeriodSource {
+  context: { now: () => number }
+  timeZone: () => Promise<string>
+}
+
+/**
+ * Parses --month, or --from and --to, whose days are in --time-zone, by default that of the shop. Returns undefined when
+ * none is set.
+ */
+export async function readPeriod(options: PeriodOptions, source: PeriodSource): Promise<Partial<Period> | undefined> {
+  const { month, from, to } = options
+  const now = source.context.now()
+  // Rejects invalid options before the shop is read.
+  const inUtc = parsePeriod(options, now)
+  const hasDays = [from, to].some((text) => text !== undefined && DAY_ONLY.test(text))
+  if (!month && !hasDays) return inUtc
+  const timeZone = options.timeZone ?? (await source.timeZone())
+  if (timeZone.toUpperCase() === 'UTC') return inUtc
+  const { zonedDays, zonedMonth } = await import('./zoned-period.ts')
+  return month ? zonedMonth(month, timeZone, now) : zonedDays({ from, to }, timeZone)
+}
+
+/** Like {@link readPeriod}, but both ends are required. */
+export async function requirePeriod(options: PeriodOptions, source: PeriodSource): Promise<Period> {
+  const period = await readPeriod(options, source)
+  if (period?.from && period.to) return { from: period.from, to: period.to }
+  throw usageError('A period is required. Pass --month 2026-10, or --from and --to.')
+}
+
+/** Parses the options with months and days in UTC. */
+function parsePeriod({ month, from, to }: PeriodOptions, now: number): Partial<Period> | undefined {
   if (month && (from || to)) throw usageError('Pass --month, or --from and --to, not both.')
   if (month) return monthPeriod(month, now)
   if (!from && !to) return undefined
   return { ...(from ? { from } : {}), ...(to ? { to: endOfDay(to) } : {}) }
-}
-
-/** Like {@link parsePeriod}, but both ends are required. */
-export function requirePeriod(options: PeriodOptions, now: number): Period {
-  const period = parsePeriod(options, now)
-  if (period?.from && period.to) return { from: period.from, to: period.to }
-  throw usageError('A period is required. Pass --month 2026-10, or --from and --to.')
 }

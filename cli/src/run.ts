@@ -1,7 +1,7 @@
 import type { ReferralClient } from '@referral/sdk'
 import { createClient, requireCredential } from './client.ts'
 import type { CliContext } from './context.ts'
-import { exitCode } from './errors.ts'
+import { exitCode, unwrap } from './errors.ts'
 import { type Column, type OutputStyle, renderRecord, renderRows } from './output/render.ts'
 import { type GlobalOptions, resolveStyle } from './output/style.ts'
 import { Reporter } from './reporter.ts'
@@ -16,6 +16,7 @@ export class Run {
   readonly dryRun: boolean
   #output = ''
   #settings: Settings | undefined
+  #timeZone: Promise<string> | undefined
 
   constructor(context: CliContext, options: GlobalOptions & { dryRun?: boolean }) {
     this.context = context
@@ -42,6 +43,24 @@ export class Run {
   /** A client with the owner token, for paths under /admin/v1. */
   ownerClient(): Promise<ReferralClient> {
     return createClient(requireCredential(this.settings, 'ownerToken'), this.settings, this)
+  }
+
+  /** The time zone of the shop. */
+  timeZone(): Promise<string> {
+    this.#timeZone ??= this.#readTimeZone()
+    return this.#timeZone
+  }
+
+  async #readTimeZone(): Promise<string> {
+    if (this.settings.apiKey) {
+      const { data, error } = await (await this.client()).shop.get().safe()
+      // An earlier version of the service has no such path, and its months are in UTC.
+      if (error && error.code === 'path_unknown') return 'UTC'
+      if (error) throw error
+      return data.timeZone
+    }
+    const { data } = unwrap(await (await this.ownerClient()).GET('/admin/v1/session'))
+    return data.shop.timeZone ?? 'UTC'
   }
 
   /** Buffers rows until the command ends, so that a failure leaves standard output empty. */

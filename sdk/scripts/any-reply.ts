@@ -7,6 +7,7 @@ export const anyReply = {
   pagination: { page: 1, limit: 20, total: 0, totalPages: 0 },
   totals: {},
   journey: [],
+  reasons: [],
   attribution: {},
   commission: {},
   trace: {},

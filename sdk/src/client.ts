@@ -9,6 +9,7 @@ import { events } from './resources/events.ts'
 import { journey } from './resources/journey.ts'
 import { payouts } from './resources/payouts.ts'
 import { programs } from './resources/programs.ts'
+import { shop } from './resources/shop.ts'
 import { webhooks } from './resources/webhooks.ts'
 import type { RateLimit } from './retry.ts'
 import type { components, paths } from './schema.ts'
@@ -83,6 +84,7 @@ export interface ReferralClient extends RawClient {
   readonly journey: ReturnType<typeof journey>
   readonly events: ReturnType<typeof events>
   readonly webhooks: ReturnType<typeof webhooks>
+  readonly shop: ReturnType<typeof shop>
   /** The rate limit window of the last response, undefined before the first. */
   readonly rateLimit: RateLimit | undefined
 }
@@ -110,6 +112,7 @@ export const createReferralClient = (options?: ClientOptions): ReferralClient =>
     journey: journey(core),
     events: events(core),
     webhooks: webhooks(core),
+    shop: shop(core),
     get rateLimit() {
       return core.rateLimit
     },

@@ -25,6 +25,10 @@ export interface PayoutPreview extends Open<Schemas['PayoutBatch']> {}
 export interface PayoutBatch extends PayoutPreview {
   id: string
 }
+/** Approved balances that a batch does not pay, and why. */
+export interface Unpaid extends Open<Schemas['Unpaid']> {}
+/** The shop of the API key. */
+export interface Shop extends Open<Schemas['ShopInfo']> {}
 /** The discount code of an affiliate. */
 export interface Coupon extends Open<Schemas['Coupon']> {}
 /** Totals of one currency over a period. */
@@ -65,6 +69,7 @@ export type ProgramCreate = RequestBody<'createProgram'>
 export interface ProgramUpdate extends RequestBody<'updateProgram'> {}
 export interface CommissionQuery extends Query<'listCommissions'> {}
 export interface PayoutQuery extends Query<'listPayouts'> {}
+export interface UnpaidQuery extends Query<'getUnpaid'> {}
 export interface PayoutCreate extends Omit<RequestBody<'createPayout'>, 'dryRun'> {}
 export interface CouponQuery extends Query<'listCoupons'> {}
 export interface CouponAssign extends RequestBody<'assignCoupon'> {}

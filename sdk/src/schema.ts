@@ -116,7 +116,8 @@ export interface paths {
          * Create a payout batch
          * @description Creates a batch of every approved commission that is not in a batch and whose `happenedAt` is in the interval. Both bounds are inclusive instants.
          *     A date alone is midnight UTC, so a whole month is `2026-10-01` to `2026-10-31T23:59:59.999Z`.
-         *     Commissions of archived or rejected affiliates are not included; `heldBack` counts them.
+         *     Commissions of archived or rejected affiliates are not included; `heldBack` counts them. With `includeEarlier`, approved commissions from before the interval
+         *     that are not in a batch are included too. Affiliates below `minimumAffiliatePayoutCentsByCurrency` are left out, and `GET /api/v1/payouts/unpaid` names them.
          *     With `dryRun` the response is the batch that would be created, and nothing is written.
          *
          *     The batch starts `OPEN` and its commissions become `PAYABLE`. Writes the audit record `payout.created` in the same transaction.
@@ -132,6 +133,30 @@ export interface paths {
          *     Writes the audit record `payout.paid` in the same transaction.
          */
         patch: operations["payPayout"];
+        trace?: never;
+    };
+    "/api/v1/payouts/unpaid": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List unpaid balances
+         * @description The approved balances that a batch of the period does not pay, and why. Send the same period, filters and `includeEarlier` as for the batch.
+         *     Before the batch is created, the list excludes what the batch would pay. Afterwards it contains what is left.
+         *
+         *     `reasons` has one sum for each reason and currency. `affiliates` has the largest 100 balances; `truncated` is true when there are more.
+         *     Writes the audit record `payouts.accessed`.
+         */
+        get: operations["getUnpaid"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/coupons": {
@@ -314,6 +339,27 @@ export interface paths {
          *     are sent. Empty text in these fields or in a field of evidence counts as not sent.
          */
         post: operations["recordEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/shop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the shop
+         * @description The shop of the API key, and what clients need to build periods and amounts. Any valid key may call it; no scope is needed.
+         *     `timeZone` is the time zone of the months in the CLI and on the Developer page. The API itself takes instants.
+         */
+        get: operations["getShopInfo"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1620,6 +1666,8 @@ export interface components {
             status: components["schemas"]["PayoutBatchStatus"];
             periodStart: components["schemas"]["Instant"];
             periodEnd: components["schemas"]["Instant"];
+            /** @description Whether the batch also contains commissions from before `periodStart`. */
+            includeEarlier: boolean;
             currency: string;
             totals: components["schemas"]["PayoutTotals"];
             /** @description Commissions of archived or rejected affiliates, which are not in the batch. */
@@ -1662,8 +1710,61 @@ export interface components {
             affiliateIds?: components["schemas"]["Id"][] | null;
             /** @description Only commissions of this program. */
             programId?: string | null;
+            /**
+             * @description Also includes the commissions from before `periodStart` that are approved and not in a batch: those approved late, and those of affiliates
+             *     that were below `minimumAffiliatePayoutCentsByCurrency`. Defaults to false.
+             */
+            includeEarlier?: boolean | null;
             /** @description Defaults to false. */
             dryRun?: boolean | null;
+        };
+        /**
+         * @description `LATE`: from before the period, approved or recorded after its own period was paid; `includeEarlier` pays it.
+         *     `BELOW_MINIMUM`: less than the minimum payout of an affiliate; it waits for a later period.
+         *     `DEBT`: refunds of paid commissions exceed the earnings; later earnings are reduced by it.
+         *     `HELD_BACK`: the affiliate is archived or rejected.
+         * @enum {string}
+         */
+        UnpaidReason: "LATE" | "BELOW_MINIMUM" | "DEBT" | "HELD_BACK";
+        Unpaid: {
+            periodStart: components["schemas"]["Instant"];
+            periodEnd: components["schemas"]["Instant"];
+            includeEarlier: boolean;
+            reasons: components["schemas"]["UnpaidSum"][];
+            /** @description Largest first, at most 100. */
+            affiliates: components["schemas"]["UnpaidBalance"][];
+            truncated: boolean;
+        };
+        UnpaidSum: {
+            reason: components["schemas"]["UnpaidReason"];
+            currency: string;
+            affiliates: number;
+            commissions: number;
+            netPayableCents: components["schemas"]["Cents"];
+        };
+        UnpaidBalance: {
+            affiliateId: string;
+            name: string;
+            email: string;
+            reason: components["schemas"]["UnpaidReason"];
+            currency: string;
+            commissions: number;
+            netPayableCents: components["schemas"]["Cents"];
+            /** @description The minimum that the balance has not reached; null for other reasons. */
+            minimumCents: number | null;
+            oldestAt: components["schemas"]["Instant"];
+        };
+        ShopInfo: {
+            id: string;
+            name: string;
+            /** @enum {string} */
+            plan: "FREE" | "STARTER" | "GROWTH" | "PROFESSIONAL" | "ENTERPRISE";
+            currency: string;
+            /** @description An IANA name such as `Europe/Berlin`. */
+            timeZone: string;
+        };
+        ShopInfoReply: {
+            data: components["schemas"]["ShopInfo"];
         };
         PayoutBatchReply: {
             data: components["schemas"]["PayoutBatch"];
@@ -2410,6 +2511,7 @@ export interface components {
                     name: string;
                     plan: string;
                     currency: string;
+                    timeZone: string;
                 };
                 /** @description Null with an owner token. */
                 csrfToken: string | null;
@@ -2432,6 +2534,9 @@ export interface components {
             /** @description The minimum total of a payout batch in the shop's currency. Null means the default of the server. */
             minimumPayoutCents: number | null;
             minimumPayoutCentsByCurrency: components["schemas"]["MinimumPayoutsByCurrency"];
+            minimumAffiliatePayoutCentsByCurrency: components["schemas"]["AffiliateMinimumsByCurrency"];
+            /** @description The time zone of the months in the CLI and on the Developer page, as an IANA name. The API takes and returns instants. */
+            timeZone: string;
             /** @description The minimum set in earlier versions, in currency units. No batch is created while it differs from `minimumPayoutCents`. */
             legacyMinimumPayout: string | null;
             /** @description The tax withheld from every commission, in basis points. */
@@ -2461,10 +2566,22 @@ export interface components {
         MinimumPayoutsByCurrency: {
             [key: string]: number;
         };
+        /**
+         * @description The minimum that a batch pays to one affiliate, in cents by currency code. An affiliate with less is not part of the batch, and the balance waits
+         *     for a batch with `includeEarlier`. No minimum for other currencies. An update replaces all of them.
+         * @example {
+         *       "USD": 2500
+         *     }
+         */
+        AffiliateMinimumsByCurrency: {
+            [key: string]: number;
+        };
         SettingsUpdate: {
             currency?: components["schemas"]["Currency"];
             minimumPayoutCents?: number | null;
             minimumPayoutCentsByCurrency?: components["schemas"]["MinimumPayoutsByCurrency"];
+            minimumAffiliatePayoutCentsByCurrency?: components["schemas"]["AffiliateMinimumsByCurrency"];
+            timeZone?: string;
             /** @description Null after the two are reconciled. */
             legacyMinimumPayout?: string | null;
             taxWithholdingBps?: number;
@@ -3059,6 +3176,20 @@ export interface components {
         };
         /** @description The key is unknown, revoked or expired, the shop is suspended, the plan has no API access, or the key lacks the scope. */
         Forbidden: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
+                "X-Error-Code": components["headers"]["ErrorCode"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description The key is unknown, revoked or expired, the shop is suspended, or the plan has no API access. */
+        ForbiddenKey: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
                 "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
@@ -4176,6 +4307,77 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    getUnpaid: {
+        parameters: {
+            query: {
+                /** @description The first instant, inclusive. A date alone is midnight UTC. */
+                periodStart: components["schemas"]["InstantInput"];
+                /** @description The last instant, inclusive. A date alone is midnight UTC. */
+                periodEnd: components["schemas"]["InstantInput"];
+                /** @description `1` for a batch that includes earlier commissions. */
+                includeEarlier?: "1";
+                /** @description Only balances in this currency. */
+                currency?: components["schemas"]["Currency"];
+                /** @description Only rows of this affiliate. */
+                affiliateId?: components["parameters"]["AffiliateFilter"];
+                /** @description Only rows of this program. */
+                programId?: components["parameters"]["ProgramFilter"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The balances. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unpaid"];
+                };
+            };
+            /** @description A parameter is invalid. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            /** @description A total cannot be represented exactly. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     listCoupons: {
         parameters: {
             query?: {
@@ -4766,6 +4968,36 @@ export interface operations {
                     "application/json": components["schemas"]["ConversionDryRun"] | components["schemas"]["RefundEventReply"] | components["schemas"]["CancellationEventReply"];
                 };
             };
+        };
+    };
+    getShopInfo: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The shop. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShopInfoReply"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenKey"];
+            405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getDocs: {

@@ -25,27 +25,54 @@ const batches = async () =>
     totals.netPayableCents,
   ])
 
-test('approved commissions from before the period are reported, even for an empty period', async () => {
+test('--month includes late approvals; without them, they are reported, even for an empty period', async () => {
   await shop.order('june', '2026-06-10T12:00:00Z')
   await shop.order('july', '2026-07-10T12:00:00Z')
-  const july = await payouts('preview', '--month', '2026-07', '--affiliate', affiliate)
-  expect(july.code).toBe(0)
-  expect(july.stderr).toContain(
-    `warning: 1 approved commission from before 2026-07-01 is in no batch (16.00 USD): referral payouts preview --from 2026-06-10 --to 2026-06-30 --affiliate ${affiliate}\n`,
+  const july = await payouts('preview', '--month', '2026-07', '--json')
+  expect(JSON.parse(july.stdout)).toMatchObject({ includeEarlier: true, totals: { netPayableCents: 3200 } })
+  expect(july.stderr).toBe('Preview: nothing was created.\n')
+  const only = await payouts('preview', '--month', '2026-07', '--no-include-earlier', '--affiliate', affiliate)
+  expect(only.code).toBe(0)
+  expect(only.stderr).toContain(
+    'warning: 1 commission (16.00 USD) from before the period is approved and not paid. Add --include-earlier to include them.\n',
   )
-  const august = await payouts('create', '--month', '2026-08', '--json')
+  const august = await payouts('create', '--from', '2026-08-01', '--to', '2026-08-31', '--json')
   expect({ code: august.code, stdout: august.stdout, failure: JSON.parse(august.stderr) }).toMatchObject({
     code: 3,
     stdout: '',
     failure: {
-      hint: '2 approved commissions from before 2026-08-01 are in no batch (32.00 USD): referral payouts preview --from 2026-06-10 --to 2026-07-31',
+      hint: '2 commissions (32.00 USD) from before the period are approved and not paid. Add --include-earlier to include them.',
     },
   })
+  const unpaid = await payouts('unpaid', '--month', '2026-08', '--no-include-earlier', '--json')
+  expect(JSON.parse(unpaid.stdout)).toMatchObject([{ affiliateId: affiliate, reason: 'LATE', netPayableCents: 3200 }])
   expect((await payouts('preview', '--month', '2026-06')).stderr).toBe('Preview: nothing was created.\n')
   const { stdout } = await cli(['doctor', '--json'], { env: shop.env })
   const { checks, ...report } = JSON.parse(stdout)
   expect(wrongWith('DoctorReport', { ...report, checks })).toEqual([])
   expect(checks).toContainEqual({ check: 'unpaid', result: 'warning', detail: expect.stringMatching(/^2 approved/) })
+}, 30_000)
+
+test('months and days are those of the shop, or of --time-zone', async () => {
+  const setZone = (timeZone: string) =>
+    cli(['api', 'PATCH', '/admin/v1/settings', '--input', '-'], { env: shop.env, input: JSON.stringify({ timeZone }) })
+  expect((await setZone('America/New_York')).code).toBe(0)
+  const periodOf = async (...args: string[]) => {
+    const { stdout } = await payouts('preview', ...args, '--json')
+    const { periodStart, periodEnd } = JSON.parse(stdout)
+    return [periodStart, periodEnd]
+  }
+  // July in New York ends four hours after July in UTC.
+  const july = ['2026-07-01T04:00:00.000Z', '2026-08-01T03:59:59.999Z']
+  expect(await periodOf('--month', '2026-07')).toEqual(july)
+  expect(await periodOf('--from', '2026-07-01', '--to', '2026-07-31')).toEqual(july)
+  expect(await periodOf('--month', '2026-07', '--time-zone', 'Europe/Berlin')).toEqual([
+    '2026-06-30T22:00:00.000Z',
+    '2026-07-31T21:59:59.999Z',
+  ])
+  const { code, stderr } = await payouts('preview', '--month', '2026-07', '--time-zone', 'Mars')
+  expect([code, stderr]).toEqual([2, expect.stringContaining('Mars is not a time zone')])
+  expect((await setZone('UTC')).code).toBe(0)
 }, 30_000)
 
 test('currencies come from the header of the 409, not from its message', async () => {
@@ -68,7 +95,12 @@ test('currencies come from the header of the 409, not from its message', async (
   }).listen(0, '127.0.0.1')
   await once(proxy, 'listening')
   const env = { ...shop.env, REFERRAL_BASE_URL: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` }
-  const each = await cli(['payouts', 'create', '--month', '2026-07', '--each-currency', '--json=currency'], { env })
+  const each = await cli(
+    ['payouts', 'create', '--month', '2026-07', '--no-include-earlier', '--each-currency', '--json=currency'],
+    {
+      env,
+    },
+  )
   proxy.close()
   expect({ code: each.code, data: JSON.parse(each.stdout) }).toEqual({
     code: 0,
@@ -90,12 +122,10 @@ test('--each-currency creates one batch per currency, and reports a currency bel
       { currency: 'USD', id: null },
     ],
   })
-  const late = await payouts('preview', '--month', '2026-07')
+  const late = await payouts('preview', '--month', '2026-07', '--no-include-earlier')
   expect({ code: late.code, stderr: late.stderr }).toMatchObject({
     code: 3,
-    stderr: expect.stringContaining(
-      '(16.00 EUR, 16.00 USD): referral payouts preview --from 2026-06-10 --to 2026-06-30 --each-currency',
-    ),
+    stderr: expect.stringMatching(/1 commission \(16.00 EUR\).*1 commission \(16.00 USD\)/s),
   })
   await orderIn('USD', 'june-2', '2026-06-12T12:00:00Z')
 
@@ -108,7 +138,5 @@ test('--each-currency creates one batch per currency, and reports a currency bel
   const some = await payouts('create', '--month', '2026-06', '--each-currency', '--json=currency')
   expect({ code: some.code, data: JSON.parse(some.stdout) }).toEqual({ code: 8, data: [{ currency: 'USD' }] })
   expect(some.stderr).toMatch(/EUR: The eligible total of 1600 cents is below/)
-  expect((await payouts('preview', '--month', '2026-07')).stderr).toContain(
-    'Approved commissions from before 2026-07-01 are in no batch because they are below the minimum payout; together with this period they may reach it: referral payouts preview --from 2026-06-11 --to 2026-07-31',
-  )
+  expect((await payouts('preview', '--month', '2026-07', '--no-include-earlier')).stderr).toContain('(16.00 EUR)')
 }, 30_000)

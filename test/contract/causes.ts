@@ -141,6 +141,12 @@ export const causes: Record<string, Cause> = {
   'listCommissions invalid_parameter': badQuery('from=yesterday'),
   'listCommissions period_invalid': badQuery('from=2026-10-02&to=2026-10-01'),
   'listPayouts invalid_parameter': badQuery('status=DONE'),
+  'getUnpaid invalid_parameter': badQuery('periodStart=2026-10-01'),
+  'getUnpaid period_invalid': badQuery('periodStart=2026-10-02&periodEnd=2026-10-01'),
+  'getUnpaid total_too_large': async ({ server }) => {
+    const { key } = await largestCommissions(server)
+    return call(server, 'getUnpaid', { key, query: 'periodStart=2026-11-01&periodEnd=2026-12-01' })
+  },
   'createPayout invalid_body': badBody({ periodEnd: '2026-10-31' }),
   'createPayout unknown_property': badBody({ periodStart: '2026-10-01', periodEnd: '2026-10-31', period: 'x' }),
   'createPayout period_invalid': badBody({ periodStart: '2026-10-31', periodEnd: '2026-10-01' }),

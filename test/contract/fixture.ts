@@ -21,6 +21,7 @@ const QUERY: Record<string, string> = {
   updateProgram: `id=${ID.program}`,
   payPayout: `id=${ID.batch}&action=pay`,
   getJourney: 'sessionId=s-1',
+  getUnpaid: 'periodStart=2026-10-01&periodEnd=2026-10-31T23:59:59.999Z',
   deleteWebhook: `id=${ID.webhook}`,
 }
 

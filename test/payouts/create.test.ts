@@ -24,6 +24,7 @@ test('200 with the batch; its rows are PAYABLE; one audit record', async ({ serv
     status: 'OPEN',
     periodStart: '2026-10-01T00:00:00.000Z',
     periodEnd: '2026-10-31T23:59:59.999Z',
+    includeEarlier: false,
     currency: 'USD',
     totals: { commissions: 3, affiliates: 2, commissionCents: 2000, taxWithheldCents: 194, netPayableCents: 1806 },
     heldBack: { commissions: 0, commissionCents: 0 },

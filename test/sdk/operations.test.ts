@@ -75,6 +75,8 @@ const checks: Record<string, (op: DocumentedOperation) => Promise<string>> = {
   },
   'scope enforced': async (op) => {
     if (op.isPublic) return 'none'
+    // Any valid key.
+    if (op.scope === undefined) return (await statusWith(op, ['webhooks:read'])) === '200' ? 'any' : ''
     const others = everyScope().filter((scope) => scope !== op.scope)
     const isEnforced = (await statusWith(op, others)) === 'forbidden' && (await statusWith(op, [op.scope!])) !== '403'
     return isEnforced ? op.scope! : ''

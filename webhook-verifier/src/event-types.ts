@@ -298,6 +298,8 @@ export interface PayoutBatch {
   status: PayoutBatchStatus
   periodStart: Instant
   periodEnd: Instant
+  /** Whether the batch also contains commissions from before `periodStart`. */
+  includeEarlier: boolean
   currency: string
   totals: PayoutTotals
   /** Commissions of archived or rejected affiliates, which are not in the batch. */

@@ -4,7 +4,7 @@ import { defineCommand } from '../command.ts'
 import { formatMoney } from '../money.ts'
 import { addPeriodOptions } from '../options.ts'
 import type { Column } from '../output/render.ts'
-import { type PeriodOptions, parsePeriod } from '../period.ts'
+import { type PeriodOptions, readPeriod } from '../period.ts'
 import type { Run } from '../run.ts'
 
 type Day = Analytics['dailyBreakdown'][number]
@@ -26,7 +26,7 @@ export function addAnalytics(program: Command): void {
       output: 'Analytics',
       examples: ['referral analytics --month last', 'referral analytics --from 2026-10-01 --daily -o csv'],
       action: async (run, { options }) => {
-        const period = parsePeriod(options, run.context.now())
+        const period = await readPeriod(options, run)
         const { affiliate: affiliateId, program: programId, currency } = options
         const query = { affiliateId, programId, currency, ...period } as AnalyticsQuery
         print(run, await (await run.client()).analytics.get(query), options)

@@ -5,7 +5,7 @@ import { pageLimits } from '../contract.ts'
 import { usageError } from '../errors.ts'
 import { addPeriodOptions, integerBetween } from '../options.ts'
 import type { Column } from '../output/render.ts'
-import { type PeriodOptions, parsePeriod } from '../period.ts'
+import { type PeriodOptions, readPeriod } from '../period.ts'
 
 const COLUMNS: Column<JourneyEntry>[] = [
   'occurredAt',
@@ -35,7 +35,7 @@ export function addJourney(program: Command): void {
         const { session: sessionId, affiliate: affiliateId, email: customerEmail, limit } = options
         if (!sessionId && !affiliateId && !customerEmail)
           throw usageError('A filter is required. Pass --session, --affiliate or --email.')
-        const query = { sessionId, affiliateId, customerEmail, limit, ...parsePeriod(options, run.context.now()) }
+        const query = { sessionId, affiliateId, customerEmail, limit, ...(await readPeriod(options, run)) }
         const { journey, total } = await (await run.client()).journey.get(query as JourneyQuery)
         run.printRows(journey, COLUMNS)
         if (journey.length < total)

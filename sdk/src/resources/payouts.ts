@@ -1,6 +1,14 @@
 import { type Call, doneEarlier, pickAction, pickData, pickOne, startCall } from '../call.ts'
 import type { Core } from '../core.ts'
-import type { ActionReply, PayoutBatch, PayoutCreate, PayoutPreview, PayoutQuery } from '../models.ts'
+import type {
+  ActionReply,
+  PayoutBatch,
+  PayoutCreate,
+  PayoutPreview,
+  PayoutQuery,
+  Unpaid,
+  UnpaidQuery,
+} from '../models.ts'
 import type { CallOptions, WriteOptions } from '../options.ts'
 import { listCall, type PagedCall } from '../pagination.ts'
 
@@ -108,6 +116,20 @@ export const payouts = (core: Core) => {
         pick: pickData<PayoutPreview>,
         body: { ...body, dryRun: true },
         send: (init) => core.api.POST(path, init),
+      }),
+
+    /**
+     * Returns the approved balances that a batch of the period does not pay, and why.
+     *
+     * @example
+     * const { reasons } = await client.payouts.unpaid({ periodStart: '2026-10-01', periodEnd: '2026-10-31T23:59:59.999Z' })
+     */
+    unpaid: (query: UnpaidQuery, options?: CallOptions): Call<Unpaid> =>
+      startCall(core, {
+        options,
+        query,
+        send: (init) => core.api.GET(`${path}/unpaid`, init),
+        pick: (body): Unpaid | undefined => (body.reasons ? body : undefined),
       }),
 
     /**

@@ -70,6 +70,8 @@ export async function findKeyWithShop(db: Reader, secretHash: string): Promise<K
     defaultProgramId: row.defaultProgramId,
     minimumPayoutCents: row.minimumPayoutCents,
     minimumPayoutCentsByCurrency: row.minimumPayoutCentsByCurrency,
+    minimumAffiliatePayoutCentsByCurrency: row.minimumAffiliatePayoutCentsByCurrency,
+    timeZone: row.timeZone,
     legacyMinimumPayout: row.legacyMinimumPayout,
     taxWithholdingBps: row.taxWithholdingBps,
     attributionPrecedence: row.attributionPrecedence,

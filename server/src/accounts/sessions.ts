@@ -107,7 +107,7 @@ export function toSession(
   return {
     data: {
       user: { id: user.id, email: user.email, role: user.role },
-      shop: { id: shop.id, name: shop.name, plan: shop.plan, currency: shop.currency },
+      shop: { id: shop.id, name: shop.name, plan: shop.plan, currency: shop.currency, timeZone: shop.timeZone },
       csrfToken: session ? csrfTokenOf(deps, session) : null,
       expiresAt: session?.expiresAt ?? null,
     },

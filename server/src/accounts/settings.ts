@@ -3,6 +3,7 @@ import type { components } from '../contract/schema.d.ts'
 import type { Body } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
+import { timeZoneName } from '../core/time-zone.ts'
 import type { ShopRow } from '../database/tables.ts'
 import { PRECEDENCE_PRESETS } from '../engine/attribution.ts'
 import { updateShopIfUnchanged } from './queries.ts'
@@ -35,6 +36,8 @@ function changedColumns(ctx: Context, body: Body<'updateSettings'>): Partial<Sho
   const {
     attributionPrecedence: precedence,
     minimumPayoutCentsByCurrency: minimums,
+    minimumAffiliatePayoutCentsByCurrency: affiliateMinimums,
+    timeZone,
     apiEnabled,
     storeWebhookSecret: secret,
     storeDomain: domain,
@@ -44,6 +47,9 @@ function changedColumns(ctx: Context, body: Body<'updateSettings'>): Partial<Sho
   const sent: Partial<ShopRow> = { ...plain }
   if (precedence !== undefined) sent.attributionPrecedence = JSON.stringify(precedenceOf(precedence))
   if (minimums !== undefined) sent.minimumPayoutCentsByCurrency = JSON.stringify(sortedByName(minimums))
+  if (affiliateMinimums !== undefined)
+    sent.minimumAffiliatePayoutCentsByCurrency = JSON.stringify(sortedByName(affiliateMinimums))
+  if (timeZone !== undefined) sent.timeZone = toTimeZone(timeZone)
   if (apiEnabled !== undefined) sent.apiEnabled = apiEnabled ? 1 : 0
   // Encrypting the same secret twice gives two texts, so a sent secret always counts as a change.
   if (secret !== undefined) sent.storeWebhookSecret = secret === null ? null : sealStoreSecret(ctx, ctx.shop.id, secret)
@@ -64,12 +70,34 @@ export function precedenceOf(input: components['schemas']['PrecedenceInput']): S
   return input
 }
 
+function toTimeZone(text: string): string {
+  const name = timeZoneName(text)
+  if (!name) throw invalidBody('timeZone must be an IANA time zone, like Europe/Berlin.')
+  return name
+}
+
 const sortedByName = (minimums: Record<string, number>): Record<string, number> =>
   Object.fromEntries(Object.entries(minimums).sort(([a], [b]) => (a < b ? -1 : 1)))
 
 /** Minimum payouts in currencies other than the shop's own, in cents of each. */
 export const minimumsByCurrency = ({ minimumPayoutCentsByCurrency }: ShopRow): Record<string, number> =>
   JSON.parse(minimumPayoutCentsByCurrency)
+
+/** The least that a batch pays to one affiliate, in cents by currency. */
+export const affiliateMinimumsByCurrency = (
+  shop: Pick<ShopRow, 'minimumAffiliatePayoutCentsByCurrency'>,
+): Record<string, number> => JSON.parse(shop.minimumAffiliatePayoutCentsByCurrency)
+
+/** The shop of an API key. */
+export const readShop = ({
+  shop: { id, name, plan, currency, timeZone },
+}: Context): components['schemas']['ShopInfo'] => ({
+  id,
+  name,
+  plan,
+  currency,
+  timeZone,
+})
 
 function toSettings(shop: ShopRow): Settings {
   return {
@@ -79,6 +107,8 @@ function toSettings(shop: ShopRow): Settings {
     currency: shop.currency,
     minimumPayoutCents: shop.minimumPayoutCents,
     minimumPayoutCentsByCurrency: minimumsByCurrency(shop),
+    minimumAffiliatePayoutCentsByCurrency: affiliateMinimumsByCurrency(shop),
+    timeZone: shop.timeZone,
     legacyMinimumPayout: shop.legacyMinimumPayout,
     taxWithholdingBps: shop.taxWithholdingBps,
     attributionPrecedence: JSON.parse(shop.attributionPrecedence),

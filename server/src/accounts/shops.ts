@@ -169,6 +169,8 @@ function newShop(deps: Deps, { name, plan, currency }: { name: string; plan: Pla
     defaultProgramId: null,
     minimumPayoutCents: null,
     minimumPayoutCentsByCurrency: '{}',
+    minimumAffiliatePayoutCentsByCurrency: '{}',
+    timeZone: 'UTC',
     legacyMinimumPayout: null,
     taxWithholdingBps: 0,
     attributionPrecedence: JSON.stringify(['COUPON', 'DIRECT_LINK', 'CONNECTED_CUSTOMER', 'CONNECTED_PRODUCT']),

@@ -4,6 +4,7 @@ export interface PayoutBatchRow {
   status: 'OPEN' | 'PROCESSING' | 'PAID' | 'FAILED'
   periodStart: string
   periodEnd: string
+  includeEarlier: 0 | 1
   currency: string
   commissions: number
   affiliates: number

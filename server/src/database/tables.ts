@@ -31,6 +31,10 @@ export interface ShopRow {
   minimumPayoutCents: number | null
   /** JSON object of cents by currency code, for currencies other than the shop's. */
   minimumPayoutCentsByCurrency: string
+  /** JSON object of cents by currency code: what a batch pays to an affiliate at least. */
+  minimumAffiliatePayoutCentsByCurrency: string
+  /** An IANA name. */
+  timeZone: string
   /** The minimum as earlier versions stored it: decimal currency units as text. */
   legacyMinimumPayout: string | null
   taxWithholdingBps: number

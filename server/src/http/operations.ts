@@ -24,6 +24,7 @@ import * as clicks from '../orders/clicks.ts'
 import * as conversions from '../orders/conversions.ts'
 import * as refundEvents from '../orders/refund-events.ts'
 import * as payouts from '../payouts/payouts.ts'
+import * as unpaid from '../payouts/unpaid.ts'
 import * as geoRules from '../programs/geo-rules.ts'
 import * as productRules from '../programs/product-rules.ts'
 import * as programs from '../programs/programs.ts'
@@ -83,6 +84,8 @@ export const handlers: Handlers<Contexts> = {
   listPayouts: (ctx, { query }) => ok(payouts.list(ctx, query)),
   createPayout: (ctx, { body }) => data(payouts.create(ctx, body)),
   payPayout: (ctx, { query }) => ok(payouts.pay(ctx, query)),
+  getUnpaid: (ctx, { query: { includeEarlier, ...query } }) =>
+    ok(unpaid.read(ctx, { ...query, includeEarlier: includeEarlier === '1' })),
   cancelPayout: (ctx, { path }) => data(payouts.cancel(ctx, path.id)),
 
   listCoupons: (ctx, { query }) => ok(coupons.list(ctx, query)),
@@ -185,5 +188,6 @@ export const handlers: Handlers<Contexts> = {
   revokeShopKey: async (ctx, { path }) => ok(keys.revoke(await shops.operatorContext(ctx, path.shopId), path.keyId)),
   listOperatorAudit: (ctx, { query }) => ok(audit.listOfOperator(ctx, query)),
 
+  getShopInfo: (ctx) => data(settings.readShop(ctx)),
   getDocs: async () => ({ status: 200, body: docsPage(), headers: DOCS_HEADERS }),
 }

@@ -1,4 +1,4 @@
-import { minimumsByCurrency } from '../accounts/settings.ts'
+import { affiliateMinimumsByCurrency, minimumsByCurrency } from '../accounts/settings.ts'
 import { adjustmentRow, insertCommissions } from '../commissions/queries.ts'
 import { ApiError, concurrentChange, conflict, invalid, notFound } from '../contract/errors.ts'
 import type { Body } from '../contract/spec.ts'
@@ -168,6 +168,8 @@ const carried = (
 export interface BatchPlan extends ComputedBatch {
   currency: string
   minimumPayoutCents: number
+  /** The affiliates that are left out because they have less than the minimum of an affiliate. */
+  belowMinimum: string[]
 }
 
 /**
@@ -180,7 +182,7 @@ export function parseCandidateFilter(body: Body<'createPayout'>): CandidateFilte
   const periodEnd = parseBodyInstant('periodEnd', body.periodEnd)
   if (periodEnd <= periodStart) throw invalid('period_invalid', 'periodEnd must be after periodStart.')
   const { currency, affiliateIds, programId } = body
-  return { periodStart, periodEnd, currency, affiliateIds, programId }
+  return { periodStart, periodEnd, includeEarlier: body.includeEarlier === true, currency, affiliateIds, programId }
 }
 
 /**
@@ -200,8 +202,9 @@ export function planBatch(
   rows: Subtotal[],
   initialSums: Subtotal[],
 ): BatchPlan {
-  const initial = () => toEstimate(initialSums, periodEnd)
-  return checkPlan(ctx, toEstimate(rows, periodEnd), initial)
+  const minimums = affiliateMinimumsByCurrency(ctx.shop)
+  const initial = () => toEstimate(initialSums, periodEnd, minimums)
+  return checkPlan(ctx, toEstimate(rows, periodEnd, minimums), initial)
 }
 
 /** What a batch of some commissions would contain. */
@@ -210,18 +213,43 @@ export interface Estimate {
   currencies: string[]
   /** By currency, in the order of `currencies`; null when a sum exceeds the largest exact integer. */
   computed: (ComputedBatch | null)[]
+  /** By currency: the affiliates that are left out because they have less than the minimum of an affiliate. */
+  belowMinimum: Record<string, string[]>
 }
 
-export function toEstimate(rows: Subtotal[], periodEnd: string): Estimate {
-  const currencies = currenciesOf(rows)
-  const byCurrency = Map.groupBy(rows, (row) => row.currency)
-  return { currencies, computed: currencies.map((name) => computeBatch(byCurrency.get(name) ?? [], periodEnd)) }
+/** @param minimums the least that a batch pays to one affiliate, in cents by currency */
+export function toEstimate(rows: Subtotal[], periodEnd: string, minimums: Record<string, number> = {}): Estimate {
+  const small = new Map(Object.entries(minimums).map(([name, cents]) => [name, affiliatesBelow(rows, name, cents)]))
+  const payable = rows.filter((row) => !small.get(row.currency)?.has(row.affiliateId))
+  const currencies = currenciesOf(payable)
+  const byCurrency = Map.groupBy(payable, (row) => row.currency)
+  const belowMinimum = [...small].filter(([, ids]) => ids.size > 0).map(([name, ids]) => [name, [...ids]])
+  return {
+    currencies,
+    computed: currencies.map((name) => computeBatch(byCurrency.get(name) ?? [], periodEnd)),
+    belowMinimum: Object.fromEntries(belowMinimum),
+  }
+}
+
+/** The affiliates whose net amount is above 0 and below a minimum. Debts stay in the batch, which carries them forward. */
+function affiliatesBelow(rows: Subtotal[], currency: string, minimumCents: number): Set<string> {
+  const nets = new Map<string, bigint>()
+  for (const row of rows) {
+    if (row.currency !== currency) continue
+    const net = row.commissionAmountCents - row.taxWithheldCents
+    nets.set(row.affiliateId, (nets.get(row.affiliateId) ?? 0n) + net)
+  }
+  return new Set([...nets].filter(([, net]) => net > 0n && net < BigInt(minimumCents)).map(([id]) => id))
 }
 
 /** {@link planBatch} for sums that were computed before. */
-export function checkPlan(ctx: Context, { currencies, computed: all }: Estimate, initial: () => Estimate): BatchPlan {
+export function checkPlan(ctx: Context, estimate: Estimate, initial: () => Estimate): BatchPlan {
+  const { currencies, computed: all } = estimate
   const [currency, ...others] = currencies
-  if (currency === undefined) throw initial().currencies.length > 0 ? claimedConcurrently() : noneEligible()
+  if (currency === undefined) {
+    if (initial().currencies.length > 0) throw claimedConcurrently()
+    throw Object.keys(estimate.belowMinimum).length > 0 ? allBelowMinimum() : noneEligible()
+  }
   if (others.length > 0) throw mixedCurrencies(currencies)
   const minimumPayoutCents = minimumPayout(ctx, currency)
   const [computed] = all
@@ -233,7 +261,7 @@ export function checkPlan(ctx: Context, { currencies, computed: all }: Estimate,
     const isClaimed = earlier === null || (earlier && earlier.totals.netPayableCents >= minimumPayoutCents)
     throw isClaimed ? belowMinimumAfterClaim(total, minimumPayoutCents) : belowMinimum(total, minimumPayoutCents)
   }
-  return { ...computed, currency, minimumPayoutCents }
+  return { ...computed, currency, minimumPayoutCents, belowMinimum: estimate.belowMinimum[currency] ?? [] }
 }
 
 /**
@@ -288,6 +316,12 @@ const belowMinimum = (cents: number, minimum: number) =>
   conflict(
     'payout_below_threshold',
     `The eligible total of ${cents} cents is below the minimum payout of ${minimum} cents. Choose a longer period.`,
+  )
+
+const allBelowMinimum = () =>
+  conflict(
+    'payout_below_threshold',
+    'No affiliate reaches the minimum payout of an affiliate. The balances wait for a later period.',
   )
 
 const belowMinimumAfterClaim = (cents: number, minimum: number) =>

@@ -16,7 +16,14 @@ import {
   toEstimate,
 } from './batch.ts'
 import { finishJob, leaseEnd, newLease, StepSize } from './jobs.ts'
-import { type CandidateFilter, listUnpaidAffiliates, readApproved, type Subtotal, sumVisible } from './queries.ts'
+import {
+  type CandidateFilter,
+  firstInstant,
+  listUnpaidAffiliates,
+  readApproved,
+  type Subtotal,
+  sumVisible,
+} from './queries.ts'
 import * as queries from './step-queries.ts'
 
 /** What a batch would contain, read before it is constructed. */
@@ -27,21 +34,28 @@ interface Preview {
   unpaidIds: string[]
 }
 
+interface PreviewQuery {
+  filter: CandidateFilter
+  /** The least that a batch pays to one affiliate, in cents by currency. */
+  minimums: Record<string, number>
+}
+
 /** Reads every commission of the period, so it runs in the report worker. */
 export const previewReport = defineReport(
   import.meta.url,
   'previewReport',
-  async (db, { shopId, query: filter }: { shopId: string; query: CandidateFilter }): Promise<Preview> => {
+  async (db, { shopId, query: { filter, minimums } }: { shopId: string; query: PreviewQuery }): Promise<Preview> => {
     const sums = await sumVisible(db, shopId, filter, true)
     const commissions = sums.reduce((sum, row) => sum + row.commissions, 0)
-    const estimate = withoutDebts(toEstimate(sums, filter.periodEnd))
+    const estimate = withoutDebts(toEstimate(sums, filter.periodEnd, minimums))
     return { estimate, commissions, unpaidIds: await listUnpaidAffiliates(db, shopId) }
   },
 )
 
 /** Only the totals are needed, and are copied between threads. */
-const withoutDebts = ({ currencies, computed }: Estimate): Estimate => ({
+const withoutDebts = ({ currencies, computed, belowMinimum }: Estimate): Estimate => ({
   currencies,
+  belowMinimum,
   computed: computed.map((one) => one && { ...one, debts: [] }),
 })
 
@@ -74,8 +88,9 @@ export async function construct<T>(
   { estimate, commissions, unpaidIds }: Preview,
   insert: Insert<T>,
 ): Promise<T> {
-  const { currency } = checkPlan(ctx, estimate, () => estimate)
-  const gathering = new Gathering(ctx, { ...filter, currency }, new Set(unpaidIds))
+  const { currency, belowMinimum } = checkPlan(ctx, estimate, () => estimate)
+  const excluded = { unpaidIds: new Set(unpaidIds), belowMinimum: new Set(belowMinimum) }
+  const gathering = new Gathering(ctx, { ...filter, currency }, excluded)
   if (commissions <= MAX_AT_ONCE) return constructAtOnce(ctx, gathering, estimate, insert)
   const lease = { shopId: ctx.shop.id, batchId: ctx.newId('bat'), ...newLease(ctx) }
   try {
@@ -140,8 +155,8 @@ function overlaps(a: CandidateFilter, b: CandidateFilter): boolean {
   const isSame = (one?: string | null, other?: string | null) => !one || !other || one === other
   const affiliateIds = new Set(b.affiliateIds)
   return (
-    a.periodStart <= b.periodEnd &&
-    b.periodStart <= a.periodEnd &&
+    firstInstant(a) <= b.periodEnd &&
+    firstInstant(b) <= a.periodEnd &&
     isSame(a.currency, b.currency) &&
     isSame(a.programId, b.programId) &&
     (!a.affiliateIds || !b.affiliateIds || a.affiliateIds.some((id) => affiliateIds.has(id)))
@@ -153,18 +168,24 @@ type Candidate = Pick<
   'affiliateId' | 'programId' | 'currency' | 'commissionAmountCents' | 'payoutBatchId'
 >
 
+/** The affiliates that a batch does not pay, as of the start: all commissions of an affiliate are treated alike. */
+interface Excluded {
+  unpaidIds: Set<string>
+  belowMinimum: Set<string>
+}
+
 /** Finds the candidates of a batch, outside of any transaction. */
 class Gathering {
   readonly filter: CandidateFilter
   readonly heldBack: HeldBack = { commissions: 0, commissionAmountCents: 0n }
   readonly #ctx: Context
-  readonly #unpaidIds: Set<string>
+  readonly #excluded: Excluded
   readonly #affiliateIds: Set<string> | undefined
 
-  constructor(ctx: Context, filter: CandidateFilter, unpaidIds: Set<string>) {
+  constructor(ctx: Context, filter: CandidateFilter, excluded: Excluded) {
     this.#ctx = ctx
     this.filter = filter
-    this.#unpaidIds = unpaidIds
+    this.#excluded = excluded
     this.#affiliateIds = filter.affiliateIds ? new Set(filter.affiliateIds) : undefined
   }
 
@@ -181,7 +202,8 @@ class Gathering {
     if (currency && row.currency !== currency) return false
     if (programId && row.programId !== programId) return false
     if (this.#affiliateIds && !this.#affiliateIds.has(row.affiliateId)) return false
-    if (!this.#unpaidIds.has(row.affiliateId)) return true
+    if (this.#excluded.belowMinimum.has(row.affiliateId)) return false
+    if (!this.#excluded.unpaidIds.has(row.affiliateId)) return true
     this.heldBack.commissions++
     this.heldBack.commissionAmountCents += BigInt(row.commissionAmountCents)
     return false
@@ -280,7 +302,7 @@ class BatchSums {
       line.add(amounts)
       addTo(total, amounts)
     }
-    if (!currency || total.commissions === 0) return { currencies: [], computed: [] }
+    if (!currency || total.commissions === 0) return { currencies: [], computed: [], belowMinimum: {} }
     const lineOf = (id: string) => changed.get(id) ?? this.#lines.get(id)
     const gone = [...changed.values()].filter((line) => line.total.commissions === 0).length
     const debtors = [...new Set([...this.#debtors, ...changed.keys()])]
@@ -288,12 +310,13 @@ class BatchSums {
       debtors.flatMap((id) => lineOf(id)?.subtotals(id, currency) ?? []),
       periodEnd,
     )
-    if (!carried) return { currencies: [currency], computed: [null] }
+    if (!carried) return { currencies: [currency], computed: [null], belowMinimum: {} }
     const { debts } = carried
     const rows = [{ ...total, affiliateId: '', currency }, ...debts.map((debt) => debt.balancing)]
     const totals = payoutTotals(rows)
     const affiliates = this.#lines.size - gone
-    return { currencies: [currency], computed: [totals && { totals: { ...totals, affiliates }, debts }] }
+    const computed = [totals && { totals: { ...totals, affiliates }, debts }]
+    return { currencies: [currency], computed, belowMinimum: {} }
   }
 }
 

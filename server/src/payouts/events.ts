@@ -12,6 +12,7 @@ export function toBatch(row: Omit<PayoutBatchRow, 'id' | 'shopId' | 'version'> &
     status: row.status,
     periodStart: row.periodStart,
     periodEnd: row.periodEnd,
+    includeEarlier: row.includeEarlier === 1,
     currency: row.currency,
     totals: { commissions, affiliates, commissionCents, taxWithheldCents, netPayableCents },
     heldBack: { commissions: row.heldBackCommissions, commissionCents: row.heldBackCents },

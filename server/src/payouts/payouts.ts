@@ -1,3 +1,4 @@
+import { affiliateMinimumsByCurrency } from '../accounts/settings.ts'
 import { findAffiliatesById } from '../affiliates/queries.ts'
 import { findPaidEvents } from '../commissions/event-queries.ts'
 import { findJob } from '../commissions/job-queries.ts'
@@ -89,9 +90,9 @@ export async function create(ctx: Context, body: Body<'createPayout'>) {
     await rejectOverlap(trx, shop.id, filter)
     // Checked before the first write, so that a lost race needs no rollback of many rows.
     const currentSums = await queries.sumCandidates(trx, ctx.shop.id, filter)
-    const { currency } = planBatch(current, filter, currentSums, initialSums)
+    const { currency, belowMinimum } = planBatch(current, filter, currentSums, initialSums)
     const batch = { id: ctx.newId('bat'), updatedAt: nowIso(ctx) }
-    await queries.assignCandidates(trx, ctx.shop.id, { ...filter, currency }, batch)
+    await queries.assignCandidates(trx, ctx.shop.id, { ...filter, currency, exceptAffiliateIds: belowMinimum }, batch)
     // The totals come from the commissions that were assigned.
     const plan = planBatch(current, filter, await queries.sumBatch(trx, ctx.shop.id, batch.id), initialSums)
     const withheld = heldBack(await queries.sumHeldBack(trx, ctx.shop.id, { ...filter, currency }))
@@ -106,7 +107,13 @@ const PREVIEW_TIMEOUT_MS = 300_000
 async function createLarge(ctx: Context, filter: queries.CandidateFilter) {
   const stored = await replayStoredResponse<ReturnType<typeof toBatch>>(ctx)
   if (stored) return stored
-  const found = await runReport(ctx, previewReport, { shopId: ctx.shop.id, query: filter }, PREVIEW_TIMEOUT_MS)
+  const minimums = affiliateMinimumsByCurrency(ctx.shop)
+  const found = await runReport(
+    ctx,
+    previewReport,
+    { shopId: ctx.shop.id, query: { filter, minimums } },
+    PREVIEW_TIMEOUT_MS,
+  )
   const constructing = construct(ctx, filter, found, (trx, { id, plan, heldBack: waiting }) =>
     insertBatch(ctx, trx, { id, filter, plan, withheld: heldBack([toHeldBackRow(waiting)]) }),
   )
@@ -138,7 +145,14 @@ async function insertBatch(ctx: Context, trx: Transaction, { id, filter, plan, w
   await queries.insertBatch(trx, ctx.shop.id, row)
   await insertDebts(ctx, trx, id, plan.debts)
   const { periodStart, periodEnd, currency, commissions, netPayableCents } = row
-  const data = { periodStart, periodEnd, currency, commissions, netPayableCents }
+  const data = {
+    periodStart,
+    periodEnd,
+    ...(filter.includeEarlier && { includeEarlier: true }),
+    currency,
+    commissions,
+    netPayableCents,
+  }
   return {
     result: toBatch(row),
     audit: { action: 'payout.created', subjectId: id, data },
@@ -225,6 +239,7 @@ function newBatch(
     status: 'OPEN' as const,
     periodStart: filter.periodStart,
     periodEnd: filter.periodEnd,
+    includeEarlier: filter.includeEarlier ? (1 as const) : (0 as const),
     currency,
     ...totals,
     heldBackCommissions: withheld.commissions,
@@ -285,7 +300,7 @@ export const batchLinesReport = defineReport(
 /** Databases limit the number of values in a list. */
 const MAX_IDS = 500
 
-async function findContacts(db: Reader, shopId: string, ids: Set<string>) {
+export async function findContacts(db: Reader, shopId: string, ids: Iterable<string>) {
   const contacts = new Map<string, { name: string; email: string }>()
   const rest = [...ids]
   while (rest.length) {

@@ -58,10 +58,20 @@ export const updateBatchIfUnchanged = (
 export interface CandidateFilter {
   periodStart: string
   periodEnd: string
+  /** Also selects commissions from before `periodStart`. */
+  includeEarlier?: boolean
   currency?: string | null
   affiliateIds?: string[] | null
   programId?: string | null
+  exceptAffiliateIds?: string[]
 }
+
+/** Before every instant of a commission. */
+const BEGINNING = '0001-01-01T00:00:00.000Z'
+
+/** The first instant that a batch selects. */
+export const firstInstant = ({ periodStart, includeEarlier }: CandidateFilter): string =>
+  includeEarlier ? BEGINNING : periodStart
 
 /** Sums of the commissions of one affiliate in one program and currency. */
 export interface Subtotal {
@@ -89,6 +99,8 @@ const isUnbatched = (shopId: string, filter: CandidateFilter, db?: Reader) => (e
   if (filter.currency) conditions.push(eb('commissions.currency', '=', filter.currency))
   if (filter.affiliateIds) conditions.push(eb('commissions.affiliateId', 'in', filter.affiliateIds))
   if (filter.programId) conditions.push(eb('commissions.programId', '=', filter.programId))
+  if (filter.exceptAffiliateIds?.length)
+    conditions.push(eb('commissions.affiliateId', 'not in', filter.exceptAffiliateIds))
   return eb.and(conditions)
 }
 
@@ -105,8 +117,7 @@ const unassignedBatches = (db: Reader, shopId: string) =>
     .where('phase', 'in', ['RESERVING', 'UNDOING', 'RELEASING'])
 
 /** The approved commissions of the period. */
-const approvedInPeriod = ({ periodStart, periodEnd }: CandidateFilter): Range =>
-  ofPeriod(APPROVED, periodStart, periodEnd)
+const approvedInPeriod = (filter: CandidateFilter): Range => ofPeriod(APPROVED, firstInstant(filter), filter.periodEnd)
 
 /** Archived and rejected affiliates are not paid; their commissions are held back. */
 const unpaidAffiliates = (db: Reader, shopId: string) =>
@@ -190,6 +201,35 @@ export const subtotalsReport = defineReport(
     }: { shopId: string; query: { filter: CandidateFilter; isPayable: boolean } },
   ) => sumVisible(db, shopId, filter, isPayable),
 )
+
+/** Sums of the approved commissions of one affiliate that are not in a batch. */
+export interface UnbatchedSum extends Omit<Subtotal, 'programId'> {
+  /** `EARLIER` than the period, in it, or a debt that a batch of the period has carried forward. */
+  place: 'EARLIER' | 'PERIOD' | 'CARRIED'
+  oldestAt: string
+}
+
+/**
+ * Everything approved until the end of a period that is in no batch, with the debts that begin one millisecond later. Reads
+ * every approved commission, so it runs in the report worker.
+ */
+export async function sumUnbatched(db: Reader, shopId: string, filter: CandidateFilter): Promise<UnbatchedSum[]> {
+  const { periodStart, periodEnd } = filter
+  const afterEnd = new Date(Date.parse(periodEnd) + 1).toISOString()
+  const place = sql<UnbatchedSum['place']>`case when "happenedAt" < ${periodStart} then 'EARLIER'
+    when "happenedAt" > ${periodEnd} then 'CARRIED' else 'PERIOD' end`
+  const rows = await db
+    .selectFrom('commissions')
+    .select(['affiliateId', 'currency', place.as('place')])
+    .select((eb) => [eb.fn.countAll<number>().as('commissions'), eb.fn.min('happenedAt').as('oldestAt')])
+    .select([CENTS.high.as('centsHigh'), CENTS.low.as('centsLow'), TAX.high.as('taxHigh'), TAX.low.as('taxLow')])
+    .where(ofPeriod(APPROVED, BEGINNING, afterEnd).whole)
+    .where(isUnbatched(shopId, filter, db))
+    .where((eb) => eb.or([eb('happenedAt', '<=', periodEnd), eb('debtId', 'is not', null)]))
+    .groupBy(['currency', 'affiliateId', sql.ref('place')])
+    .execute()
+  return toSubtotals(rows)
+}
 
 /** How many commissions of the shop are approved: at most this many can be in a new batch. */
 export async function countApproved(db: Reader, shopId: string): Promise<number> {

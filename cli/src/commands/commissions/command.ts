@@ -6,7 +6,7 @@ import { addPageOptions, type ListOptions, printList } from '../../list.ts'
 import { formatMoney } from '../../money.ts'
 import { addPeriodOptions, choiceOption, parseCents, repeatableOption } from '../../options.ts'
 import type { Column } from '../../output/render.ts'
-import { type PeriodOptions, parsePeriod } from '../../period.ts'
+import { type PeriodOptions, readPeriod } from '../../period.ts'
 import type { ModerateOptions } from './moderate.ts'
 import type { RefundOptions } from './refund.ts'
 
@@ -51,7 +51,7 @@ export function addCommissions(program: Command): void {
           programId: options.program,
           payoutBatchId: options.batch,
           externalOrderId: options.order,
-          ...parsePeriod(options, run.context.now()),
+          ...(await readPeriod(options, run)),
         } as CommissionQuery
         await printList(run, options, {
           fetchPage: (paging) => client.commissions.list({ ...query, ...paging }),

@@ -1,6 +1,6 @@
 import type { Commission, components } from '@referral/sdk'
 import { CliError, type ExitCode, exitCode, unwrap, usageError } from '../../errors.ts'
-import { type PeriodOptions, parsePeriod } from '../../period.ts'
+import { type PeriodOptions, readPeriod } from '../../period.ts'
 import { confirm } from '../../prompt.ts'
 import type { Run } from '../../run.ts'
 
@@ -35,7 +35,7 @@ export async function moderate(
   { action, ids }: { action: Action; ids: string[] },
   options: ModerateOptions,
 ): Promise<ExitCode | undefined> {
-  const filter = parseFilter(run, options)
+  const filter = await parseFilter(run, options)
   if (Boolean(filter) === ids.length > 0) throw usageError('Pass commission ids, or --matching with filters.')
   if (filter) return moderateMatching(run, { action, filter }, options)
   if (run.dryRun) return preview(run, { action, ids })
@@ -44,9 +44,9 @@ export async function moderate(
   return ids.length === 1 ? moderateOne(run, action, ids[0] ?? '') : moderateMany(run, { action, ids })
 }
 
-function parseFilter(run: Run, options: ModerateOptions): Filter | undefined {
+async function parseFilter(run: Run, options: ModerateOptions): Promise<Filter | undefined> {
   const { matching, affiliate: affiliateId, program: programId, status } = options
-  const period = parsePeriod(options, run.context.now())
+  const period = await readPeriod(options, run)
   if (!matching && (affiliateId || programId || status || period)) throw usageError('Filters require --matching.')
   if (!matching) return undefined
   return { affiliateId, programId, status, ...period } as Filter

@@ -2,7 +2,6 @@ import type { components, PayoutBatch, ReferralClient, WebhookSubscription } fro
 import { formatMoney } from '../../money.ts'
 import { monthPeriod } from '../../period.ts'
 import type { Settings } from '../../settings.ts'
-import { describeUnpaid } from '../payouts/unpaid.ts'
 
 /** The result of one check. */
 export interface Check {
@@ -212,9 +211,13 @@ export async function checkCurrency(client: ReferralClient, now: number): Promis
 export async function checkUnpaid(client: ReferralClient, now: number): Promise<Check> {
   const { from: periodStart, to: periodEnd } = monthPeriod('last', now)
   try {
-    const unpaid = await describeUnpaid(client, { periodStart, periodEnd })
-    return unpaid
-      ? { check: 'unpaid', result: 'warning', detail: unpaid }
+    const { reasons } = await client.payouts.unpaid({ periodStart, periodEnd })
+    const late = reasons.filter(({ reason }) => reason === 'LATE')
+    const count = late.reduce((sum, { commissions }) => sum + commissions, 0)
+    const money = late.map(({ netPayableCents, currency }) => formatMoney(netPayableCents, currency)).join(', ')
+    const detail = `${count} approved commissions from before last month are not paid (${money}); \`referral payouts create --month last\` includes them`
+    return count > 0
+      ? { check: 'unpaid', result: 'warning', detail }
       : ok('unpaid', 'no unpaid commissions from before last month')
   } catch (error) {
     return skipped('unpaid', (error as Error).message)

@@ -12,6 +12,7 @@ import type { Run } from '../../run.ts'
 import type { CreateOptions } from './create.ts'
 import type { ExportOptions } from './export.ts'
 import type { PayOptions } from './pay.ts'
+import type { UnpaidOptions } from './unpaid.ts'
 
 const COLUMNS: Column<PayoutPreview>[] = [
   'id',
@@ -45,13 +46,14 @@ export function addPayouts(program: Command): void {
     }),
   ).addOption(choiceOption('--status <status>', 'filter by status', enums.PayoutBatchStatus))
   addCreate(payouts)
+  addUnpaid(payouts)
   addPay(payouts)
   addExport(payouts)
   addCancel(payouts)
 }
 
 const UNPAID_NOTE =
-  'Commissions that were approved or reported after their month was paid are not part of a later month. `preview` and `create` therefore report on standard error how many approved commissions from before the period are not in any batch, and print the command that lists them. With --each-currency, prints a list with one batch per currency; currencies below the minimum payout are reported, and the command exits with 8.'
+  'With --month, commissions from before the month that were approved late or below the minimum payout of an affiliate are included; --no-include-earlier leaves them out. `preview` and `create` report on standard error what the batch does not pay, and why; `payouts unpaid` lists the affiliates. With --each-currency, prints a list with one batch per currency; currencies below the minimum payout are reported, and the command exits with 8.'
 
 const createOrPreview = async (run: Run, options: CreateOptions, write: boolean) =>
   (await import('./create.ts')).createBatch(run, options, { write, columns: COLUMNS })
@@ -69,7 +71,7 @@ function addCreate(payouts: Command): void {
   addSelectionOptions(
     defineCommand<CreateOptions>(payouts, 'create', {
       summary: 'create a batch of the approved commissions of a period',
-      details: `--month is the whole month in UTC, to its last millisecond. A date in --to means the end of that day, unlike in the API, where it means midnight. ${UNPAID_NOTE}`,
+      details: `--month is the whole month in the time zone of the shop, to its last millisecond. A date in --to means the end of that day, unlike in the API, where it means midnight. ${UNPAID_NOTE}`,
       output: 'PayoutBatch',
       writes: true,
       examples: [
@@ -80,6 +82,24 @@ function addCreate(payouts: Command): void {
       action: (run, { options }) => createOrPreview(run, options, !run.dryRun),
     }),
   )
+}
+
+function addUnpaid(payouts: Command): void {
+  addPeriodOptions(
+    defineCommand<UnpaidOptions>(payouts, 'unpaid', {
+      summary: 'list the approved balances that a batch of the period does not pay, and why',
+      details:
+        'LATE: approved after its month was paid, and not included. BELOW_MINIMUM: less than the minimum payout of an affiliate. DEBT: refunds of paid commissions exceed the earnings. HELD_BACK: the affiliate is archived or rejected.',
+      output: 'UnpaidBalance[]',
+      examples: ['referral payouts unpaid --month last', 'referral payouts unpaid --month last --json'],
+      action: async (run, { options }) => (await import('./unpaid.ts')).listUnpaid(run, options),
+    }),
+  )
+    .option('--currency <code>', 'filter by currency')
+    .option('--affiliate <id>', 'filter by affiliate')
+    .option('--program <id>', 'filter by program')
+    .option('--include-earlier', 'as for a batch that includes earlier commissions; the default with --month')
+    .option('--no-include-earlier', 'as for a batch of only the period')
 }
 
 const wholeCents = (text: string): number => {
@@ -139,6 +159,8 @@ const addSelectionOptions = (command: Command): Command =>
     .option('--each-currency', 'create one batch per currency')
     .addOption(repeatableOption('--affiliate <id>', 'filter by affiliate; repeat for several'))
     .option('--program <id>', 'filter by program')
+    .option('--include-earlier', 'include approved commissions from before the period; the default with --month')
+    .option('--no-include-earlier', 'include only the period')
 
 async function cancel(run: Run, id: string, { yes }: { yes?: boolean }): Promise<undefined> {
   if (run.dryRun) return run.printDryRun('POST', `/admin/v1/payouts/${encodeURIComponent(id)}/cancel`)

@@ -1,6 +1,5 @@
 import type { PayoutCreate, PayoutPreview, ReferralClient } from '@referral/sdk'
 import { CliError, type ExitCode, exitCode, toFailure } from '../../errors.ts'
-import { formatMoney } from '../../money.ts'
 import type { Column } from '../../output/render.ts'
 import { type PeriodOptions, requirePeriod } from '../../period.ts'
 import type { Run } from '../../run.ts'
@@ -12,17 +11,18 @@ export interface CreateOptions extends PeriodOptions {
   eachCurrency?: boolean
   affiliate?: string[]
   program?: string
+  includeEarlier?: boolean
 }
 
 type CreateCall = (client: ReferralClient, body: PayoutCreate) => Promise<PayoutPreview>
 
-/** Creates or previews a batch, and reports earlier commissions that are in no batch. */
+/** Creates or previews a batch, and reports the balances that it does not pay. */
 export async function createBatch(
   run: Run,
   options: CreateOptions,
   { write, columns }: { write: boolean; columns: readonly Column<PayoutPreview>[] },
 ): Promise<ExitCode | undefined> {
-  const body = toBody(run, options)
+  const body = await toBody(run, options)
   const client = await run.client()
   const send: CreateCall = write
     ? (...args) => create(run, ...args)
@@ -30,24 +30,23 @@ export async function createBatch(
   try {
     if (options.eachCurrency) return await createBatches(run, client, { body, send, columns })
     const batch = await send(client, body)
-    warnAboutHeldBack(run, batch)
     run.printRecord(batch)
   } catch (error) {
     throw await withUnpaidHint(run, client, { body, error })
   }
   if (!write) run.reporter.info('Preview: nothing was created.')
-  const unpaid = await findUnpaid(run, client, body)
-  if (unpaid) run.reporter.warn(unpaid)
+  await warnAboutUnpaid(run, client, body)
 }
 
-function toBody(run: Run, options: CreateOptions): PayoutCreate {
-  const { from, to } = requirePeriod(options, run.context.now())
+async function toBody(run: Run, options: CreateOptions): Promise<PayoutCreate> {
+  const { from, to } = await requirePeriod(options, run)
   if (options.to && options.to !== to) run.reporter.info(`--to ${options.to} means the end of that day, ${to}`)
   if (Date.parse(to) > run.context.now())
     run.reporter.warn('This period has not ended. Later commissions need another batch.')
   return {
     periodStart: from,
     periodEnd: to,
+    ...((options.includeEarlier ?? Boolean(options.month)) ? { includeEarlier: true } : {}),
     ...(options.currency ? { currency: options.currency.toUpperCase() } : {}),
     ...(options.affiliate ? { affiliateIds: options.affiliate } : {}),
     ...(options.program ? { programId: options.program } : {}),
@@ -74,22 +73,24 @@ async function createBatches(
   const { batches, rejected } = await createPerCurrency((request) => send(client, request), body)
   const [first] = rejected
   if (batches.length === 0 && first) throw first.error
-  for (const batch of batches) warnAboutHeldBack(run, batch)
   for (const { currency, error } of rejected) run.reporter.warn(`${currency}: ${error.message}`)
   run.printRows(batches, columns)
-  const unpaid = await findUnpaid(run, client, body)
-  if (unpaid) run.reporter.warn(unpaid)
+  await warnAboutUnpaid(run, client, body)
   return rejected.length ? exitCode.partial : undefined
 }
 
+async function warnAboutUnpaid(run: Run, client: ReferralClient, body: PayoutCreate): Promise<void> {
+  for (const sentence of await findUnpaid(run, client, body)) run.reporter.warn(sentence)
+}
+
 /** A failure here does not fail the command, whose result is the batch. */
-const findUnpaid = (run: Run, client: ReferralClient, body: PayoutCreate): Promise<string | undefined> =>
+const findUnpaid = (run: Run, client: ReferralClient, body: PayoutCreate): Promise<string[]> =>
   describeUnpaid(client, body).catch((error: Error) => {
-    run.reporter.info(`Cannot check for earlier unpaid commissions: ${error.message}`)
-    return undefined
+    run.reporter.info(`Cannot check for unpaid balances: ${error.message}`)
+    return []
   })
 
-/** When the period has nothing to pay, adds the earlier unpaid commissions to the hint. */
+/** When the period has nothing to pay, adds the unpaid balances to the hint. */
 async function withUnpaidHint(
   run: Run,
   client: ReferralClient,
@@ -97,15 +98,7 @@ async function withUnpaidHint(
 ): Promise<unknown> {
   if (!isNothingToPay(error)) return error
   const unpaid = await findUnpaid(run, client, body)
-  if (!unpaid) return error
+  if (unpaid.length === 0) return error
   const { exitCode: code, message, hint, ...facts } = toFailure(error)
-  return new CliError(code, message, { ...facts, hint: [hint, unpaid].filter(Boolean).join(' ') })
-}
-
-function warnAboutHeldBack(run: Run, { heldBack, currency }: Pick<PayoutPreview, 'heldBack' | 'currency'>): void {
-  if (heldBack.commissions === 0) return
-  const money = formatMoney(heldBack.commissionCents, currency)
-  run.reporter.warn(
-    `${heldBack.commissions} commissions (${money}) of archived or rejected affiliates are not included.`,
-  )
+  return new CliError(code, message, { ...facts, hint: [hint, ...unpaid].filter(Boolean).join(' ') })
 }

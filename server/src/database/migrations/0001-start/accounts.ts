@@ -17,6 +17,8 @@ async function shops({ db, text }: Schema) {
     .addColumn('defaultProgramId', text)
     .addColumn('minimumPayoutCents', 'bigint')
     .addColumn('minimumPayoutCentsByCurrency', text, required)
+    .addColumn('minimumAffiliatePayoutCentsByCurrency', text, required)
+    .addColumn('timeZone', text, required)
     .addColumn('legacyMinimumPayout', text)
     .addColumn('taxWithholdingBps', 'integer', required)
     .addColumn('attributionPrecedence', text, required)

@@ -274,6 +274,7 @@ async function payouts({ db, text }: Schema) {
     .addColumn('status', text, required)
     .addColumn('periodStart', text, required)
     .addColumn('periodEnd', text, required)
+    .addColumn('includeEarlier', 'integer', required)
     .addColumn('currency', text, required)
     .addColumn('commissions', 'integer', required)
     .addColumn('affiliates', 'integer', required)

@@ -1,0 +1,105 @@
+// Local days and months of a time zone. `Intl` has the rules of all zones; Node.js 22 has no `Temporal`.
+
+const DAY_MS = 86_400_000
+const formats = new Map<string, Intl.DateTimeFormat>()
+
+function formatOf(timeZone: string): Intl.DateTimeFormat {
+  const known = formats.get(timeZone)
+  if (known) return known
+  const format = new Intl.DateTimeFormat('en-US', {
+    timeZone,
+    calendar: 'iso8601',
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+  })
+  formats.set(timeZone, format)
+  return format
+}
+
+/** The IANA name of a time zone in its usual spelling; undefined when it does not exist. Offsets such as `+02:00` are not names. */
+export function timeZoneName(text: string): string | undefined {
+  if (!/^[A-Za-z]/.test(text)) return undefined
+  try {
+    return new Intl.DateTimeFormat('en-US', { timeZone: text }).resolvedOptions().timeZone
+  } catch {
+    return undefined
+  }
+}
+
+/** The local time of an instant, as if it were UTC, in milliseconds. */
+function localMs(at: number, timeZone: string): number {
+  const whole = Math.floor(at / 1000) * 1000
+  const parts = formatOf(timeZone).formatToParts(whole)
+  const part = (type: Intl.DateTimeFormatPartTypes) => Number(parts.find((one) => one.type === type)?.value)
+  const local = Date.UTC(part('year'), part('month') - 1, part('day'), part('hour'), part('minute'), part('second'))
+  return local + (at - whole)
+}
+
+/** The date of an instant in a time zone, as `YYYY-MM-DD`. */
+export const localDate = (at: string, timeZone: string): string =>
+  timeZone === 'UTC' ? at.slice(0, 10) : new Date(localMs(Date.parse(at), timeZone)).toISOString().slice(0, 10)
+
+/**
+ * The first instant of a local day. Usually midnight; where clocks skip midnight, the end of the gap, and where they
+ * repeat it, the first one.
+ *
+ * @param date `YYYY-MM-DD`
+ */
+export function startOfDay(date: string, timeZone: string): string {
+  const midnight = Date.parse(`${date}T00:00:00.000Z`)
+  if (timeZone === 'UTC') return new Date(midnight).toISOString()
+  const offsets = [midnight - DAY_MS, midnight + DAY_MS].map((at) => localMs(at, timeZone) - at)
+  const candidates = offsets.map((offset) => midnight - offset).sort((a, b) => a - b)
+  const [first = midnight, last = midnight] = candidates
+  const found = candidates.find((at) => localMs(at, timeZone) === midnight)
+  return new Date(found ?? endOfGap(first, last, { midnight, timeZone })).toISOString()
+}
+
+/** Midnight does not exist: finds the instant at which the clocks change, between both candidates. */
+function endOfGap(first: number, last: number, { midnight, timeZone }: { midnight: number; timeZone: string }): number {
+  let [before, after] = [first - 1, last]
+  while (after - before > 1) {
+    const middle = Math.floor((before + after) / 2)
+    if (localMs(middle, timeZone) >= midnight) after = middle
+    else before = middle
+  }
+  return after
+}
+
+/** Whether a text is a day that exists, `YYYY-MM-DD`, and has a next one. */
+export function isDay(text: string): boolean {
+  if (!/^(?!0000|9999)\d{4}-\d\d-\d\d$/.test(text)) return false
+  const at = new Date(`${text}T00:00:00.000Z`)
+  return !Number.isNaN(at.getTime()) && at.toISOString().startsWith(text)
+}
+
+/** The day `days` after another, as `YYYY-MM-DD`. */
+const addDays = (date: string, days: number): string =>
+  new Date(Date.parse(`${date}T00:00:00.000Z`) + days * DAY_MS).toISOString().slice(0, 10)
+
+/** The last millisecond of a local day. */
+export const endOfDay = (date: string, timeZone: string): string =>
+  new Date(Date.parse(startOfDay(addDays(date, 1), timeZone)) - 1).toISOString()
+
+/** The first and the last day of a month, as `YYYY-MM-DD`. @param month `YYYY-MM` */
+export function daysOfMonth(month: string): { first: string; last: string } {
+  const [year = 0, number = 1] = month.split('-').map(Number)
+  return { first: `${month}-01`, last: new Date(Date.UTC(year, number, 0)).toISOString().slice(0, 10) }
+}
+
+/** The first and the last instant of a local month. @param month `YYYY-MM` */
+export function monthPeriod(month: string, timeZone: string): { from: string; to: string } {
+  const { first, last } = daysOfMonth(month)
+  return { from: startOfDay(first, timeZone), to: endOfDay(last, timeZone) }
+}
+
+/** The month before the one of an instant, as `YYYY-MM`. */
+export function lastMonth(at: string, timeZone: string): string {
+  const [year = 0, number = 1] = localDate(at, timeZone).split('-').map(Number)
+  return new Date(Date.UTC(year, number - 2, 1)).toISOString().slice(0, 7)
+}
