@@ -16,9 +16,20 @@ const readDocument = () => load(readFileSync(document, 'utf8'), { schema: CORE_S
 
 type Parts = Record<string, Record<string, unknown>>
 
+/** Removes the headers of responses: clients read them from the `Response`, and their types were a third of the package. */
+function withoutResponseHeaders<Node>(node: Node): Node {
+  if (Array.isArray(node)) return node.map(withoutResponseHeaders) as Node
+  if (node === null || typeof node !== 'object') return node
+  const { headers, ...response } = node as Record<string, unknown>
+  const kept = headers && ('content' in response || 'description' in response) ? response : (node as object)
+  return Object.fromEntries(Object.entries(kept).map(([name, inner]) => [name, withoutResponseHeaders(inner)])) as Node
+}
+
 /** The document without the paths of the operator and what only they refer to: clients hold no operator token. */
 function clientDocument(): OpenAPI3 {
-  const whole = readDocument() as { paths: Record<string, unknown>; components: Parts }
+  const { paths: all, ...others } = readDocument() as { paths: Record<string, unknown>; components: Parts }
+  const whole = { ...others, paths: withoutResponseHeaders(all) }
+  whole.components = { ...whole.components, responses: withoutResponseHeaders(whole.components.responses ?? {}) }
   const paths = Object.fromEntries(Object.entries(whole.paths).filter(([path]) => !path.startsWith('/operator/')))
   const used = new Set<string>()
   const visit = (node: unknown): void => {

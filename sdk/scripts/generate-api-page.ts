@@ -14,7 +14,7 @@ const throwsOf = ({ throws }: Entry) => (throws.length ? ` Throws ${throws.join(
 const method = (resource: string, entry: Entry) => {
   const { name, type, doc } = entry
   const { method, path, scope, id } = operations.find((one) => one.id === operationIds.get(`${resource}.${name}`))!
-  return `- \`${name}${type}\`\n  ${doc}${throwsOf(entry)}\n  \`${method} ${path}\`, operation \`${id}\`, scope \`${scope}\`.`
+  return `- \`${name}${type}\`\n  ${doc}${throwsOf(entry)}\n  \`${method} ${path}\`, operation \`${id}\`, ${scope ? `scope \`${scope}\`` : 'any key'}.`
 }
 
 // Shows a named union by its name.

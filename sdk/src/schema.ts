@@ -3163,11 +3163,6 @@ export interface components {
         /** @description The `Authorization` header is missing or malformed. */
         Unauthorized: {
             headers: {
-                "X-Request-Id": components["headers"]["RequestId"];
-                "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                "X-Error-Code": components["headers"]["ErrorCode"];
                 [name: string]: unknown;
             };
             content: {
@@ -3177,11 +3172,6 @@ export interface components {
         /** @description The key is unknown, revoked or expired, the shop is suspended, the plan has no API access, or the key lacks the scope. */
         Forbidden: {
             headers: {
-                "X-Request-Id": components["headers"]["RequestId"];
-                "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                "X-Error-Code": components["headers"]["ErrorCode"];
                 [name: string]: unknown;
             };
             content: {
@@ -3191,11 +3181,6 @@ export interface components {
         /** @description The key is unknown, revoked or expired, the shop is suspended, or the plan has no API access. */
         ForbiddenKey: {
             headers: {
-                "X-Request-Id": components["headers"]["RequestId"];
-                "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                "X-Error-Code": components["headers"]["ErrorCode"];
                 [name: string]: unknown;
             };
             content: {
@@ -3205,12 +3190,6 @@ export interface components {
         /** @description The path does not allow this method. */
         MethodNotAllowed: {
             headers: {
-                "X-Request-Id": components["headers"]["RequestId"];
-                "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                "X-Error-Code": components["headers"]["ErrorCode"];
-                Allow: components["headers"]["Allow"];
                 [name: string]: unknown;
             };
             content: {
@@ -3220,12 +3199,6 @@ export interface components {
         /** @description The rate limit is exceeded. */
         RateLimited: {
             headers: {
-                "X-Request-Id": components["headers"]["RequestId"];
-                "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                "X-Error-Code": components["headers"]["ErrorCode"];
-                "Retry-After": components["headers"]["RetryAfter"];
                 [name: string]: unknown;
             };
             content: {
@@ -3235,11 +3208,6 @@ export interface components {
         /** @description A bug in the server. Nothing was written; report the `X-Request-Id`. */
         InternalError: {
             headers: {
-                "X-Request-Id": components["headers"]["RequestId"];
-                "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                "X-Error-Code": components["headers"]["ErrorCode"];
                 [name: string]: unknown;
             };
             content: {
@@ -3249,12 +3217,6 @@ export interface components {
         /** @description The database or the audit log is unavailable, or the API is disabled. Nothing was written, except with `outcome_unknown`. */
         Unavailable: {
             headers: {
-                "X-Request-Id": components["headers"]["RequestId"];
-                "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                "X-Error-Code": components["headers"]["ErrorCode"];
-                "Retry-After": components["headers"]["RetryAfter"];
                 [name: string]: unknown;
             };
             content: {
@@ -3264,12 +3226,6 @@ export interface components {
         /** @description The database or the audit log is unavailable, the API is disabled, or the server is receiving too much data at once. Nothing was written, except with `outcome_unknown`. */
         UnavailableOrBusy: {
             headers: {
-                "X-Request-Id": components["headers"]["RequestId"];
-                "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                "X-Error-Code": components["headers"]["ErrorCode"];
-                "Retry-After": components["headers"]["RetryAfter"];
                 [name: string]: unknown;
             };
             content: {
@@ -3279,8 +3235,6 @@ export interface components {
         /** @description The owner token or session is missing or malformed. */
         AdminUnauthorized: {
             headers: {
-                "X-Request-Id": components["headers"]["RequestId"];
-                "X-Error-Code": components["headers"]["ErrorCode"];
                 [name: string]: unknown;
             };
             content: {
@@ -3290,8 +3244,6 @@ export interface components {
         /** @description The owner token is unknown, or the role does not allow it. */
         OwnerReadForbidden: {
             headers: {
-                "X-Request-Id": components["headers"]["RequestId"];
-                "X-Error-Code": components["headers"]["ErrorCode"];
                 [name: string]: unknown;
             };
             content: {
@@ -3301,8 +3253,6 @@ export interface components {
         /** @description The owner token is unknown, or the CSRF token of a session is missing. */
         UserForbidden: {
             headers: {
-                "X-Request-Id": components["headers"]["RequestId"];
-                "X-Error-Code": components["headers"]["ErrorCode"];
                 [name: string]: unknown;
             };
             content: {
@@ -3312,8 +3262,6 @@ export interface components {
         /** @description The owner token is unknown. */
         UserReadForbidden: {
             headers: {
-                "X-Request-Id": components["headers"]["RequestId"];
-                "X-Error-Code": components["headers"]["ErrorCode"];
                 [name: string]: unknown;
             };
             content: {
@@ -3323,9 +3271,6 @@ export interface components {
         /** @description The path does not allow this method. */
         MethodNotAllowedUnmetered: {
             headers: {
-                "X-Request-Id": components["headers"]["RequestId"];
-                "X-Error-Code": components["headers"]["ErrorCode"];
-                Allow: components["headers"]["Allow"];
                 [name: string]: unknown;
             };
             content: {
@@ -3335,9 +3280,6 @@ export interface components {
         /** @description Too many sign-in attempts from one address. */
         SignInThrottled: {
             headers: {
-                "X-Request-Id": components["headers"]["RequestId"];
-                "X-Error-Code": components["headers"]["ErrorCode"];
-                "Retry-After": components["headers"]["RetryAfter"];
                 [name: string]: unknown;
             };
             content: {
@@ -3347,9 +3289,6 @@ export interface components {
         /** @description Too many requests of this user (600 a minute), or too many unknown owner tokens from one address (10 a minute). */
         AdminThrottled: {
             headers: {
-                "X-Request-Id": components["headers"]["RequestId"];
-                "X-Error-Code": components["headers"]["ErrorCode"];
-                "Retry-After": components["headers"]["RetryAfter"];
                 [name: string]: unknown;
             };
             content: {
@@ -3359,8 +3298,6 @@ export interface components {
         /** @description A bug in the server. Nothing was written; report the `X-Request-Id`. */
         InternalErrorUnmetered: {
             headers: {
-                "X-Request-Id": components["headers"]["RequestId"];
-                "X-Error-Code": components["headers"]["ErrorCode"];
                 [name: string]: unknown;
             };
             content: {
@@ -3370,9 +3307,6 @@ export interface components {
         /** @description The database or the audit log is unavailable. Nothing was written, except with `outcome_unknown`. */
         UnavailableUnmetered: {
             headers: {
-                "X-Request-Id": components["headers"]["RequestId"];
-                "X-Error-Code": components["headers"]["ErrorCode"];
-                "Retry-After": components["headers"]["RetryAfter"];
                 [name: string]: unknown;
             };
             content: {
@@ -3382,9 +3316,6 @@ export interface components {
         /** @description The database or the audit log is unavailable, or the server is receiving too much data at once. Nothing was written, except with `outcome_unknown`. */
         UnavailableOrBusyUnmetered: {
             headers: {
-                "X-Request-Id": components["headers"]["RequestId"];
-                "X-Error-Code": components["headers"]["ErrorCode"];
-                "Retry-After": components["headers"]["RetryAfter"];
                 [name: string]: unknown;
             };
             content: {
@@ -3394,8 +3325,6 @@ export interface components {
         /** @description The owner token is unknown, the role does not allow it, the CSRF token of a session is missing, or the shop is suspended. */
         OwnerChangeForbidden: {
             headers: {
-                "X-Request-Id": components["headers"]["RequestId"];
-                "X-Error-Code": components["headers"]["ErrorCode"];
                 [name: string]: unknown;
             };
             content: {
@@ -3405,8 +3334,6 @@ export interface components {
         /** @description The owner token is unknown, the CSRF token of a session is missing, or the shop is suspended. */
         UserChangeForbidden: {
             headers: {
-                "X-Request-Id": components["headers"]["RequestId"];
-                "X-Error-Code": components["headers"]["ErrorCode"];
                 [name: string]: unknown;
             };
             content: {
@@ -3416,9 +3343,6 @@ export interface components {
         /** @description The database or the audit log is unavailable, the server is receiving too much data at once, or the shop is suspended. Nothing was written, except with `outcome_unknown`; the store sends the notification again. */
         StoreUnavailable: {
             headers: {
-                "X-Request-Id": components["headers"]["RequestId"];
-                "X-Error-Code": components["headers"]["ErrorCode"];
-                "Retry-After": components["headers"]["RetryAfter"];
                 [name: string]: unknown;
             };
             content: {
@@ -3428,8 +3352,6 @@ export interface components {
         /** @description The signature is missing or invalid, or the notification is from a different store. */
         StoreUnauthorized: {
             headers: {
-                "X-Request-Id": components["headers"]["RequestId"];
-                "X-Error-Code": components["headers"]["ErrorCode"];
                 [name: string]: unknown;
             };
             content: {
@@ -3439,8 +3361,6 @@ export interface components {
         /** @description The shop's plan has no API access. */
         StoreForbidden: {
             headers: {
-                "X-Request-Id": components["headers"]["RequestId"];
-                "X-Error-Code": components["headers"]["ErrorCode"];
                 [name: string]: unknown;
             };
             content: {
@@ -3450,9 +3370,6 @@ export interface components {
         /** @description The store sent too many notifications in the window. Nothing was recorded; Shopify retries. */
         StoreRateLimited: {
             headers: {
-                "X-Request-Id": components["headers"]["RequestId"];
-                "X-Error-Code": components["headers"]["ErrorCode"];
-                "Retry-After": components["headers"]["RetryAfter"];
                 [name: string]: unknown;
             };
             content: {
@@ -3497,35 +3414,7 @@ export interface components {
         WebhookTraceparentHeader: string;
     };
     requestBodies: never;
-    headers: {
-        /** @description The id of this request in the server log; your own, if you sent `X-Request-Id`. */
-        RequestId: string;
-        /** @description Requests allowed per window of 60 seconds. */
-        RateLimitLimit: number;
-        /** @description Requests left in this window. */
-        RateLimitRemaining: number;
-        /** @description Seconds until the window resets. */
-        RateLimitReset: number;
-        /** @description Seconds to wait before a retry. */
-        RetryAfter: number;
-        /** @description The machine-readable error code. */
-        ErrorCode: components["schemas"]["ErrorCode"];
-        /** @description The methods allowed on this path. */
-        Allow: string;
-        /** @description `true` for the stored response of an earlier request with the same key. */
-        IdempotentReplayed: "true";
-        /** @description `true` when the order was already recorded. */
-        OrderAlreadyRecorded: "true";
-        /** @description `true` when the order was already recorded with another amount, discount, shipping, tax or currency. The recorded decision is unchanged. */
-        OrderDiffers: "true";
-        /**
-         * @description With `payout_mixed_currencies`, the currencies of the eligible commissions, sorted and separated by a comma and a space.
-         * @example EUR, USD
-         */
-        PayoutCurrencies: string;
-        /** @description The session cookie, for pages of this server only. Removed on sign-out. */
-        SessionCookie: string;
-    };
+    headers: never;
     pathItems: never;
 }
 export type $defs = Record<string, never>;
@@ -3557,10 +3446,6 @@ export interface operations {
             /** @description One page of affiliates. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3570,11 +3455,6 @@ export interface operations {
             /** @description A parameter is missing or invalid. */
             400: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3608,11 +3488,6 @@ export interface operations {
             /** @description The affiliate was created. */
             201: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3622,11 +3497,6 @@ export interface operations {
             /** @description The body or a header is invalid. */
             400: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3638,11 +3508,6 @@ export interface operations {
             /** @description The program does not exist in your shop. */
             404: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3653,11 +3518,6 @@ export interface operations {
             /** @description The affiliate conflicts with existing data. */
             409: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3684,10 +3544,6 @@ export interface operations {
             /** @description The affiliate is archived. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3697,11 +3553,6 @@ export interface operations {
             /** @description The id is missing or invalid. */
             400: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3713,11 +3564,6 @@ export interface operations {
             /** @description The affiliate does not exist in your shop. */
             404: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3728,11 +3574,6 @@ export interface operations {
             /** @description The affiliate was modified by another request. */
             409: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3763,10 +3604,6 @@ export interface operations {
             /** @description The updated affiliate. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3776,11 +3613,6 @@ export interface operations {
             /** @description A parameter or the body is invalid. */
             400: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3792,11 +3624,6 @@ export interface operations {
             /** @description The affiliate or the program does not exist in your shop. */
             404: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3807,11 +3634,6 @@ export interface operations {
             /** @description The affiliate was modified by another request, or the email address is taken. */
             409: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3846,10 +3668,6 @@ export interface operations {
             /** @description One page of programs. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3859,11 +3677,6 @@ export interface operations {
             /** @description A parameter is invalid. */
             400: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3897,11 +3710,6 @@ export interface operations {
             /** @description The program was created. */
             201: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3911,11 +3719,6 @@ export interface operations {
             /** @description The body or a header is invalid. */
             400: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3928,11 +3731,6 @@ export interface operations {
             /** @description The idempotency key was used with a different body, or the shop was modified by another request. */
             409: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3963,10 +3761,6 @@ export interface operations {
             /** @description The updated program. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3976,11 +3770,6 @@ export interface operations {
             /** @description A parameter or the body is invalid. */
             400: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3992,11 +3781,6 @@ export interface operations {
             /** @description The program does not exist in your shop. */
             404: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4007,11 +3791,6 @@ export interface operations {
             /** @description The program was modified by another request. */
             409: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4058,10 +3837,6 @@ export interface operations {
             /** @description One page of commissions. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4071,11 +3846,6 @@ export interface operations {
             /** @description A parameter is invalid. */
             400: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4115,10 +3885,6 @@ export interface operations {
             /** @description One page of payout batches. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4128,11 +3894,6 @@ export interface operations {
             /** @description A parameter is invalid. */
             400: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4166,11 +3927,6 @@ export interface operations {
             /** @description The batch, or with `dryRun` the batch that would be created. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4180,11 +3936,6 @@ export interface operations {
             /** @description The body or a header is invalid. */
             400: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4196,11 +3947,6 @@ export interface operations {
             /** @description The period has no eligible commissions. */
             404: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4211,12 +3957,6 @@ export interface operations {
             /** @description The batch cannot be created. */
             409: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    "X-Payout-Currencies": components["headers"]["PayoutCurrencies"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4247,10 +3987,6 @@ export interface operations {
             /** @description The batch and its commissions are paid. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4260,11 +3996,6 @@ export interface operations {
             /** @description A parameter is missing or invalid. */
             400: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4276,11 +4007,6 @@ export interface operations {
             /** @description The payout batch does not exist in your shop. */
             404: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4291,11 +4017,6 @@ export interface operations {
             /** @description The batch cannot be paid. */
             409: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4332,10 +4053,6 @@ export interface operations {
             /** @description The balances. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4345,11 +4062,6 @@ export interface operations {
             /** @description A parameter is invalid. */
             400: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4362,11 +4074,6 @@ export interface operations {
             /** @description A total cannot be represented exactly. */
             409: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4403,10 +4110,6 @@ export interface operations {
             /** @description One page of coupons. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4416,11 +4119,6 @@ export interface operations {
             /** @description A parameter is invalid. */
             400: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4454,11 +4152,6 @@ export interface operations {
             /** @description The assigned coupon. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4468,11 +4161,6 @@ export interface operations {
             /** @description The body or a header is invalid. */
             400: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4484,11 +4172,6 @@ export interface operations {
             /** @description The affiliate does not exist in your shop. */
             404: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4499,11 +4182,6 @@ export interface operations {
             /** @description The code cannot be assigned. */
             409: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4542,10 +4220,6 @@ export interface operations {
             /** @description The totals. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4555,11 +4229,6 @@ export interface operations {
             /** @description A parameter is invalid. */
             400: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4572,11 +4241,6 @@ export interface operations {
             /** @description The totals exceed the largest exact integer. */
             409: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4613,10 +4277,6 @@ export interface operations {
             /** @description The entries, oldest first. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4626,11 +4286,6 @@ export interface operations {
             /** @description A parameter is missing or invalid. */
             400: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4657,10 +4312,6 @@ export interface operations {
             /** @description The subscriptions and the event names. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4697,11 +4348,6 @@ export interface operations {
             /** @description The subscription, or with `?test=1` a confirmation. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4711,11 +4357,6 @@ export interface operations {
             /** @description The body or a header is invalid. */
             400: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4728,11 +4369,6 @@ export interface operations {
             /** @description The subscriptions were modified by another request, the shop has reached its limit, or the idempotency key was used with a different body. */
             409: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4759,10 +4395,6 @@ export interface operations {
             /** @description The subscription was deleted. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4772,11 +4404,6 @@ export interface operations {
             /** @description The id is missing or invalid. */
             400: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4788,11 +4415,6 @@ export interface operations {
             /** @description The subscription does not exist in your shop. */
             404: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4803,11 +4425,6 @@ export interface operations {
             /** @description The subscriptions were modified by another request. */
             409: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4838,10 +4455,6 @@ export interface operations {
             /** @description Events, oldest first. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4851,11 +4464,6 @@ export interface operations {
             /** @description A parameter is invalid. */
             400: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4892,13 +4500,6 @@ export interface operations {
             /** @description The order was recorded. Contains the decision. */
             201: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    "X-Order-Already-Recorded": components["headers"]["OrderAlreadyRecorded"];
-                    "X-Order-Differs": components["headers"]["OrderDiffers"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4908,11 +4509,6 @@ export interface operations {
             /** @description The click or page view was stored, or a refund or cancellation of an order that was not reported yet. */
             202: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4922,11 +4518,6 @@ export interface operations {
             /** @description The body, a header or a parameter is invalid. */
             400: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4939,11 +4530,6 @@ export interface operations {
             /** @description The idempotency key was used with a different body, or the refund cannot be recorded. */
             409: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4956,12 +4542,6 @@ export interface operations {
             /** @description With status 200, a refund or cancellation of a reported order, or the result of a dry run, for which nothing was written. */
             "2XX": {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    "X-Order-Already-Recorded": components["headers"]["OrderAlreadyRecorded"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4982,10 +4562,6 @@ export interface operations {
             /** @description The shop. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5012,10 +4588,6 @@ export interface operations {
             /** @description The quick start. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5037,7 +4609,6 @@ export interface operations {
             /** @description The current user. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5068,8 +4639,6 @@ export interface operations {
             /** @description The session was created. */
             201: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Set-Cookie": components["headers"]["SessionCookie"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5079,8 +4648,6 @@ export interface operations {
             /** @description The body is invalid. */
             400: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5090,8 +4657,6 @@ export interface operations {
             /** @description The token is invalid. */
             401: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5101,8 +4666,6 @@ export interface operations {
             /** @description The request comes from another site. */
             403: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5127,8 +4690,6 @@ export interface operations {
             /** @description The session has ended. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Set-Cookie": components["headers"]["SessionCookie"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5155,7 +4716,6 @@ export interface operations {
             /** @description The keys. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5186,7 +4746,6 @@ export interface operations {
             /** @description The key, with its secret. */
             201: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5196,8 +4755,6 @@ export interface operations {
             /** @description The body is invalid. */
             400: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5210,8 +4767,6 @@ export interface operations {
             /** @description The shop has 20 active keys. */
             409: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5241,7 +4796,6 @@ export interface operations {
             /** @description The key was revoked. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5253,8 +4807,6 @@ export interface operations {
             /** @description The key does not exist in your shop. */
             404: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5265,8 +4817,6 @@ export interface operations {
             /** @description The key cannot be revoked. */
             409: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5300,7 +4850,6 @@ export interface operations {
             /** @description The key, with its new secret. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5310,8 +4859,6 @@ export interface operations {
             /** @description The body is invalid. */
             400: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5323,8 +4870,6 @@ export interface operations {
             /** @description The key does not exist in your shop. */
             404: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5335,8 +4880,6 @@ export interface operations {
             /** @description The key cannot be rotated. */
             409: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5360,7 +4903,6 @@ export interface operations {
             /** @description The settings. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5391,7 +4933,6 @@ export interface operations {
             /** @description The updated settings. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5401,8 +4942,6 @@ export interface operations {
             /** @description The body is invalid. */
             400: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5415,8 +4954,6 @@ export interface operations {
             /** @description The settings were modified by another request. */
             409: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5451,7 +4988,6 @@ export interface operations {
             /** @description One page of connections. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5461,8 +4997,6 @@ export interface operations {
             /** @description A parameter is invalid. */
             400: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5493,7 +5027,6 @@ export interface operations {
             /** @description The connection was created. */
             201: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5503,8 +5036,6 @@ export interface operations {
             /** @description The body is invalid. */
             400: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5516,8 +5047,6 @@ export interface operations {
             /** @description The affiliate does not exist in your shop. */
             404: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5528,8 +5057,6 @@ export interface operations {
             /** @description The customer, product or variant is already connected. */
             409: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5559,7 +5086,6 @@ export interface operations {
             /** @description The connection was deleted. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5571,8 +5097,6 @@ export interface operations {
             /** @description The connection does not exist in your shop. */
             404: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5604,7 +5128,6 @@ export interface operations {
             /** @description One page of product rules. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5614,8 +5137,6 @@ export interface operations {
             /** @description A parameter is invalid. */
             400: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5646,7 +5167,6 @@ export interface operations {
             /** @description The rule applies to later orders. */
             201: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5656,8 +5176,6 @@ export interface operations {
             /** @description The body is invalid. */
             400: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5669,8 +5187,6 @@ export interface operations {
             /** @description The program does not exist in your shop. */
             404: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5681,8 +5197,6 @@ export interface operations {
             /** @description The product already has a rule, or the shop has reached its limit. */
             409: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5712,7 +5226,6 @@ export interface operations {
             /** @description The rule was deleted. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5724,8 +5237,6 @@ export interface operations {
             /** @description The rule does not exist in your shop. */
             404: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5755,7 +5266,6 @@ export interface operations {
             /** @description One page of geo rules. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5765,8 +5275,6 @@ export interface operations {
             /** @description A parameter is invalid. */
             400: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5803,7 +5311,6 @@ export interface operations {
             /** @description The rule applies to later orders. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5813,8 +5320,6 @@ export interface operations {
             /** @description The body is invalid. */
             400: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5826,8 +5331,6 @@ export interface operations {
             /** @description The program does not exist in your shop. */
             404: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5838,8 +5341,6 @@ export interface operations {
             /** @description The shop has reached its limit of geo rules. */
             409: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5869,7 +5370,6 @@ export interface operations {
             /** @description The rule was deleted. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5881,8 +5381,6 @@ export interface operations {
             /** @description The program has no geo rule. */
             404: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5913,7 +5411,6 @@ export interface operations {
             /** @description The updated commission. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5925,8 +5422,6 @@ export interface operations {
             /** @description The commission does not exist in your shop. */
             404: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5937,8 +5432,6 @@ export interface operations {
             /** @description The commission's status does not allow it. */
             409: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5968,7 +5461,6 @@ export interface operations {
             /** @description The updated commission. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5980,8 +5472,6 @@ export interface operations {
             /** @description The commission does not exist in your shop. */
             404: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5992,8 +5482,6 @@ export interface operations {
             /** @description The commission's status does not allow it. */
             409: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6023,7 +5511,6 @@ export interface operations {
             /** @description The updated commission. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6035,8 +5522,6 @@ export interface operations {
             /** @description The commission does not exist in your shop. */
             404: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6047,8 +5532,6 @@ export interface operations {
             /** @description The commission's status does not allow it. */
             409: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6078,7 +5561,6 @@ export interface operations {
             /** @description The updated commission. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6090,8 +5572,6 @@ export interface operations {
             /** @description The commission does not exist in your shop. */
             404: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6102,8 +5582,6 @@ export interface operations {
             /** @description The commission's status does not allow it. */
             409: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6133,7 +5611,6 @@ export interface operations {
             /** @description The updated commission. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6145,8 +5622,6 @@ export interface operations {
             /** @description The commission does not exist in your shop. */
             404: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6157,8 +5632,6 @@ export interface operations {
             /** @description The commission's status does not allow it. */
             409: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6192,7 +5665,6 @@ export interface operations {
             /** @description The updated commission, and the refund. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6202,8 +5674,6 @@ export interface operations {
             /** @description The body is invalid. */
             400: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6215,8 +5685,6 @@ export interface operations {
             /** @description The commission does not exist in your shop. */
             404: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6227,8 +5695,6 @@ export interface operations {
             /** @description The commission cannot be refunded by this amount. */
             409: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6256,7 +5722,6 @@ export interface operations {
             /** @description The changed and the skipped commissions. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6266,8 +5731,6 @@ export interface operations {
             /** @description The body is invalid. */
             400: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6300,7 +5763,6 @@ export interface operations {
             /** @description The updated batch. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6312,8 +5774,6 @@ export interface operations {
             /** @description The payout batch does not exist in your shop. */
             404: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6324,8 +5784,6 @@ export interface operations {
             /** @description The batch cannot be canceled. */
             409: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6355,7 +5813,6 @@ export interface operations {
             /** @description The explanation. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6367,8 +5824,6 @@ export interface operations {
             /** @description No such order was reported. */
             404: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6397,7 +5852,6 @@ export interface operations {
             /** @description The affiliates who would have earned more or less. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6407,8 +5861,6 @@ export interface operations {
             /** @description The body is invalid. */
             400: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6420,8 +5872,6 @@ export interface operations {
             /** @description The program does not exist in your shop. */
             404: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6432,8 +5882,6 @@ export interface operations {
             /** @description The totals exceed the largest exact integer. */
             409: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6470,7 +5918,6 @@ export interface operations {
             /** @description One page of the audit log. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6480,8 +5927,6 @@ export interface operations {
             /** @description A parameter is invalid. */
             400: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6511,7 +5956,6 @@ export interface operations {
             /** @description The rows, one JSON object a line. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6525,8 +5969,6 @@ export interface operations {
             /** @description The parameter is invalid. */
             400: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6564,7 +6006,6 @@ export interface operations {
             /** @description One page of deliveries. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6574,8 +6015,6 @@ export interface operations {
             /** @description A parameter is invalid. */
             400: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6608,7 +6047,6 @@ export interface operations {
             /** @description The new, pending delivery. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6620,8 +6058,6 @@ export interface operations {
             /** @description The delivery, or its subscription, does not exist in your shop. */
             404: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6632,8 +6068,6 @@ export interface operations {
             /** @description The delivery is still pending, or its subscription is disabled. */
             409: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6665,7 +6099,6 @@ export interface operations {
             /** @description The event stream, until the client or the server ends it. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6684,8 +6117,6 @@ export interface operations {
             /** @description A parameter is invalid. */
             400: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6698,8 +6129,6 @@ export interface operations {
             /** @description The user or the shop has reached its limit of open streams. */
             409: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6738,8 +6167,6 @@ export interface operations {
             /** @description The order was recorded. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Order-Already-Recorded": components["headers"]["OrderAlreadyRecorded"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6749,8 +6176,6 @@ export interface operations {
             /** @description The body is invalid. */
             400: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6792,7 +6217,6 @@ export interface operations {
             /** @description The cancellation was recorded. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6802,8 +6226,6 @@ export interface operations {
             /** @description The body is invalid. */
             400: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6845,7 +6267,6 @@ export interface operations {
             /** @description The refund was recorded. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6855,8 +6276,6 @@ export interface operations {
             /** @description The body is invalid. */
             400: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6869,8 +6288,6 @@ export interface operations {
             /** @description The order already has 50 stored refunds, or they contain about 5,000 line items. */
             409: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6904,7 +6321,6 @@ export interface operations {
             /** @description The updated subscription. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6914,8 +6330,6 @@ export interface operations {
             /** @description The body is invalid. */
             400: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6927,8 +6341,6 @@ export interface operations {
             /** @description The subscription does not exist in your shop. */
             404: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6939,8 +6351,6 @@ export interface operations {
             /** @description A subscription was modified by another request, or the event names exceed their limit. */
             409: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6974,7 +6384,6 @@ export interface operations {
             /** @description How many deliveries were queued. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6984,8 +6393,6 @@ export interface operations {
             /** @description The body is invalid. */
             400: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6997,8 +6404,6 @@ export interface operations {
             /** @description The subscription does not exist in your shop. */
             404: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7009,8 +6414,6 @@ export interface operations {
             /** @description The subscription is disabled. */
             409: {
                 headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
                     [name: string]: unknown;
                 };
                 content: {

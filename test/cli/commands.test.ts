@@ -34,6 +34,7 @@ async function seed() {
   const { program, affiliate } = await withAffiliate(shop)
   const paid = await shop.order('1001', '2026-10-05')
   const batch = await client.payouts.create({ periodStart: '2026-10-01', periodEnd: '2026-10-31' })
+  await shop.order('1003', '2026-09-06')
   await client.programs.update(program.id, { autoApproveOrder: false })
   const pending = await shop.order('1002', '2026-09-05')
   await client.events.click({ ref: 'nisa-karim', sessionId: 's-1' })
@@ -81,6 +82,7 @@ const given: Record<string, () => string[]> = {
   'commissions reopen': () => [ids.pending, '--dry-run'],
   'commissions refund': () => [ids.commission, '--refund-id', 'r-1', '--dry-run'],
   'coupons assign': () => [ids.affiliate, '--code', 'NISA99', '--dry-run'],
+  'payouts unpaid': () => ['--from', '2026-11-01', '--to', '2026-11-30'],
   'payouts pay': () => [ids.batch, '--dry-run'],
   'payouts export': () => [ids.batch, '--dry-run', '--dir', folder.path],
   'payouts cancel': () => [ids.batch, '--dry-run'],

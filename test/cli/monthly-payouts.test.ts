@@ -36,7 +36,7 @@ test('--month includes late approvals; without them, they are reported, even for
   expect(only.stderr).toContain(
     'warning: 1 commission (16.00 USD) from before the period is approved and not paid. Add --include-earlier to include them.\n',
   )
-  const august = await payouts('create', '--from', '2026-08-01', '--to', '2026-08-31', '--json')
+  const august = await payouts('create', '--from', '2026-08-01', '--to', '2026-08-31T23:59:59.999Z', '--json')
   expect({ code: august.code, stdout: august.stdout, failure: JSON.parse(august.stderr) }).toMatchObject({
     code: 3,
     stdout: '',

@@ -97,13 +97,18 @@ ${text(document.info.description)}
 const section = (tag: { name: string; description: string }, entries: Entry[]): Html | '' =>
   entries.length ? html`<section><h2>${tag.name}</h2><p>${tag.description}</p>${entries.map(operation)}</section>` : ''
 
+const credential = (scopes: string[] | undefined): Html => {
+  if (!scopes) return html`<span>no credential</span>`
+  return scopes[0] ? html`<span>scope <code>${scopes[0]}</code></span>` : html`<span>any key</span>`
+}
+
 function operation({ method, path, op }: Entry): Html {
   const parameters = (op.parameters ?? []).map(deref)
-  const scope = (op.security ?? document.security)[0]?.apiKey?.[0]
+  const scopes = (op.security ?? document.security)[0]?.apiKey
   const content = op.requestBody?.content['application/json']
   return html`<article id="${op.operationId}">
 <h3>${op.summary}</h3>
-<p class="route"><code><b>${method}</b> ${path}</code> ${scope ? html`<span>scope <code>${scope}</code></span>` : html`<span>no credential</span>`}</p>
+<p class="route"><code><b>${method}</b> ${path}</code> ${credential(scopes)}</p>
 ${text(op.description)}
 ${parameters.length ? parameterTable(parameters) : ''}
 ${content ? bodyTables(content.schema) : ''}
