@@ -35,11 +35,16 @@ for (const file of globSync('**/*.d.ts', { cwd: out, exclude: ['cjs/**'] })) {
 writeFileSync(join(out, 'generated/examples.js'), "export { examples } from '../cjs/generated/examples.js'\n")
 
 // Shrinks the types of the API: without error responses, which are all `Error`; without the headers of responses; without
-// the parameters that a path does not have; with less indentation.
+// the parameters and methods that a path does not have; without the headers of webhooks, which their receiver reads; with the
+// first sentence about a parameter; without indentation.
 const responseHeaders = /^ +headers: \{[^{}]*\[name: string\]: unknown;\s*\};\n/gm
 const errorResponses =
   /^( +)(?:\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n\1)?[45]\d\d: (?:\{\n[\s\S]*?^\1\};|components[^;]*;)\n/gm
 const noParameters = /^ *parameters: \{\n(?: *(?:query|header|path|cookie)\?: never;\n){4} *\};\n/gm
+const noMethods = /^ *(options|head|trace)\?: never;\n/gm
+const webhookHeaders = /^( +)header\?: \{\n(?:(?!^\1\})[^\n]*\n)*?[^\n]*WebhookEventHeader[\s\S]*?^\1\};\n/gm
+const laterSentences =
+  /(@description (?:[^.`\n]|`[^`\n]*`|\.(?! ))*\.) [^\n]*(?= \*\/\n *\S+ (?:components\["parameters"\]|string))/g
 const slimPaths = (text: string) => {
   const end = text.indexOf('\n}\n')
   const paths = text.slice(0, end).replaceAll(noParameters, '')
@@ -53,7 +58,14 @@ rewrite('cjs/schema.d.ts', (text) =>
     .replaceAll(errorResponses, '')
     .replaceAll(/^ +\/\*\* @description [^\n]*\*\/\n(?= +(?:2\d\d|"2XX"): )/gm, '')
     .replaceAll(/^ *(header|path|cookie|requestBody)\?: never;\n/gm, '')
-    .replaceAll(/^ +/gm, (indent) => ' '.repeat(indent.length / 4)),
+    .replaceAll(noMethods, '')
+    .replaceAll(webhookHeaders, '')
+    .replaceAll(laterSentences, '$1')
+    .replaceAll(/^ *\/\*\* @(?:enum \{string\}|constant) \*\/\n/gm, '')
+    .replaceAll('@description ', '')
+    .replaceAll(/^ +/gm, '')
+    .replaceAll('components["schemas"]', 'Schemas')
+    .concat('type Schemas = components["schemas"]\n'),
 )
 
 // Only the sources of ES modules are meant to be read.

@@ -70,11 +70,13 @@ const runOn = (name: string, command: string, args: string[] = []) => {
   attempt(`${name}, CommonJS`, command, [...args, 'smoke-cjs.cjs'])
 }
 
-/** Runs the recipe of the README with the msw that npm installs. */
-const checkMsw = (name: string, node: string) => {
-  const { status, stderr } = npmInstall(project, 'msw')
-  if (status !== 0) return report(`msw on ${name}`, stderr)
-  attempt(`msw ${versionOf('msw')} on ${name}`, node, ['smoke-msw.mjs'])
+/** Runs the recipes of the README with msw. `setupServer` of msw 3 requires Node 22.12; npm installs it on Node 20 as well. */
+const checkMsw = (spec: string, { name, command }: { name: string; command: string }, hasServer: boolean) => {
+  const { status, stderr } = npmInstall(project, spec)
+  if (status !== 0) return report(`${spec} on ${name}`, stderr)
+  const what = `msw ${versionOf('msw')} on ${name}`
+  attempt(`${what}, as fetch`, command, ['smoke-msw.mjs'])
+  if (hasServer) attempt(`${what}, as server`, command, ['smoke-msw-server.mjs'])
 }
 
 const npmInstall = (folder: string, ...specs: string[]) =>
@@ -126,8 +128,10 @@ const runInChromium = async () => {
 const runEverywhere = async (tarball: string) => {
   const { commands, missing } = runtimes(join(scratch, 'runtimes'))
   for (const { name, command, args } of commands) runOn(name, command, args)
-  const oldest = commands.find(({ name }) => name === 'Node 20')
-  if (oldest) checkMsw(oldest.name, oldest.command)
+  for (const runtime of commands.filter(({ name }) => ['Node 20', 'Node 22'].includes(name))) {
+    checkMsw('msw', runtime, runtime.name !== 'Node 20')
+    checkMsw('msw@2', runtime, true)
+  }
   await runInWorkerd()
   await runInChromium()
   attempt('arethetypeswrong', 'npx', ['-y', '@arethetypeswrong/cli@0.18.5', tarball, '--profile', 'node16'])

@@ -1,5 +1,4 @@
 // Prints what each module adds to the size of everything: the gzipped bundle, less the gzipped bundle without its text.
-import { relative } from 'node:path'
 import { build } from 'esbuild'
 import { gzipped } from './bundle.ts'
 
@@ -53,8 +52,8 @@ const rows = [...new Set(owners.flat())].filter(Boolean).map((name) => {
   const rest = lines.map((line, row) => [...line].filter((_, i) => owners[row]![i] !== name).join('')).join('\n')
   return { name, minified: text.length - rest.length, gzip: total - gzipped(rest) }
 })
+const print = (gzip: number, minified: number, name: string) =>
+  console.log(`${String(gzip).padStart(6)} ${String(minified).padStart(6)}  ${name}`)
 for (const { name, minified, gzip } of rows.sort((a, b) => b.gzip - a.gzip))
-  console.log(
-    `${String(gzip).padStart(6)} ${String(minified).padStart(6)}  ${relative('../..', name).replace(/^.*node_modules\//, '')}`,
-  )
-console.log(`${String(total).padStart(6)} ${String(text.length).padStart(6)}  everything`)
+  print(gzip, minified, name.replace(/^.*(node_modules|\/src)\//, ''))
+print(total, text.length, 'everything')

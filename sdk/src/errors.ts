@@ -19,14 +19,14 @@ const brand = Symbol.for('@referral/sdk/error')
 /** The base class of every error a call throws. */
 export class ReferralError extends Error {
   /** The machine-readable reason (`X-Error-Code`). */
-  readonly code: ErrorCode | undefined
+  declare readonly code: ErrorCode | undefined
   /** `X-Request-Id`. Include it in support requests. */
-  readonly requestId: string | undefined
-  readonly rateLimit: RateLimit | undefined
+  declare readonly requestId: string | undefined
+  declare readonly rateLimit: RateLimit | undefined
   /** The response, when one was received. Its body has been read. */
   declare readonly response: Response | undefined
   /** The idempotency key the write was sent with. Send the same key to repeat the write safely. */
-  readonly idempotencyKey: string | undefined
+  declare readonly idempotencyKey: string | undefined
 
   constructor(name: string, message: string, { cause, response, idempotencyKey, code }: ErrorDetails) {
     super(message, cause === undefined ? {} : { cause })
@@ -74,7 +74,7 @@ export class AbortedError extends ReferralError {
 /** A response that did not come from the API: a proxy's page, a redirect, or a wrong `baseUrl`. */
 export class InvalidResponseError extends ReferralError {
   declare readonly response: Response
-  readonly status: number
+  declare readonly status: number
 
   constructor(message: string, details: ErrorDetails & { response: Response }) {
     super('InvalidResponseError', message, details)
@@ -118,7 +118,7 @@ export class UnknownOutcomeError<T = unknown> extends ReferralError {
 /** An error response of the API. `message` is the API's own; `status` determines the subclass. */
 export class ApiError extends ReferralError {
   declare readonly response: Response
-  readonly status: number
+  declare readonly status: number
 
   constructor(name: string, message: string, details: ErrorDetails & { response: Response }, status: number) {
     super(name, message, details)

@@ -222,7 +222,7 @@ export const checkOptions = (given: ClientOptions) => {
   checkLimits(given)
   check(
     !(window && document) || given.dangerouslyAllowBrowser,
-    'A browser would expose the API key. Use the SDK on a server, or set dangerouslyAllowBrowser in a test.',
+    'A browser would expose the API key. In a test, set dangerouslyAllowBrowser.',
   )
   const url = baseUrl.replace(/(\/api\/v1)?\/*$/, '')
   return { ...options, apiKey, baseUrl: url, maxRetries, timeoutMs, totalTimeoutMs }

@@ -140,6 +140,12 @@ describe('the output of a recipe', () => {
     expect(printed).toEqual(['Nisa Karim', 'email_taken'])
   })
 
+  test('msw-fetch.ts', async () => {
+    vi.unstubAllGlobals()
+    await import('./recipes/msw-fetch.ts')
+    expect(printed).toEqual(['Nisa Karim'])
+  })
+
   test('webhook.ts', async () => {
     const { handle } = await import('./recipes/webhook.ts')
     const event = { timestamp: '2026-11-02T12:00:00.000Z', shop_id: 'shp_1' }

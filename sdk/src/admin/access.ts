@@ -13,7 +13,7 @@ export const session = (core: Core) => ({
   /**
    * Returns the user and the shop of the token.
    *
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {UnauthorizedError} when the token is unknown or has expired.
    *
    * @example
@@ -28,7 +28,7 @@ export const keys = (core: Core) => ({
   /**
    * Lists the active keys, and the latest 200 that were revoked or have expired.
    *
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {ForbiddenError} for users who are not owners.
    *
    * @example
@@ -41,7 +41,7 @@ export const keys = (core: Core) => ({
    * Creates a key and returns its secret. It is not sent again when its outcome is unknown.
    *
    * @param body Its label and at least one scope.
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {ConflictError} `key_limit_reached`.
    * @throws {UnknownOutcomeError} when the response was lost. List the keys, and revoke the new one.
    *
@@ -56,7 +56,7 @@ export const keys = (core: Core) => ({
    *
    * @param id The id of the key.
    * @param body For how long both secrets are valid, at most a week.
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {NotFoundError} `key_not_found`.
    * @throws {ConflictError} `key_already_revoked`.
    *
@@ -79,7 +79,7 @@ export const keys = (core: Core) => ({
    * Revokes a key. Its secrets stop working immediately.
    *
    * @param id The id of the key.
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {NotFoundError} `key_not_found`.
    * @throws {ConflictError} `key_already_revoked`.
    *
@@ -100,7 +100,7 @@ export const settings = (core: Core) => ({
   /**
    * Returns the settings.
    *
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {ForbiddenError} for users who are not owners.
    *
    * @example
@@ -113,7 +113,7 @@ export const settings = (core: Core) => ({
    * Updates the given settings. They apply to later requests, not to recorded orders.
    *
    * @param body The settings to change.
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {BadRequestError} `invalid_body`.
    * @throws {ConflictError} `concurrent_change` when another request modified the settings.
    *
@@ -130,7 +130,7 @@ export const audit = (core: Core) => ({
    * Lists the audit log, newest first.
    *
    * @param query Filters and the page.
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {BadRequestError} `period_invalid` when `to` is before `from`.
    *
    * @example
@@ -144,7 +144,7 @@ export const audit = (core: Core) => ({
    * incomplete. Set a longer `timeoutMs` for a large log.
    *
    * @param query `after` is the number of the row to continue after.
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {BadRequestError} `invalid_parameter`.
    *
    * @example

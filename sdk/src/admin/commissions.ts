@@ -12,7 +12,7 @@ export const commissions = (core: Core) => ({
    * Approves a pending commission. It becomes eligible for the next payout batch.
    *
    * @param id The id of the commission.
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {NotFoundError} `commission_not_found`.
    * @throws {ConflictError} `commission_move_not_allowed` when its status does not allow it, or
    *   `commission_is_adjustment`.
@@ -31,7 +31,7 @@ export const commissions = (core: Core) => ({
    * Rejects a commission that is in no batch. It can be reopened.
    *
    * @param id The id of the commission.
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {NotFoundError} `commission_not_found`.
    * @throws {ConflictError} `commission_move_not_allowed` when its status does not allow it, or
    *   `commission_is_adjustment`.
@@ -50,7 +50,7 @@ export const commissions = (core: Core) => ({
    * Cancels an unpaid commission, permanently, and removes it from its batch.
    *
    * @param id The id of the commission.
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {NotFoundError} `commission_not_found`.
    * @throws {ConflictError} `commission_move_not_allowed` when its status does not allow it, or
    *   `commission_is_adjustment`.
@@ -69,7 +69,7 @@ export const commissions = (core: Core) => ({
    * Reverses a paid commission. Its amount is deducted from the next payout of the affiliate.
    *
    * @param id The id of the commission.
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {NotFoundError} `commission_not_found`.
    * @throws {ConflictError} `commission_move_not_allowed` when its status does not allow it, or
    *   `commission_is_adjustment`.
@@ -88,7 +88,7 @@ export const commissions = (core: Core) => ({
    * Decides a rejected commission again, with the current statuses of its affiliates. It becomes pending.
    *
    * @param id The id of the commission.
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {NotFoundError} `commission_not_found`.
    * @throws {ConflictError} `commission_move_not_allowed`, or `commission_still_restricted`.
    *
@@ -107,7 +107,7 @@ export const commissions = (core: Core) => ({
    *
    * @param id The id of the commission.
    * @param body `amountCents` is goods net of discount, without shipping and tax. Defaults to everything that is left.
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {NotFoundError} `commission_not_found`.
    * @throws {ConflictError} `refund_exceeds_order`, or `commission_move_not_allowed`.
    *
@@ -127,7 +127,7 @@ export const commissions = (core: Core) => ({
    * `remaining` is above 0.
    *
    * @param body The action, and either `ids` or `filter`. `dryRun` only counts.
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {BadRequestError} `invalid_body` or `period_invalid`.
    *
    * @example
@@ -148,7 +148,7 @@ export const payouts = (core: Core) => ({
    * Cancels an unpaid batch. Its commissions become eligible for another batch.
    *
    * @param id The id of the batch.
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {NotFoundError} `payout_not_found`.
    * @throws {ConflictError} `payout_not_cancelable`.
    *
@@ -169,7 +169,7 @@ export const orders = (core: Core) => ({
    * Explains the decision about an order: each piece of evidence, the restriction, and the calculation.
    *
    * @param externalOrderId The id that the order was reported with.
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {NotFoundError} `order_not_found` when the order was not reported.
    *
    * @example
@@ -194,7 +194,7 @@ export const backtests = (core: Core) => ({
    * nothing.
    *
    * @param body The period, and at least one setting.
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {BadRequestError} `period_invalid`, or `commission_percent_invalid`.
    * @throws {NotFoundError} `program_not_found`.
    *

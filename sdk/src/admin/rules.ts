@@ -14,7 +14,7 @@ export const connections = (core: Core) => ({
    * Lists connections, newest first.
    *
    * @param query Filters and the page.
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {BadRequestError} `invalid_parameter`.
    *
    * @example
@@ -27,7 +27,7 @@ export const connections = (core: Core) => ({
    * Connects a customer, a product or a variant to an affiliate.
    *
    * @param body The kind and the value, and the affiliate.
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {NotFoundError} `affiliate_not_found`.
    * @throws {ConflictError} `connection_exists`.
    *
@@ -41,7 +41,7 @@ export const connections = (core: Core) => ({
    * Deletes a connection. Recorded orders do not change.
    *
    * @param id The id of the connection.
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {NotFoundError} `connection_not_found`.
    *
    * @example
@@ -62,7 +62,7 @@ export const productRules = (core: Core) => ({
    * Lists product rules, newest first.
    *
    * @param query Filters and the page.
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {BadRequestError} `invalid_parameter`.
    *
    * @example
@@ -75,7 +75,7 @@ export const productRules = (core: Core) => ({
    * Creates a product rule. Recorded orders keep their rate.
    *
    * @param body The program, the product or variant, and the rate.
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {BadRequestError} `commission_percent_invalid` when it is out of range for the commission type.
    * @throws {NotFoundError} `program_not_found`.
    * @throws {ConflictError} `product_rule_exists`, or `product_rule_limit_reached`.
@@ -90,7 +90,7 @@ export const productRules = (core: Core) => ({
    * Deletes a product rule. Later orders use the rate of the program.
    *
    * @param id The id of the rule.
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {NotFoundError} `product_rule_not_found`.
    *
    * @example
@@ -111,7 +111,7 @@ export const geoRules = (core: Core) => ({
    * Lists geo rules, one per program.
    *
    * @param query The page.
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {BadRequestError} `invalid_parameter`.
    *
    * @example
@@ -125,7 +125,7 @@ export const geoRules = (core: Core) => ({
    *
    * @param programId The id of the program.
    * @param body The places. An omitted list does not restrict.
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {NotFoundError} `program_not_found`.
    * @throws {ConflictError} `geo_rule_limit_reached`.
    *
@@ -144,7 +144,7 @@ export const geoRules = (core: Core) => ({
    * Deletes the geo rule of a program. Later orders earn regardless of their shipping address.
    *
    * @param programId The id of the program.
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {NotFoundError} `geo_rule_not_found`.
    *
    * @example

@@ -15,7 +15,7 @@ export const webhooks = (core: Core) => ({
    *
    * @param id The id of the subscription.
    * @param body The fields to change. `status: 'enabled'` enables a disabled subscription.
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {BadRequestError} `webhook_url_refused` when `url` is not a public HTTPS address.
    * @throws {NotFoundError} `webhook_not_found`.
    *
@@ -40,7 +40,7 @@ export const webhooks = (core: Core) => ({
    *
    * @param id The id of the subscription.
    * @param body The period, the status and the event. `dryRun` only counts.
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {BadRequestError} `period_invalid` when `to` is before `from`.
    * @throws {NotFoundError} `webhook_not_found`.
    * @throws {ConflictError} `webhook_disabled`.
@@ -67,7 +67,7 @@ export const deliveries = (core: Core) => ({
    * Lists deliveries, newest first.
    *
    * @param query Filters and the page.
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {BadRequestError} `invalid_parameter`.
    *
    * @example
@@ -81,7 +81,7 @@ export const deliveries = (core: Core) => ({
    * unknown.
    *
    * @param id The id of the delivery.
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {NotFoundError} `delivery_not_found`, or `webhook_not_found` when its subscription was deleted.
    * @throws {ConflictError} `delivery_not_finished` or `webhook_disabled`.
    *

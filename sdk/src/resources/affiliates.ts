@@ -20,7 +20,7 @@ export const affiliates = (core: Core) => ({
    * Lists affiliates, newest first, without archived ones. `q` searches names and email addresses.
    *
    * @param query Filters and the page. `after` continues after an id.
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {BadRequestError} `invalid_parameter`.
    *
    * @example
@@ -38,7 +38,7 @@ export const affiliates = (core: Core) => ({
    * Returns an affiliate. Archived affiliates are not found.
    *
    * @param id The id of the affiliate.
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {NotFoundError} `affiliate_not_found`.
    *
    * @example
@@ -57,7 +57,7 @@ export const affiliates = (core: Core) => ({
    * affiliates automatically.
    *
    * @param body `email`, and `name` or `firstName`. `campaignId` is the id of its program.
-   * @param options Timeouts, retries, headers, a signal and an `idempotencyKey` for this call.
+   * @param options Options of this call, such as `idempotencyKey`.
    * @throws {NotFoundError} `program_not_found` when `campaignId` is not a program of your shop.
    * @throws {ConflictError} `email_taken` when another affiliate uses the email address.
    *
@@ -72,7 +72,7 @@ export const affiliates = (core: Core) => ({
    *
    * @param id The id of the affiliate.
    * @param body The fields to change.
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {NotFoundError} `affiliate_not_found` or `program_not_found`.
    * @throws {ConflictError} `email_taken`, or `concurrent_change` when another request modified the affiliate.
    *
@@ -92,7 +92,7 @@ export const affiliates = (core: Core) => ({
    * Archives an affiliate: it disappears from lists and stops earning commissions. Its data is kept.
    *
    * @param id The id of the affiliate.
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {NotFoundError} `affiliate_not_found`.
    *
    * @example

@@ -17,7 +17,7 @@ export const analytics = (core: Core) => ({
    * Returns the totals of one currency. Defaults to the last 30 days.
    *
    * @param query The period, and `currency` if the shop has several.
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {BadRequestError} `period_invalid` when `to` is before `from`.
    * @throws {ConflictError} `total_too_large` when a total exceeds the largest exact integer. Choose a shorter period.
    *

@@ -18,7 +18,7 @@ export const commissions = (core: Core) => ({
    * Lists commissions, newest `happenedAt` first. `from` and `to` are inclusive.
    *
    * @param query Filters and the page. `after` continues after an id.
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {BadRequestError} `period_invalid` when `to` is before `from`.
    *
    * @example
@@ -36,7 +36,7 @@ export const commissions = (core: Core) => ({
    * Returns a commission.
    *
    * @param id The id of the commission.
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {NotFoundError} `commission_not_found`.
    *
    * @example

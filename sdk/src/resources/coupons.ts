@@ -20,7 +20,7 @@ export const coupons = (core: Core) => ({
    * Lists coupons. `code` matches any part of a code, case-insensitively.
    *
    * @param query Filters and the page. `after` continues after the id of an affiliate.
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {BadRequestError} `invalid_parameter`.
    *
    * @example
@@ -38,7 +38,7 @@ export const coupons = (core: Core) => ({
    * Assigns a discount code to an affiliate: the given `code`, or a generated one.
    *
    * @param body The affiliate, and the `code` to assign.
-   * @param options Timeouts, retries, headers, a signal and an `idempotencyKey` for this call.
+   * @param options Options of this call, such as `idempotencyKey`.
    * @throws {BadRequestError} `discount_code_invalid`.
    * @throws {NotFoundError} `affiliate_not_found`.
    * @throws {ConflictError} `discount_code_taken` when another affiliate has the code.

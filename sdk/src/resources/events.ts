@@ -31,7 +31,7 @@ export const events = (core: Core) => ({
    * that running an import again records nothing twice.
    *
    * @param order All amounts are in minor units.
-   * @param options Timeouts, retries, headers, a signal and an `idempotencyKey` for this call.
+   * @param options Options of this call, such as `idempotencyKey`.
    * @throws {BadRequestError} `invalid_body` or `occurred_at_in_future`.
    * @throws {UnknownOutcomeError} when every response was lost. Call its `reconcile()`.
    *
@@ -52,7 +52,7 @@ export const events = (core: Core) => ({
    * Returns what `conversion` would decide, with the trace of the decision. Writes nothing.
    *
    * @param order All amounts are in minor units.
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {BadRequestError} `invalid_body` or `occurred_at_in_future`.
    *
    * @example
@@ -98,7 +98,7 @@ export const events = (core: Core) => ({
    * Reports a click on an affiliate's link.
    *
    * @param click One of `ref`, `affiliateCode`, `affiliateId` and `clickId`, with the landing page and the session.
-   * @param options Timeouts, retries, headers, a signal and an `idempotencyKey` for this call.
+   * @param options Options of this call, such as `idempotencyKey`.
    * @returns The recorded click. Pass its `id` as `clickId` of a later order.
    * @throws {BadRequestError} `invalid_body` or `occurred_at_in_future`.
    *
@@ -111,7 +111,7 @@ export const events = (core: Core) => ({
    * Reports a page view.
    *
    * @param view The page, with the session.
-   * @param options Timeouts, retries, headers, a signal and an `idempotencyKey` for this call.
+   * @param options Options of this call, such as `idempotencyKey`.
    * @throws {BadRequestError} `invalid_body` or `occurred_at_in_future`.
    *
    * @example

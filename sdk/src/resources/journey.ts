@@ -17,7 +17,7 @@ export const journey = (core: Core) => ({
    * Returns the latest `limit` entries, oldest first. Defaults to the last 90 days.
    *
    * @param query One of `sessionId`, `affiliateId` and `customerEmail`, and the period.
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {BadRequestError} `journey_identifier_required`, or `period_invalid` when `to` is before `from`.
    *
    * @example

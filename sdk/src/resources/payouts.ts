@@ -51,7 +51,7 @@ export const payouts = (core: Core) => {
      * Lists payout batches, newest first. `include: 'lines'` adds one line per affiliate.
      *
      * @param query Filters and the page. `after` continues after an id.
-     * @param options Timeouts, retries, headers and a signal for this call.
+     * @param options Options of this call.
      * @throws {BadRequestError} `invalid_parameter`.
      *
      * @example
@@ -84,7 +84,7 @@ export const payouts = (core: Core) => {
      * Creates a batch of the approved commissions of a period.
      *
      * @param body Both ends of the period are inclusive; a date without a time is midnight UTC.
-     * @param options Timeouts, retries, headers, a signal and an `idempotencyKey` for this call.
+     * @param options Options of this call, such as `idempotencyKey`.
      * @throws {NotFoundError} `no_eligible_commissions` when there is nothing to pay.
      * @throws {ConflictError} `payout_below_threshold`, or `payout_mixed_currencies` when `currency` is required.
      *
@@ -103,7 +103,7 @@ export const payouts = (core: Core) => {
      * Returns the batch that `create` would create. Writes nothing.
      *
      * @param body Both ends of the period are inclusive; a date without a time is midnight UTC.
-     * @param options Timeouts, retries, headers and a signal for this call.
+     * @param options Options of this call.
      * @throws {NotFoundError} `no_eligible_commissions` when there is nothing to pay.
      * @throws {ConflictError} `payout_below_threshold`, or `payout_mixed_currencies` when `currency` is required.
      *

@@ -20,7 +20,7 @@ export const programs = (core: Core) => ({
    * Lists programs, newest first, each with its `affiliateCount`.
    *
    * @param query Filters and the page. `after` continues after an id.
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {BadRequestError} `invalid_parameter`.
    *
    * @example
@@ -38,7 +38,7 @@ export const programs = (core: Core) => ({
    * Returns a program.
    *
    * @param id The id of the program.
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {NotFoundError} `program_not_found`.
    *
    * @example
@@ -56,7 +56,7 @@ export const programs = (core: Core) => ({
    * Creates a program. The first program of a shop becomes its default.
    *
    * @param body `commissionPercent` is a percentage, or an amount in currency units for the flat types.
-   * @param options Timeouts, retries, headers, a signal and an `idempotencyKey` for this call.
+   * @param options Options of this call, such as `idempotencyKey`.
    * @throws {BadRequestError} `commission_percent_invalid` when it is out of range for the commission type.
    *
    * @example
@@ -70,7 +70,7 @@ export const programs = (core: Core) => ({
    *
    * @param id The id of the program.
    * @param body The fields to change.
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {BadRequestError} `commission_percent_required` when the new type needs another `commissionPercent`.
    * @throws {NotFoundError} `program_not_found`.
    * @throws {ConflictError} `concurrent_change` when another request modified the program.

@@ -25,7 +25,7 @@ export const webhooks = (core: Core) => ({
   /**
    * Lists all subscriptions, the available event names and those that are currently sent.
    *
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {ForbiddenError} `scope_missing` without the scope `webhooks:read`.
    *
    * @example
@@ -42,7 +42,7 @@ export const webhooks = (core: Core) => ({
    * Creates a subscription. Without `events`, it receives all of them. The secret is never returned.
    *
    * @param body `url` must be a public HTTPS address.
-   * @param options Timeouts, retries, headers, a signal and an `idempotencyKey` for this call.
+   * @param options Options of this call, such as `idempotencyKey`.
    * @throws {BadRequestError} `webhook_url_refused` when `url` is not a public HTTPS address.
    * @throws {ConflictError} `webhook_limit_reached`.
    *
@@ -61,7 +61,7 @@ export const webhooks = (core: Core) => ({
    * Deletes a subscription.
    *
    * @param id The id of the subscription.
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {NotFoundError} `webhook_not_found`.
    *
    * @example
@@ -80,7 +80,7 @@ export const webhooks = (core: Core) => ({
    * Sends a `test` event to every subscription that receives it, and succeeds even if there are none. `url` is only validated.
    *
    * @param body The `url` to validate.
-   * @param options Timeouts, retries, headers, a signal and an `idempotencyKey` for this call.
+   * @param options Options of this call, such as `idempotencyKey`.
    * @throws {BadRequestError} `webhook_url_refused` when `url` is not a public HTTPS address.
    *
    * @example
@@ -99,7 +99,7 @@ export const webhooks = (core: Core) => ({
    * Lists the events of the shop, oldest first, for callers that poll. Send `next` as `after` to continue.
    *
    * @param query `extendedEvents: '1'` also lists extended events.
-   * @param options Timeouts, retries, headers and a signal for this call.
+   * @param options Options of this call.
    * @throws {BadRequestError} `invalid_parameter` when `after` is not an id of an event.
    *
    * @example
