@@ -55,5 +55,12 @@ const rows = [...new Set(owners.flat())].filter(Boolean).map((name) => {
 const print = (gzip: number, minified: number, name: string) =>
   console.log(`${String(gzip).padStart(6)} ${String(minified).padStart(6)}  ${name}`)
 for (const { name, minified, gzip } of rows.sort((a, b) => b.gzip - a.gzip))
-  print(gzip, minified, name.replace(/^.*(node_modules|\/src)\//, ''))
+  print(
+    gzip,
+    minified,
+    name
+      .split('node_modules/')
+      .at(-1)!
+      .replace(/^\.\.\/.*?src\//, ''),
+  )
 print(total, text.length, 'everything')
