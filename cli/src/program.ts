@@ -20,6 +20,7 @@ const COMMAND_GROUPS: readonly [names: readonly string[], load: () => Promise<Re
   [['journey'], async () => (await import('./commands/journey.ts')).addJourney],
   [['webhooks'], async () => (await import('./commands/webhooks/command.ts')).addWebhooks],
   [['import'], async () => (await import('./commands/import/command.ts')).addImport],
+  [['conformance'], async () => (await import('./commands/conformance.ts')).addConformance],
   [['dev'], async () => (await import('./commands/dev/command.ts')).addDev],
   [['api'], async () => (await import('./commands/api.ts')).addApi],
   [['open', 'docs', 'completion', 'commands', 'version'], async () => (await import('./commands/meta.ts')).addMeta],

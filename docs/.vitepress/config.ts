@@ -52,6 +52,8 @@ const SIDEBAR = [
       page('SDK compared', '/reference/sdk-comparison'),
       page('CLI', '/reference/cli'),
       page('Webhook verifier', '/reference/webhook-verifier'),
+      page('Conformance suite', '/reference/conformance-suite'),
+      page('Rules of the contract', '/reference/conformance'),
     ],
   },
   {

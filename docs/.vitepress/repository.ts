@@ -13,6 +13,7 @@ export const PAGES: Record<string, { page: string; title?: string }> = {
   'sdk/api.md': { page: 'reference/sdk-api', title: 'SDK: all exports' },
   'cli/REFERENCE.md': { page: 'reference/cli', title: 'CLI' },
   'webhook-verifier/README.md': { page: 'reference/webhook-verifier' },
+  'test/conformance/README.md': { page: 'reference/conformance-suite' },
   'SECURITY.md': { page: 'operations/security' },
   'CONTRIBUTING.md': { page: 'contributing' },
   'CHANGELOG.md': { page: 'changelog' },

@@ -97,6 +97,7 @@ const given: Record<string, () => string[]> = {
   'webhooks redeliver': () => ['--webhook', ids.webhook, '--from', '2026-01-01', '--dry-run'],
   'webhooks trigger': () => ['test', '--to', 'http://127.0.0.1:1/', '--dry-run'],
   'webhooks sign': () => [file('body.json')],
+  conformance: () => ['--suite', 'core', '--only', 'http/unknown-path', '--only', 'lists/defaults'],
   import: () => ['rewardful', file('old.csv'), '--dry-run'],
   api: () => ['GET', '/api/v1/affiliates?limit=1'],
   open: () => ['admin', '--print'],

@@ -9,11 +9,11 @@ import { formatMessage } from 'publint/utils'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Installation, install, runJob } from './installation.ts'
 import { type NpmUser, npmUser, Unreachable } from './npm-user.ts'
-import { PACKAGES, pack, publish } from './publish.ts'
+import { folderOf, PACKAGES, pack, publish } from './publish.ts'
 import { type Registry, startRegistry } from './registry.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-const manifestOf = (name: string) => JSON.parse(readFileSync(join(ROOT, name, 'package.json'), 'utf8'))
+const manifestOf = (name: string) => JSON.parse(readFileSync(join(ROOT, folderOf(name), 'package.json'), 'utf8'))
 /** The oldest release that `engines` of the server and the CLI allow. */
 const [, OLDEST = ''] = /^\^([\d.]+)/.exec(manifestOf('server').engines.node) ?? []
 /** Cannot parse the syntax of the packages. */
@@ -67,8 +67,8 @@ describe.each(PACKAGES)('@referral/%s', (name) => {
     const excludeEntrypoints = ['./vectors.json', './schemas.json', './openapi.yaml', './main', './package.json']
     const analysis = await checkPackage(createPackageFromTarballData(content), { excludeEntrypoints })
     const problems = 'problems' in analysis ? analysis.problems : []
-    // No supported release resolves packages as Node.js 10 does, and all that run the server load ES modules with require.
-    const ignored = name === 'server' ? ['node10', 'node16-cjs'] : ['node10']
+    // No supported release resolves packages as Node.js 10 does, and all that run these two load ES modules with require.
+    const ignored = ['server', 'conformance'].includes(name) ? ['node10', 'node16-cjs'] : ['node10']
     const isRelevant = (problem: object) =>
       !('resolutionKind' in problem && ignored.includes(`${problem.resolutionKind}`))
     expect(problems.filter(isRelevant)).toEqual([])

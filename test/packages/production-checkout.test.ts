@@ -21,7 +21,9 @@ beforeAll(async () => {
   // The production installation needs no test except the package of the test database, which the lockfile names.
   const files = stdout
     .split('\0')
-    .filter((file) => file && !/^(test|docs)\/(?!postgres-binaries|package\.json)/.test(file))
+    .filter(
+      (file) => file && !/^(test|docs)\/(?!postgres-binaries|package\.json|conformance\/package\.json)/.test(file),
+    )
   for (const file of files) if (existsSync(join(ROOT, file))) cpSync(join(ROOT, file), join(checkout, file))
   try {
     // The installation of this checkout downloaded everything that this one needs, unless the store was emptied.

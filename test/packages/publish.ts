@@ -7,8 +7,11 @@ import type { NpmUser } from './npm-user.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
-/** The folders of the published packages. */
-export const PACKAGES = ['cli', 'sdk', 'server', 'webhook-verifier'] as const
+/** The published packages, in the order of their tarballs. */
+export const PACKAGES = ['cli', 'conformance', 'sdk', 'server', 'webhook-verifier'] as const
+
+/** The folder of a published package. */
+export const folderOf = (name: string): string => (name === 'conformance' ? 'test/conformance' : name)
 
 /** Builds and packs the packages as a release does. Returns the paths of the tarballs, in the order of {@link PACKAGES}. */
 export async function pack(path: string): Promise<string[]> {

@@ -1,0 +1,112 @@
+// Writes src/generated/contract.ts from openapi.yaml and docs/reference/conformance.md from the checks. With --check it only compares.
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parse } from 'yaml'
+
+// biome-ignore lint/suspicious/noExplicitAny: the document is walked as plain JSON
+type Json = any
+
+const root = join(import.meta.dirname, '../../..')
+const document: Json = parse(readFileSync(join(root, 'openapi.yaml'), 'utf8'))
+
+/** The keywords that describe what a response contains. Bounds apply to requests. */
+const KEYWORDS = ['type', 'required', 'properties', 'items', 'anyOf', 'allOf', 'const', 'format', '$ref']
+
+const used = new Set<string>()
+
+function reduce(schema: Json): Json {
+  const kept = Object.fromEntries(Object.entries<Json>(schema).filter(([key]) => KEYWORDS.includes(key)))
+  // New values may be added to an extensible list.
+  if (schema.enum && !schema['x-extensible-enum']) kept.enum = schema.enum
+  if (kept.$ref) used.add(kept.$ref.split('/').at(-1))
+  if (kept.properties)
+    kept.properties = Object.fromEntries(
+      Object.entries<Json>(kept.properties).map(([name, one]) => [name, reduce(one)]),
+    )
+  if (kept.items) kept.items = reduce(kept.items)
+  for (const key of ['anyOf', 'allOf']) if (kept[key]) kept[key] = kept[key].map(reduce)
+  return kept
+}
+
+const operations: Json = {}
+for (const [path, item] of Object.entries<Json>(document.paths)) {
+  if (!/^\/(api|admin)\/v1\//.test(path)) continue
+  for (const [method, op] of Object.entries<Json>(item)) {
+    if (!op.operationId) continue
+    const responses: Json = {}
+    for (const [status, response] of Object.entries<Json>(op.responses)) {
+      const schema = response.content?.['application/json']?.schema
+      if (/^2/.test(status) && schema) responses[status === '2XX' ? '200' : status] = reduce(schema)
+    }
+    const scope = (op.security ?? document.security)[0]?.apiKey?.[0] ?? null
+    operations[op.operationId] = { method: method.toUpperCase(), path, scope, responses }
+  }
+}
+const schemas: Json = {}
+for (let size = -1; size !== used.size; ) {
+  size = used.size
+  for (const name of [...used]) schemas[name] ??= reduce(document.components.schemas[name])
+}
+const events = Object.fromEntries(
+  Object.entries<Json>(document.webhooks).map(([name, { post }]) => [
+    name,
+    reduce(post.requestBody.content['application/json'].schema),
+  ]),
+)
+for (let size = -1; size !== used.size; ) {
+  size = used.size
+  for (const name of [...used]) schemas[name] ??= reduce(document.components.schemas[name])
+}
+
+const format = (source: string) =>
+  execFileSync(join(root, 'node_modules/.bin/biome'), ['format', '--stdin-file-path=contract.ts'], {
+    input: source,
+    encoding: 'utf8',
+  })
+
+function write(path: string, text: string): void {
+  const file = join(root, path)
+  if (existsSync(file) && readFileSync(file, 'utf8') === text) return
+  if (process.argv.includes('--check')) {
+    console.error(`${path} is stale. Run \`pnpm run generate\`.`)
+    process.exitCode = 1
+  } else writeFileSync(file, text)
+}
+
+write(
+  'test/conformance/src/generated/contract.ts',
+  format(`// Generated from openapi.yaml by scripts/generate.ts. Do not edit.
+import type { DocumentedOperation, Schema } from '../schema.ts'
+
+export const operations: Record<string, DocumentedOperation> = ${JSON.stringify(operations)}
+
+/** Every scope of an API key. */
+export const scopes: readonly string[] = ${JSON.stringify(document.components.schemas.Scope.enum)}
+
+export const events: Record<string, Schema> = ${JSON.stringify(events)}
+
+export const schemas: Record<string, Schema> = ${JSON.stringify(schemas)}
+`),
+)
+
+// The checks import the file written above.
+const { checks, groups } = await import('../src/checks/all.ts')
+const sections = groups.map(({ name, title, profile }) => {
+  const own = checks.filter((check) => check.group === name)
+  const lines = own.map((check) => {
+    const page = check.page.replace(/^reference\//, '').replace(/^(?=concepts|guides)/, '../')
+    return `- \`${check.name}\`: ${check.rule.replace(/[.]?$/, '.')}${check.page.startsWith('reference/conformance') ? '' : ` ([more](${page}))`}`
+  })
+  return `## ${title}\n\nProfile \`${profile}\`.\n\n${lines.join('\n')}\n`
+})
+write(
+  'docs/reference/conformance.md',
+  `# Rules of the contract
+
+<!-- Generated from test/conformance by its scripts/generate.ts. Do not edit. -->
+
+Each rule is a named check of [@referral/conformance](../../test/conformance/README.md), which tests any server over HTTP. There are ${checks.length} checks.
+
+${sections.join('\n')}`,
+)

@@ -1,0 +1,58 @@
+import type { Check, Group } from '../check.ts'
+import { affiliates } from './affiliates.ts'
+import { amounts } from './amounts.ts'
+import { attribution } from './attribution.ts'
+import { auth, keys, scopeRules } from './auth.ts'
+import { conversions } from './conversions.ts'
+import { coupons } from './coupons.ts'
+import { always, http } from './http.ts'
+import { idempotency } from './idempotency.ts'
+import { isolation } from './isolation.ts'
+import { limits, ownerLimits } from './limits.ts'
+import { lists } from './lists.ts'
+import { connections, moderation, records, settings } from './owner.ts'
+import { payouts } from './payouts.ts'
+import { programs } from './programs.ts'
+import { races } from './races.ts'
+import { refunds } from './refunds.ts'
+import { analytics, journeys } from './reports.ts'
+import { ownerSchemas, schemas } from './schema.ts'
+import { deliveries, feed, ownerWebhooks, subscriptions } from './webhooks.ts'
+
+/** All topics. Rules about every response are last. */
+export const groups: readonly Group[] = [
+  http,
+  auth,
+  limits,
+  lists,
+  affiliates,
+  programs,
+  coupons,
+  conversions,
+  amounts,
+  attribution,
+  idempotency,
+  races,
+  refunds,
+  payouts,
+  journeys,
+  analytics,
+  isolation,
+  subscriptions,
+  feed,
+  deliveries,
+  keys,
+  scopeRules,
+  moderation,
+  connections,
+  records,
+  ownerWebhooks,
+  settings,
+  ownerLimits,
+  schemas,
+  ownerSchemas,
+  always,
+]
+
+/** Every rule of the contract. */
+export const checks: readonly Check[] = groups.flatMap((group) => group.checks)

@@ -1,0 +1,6 @@
+export type { Check, Profile } from './check.ts'
+export { checks } from './checks/all.ts'
+export type { Fetch } from './client.ts'
+export type { ReceiverOptions } from './receiver.ts'
+export { toJUnit, toText } from './report.ts'
+export { type CheckResult, type ConformanceOptions, type ConformanceReport, runConformance } from './run.ts'
