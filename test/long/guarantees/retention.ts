@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { globSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { operatorContext } from '../../../server/src/accounts/shops.ts'
+import { readConfig } from '../../../server/src/config.ts'
+import { createDeps } from '../../../server/src/core/context.ts'
+import { withAffiliate } from '../../support/calls.ts'
+import { insertKeys } from '../../support/keys.ts'
+import { run } from '../../support/process.ts'
+import { createShop } from '../../support/tenants.ts'
+import { figure, type Given, type LongTest, sized } from '../guarantee.ts'
+import { checkAcknowledged } from '../ledger.ts'
+import { Load } from '../load.ts'
+import { createWorld, type World } from '../world.ts'
+
+const KINDS = ['audits', 'journey']
+const DAY_MS = 86_400_000
+/** The seeded orders are spread over this time. */
+const DAYS = 400
+const KEPT_DAYS = 100
+
+/** A shop that was created before its seeded orders, with this many keys. */
+const createOldShop = (world: World, keys: number) =>
+  world.look(async (db) => {
+    const now = () => Date.now() - (DAYS + 1) * DAY_MS
+    const deps = { ...createDeps({ ...readConfig(world.env), logLevel: 'silent' }, db), now }
+    const { shopId } = await createShop(deps, { name: 'S', plan: 'ENTERPRISE', currency: 'USD', ownerEmail: 'o@a.com' })
+    return { shopId, keys: await insertKeys(await operatorContext(deps, shopId), keys) }
+  })
+
+/** A shop whose orders are reported, and how long each request took. */
+async function openShop(world: World) {
+  const { shopId, keys } = await createOldShop(world, 32)
+  const waits: number[] = []
+  const load = new Load(keys, { workers: 4, pauseMs: 40, onAttempt: (ms) => waits.push(ms) })
+  return { shopId, keys, waits, load }
+}
+
+const p99 = (waits: number[]) => Math.round(waits.toSorted((a, b) => a - b)[Math.floor(waits.length * 0.99)] ?? 0)
+
+async function command(world: World, ...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await run(args, world.env)
+  assert.equal(code, 0, `${args.join(' ')}: ${stderr}`)
+  return stdout
+}
+
+/** Archives the older rows of a shop while it and another one report orders. */
+async function archive(given: Given): Promise<string> {
+  const world = await createWorld(given)
+  const shops = [await openShop(world), await openShop(world)]
+  const [own, other] = shops as [(typeof shops)[0], (typeof shops)[0]]
+  const commissions = sized(50_000, given)
+  const size = ['--commissions', String(commissions), '--clicks', String(commissions)]
+  await command(world, 'seed', '--shop', own.shopId, '--affiliates', '200', '--days', String(DAYS), ...size)
+  const server = await world.start()
+  for (const { keys, load } of shops) {
+    await withAffiliate(server, keys[0]!)
+    load.aim(server)
+    load.start()
+  }
+  await sleep(sized(15_000, given))
+  const alone = shops.map(({ waits }) => waits.splice(0))
+  const before = new Date(Date.now() - KEPT_DAYS * DAY_MS).toISOString().slice(0, 10)
+  const folder = join(world.folder, 'archive')
+  const startedAt = performance.now()
+  const kinds = KINDS.flatMap((kind) => ['--kind', kind])
+  const ran = JSON.parse(
+    await command(world, 'retention', 'run', '--before', before, '--archive', folder, ...kinds, '--json'),
+  )
+  const seconds = Math.round((performance.now() - startedAt) / 1000)
+  const during = shops.map(({ waits }) => waits.splice(0))
+  await Promise.all(shops.map(({ load }) => load.stop()))
+  await server.stop()
+  for (const { load } of shops) assert.deepEqual([...load.refused], [], 'no request is refused')
+  await world.look(async (db) => {
+    for (const { shopId, load } of shops) await checkAcknowledged(db, shopId, load)
+  })
+  assert.deepEqual(await world.problems(), [])
+  for (const file of globSync(join(folder, '*.gz'))) await command(world, 'retention', 'verify', file)
+  await world.remove()
+  const rows = ran.data.map(({ kind, rows: count }: { kind: string; rows: number }) => `${kind} ${figure(count)}`)
+  const of = (name: string, n: number) =>
+    `${name}: p99 ${p99(alone[n]!)} ms alone, ${p99(during[n]!)} ms meanwhile, longest ${Math.round(Math.max(...during[n]!))} ms`
+  return `${rows.join(', ')} in ${seconds} s; ${figure(own.load.acknowledged.length + other.load.acknowledged.length)} orders, none lost, doubled or refused; ${of('same shop', 0)}; ${of('another shop', 1)}`
+}
+
+export const guarantee: LongTest = {
+  title: 'Archiving old rows loses and delays no order',
+  engines: ['sqlite', 'postgres'],
+  minutes: 20,
+  run: archive,
+}
