@@ -81,7 +81,7 @@ async function archive(given: Given): Promise<string> {
   await world.remove()
   const rows = ran.data.map(({ kind, rows: count }: { kind: string; rows: number }) => `${kind} ${figure(count)}`)
   const of = (name: string, n: number) =>
-    `${name}: p99 ${p99(alone[n]!)} ms alone, ${p99(during[n]!)} ms meanwhile, longest ${Math.round(Math.max(...during[n]!))} ms`
+    `${name}: p99 ${p99(alone[n]!)} ms alone, ${p99(during[n]!)} ms during the run, longest ${Math.round(Math.max(...during[n]!))} ms`
   return `${rows.join(', ')} in ${seconds} s; ${figure(own.load.acknowledged.length + other.load.acknowledged.length)} orders, none lost, doubled or refused; ${of('same shop', 0)}; ${of('another shop', 1)}`
 }
 
