@@ -70,7 +70,7 @@ rewrite('cjs/schema.d.ts', (text) =>
 
 // Only the sources of ES modules are meant to be read.
 for (const file of globSync('cjs/**/*.js', { cwd: out }))
-  rewrite(file, (text) => transformSync(text, { minifyWhitespace: true, charset: 'utf8' }).code)
+  rewrite(file, (text) => transformSync(text, { minify: true, format: 'cjs', charset: 'utf8' }).code)
 
 // The compiler rewrites `./x.ts` in JavaScript but not in declarations, where older compilers cannot resolve it.
 for (const file of globSync('**/*.d.ts', { cwd: out }))

@@ -13,9 +13,10 @@ const resources = ['affiliates', 'payouts', 'events', 'analytics'].map(
   ],
 )
 
+// A method of a resource takes about 30 bytes.
 const entries: Entry[] = [
-  ['everything', `export * from '../src/index.ts'`, 9_400],
-  ['createReferralClient', `export { createReferralClient } from '../src/index.ts'`, 9_400],
+  ['everything', `export * from '../src/index.ts'`, 9_500],
+  ['createReferralClient', `export { createReferralClient } from '../src/index.ts'`, 9_200],
   ...resources,
   ['isKnownEvent', `export { isKnownEvent } from '../src/index.ts'`, 500],
 ]

@@ -50,9 +50,8 @@ export const startUpdate = <Body extends object, Reply, Data extends object, Que
   const recover = async ({ status }: ApiError) => {
     if (status !== 409) return undefined
     const data = await dataOf(core.run({ ...input, body: {} }))
-    const state = new Map<string, unknown>(Object.entries(data))
     const isApplied = Object.entries(input.body ?? {}).every(
-      ([name, value]) => normalize(state.get(name)) === normalize(value),
+      ([name, value]) => normalize(Reflect.get(data, name)) === normalize(value),
     )
     return isApplied ? data : undefined
   }

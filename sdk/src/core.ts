@@ -287,12 +287,14 @@ export const createCore = (given: ClientOptions = {}): Core => {
       path = schemaPath
       policy = retryPolicyOf(request.method, schemaPath)
     }
-    return decide()
-      .catch((error) => {
-        info.error = error
-        throw error
-      })
-      .finally(() => notify('onEnd', Object.assign(info, { durationMs: Date.now() - startedAt }), signal))
+    try {
+      return await decide()
+    } catch (error) {
+      info.error = error
+      throw error
+    } finally {
+      await notify('onEnd', Object.assign(info, { durationMs: Date.now() - startedAt }), signal)
+    }
   }
 
   return {

@@ -48,9 +48,8 @@ export const sleep = async (
   details: ErrorDetails,
   until: PromiseLike<unknown> = new Promise(() => {}),
 ): Promise<void> => {
-  const elapsed = new Error()
-  await withDeadline(() => until, { signal, ms, details, onTimeout: () => elapsed }).catch((error) => {
-    if (error !== elapsed) throw error
+  await withDeadline(() => until, { signal, ms, details, onTimeout: Error }).catch((error) => {
+    if (error instanceof AbortedError) throw error
   })
 }
 

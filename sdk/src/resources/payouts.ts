@@ -121,6 +121,10 @@ export const payouts = (core: Core) => {
     /**
      * Returns the approved balances that a batch of the period does not pay, and why.
      *
+     * @param query Both ends of the period, as for `create`.
+     * @param options Options of this call.
+     * @throws {BadRequestError} `invalid_parameter`, or `period_invalid` when the end is before the start.
+     *
      * @example
      * const { reasons } = await client.payouts.unpaid({ periodStart: '2026-10-01', periodEnd: '2026-10-31T23:59:59.999Z' })
      */

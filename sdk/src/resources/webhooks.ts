@@ -1,4 +1,4 @@
-import { type Call, pickAction, recoverRemoval, startCall } from '../call.ts'
+import { type Call, pickAction, pickReply, recoverRemoval, startCall } from '../call.ts'
 import type { Core } from '../core.ts'
 import type {
   ActionReply,
@@ -35,7 +35,7 @@ export const webhooks = (core: Core) => ({
     startCall(core, {
       options,
       send: (init) => core.api.GET(path, init),
-      pick: (body): WebhookSubscriptionList | undefined => (body.data ? body : undefined),
+      pick: pickReply<WebhookSubscriptionList>,
     }),
 
   /**
@@ -110,6 +110,6 @@ export const webhooks = (core: Core) => ({
       options,
       query,
       send: (init) => core.api.GET('/api/v1/webhooks/events', init),
-      pick: (body): WebhookEventList | undefined => (body.data ? body : undefined),
+      pick: pickReply<WebhookEventList>,
     }),
 })
