@@ -74,6 +74,12 @@ const living = () => instances.servers.filter((server) => !dead.has(server))
 const pending = async () =>
   Number((await instances.query<{ n: string }>(`select count(*) as n from deliveries where status = 'PENDING'`))[0]?.n)
 
+const webhookIds = async (where = '') =>
+  (await instances.query<{ webhookId: string }>(`select "webhookId" from deliveries ${where}`)).map(
+    (row) => row.webhookId,
+  )
+const receivedIds = () => receiver.received.map(({ headers }) => headers['webhook-id'] as string)
+
 /** A process that holds a lease on pending deliveries. */
 async function findSender(): Promise<RunningServer> {
   let found: RunningServer | undefined
@@ -112,17 +118,20 @@ describe.skipIf(missing)('processes and their dependencies fail under load', () 
     dead.add(victim)
     await victim.stop('SIGKILL')
     const killedAt = performance.now()
+    const recorded = new Set(await webhookIds(`where status <> 'PENDING'`))
     await sleep(1500)
     await load.stop()
     await until(async () => (await pending()) === 0, 30_000 - (performance.now() - killedAt), 'all events sent')
     await expectNothingLost(load)
 
-    const ids = await instances.query<{ webhookId: string }>('select "webhookId" from deliveries')
-    const received = receiver.received.map(({ headers }) => headers['webhook-id'])
-    expect(ids.filter(({ webhookId }) => !received.includes(webhookId))).toEqual([])
-    // Sent again: at most 16 deliveries in flight per subscription at the kill, and as many that had just arrived and whose
-    // results were not recorded yet.
-    expect(received.length - new Set(received).size).toBeLessThanOrEqual(3 * 2 * 16)
+    const received = receivedIds()
+    const times = new Map<string, number>()
+    for (const id of received) times.set(id, (times.get(id) ?? 0) + 1)
+    expect((await webhookIds()).filter((id) => !times.has(id))).toEqual([])
+    // Sent again, once: what had arrived before the kill and was not recorded. Nothing smaller is certain: a process may have
+    // claimed 256 deliveries of a subscription, and records results together, 25 ms after the first one or later.
+    const repeated = [...times].filter(([, count]) => count > 1)
+    expect(repeated.filter(([id, count]) => count > 2 || recorded.has(id))).toEqual([])
   })
 
   test('PostgreSQL restarts: 503 with Retry-After during the restart, then automatic recovery', LONG, async () => {
