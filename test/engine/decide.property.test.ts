@@ -4,6 +4,7 @@ import { PRECEDENCE_PRESETS } from '../../server/src/engine/attribution.ts'
 import { goodsOf } from '../../server/src/engine/commission.ts'
 import { decide } from '../../server/src/engine/decide.ts'
 import type { EvidenceKind } from '../../server/src/engine/facts.ts'
+import { parseFacts, serializeFacts } from '../../server/src/engine/stored-facts.ts'
 import { anyFacts, cents, lines } from './arbitraries.ts'
 
 const RUNS = { numRuns: 1000 }
@@ -19,6 +20,20 @@ test('the same facts give the same bytes, even after a JSON round trip, and are 
       expect(JSON.stringify(decide(JSON.parse(before)))).toBe(first)
       expect(JSON.parse(first)).toEqual(decide(facts))
       expect(JSON.stringify(facts)).toBe(before)
+    }),
+    RUNS,
+  )
+})
+
+test('stored facts are read as they were, with what was left out', () => {
+  fc.assert(
+    fc.property(anyFacts, (facts) => {
+      const stored = serializeFacts(facts)
+      const complete = JSON.stringify(facts)
+      expect(parseFacts(stored)).toStrictEqual(JSON.parse(complete))
+      expect(parseFacts(complete)).toStrictEqual(JSON.parse(complete))
+      expect(stored).not.toMatch(/null|\[\]/)
+      expect(JSON.stringify(decide(parseFacts(stored)))).toBe(JSON.stringify(decide(facts)))
     }),
     RUNS,
   )

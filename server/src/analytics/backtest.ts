@@ -12,6 +12,7 @@ import { decide } from '../engine/decide.ts'
 import type { Decision, Facts, ProgramFact } from '../engine/facts.ts'
 import { exactSum } from '../engine/money.ts'
 import { patchRate, type RateError } from '../engine/program-rate.ts'
+import { parseFacts } from '../engine/stored-facts.ts'
 import { listOrders } from '../orders/queries.ts'
 import { rateError } from '../programs/programs.ts'
 import { findProgram } from '../programs/queries.ts'
@@ -103,7 +104,7 @@ export const backtestReport = defineReport(
 type Change = (facts: Facts) => Facts
 
 function compare(ledger: Ledger, row: OrderRow, change: Change): void {
-  const facts: Facts = JSON.parse(row.facts)
+  const facts = parseFacts(row.facts)
   const current: Decision = JSON.parse(row.decision)
   addOutcome(ledger, { orderId: row.orderId, currency: facts.order.currency, current, proposed: decide(change(facts)) })
 }

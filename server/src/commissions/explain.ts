@@ -10,6 +10,7 @@ import { goodsOf } from '../engine/commission.ts'
 import { decide, ENGINE_VERSION } from '../engine/decide.ts'
 import type { Candidate, Decision, EvidenceKind, Facts, MissCode, RateGroup, RestrictionCode } from '../engine/facts.ts'
 import { storedOrderIds } from '../engine/normalize.ts'
+import { parseFacts } from '../engine/stored-facts.ts'
 import { listOrderNotices } from '../orders/notice-queries.ts'
 import { findOrder } from '../orders/queries.ts'
 import { toRefund } from './event-queries.ts'
@@ -29,7 +30,7 @@ export async function explain(ctx: Context, id: string): Promise<Explanation> {
   const jobs = row.commissionId ? await listJobs(ctx.db.read, ctx.shop.id) : []
   const commission = row.commissionId ? await findCommissionByOrder(ctx.db.read, ctx.shop.id, row.orderId) : undefined
   const refunds = commission ? await listRefunds(ctx.db.read, ctx.shop.id, commission.id) : []
-  const facts: Facts = JSON.parse(row.facts)
+  const facts = parseFacts(row.facts)
   const decision: Decision = JSON.parse(row.decision)
   return {
     orderId: row.orderId,
@@ -92,7 +93,7 @@ async function findSlugNamesakes(
 
 /** Decides the stored facts again. The result must be identical except for the engine's version. */
 export function replay(row: Pick<OrderRow, 'facts' | 'decision'>): Explanation['replay'] {
-  const decision = decide(JSON.parse(row.facts))
+  const decision = decide(parseFacts(row.facts))
   const again = JSON.stringify(decision)
   const recorded: Decision = JSON.parse(row.decision)
   return {

@@ -15,6 +15,7 @@ import { decide } from '../engine/decide.ts'
 import type { AffiliateFact, Decision, Facts, Order } from '../engine/facts.ts'
 import { emailKey } from '../engine/normalize.ts'
 import { refundTarget } from '../engine/refund.ts'
+import { parseFacts, serializeFacts } from '../engine/stored-facts.ts'
 import { hasOrderNotice } from '../orders/notice-queries.ts'
 import { upsertOrder } from '../orders/queries.ts'
 import { type ChangedCommission, recomputeBatch } from '../payouts/batch.ts'
@@ -265,7 +266,7 @@ function readModerationFilter(
  */
 export async function decideAgain(ctx: Context, trx: Transaction, row: CommissionRow): Promise<Partial<CommissionRow>> {
   const order = await findRecordedOrder(ctx, trx, row.orderId)
-  const facts = await withCurrentStatuses(ctx, trx, JSON.parse(order.facts))
+  const facts = await withCurrentStatuses(ctx, trx, parseFacts(order.facts))
   const decision = decide(facts)
   if (decision.restrictionReasonCode !== null || decision.attribution.affiliateId === null) {
     throw conflict(
@@ -279,7 +280,7 @@ export async function decideAgain(ctx: Context, trx: Transaction, row: Commissio
   const isGone =
     left.fullyRefunded || (await hasOrderNotice(trx, ctx.shop.id, { orderId: row.orderId, kind: 'canceled' }))
   if (isGone) throw conflict('commission_move_not_allowed', 'This order was canceled or refunded in full.')
-  const changes = { facts: JSON.stringify(facts), decision: JSON.stringify(decision), updatedAt: nowIso(ctx) }
+  const changes = { facts: serializeFacts(facts), decision: JSON.stringify(decision), updatedAt: nowIso(ctx) }
   await upsertOrder(trx, ctx.shop.id, { ...order, ...changes })
   if (refunded) await storeRefundedGoods(trx, ctx.shop.id, row.id, refunded)
   if (decision.connectsCustomer) await connectIfUnconnected(ctx, trx, facts.order, row)

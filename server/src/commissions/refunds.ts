@@ -14,6 +14,7 @@ import {
   type RefundTarget,
   totalRefunds,
 } from '../engine/refund.ts'
+import { parseFacts } from '../engine/stored-facts.ts'
 import { recomputeBatch } from '../payouts/batch.ts'
 import {
   adjustmentRejected,
@@ -324,7 +325,7 @@ const toEngineRefund = ({ externalRefundId, amountCents, lineItems }: RefundRow)
 
 /** The recorded order in the form that refunds are computed from. */
 export const readRefundSnapshot = ({ facts, decision }: Pick<OrderRow, 'facts' | 'decision'>): RefundSnapshot =>
-  toRefundSnapshot(JSON.parse(facts), JSON.parse(decision))
+  toRefundSnapshot(parseFacts(facts), JSON.parse(decision))
 
 export const toRefundSnapshot = ({ order, settings }: Facts, decision: Decision): RefundSnapshot => ({
   subtotalCents: decision.subtotalCents,

@@ -19,7 +19,8 @@ const amountsOf = ({ amountCents, lines, discountCents, shippingCents, taxCents,
 /** Whether a report has the amounts and the currency that the order was recorded with. */
 export function hasSameAmounts({ facts }: OrderRow, reported: Order): boolean {
   const { order }: { order?: Order } = JSON.parse(facts)
-  return !order || amountsOf(order) === amountsOf(reported)
+  // An empty list is not stored.
+  return !order || amountsOf({ ...order, lines: order.lines ?? [] }) === amountsOf(reported)
 }
 
 const upsert = preparedWrite<OrderRow>()((trx, row) => {

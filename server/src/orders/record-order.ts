@@ -17,6 +17,7 @@ import { DEFAULT_CLICK_WINDOW_DAYS } from '../engine/attribution.ts'
 import { decide } from '../engine/decide.ts'
 import type { AffiliateFact, Click, Decision, Facts, Matches, Order, OrderLine, ProgramFact } from '../engine/facts.ts'
 import { emailKey } from '../engine/normalize.ts'
+import { serializeFacts } from '../engine/stored-facts.ts'
 import {
   type ClickWindow,
   type ClickWithWindow,
@@ -192,7 +193,7 @@ async function storeOrder(ctx: Context, trx: Transaction, decided: DecidedOrder)
     orderId,
     commissionId,
     orderAt: order.orderAt,
-    facts: JSON.stringify(facts),
+    facts: serializeFacts(facts),
     decision: JSON.stringify(decision),
     createdAt,
     updatedAt: createdAt,

@@ -11,6 +11,7 @@ import {
   newId,
   orderOf,
   replyOf,
+  serializeFacts,
 } from './order.ts'
 
 /**
@@ -120,7 +121,7 @@ function record(caller: Caller, key: string, body: Conversion): Answer {
     at,
     1,
   )
-  insertOrder.run(shopId, orderId, id, at, JSON.stringify(facts), JSON.stringify(decision), at, at)
+  insertOrder.run(shopId, orderId, id, at, serializeFacts(facts), JSON.stringify(decision), at, at)
   insertJourney.run(
     newId('jrn'),
     shopId,

@@ -1,6 +1,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import { decide } from '../../../server/src/engine/decide.ts'
 import type { AffiliateFact, Decision, Facts, Order, ProgramFact } from '../../../server/src/engine/facts.ts'
+import { serializeFacts } from '../../../server/src/engine/stored-facts.ts'
 import type { Caller } from './contract.ts'
 
 /** The parts of a conversion that both floors share apart from SQL: the same engine, the same rows. */
@@ -122,4 +123,4 @@ export function auditOf(last: Link, values: (string | null)[]): Link {
   }
 }
 
-export { decide }
+export { decide, serializeFacts }

@@ -13,6 +13,7 @@ import {
   newId,
   orderOf,
   replyOf,
+  serializeFacts,
 } from './order.ts'
 
 /**
@@ -135,7 +136,7 @@ async function record(caller: Caller, key: string, body: Conversion): Promise<un
       at,
       1,
     ],
-    ...[shopId, orderId, id, at, JSON.stringify(facts), JSON.stringify(decision), at, at],
+    ...[shopId, orderId, id, at, serializeFacts(facts), JSON.stringify(decision), at, at],
     ...[
       newId('jrn'),
       shopId,

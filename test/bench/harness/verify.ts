@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import SQLite from 'better-sqlite3'
 import { decide } from '../../../server/src/engine/decide.ts'
+import { parseFacts } from '../../../server/src/engine/stored-facts.ts'
 import { run } from '../../support/process.ts'
 import type { DataSet } from './data.ts'
 import type { Template } from './load.ts'
@@ -46,7 +47,7 @@ export async function verify(data: DataSet, before: Before, record: string): Pro
   equal(after.replies - before.replies, after.commissions - before.commissions, 'idempotency records and commissions')
   let cents = 0
   for (const { facts } of database.prepare<[], { facts: string }>('select facts from orders').iterate())
-    cents += decide(JSON.parse(facts)).amountCents
+    cents += decide(parseFacts(facts)).amountCents
   equal(cents, after.cents, 'the sum of commissions and of what the engine says')
   database.close()
   const checked = await run(['check', '--json'], {

@@ -192,16 +192,19 @@ async function journey({ db, text }: Schema) {
     .createIndex('journey_shopId_sessionId_occurredAt_id')
     .on('journey')
     .columns(['shopId', 'sessionId', 'occurredAt desc', 'id desc'])
+    .where(sql.ref('sessionId'), 'is not', null)
     .execute()
   await db.schema
     .createIndex('journey_shopId_affiliateId_occurredAt_id')
     .on('journey')
     .columns(['shopId', 'affiliateId', 'occurredAt desc', 'id desc'])
+    .where(sql.ref('affiliateId'), 'is not', null)
     .execute()
   await db.schema
     .createIndex('journey_shopId_customerEmailKey_occurredAt_id')
     .on('journey')
     .columns(['shopId', 'customerEmailKey', 'occurredAt desc', 'id desc'])
+    .where(sql.ref('customerEmailKey'), 'is not', null)
     .execute()
   await db.schema
     .createIndex('journey_shopId_type_occurredAt_affiliateId')

@@ -1,0 +1,106 @@
+import type {
+  AffiliateFact,
+  Click,
+  Facts,
+  Matches,
+  Order,
+  OrderLine,
+  Place,
+  ProductRule,
+  ProgramFact,
+} from './facts.ts'
+
+/*
+ * Facts are the largest part of what an order stores. What is null, an empty list, or the id under which a value is
+ * stored, is left out, so that a page of SQLite usually holds two orders instead of one.
+ */
+
+/** Several times as fast as a replacer of `JSON.stringify`. */
+function compact(value: unknown): unknown {
+  if (Array.isArray(value)) return value.length === 0 ? undefined : value.map(compact)
+  if (typeof value !== 'object') return value
+  if (value === null) return undefined
+  const kept: Record<string, unknown> = {}
+  for (const [key, inner] of Object.entries(value)) {
+    const packed = compact(inner)
+    if (packed !== undefined) kept[key] = packed
+  }
+  return kept
+}
+
+const withoutIds = <Value extends { id: string }>(values: Record<string, Value>) =>
+  Object.fromEntries(Object.entries(values).map(([key, { id, ...rest }]) => [key, id === key ? rest : { id, ...rest }]))
+
+/** The text that an order stores. */
+export const serializeFacts = (facts: Facts): string =>
+  JSON.stringify(compact({ ...facts, affiliates: withoutIds(facts.affiliates), programs: withoutIds(facts.programs) }))
+
+const ORDER: Order = {
+  externalOrderId: '',
+  orderAt: '',
+  currency: '',
+  amountCents: null,
+  discountCents: 0,
+  shippingCents: 0,
+  taxCents: 0,
+  couponCode: null,
+  affiliateCode: null,
+  ref: null,
+  clickId: null,
+  sessionId: null,
+  customerId: null,
+  customerEmail: null,
+  lines: [],
+  shipping: null,
+}
+const LINE: OrderLine = { productId: null, variantId: null, quantity: 0, priceCents: null }
+const PLACE: Place = { country: null, state: null, city: null, postalCode: null }
+const CLICK: Pick<Click, 'affiliateId'> = { affiliateId: null }
+const MATCHES: Matches = {
+  couponCode: null,
+  affiliateCode: null,
+  click: null,
+  sessionClicks: [],
+  ref: null,
+  customerId: null,
+  customerEmail: null,
+  products: {},
+}
+const AFFILIATE: Pick<AffiliateFact, 'programId'> = { programId: null }
+const PROGRAM: Pick<ProgramFact, 'productRules' | 'geoRule'> = { productRules: [], geoRule: null }
+const RULE: Pick<ProductRule, 'productId' | 'variantId'> = { productId: null, variantId: null }
+const GEO_RULE = { countries: [], states: [], cities: [], postalPrefixes: [] }
+
+/** Values by id, with what was left out of each. */
+const withIds = <Value extends { id: string }>(values: Record<string, Value>, complete: (value: Value) => Value) =>
+  Object.fromEntries(Object.entries(values).map(([id, value]) => [id, complete({ ...value, id: value.id ?? id })]))
+
+/** The facts of {@link serializeFacts}. Texts that leave nothing out are read as they are. */
+export function parseFacts(text: string): Facts {
+  const stored: Facts = JSON.parse(text)
+  const order = { ...ORDER, ...stored.order }
+  const matches = { ...MATCHES, ...stored.matches }
+  return {
+    ...stored,
+    order: {
+      ...order,
+      lines: order.lines.map((line) => ({ ...LINE, ...line })),
+      shipping: order.shipping && { ...PLACE, ...order.shipping },
+    },
+    settings: { ...stored.settings, precedence: stored.settings.precedence ?? [] },
+    matches: {
+      ...matches,
+      click: matches.click && { ...CLICK, ...matches.click },
+      sessionClicks: matches.sessionClicks.map((click) => ({ ...CLICK, ...click })),
+    },
+    affiliates: withIds(stored.affiliates, (affiliate) => ({ ...AFFILIATE, ...affiliate })),
+    programs: withIds(stored.programs, (program) => {
+      const { productRules, geoRule, ...rest } = { ...PROGRAM, ...program }
+      return {
+        ...rest,
+        productRules: productRules.map((rule) => ({ ...RULE, ...rule })),
+        geoRule: geoRule && { ...GEO_RULE, ...geoRule },
+      }
+    }),
+  }
+}
