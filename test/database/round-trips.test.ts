@@ -1,6 +1,7 @@
 // PostgreSQL only: SQLite has no round trips.
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { listShopsWithPending } from '../../server/src/webhooks/delivery-queries.ts'
 import { type TestServer, testServer } from '../support/server.ts'
 import { convert, expectOk, withAffiliate } from '../support/shop.ts'
 
@@ -42,4 +43,26 @@ test('an order with a code and a customer takes three round trips, and one witho
   await order({ couponCode: 'NISA16' })()
   expect(await roundTripsOf(order({ couponCode: 'NISA16', customerEmail: 'buyer@example.com' }))).toBe(3)
   expect(await roundTripsOf(order({ customerEmail: 'other@example.com' }))).toBe(2)
+})
+
+test('equal lists that wait for their turn are read with one statement', async () => {
+  await order({ couponCode: 'NISA16' })()
+  const spy = vi.spyOn(pg.Client.prototype, 'query')
+  const lists = await Promise.all(
+    Array.from({ length: 30 }, () => server.request('GET', '/api/v1/commissions?limit=7')),
+  )
+  const sent = spy.mock.calls.filter(([query]) => /from "commissions"/.test((query as { text?: string }).text ?? ''))
+  spy.mockRestore()
+  for (const { status, body } of lists) expect([status, body]).toEqual([200, lists[0]?.body])
+  // The first three run at once; without a shared turn, each list takes a statement.
+  expect(sent.length).toBeLessThanOrEqual(4)
+})
+
+test('the look-up of pending deliveries is planned each time, because its table may have been empty before', async () => {
+  const spy = vi.spyOn(pg.Client.prototype, 'query')
+  await listShopsWithPending(server.deps.db.read, { after: '', limit: 10 })
+  const [sent] = spy.mock.calls.map(([query]) => query as { name?: string; text?: string })
+  spy.mockRestore()
+  expect(sent?.text).toContain('with recursive')
+  expect(sent?.name).toBeUndefined()
 })
