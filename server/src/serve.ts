@@ -29,6 +29,8 @@ const QUIET_TURN_MS = 0.05
 const QUIET_TIMEOUT_MS = 500
 /** How long a new connection may take to send its first request while in-flight requests drain. */
 const FIRST_REQUEST_MS = 500
+/** Loading the rest takes about 40 ms, which the first requests do not wait for. */
+const LOAD_REST_AFTER_MS = 500
 /** How often idle connections are closed while in-flight requests drain. */
 const IDLE_SWEEP_MS = 20
 
@@ -81,6 +83,7 @@ export async function serve(): Promise<void> {
   deps.log.info({ version: VERSION, node: process.versions.node, url }, 'started')
   if (demo) console.log(demo)
   console.log(`listening on ${url}`)
+  await sleep(LOAD_REST_AFTER_MS, undefined, { ref: false })
   await bestEffort(deps.log, 'preload_failed', loadRest)
 }
 

@@ -1,7 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as shops from '../../server/src/accounts/shops.ts'
 import { withoutMemory, withStalledBody } from '../support/bodies.ts'
-import { type DocumentedOperation, documentedSentence, operatorOperations as ops } from '../support/document.ts'
+import {
+  type DocumentedOperation,
+  documentedSentence,
+  examplesOf,
+  operatorOperations as ops,
+} from '../support/document.ts'
 import {
   beforeTransaction,
   failStatement,
@@ -199,13 +204,7 @@ test('no test causes an undocumented error', () => {
 const SEVERAL = ['exportShop', 'deleteShop']
 
 describe('every example of the document works after errors, and the audit of the installation names the operation', () => {
-  const examples = ops.flatMap((op) => {
-    const bodies = Object.entries(op.requestExamples)
-    return bodies.length
-      ? bodies.map(([name, { value }]) => ({ op, name, value }))
-      : [{ op, name: '', value: undefined }]
-  })
-  for (const { op, name, value } of examples) {
+  for (const { op, name, value } of examplesOf(ops)) {
     test(`${op.id} ${name}`, async () => {
       const call = { ...(await freshCall(server, op)), ...(value !== undefined && { body: value }) }
       const before = snapshot(server, ['audits'])

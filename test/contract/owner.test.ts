@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type DocumentedOperation, documentedSentence, ownerOperations } from '../support/document.ts'
+import { type DocumentedOperation, documentedSentence, examplesOf, ownerOperations } from '../support/document.ts'
 import { failStatement } from '../support/faults.ts'
 import { auditLog } from '../support/inspect.ts'
 import { callOwner, FRESH, type OwnerCall, type OwnerServer, ownerServer, sessionFor } from '../support/owner.ts'
@@ -70,16 +70,10 @@ async function failEverywhere(op: DocumentedOperation, call: OwnerCall): Promise
 
 describe('every example of the document works after errors, and the audit records its user', () => {
   // Streams never end, and ending a session must come last; both have their own tests.
-  const examples = ops
+  const called = ops
     .filter(({ id }) => id !== 'streamDeliveries')
     .sort((a, b) => Number(a.id === 'deleteSession') - Number(b.id === 'deleteSession'))
-    .flatMap((op) => {
-      const bodies = Object.entries(op.requestExamples)
-      return bodies.length
-        ? bodies.map(([name, { value }]) => ({ op, name, value }))
-        : [{ op, name: '', value: undefined }]
-    })
-  for (const { op, name, value } of examples) {
+  for (const { op, name, value } of examplesOf(called)) {
     test(`${op.id} ${name}`, async () => {
       const call = await prepare(op, value)
       const audits = auditLog(busy)

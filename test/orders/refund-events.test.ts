@@ -1,36 +1,11 @@
 import { describe, expect } from 'vitest'
-import { codeOf, OCTOBER, Till } from '../commissions/money.ts'
+import { codeOf, OCTOBER } from '../commissions/money.ts'
 import { auditLog, outbox, subscribe } from '../support/inspect.ts'
-import type { Reply } from '../support/server.ts'
-import { convert, expectOk, newAffiliate } from '../support/shop.ts'
+import { expectOk, newAffiliate } from '../support/shop.ts'
 import { test } from '../support/test.ts'
+import { till, useReportedOrders } from './support/reported-orders.ts'
 
-let till: Till
-let orders = 0
-const nextId = () => `o-${++orders}`
-
-test.beforeEach(async ({ server }) => {
-  till = new Till(server, await server.createShop())
-  await till.affiliate()
-})
-
-const send = (body: object, { query = '', headers }: { query?: string; headers?: Record<string, string> } = {}) =>
-  till.server.request('POST', `/api/v1/events${query}`, { key: till.shop.key, body, ...(headers && { headers }) })
-const refund = (orderId: string, refundId: string, amountCents?: number, given: object = {}): Promise<Reply> =>
-  send({ type: 'refund', orderId, refundId, amountCents, ...given })
-const cancel = (orderId: string, given: object = {}) => send({ type: 'order_canceled', orderId, ...given })
-/** An order of 90.00 at 16%, which earns 14.40. */
-const order = (externalOrderId: string, given: object = {}) =>
-  convert(
-    till.server,
-    { externalOrderId, amountCents: 9000, couponCode: 'NISA16', occurredAt: '2026-10-20T12:00:00Z', ...given },
-    { key: till.shop.key },
-  )
-const rowOf = async (externalOrderId: string) =>
-  (await till.rows()).find((row) => row.externalOrderId === externalOrderId)!
-const explain = (externalOrderId: string) => expectOk(till.admin('GET', `/orders/${externalOrderId}/explanation`))
-const payOctober = async () => expectOk(till.pay((await expectOk(till.batch(OCTOBER))).id))
-const sumOf = async () => (await till.rows()).reduce((sum, row) => sum + row.commissionAmountCents, 0)
+const { nextId, send, refund, cancel, order, rowOf, explain, payOctober } = useReportedOrders()
 
 describe('a refund of a reported order', () => {
   test('200 with what was taken and the commission as it is now', async () => {
@@ -268,79 +243,6 @@ describe('a refund before its order', () => {
   })
 })
 
-describe('a cancellation', () => {
-  test('200 of an unpaid commission, once', async () => {
-    const id = nextId()
-    await expectOk(order(id))
-    const first = await cancel(id)
-    expect([first.status, first.body]).toMatchObject([
-      200,
-      {
-        message: 'Order canceled.',
-        type: 'order_canceled',
-        outcome: 'applied',
-        changed: true,
-        commission: { status: 'CANCELED', amountCents: 1440 },
-        commissionCents: -1440,
-        adjustmentId: null,
-      },
-    ])
-    expect((await cancel(id)).body).toMatchObject({
-      message: 'Order was already canceled.',
-      changed: false,
-      commissionCents: 0,
-    })
-  })
-
-  test('200 of a paid commission: REVERSED, and an adjustment takes back what refunds have left', async () => {
-    const id = nextId()
-    await expectOk(order(id))
-    await payOctober()
-    await expectOk(refund(id, 'r-1', 3000))
-    const { body } = await cancel(id)
-    expect(body).toMatchObject({ commission: { status: 'REVERSED', amountCents: 1440 }, commissionCents: -960 })
-    expect((await till.rows()).find((row) => row.id === body.adjustmentId)).toMatchObject({
-      orderId: `adj:${body.commission.id}:reversal`,
-      commissionAmountCents: -960,
-    })
-    expect((await refund(id, 'r-2', 3000)).body).toMatchObject({ refund: { commissionCents: 0 } })
-    expect((await cancel(id)).body).toMatchObject({ changed: false, commissionCents: 0 })
-    expect(await sumOf()).toBe(0)
-  })
-
-  test('202 before its order: the order is recorded and canceled at once', async () => {
-    const id = nextId()
-    const early = await cancel(id)
-    expect([early.status, early.body]).toMatchObject([202, { outcome: 'stored', changed: true, commission: null }])
-    expect((await cancel(id)).body).toMatchObject({ changed: false })
-    const { body } = await order(id)
-    expect(body.commission).toMatchObject({ status: 'APPROVED', amountCents: 1440 })
-    expect(await rowOf(id)).toMatchObject({ orderStatus: 'CANCELED' })
-    expect((await explain(id)).notices).toMatchObject([{ type: 'order_canceled', applied: true }])
-  })
-
-  test('with refunds: the same commission in any order', async () => {
-    const steps: Record<string, (id: string) => Promise<Reply>> = {
-      o: (id) => order(id),
-      a: (id) => refund(id, 'r-1', 3000),
-      b: (id) => refund(id, 'r-2', 6000),
-      c: (id) => cancel(id),
-    }
-    const expected = { abco: 'REFUNDED', aco: 'CANCELED' } as const
-    for (const [all, orderStatus] of Object.entries(expected)) {
-      for (const sequence of permutations([...all])) {
-        const id = nextId()
-        for (const step of sequence) await expectOk(steps[step]!(id))
-        const commissionAmountCents = orderStatus === 'REFUNDED' ? 0 : 960
-        expect([sequence.join(''), await rowOf(id)]).toMatchObject([
-          sequence.join(''),
-          { orderStatus, commissionAmountCents },
-        ])
-      }
-    }
-  })
-})
-
 describe('a dry run', () => {
   test.for([
     [
@@ -410,8 +312,3 @@ test('the journey shows the status and the refunded goods of an order', async ()
   const { journey } = await till.server.clientOf(till.shop.key).journey.get({ sessionId: id })
   expect(journey).toMatchObject([{ commissionStatus: 'CANCELED', orderCurrency: 'USD', refundedCents: 3000 }])
 })
-
-function permutations<T>(items: T[]): T[][] {
-  if (items.length <= 1) return [items]
-  return items.flatMap((item, i) => permutations(items.filter((_, n) => n !== i)).map((rest) => [item, ...rest]))
-}

@@ -128,3 +128,12 @@ export function problems(pointer: string, value: unknown): string[] {
 
 export const pointerTo = (...steps: string[]) =>
   steps.map((step) => `/${encodeURIComponent(step.replaceAll('~', '~0').replaceAll('/', '~1'))}`).join('')
+
+/** Every example of the request of each operation; one without a body for an operation that takes none. */
+export const examplesOf = (ops: DocumentedOperation[]): { op: DocumentedOperation; name: string; value: unknown }[] =>
+  ops.flatMap((op) => {
+    const bodies = Object.entries(op.requestExamples)
+    return bodies.length
+      ? bodies.map(([name, { value }]) => ({ op, name, value }))
+      : [{ op, name: '', value: undefined }]
+  })

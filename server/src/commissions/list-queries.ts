@@ -142,8 +142,8 @@ export async function listCommissions(
     return select(db, { ...filter, shopId, limit, ...place })
   }
   // Both take one round trip. With several conditions an empty list would be searched for, so its total is read first.
-  const conditions = Object.values(filter).filter((value) => value !== undefined)
-  if (offset === 0 && conditions.length <= 1) {
+  const conditions = Object.values(filter).filter((value) => value !== undefined).length
+  if (offset === 0 ? conditions <= 1 : conditions === 0 && offset < DEEP_OFFSET) {
     const [total, rows] = await Promise.all([counting, readPage()])
     return toPage(rows, { page, limit }, total)
   }

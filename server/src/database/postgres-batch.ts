@@ -117,7 +117,9 @@ function canMerge({ isRead, insert }: StatementShape, { sql, parameters }: Compi
 
 /** A limit that is not known when the statement is planned would make PostgreSQL expect to read most of a table. */
 export const canMergeRead = (sql: string, parameters: readonly unknown[]): boolean =>
-  /^\s*select\b/i.test(sql) && !/\b(limit|offset) \$/i.test(sql) && parameters.every(isPlain)
+  /^\s*select\b/i.test(sql) && !/\b(limit|offset) \$/i.test(sql) && arePlain(parameters)
+
+export const arePlain = (parameters: readonly unknown[]): boolean => parameters.every(isPlain)
 
 const isPlain = (value: unknown) => value === null || typeof value === 'string' || Number.isSafeInteger(value)
 

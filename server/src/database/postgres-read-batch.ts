@@ -1,6 +1,6 @@
 import type { CompiledQuery, QueryResult } from 'kysely'
 import type pg from 'pg'
-import { canMergeRead, runMerged } from './postgres-batch.ts'
+import { arePlain, canMergeRead, runMerged } from './postgres-batch.ts'
 import { describeStatement, type Send } from './postgres-executor.ts'
 
 interface Asked {
@@ -13,8 +13,9 @@ interface Asked {
 const MAX_MERGED = 32
 
 /**
- * Merges equal reads that requests ask for in one turn of the event loop, such as the look-ups of their keys. A merged read
- * that fails is repeated by each request alone, with `send`.
+ * Merges reads of equal text that requests ask for in one turn of the event loop, such as the look-ups of their keys. Those
+ * that must not be merged, because of a limit, are still sent once when their values are equal too. A merged read that
+ * fails is repeated by each request alone, with `send`.
  */
 export function batchReads(pool: pg.Pool, send: Send): Send {
   let asked = new Map<string, Asked[]>()
@@ -38,14 +39,16 @@ export function batchReads(pool: pg.Pool, send: Send): Send {
   }
 
   return <R>(query: CompiledQuery) => {
-    if (!describeStatement(query).isRead || !canMergeRead(query.sql, query.parameters)) return send<R>(query)
+    const { sql, parameters } = query
+    if (!describeStatement(query).isRead || !arePlain(parameters)) return send<R>(query)
+    const text = canMergeRead(sql, parameters) ? sql : `${JSON.stringify(parameters)} ${sql}`
     return new Promise<QueryResult<R>>((resolve, reject) => {
       // After the requests of this turn were read, which arrive on several connections.
       if (asked.size === 0) setImmediate(flush)
       const one = { query, resolve: resolve as Asked['resolve'], reject }
-      const same = asked.get(query.sql)
+      const same = asked.get(text)
       if (same) same.push(one)
-      else asked.set(query.sql, [one])
+      else asked.set(text, [one])
     })
   }
 }

@@ -24,8 +24,8 @@ import {
   pathParametersOf,
   readParameters,
 } from './parse-request.ts'
-import { rateLimitHeaders } from './rate-limit.ts'
-import { addressOwner, type BodyOwner, readBody, shopOwner, storeOwner } from './read-body.ts'
+import { type RateLimit, rateLimitHeaders } from './rate-limit.ts'
+import { addressOwner, type BodyOwner, type BodyReservation, readBody, shopOwner, storeOwner } from './read-body.ts'
 import { withReplica } from './replica-reads.ts'
 import { type ApiResponse, errorResponse, NOSNIFF, toResponse } from './response.ts'
 import {
@@ -56,22 +56,44 @@ export function serveOperation(server: Server, op: Operation) {
 
 /** Assigns the request id and starts the clock. */
 export function startRequest(server: Server, c: HonoContext<Env>): RequestState {
-  const parent = parseTraceParent(c.req.header('traceparent'))
-  const span = server.tracing?.start(parent)
-  const current = span ?? parent
-  const request: RequestState = {
-    span,
-    startedAt: performance.now(),
-    authorization: c.req.header('Authorization') ?? null,
-    get address() {
-      return clientNetwork(clientAddress(c, server.deps.config.trustProxy))
-    },
-    requestId: resolveRequestId(c.req.header('X-Request-Id'), server.deps),
-    traceId: current?.traceId,
-    traceparent: current && formatTraceParent(current),
-  }
+  const request = new StartedRequest(server, c)
   c.set('request', request)
   return request
+}
+
+/**
+ * The address is computed on demand. An object literal with a getter would get a hidden class of its own, which V8 keeps
+ * together with the whole request until the next full garbage collection.
+ */
+class StartedRequest implements RequestState {
+  readonly startedAt = performance.now()
+  readonly authorization: string | null
+  readonly requestId: string
+  readonly traceId: string | undefined
+  readonly traceparent: string | undefined
+  readonly span: RequestState['span']
+  operation?: string
+  caller?: NonNullable<RequestState['caller']>
+  rateLimit?: RateLimit
+  bodyReservation?: BodyReservation
+  readonly #c: HonoContext<Env>
+  readonly #trustProxy: number
+
+  constructor(server: Server, c: HonoContext<Env>) {
+    const parent = parseTraceParent(c.req.header('traceparent'))
+    this.span = server.tracing?.start(parent)
+    const current = this.span ?? parent
+    this.authorization = c.req.header('Authorization') ?? null
+    this.requestId = resolveRequestId(c.req.header('X-Request-Id'), server.deps)
+    this.traceId = current?.traceId
+    this.traceparent = current && formatTraceParent(current)
+    this.#c = c
+    this.#trustProxy = server.deps.config.trustProxy
+  }
+
+  get address(): string {
+    return clientNetwork(clientAddress(this.#c, this.#trustProxy))
+  }
 }
 
 /** The headers of every response. */
@@ -227,7 +249,7 @@ async function execute<Id extends OperationId>(
   const handle: Handlers<Contexts>[Id] = handlers[op.id]
   const run = async (): Promise<AnyReply> => handle(await withReplica(ctx, op.id), { ...parameters, body })
   const isRead = caller && op.method === 'GET' && !op.streams
-  const reply = await (isRead ? server.readTurns.run(caller.shop.id, run, recheck) : run())
+  const reply = await (isRead ? server.readTurns.run({ shopId: caller.shop.id, url: c.req.url }, run, recheck) : run())
   if (caller && op.audit) await recordAccess(caller, op.audit, Object.values(pathParametersOf(c))[0] ?? null)
   const replayed = caller?.idempotency?.replayed && { 'Idempotent-Replayed': 'true' }
   return { status: reply.status, body: reply.body, headers: { ...reply.headers, ...replayed } }

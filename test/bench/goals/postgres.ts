@@ -32,6 +32,7 @@ export async function p8({ rounds, seconds }: Options): Promise<void> {
     for (const [what, template, least] of [
       ['conversions ÷ one CTE statement', orderOf(data), 1],
       ['lists ÷ named statements', LIST, 0.8],
+      ['lists of 19 pages ÷ named statements', { ...LIST, path: `${LIST.path}&page=<page>` }, 0.8],
     ] as const) {
       const jobOf = () => ({ template, keys: data.keys, connections: 32, seconds })
       const measured = await compare([ours, floor], { jobOf, rounds, warmUpSeconds: 3 })

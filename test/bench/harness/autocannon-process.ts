@@ -34,7 +34,11 @@ async function run({ url, template, keys, connections, seconds, from, record }: 
 }
 
 const filled = (template: Template, key: string, n: string) => {
-  const put = (text: string) => text.replaceAll('<key>', key).replaceAll('<n>', n)
+  const put = (text: string) =>
+    text
+      .replaceAll('<key>', key)
+      .replaceAll('<n>', n)
+      .replaceAll('<page>', String((Number(n) % 19) + 1))
   const headers = Object.fromEntries(Object.entries(template.headers).map(([name, value]) => [name, put(value)]))
   return { method: template.method, path: put(template.path), headers, body: template.body && put(template.body) }
 }

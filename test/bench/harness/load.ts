@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { runAutocannon } from './autocannon.ts'
 import { runWrk } from './wrk.ts'
 
-/** A request that is sent repeatedly: `<key>` is replaced by the next key, `<n>` by a unique number. */
+/** A request that is sent repeatedly: `<key>` is replaced by the next key, `<n>` by a unique number, `<page>` by 1 to 19. */
 export interface Template {
   method: 'GET' | 'POST'
   path: string

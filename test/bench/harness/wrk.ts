@@ -54,6 +54,8 @@ function rawOf(host: string, { method, path, headers, body }: Template): string 
 /** The same as a Lua expression that inserts key and number. */
 const expressionOf = (raw: string): string =>
   raw
-    .split(/(<key>|<n>)/)
-    .map((part) => (part === '<key>' ? 'keys[k]' : part === '<n>' ? 'n' : JSON.stringify(part)))
+    .split(/(<key>|<n>|<page>)/)
+    .map((part) =>
+      part === '<key>' ? 'keys[k]' : part === '<n>' ? 'n' : part === '<page>' ? '(n % 19 + 1)' : JSON.stringify(part),
+    )
     .join(' .. ')

@@ -1,0 +1,36 @@
+import { OCTOBER, Till } from '../../commissions/money.ts'
+import type { Reply } from '../../support/server.ts'
+import { convert, expectOk } from '../../support/shop.ts'
+import { test } from '../../support/test.ts'
+
+/** A new shop with one affiliate for every test of the file. */
+export let till: Till
+let orders = 0
+
+/** Registers the shop and returns the calls that report its orders, refunds and cancellations. */
+export function useReportedOrders() {
+  test.beforeEach(async ({ server }) => {
+    till = new Till(server, await server.createShop())
+    await till.affiliate()
+  })
+  return { nextId, send, refund, cancel, order, rowOf, explain, payOctober, sumOf }
+}
+
+const nextId = () => `o-${++orders}`
+const send = (body: object, { query = '', headers }: { query?: string; headers?: Record<string, string> } = {}) =>
+  till.server.request('POST', `/api/v1/events${query}`, { key: till.shop.key, body, ...(headers && { headers }) })
+const refund = (orderId: string, refundId: string, amountCents?: number, given: object = {}): Promise<Reply> =>
+  send({ type: 'refund', orderId, refundId, amountCents, ...given })
+const cancel = (orderId: string, given: object = {}) => send({ type: 'order_canceled', orderId, ...given })
+/** An order of 90.00 at 16%, which earns 14.40. */
+const order = (externalOrderId: string, given: object = {}) =>
+  convert(
+    till.server,
+    { externalOrderId, amountCents: 9000, couponCode: 'NISA16', occurredAt: '2026-10-20T12:00:00Z', ...given },
+    { key: till.shop.key },
+  )
+const rowOf = async (externalOrderId: string) =>
+  (await till.rows()).find((row) => row.externalOrderId === externalOrderId)!
+const explain = (externalOrderId: string) => expectOk(till.admin('GET', `/orders/${externalOrderId}/explanation`))
+const payOctober = async () => expectOk(till.pay((await expectOk(till.batch(OCTOBER))).id))
+const sumOf = async () => (await till.rows()).reduce((sum, row) => sum + row.commissionAmountCents, 0)
