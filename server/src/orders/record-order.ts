@@ -391,11 +391,10 @@ async function findValidEdges(
   )
   const edges = pages.map((page) => page.find(isValid))
   const isCertain = edges.every((edge, n) => edge || pages[n]!.length < MAX_CLICKS)
-  if (!isCertain) return outermost(await findEdgeClicksByAffiliate(db, shopId, visit, windows))
-  return edges.filter((edge) => edge !== undefined)
+  if (isCertain) return edges.filter((edge) => edge !== undefined)
+  const clicks = await findEdgeClicksByAffiliate(db, shopId, visit, windows)
+  return clicks.filter((_, n) => n === 0 || n === clicks.length - 1)
 }
-
-const outermost = (clicks: StoredClick[]) => clicks.filter((_, n) => n === 0 || n === clicks.length - 1)
 
 const clickKey = ({ clickId, occurredAt, affiliateId }: StoredClick) =>
   JSON.stringify([clickId, occurredAt, affiliateId])
