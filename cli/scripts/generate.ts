@@ -36,6 +36,7 @@ const ENUMS = [
   'CommissionStatus',
   'ProgramStatus',
   'PayoutBatchStatus',
+  'PayeeMethod',
   'CommissionType',
   'DiscountType',
   'DeliveryStatus',

@@ -1,5 +1,6 @@
 import { audit, keys, session, settings } from './admin/access.ts'
 import { backtests, commissions, orders, payouts } from './admin/commissions.ts'
+import { payees, payoutFiles } from './admin/payments.ts'
 import { connections, geoRules, productRules } from './admin/rules.ts'
 import { stores } from './admin/stores.ts'
 import { deliveries, webhooks } from './admin/webhooks.ts'
@@ -19,6 +20,8 @@ export interface AdminClient extends RawClient {
   readonly geoRules: ReturnType<typeof geoRules>
   readonly commissions: ReturnType<typeof commissions>
   readonly payouts: ReturnType<typeof payouts>
+  readonly payees: ReturnType<typeof payees>
+  readonly payoutFiles: ReturnType<typeof payoutFiles>
   readonly orders: ReturnType<typeof orders>
   readonly backtests: ReturnType<typeof backtests>
   readonly audit: ReturnType<typeof audit>
@@ -51,6 +54,8 @@ export const createAdminClient = (options?: ClientOptions): AdminClient => {
     geoRules: geoRules(core),
     commissions: commissions(core),
     payouts: payouts(core),
+    payees: payees(core),
+    payoutFiles: payoutFiles(core),
     orders: orders(core),
     backtests: backtests(core),
     audit: audit(core),

@@ -665,6 +665,38 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/v1/affiliates/{id}/payee": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the payee details of an affiliate
+         * @description How the affiliate is paid. The account is masked; the details are only part of payment files.
+         */
+        get: operations["getPayee"];
+        /**
+         * Set the payee details of an affiliate
+         * @description Replaces the current details. They are stored encrypted, and are in no log, audit record or list. Payment files that were created before keep the details they were created with.
+         *     IBAN and BIC are validated, including the check digits and the length of the country; spaces and lower case are accepted.
+         *
+         *     Writes the audit record `payee.set` with the method in the same transaction.
+         */
+        put: operations["setPayee"];
+        post?: never;
+        /**
+         * Delete the payee details of an affiliate
+         * @description Later payment files leave the affiliate out. Payment files that were created before keep the details they were created with.
+         *     Writes the audit record `payee.deleted` in the same transaction.
+         */
+        delete: operations["deletePayee"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/v1/commissions/{id}/approve": {
         parameters: {
             query?: never;
@@ -838,9 +870,127 @@ export interface paths {
          * Cancel a payout batch
          * @description Releases the commissions of an `OPEN` or `FAILED` batch: they become `APPROVED` and eligible for another batch. The batch becomes `FAILED`.
          *
+         *     A batch with payments that were sent can be canceled only if all of them are `RETURNED`. The commissions of those stay `PAID` and in the batch, because the returned money is payable again already.
+         *
          *     Writes the audit record `payout.canceled` in the same transaction.
          */
         post: operations["cancelPayout"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/v1/payouts/{id}/lines": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the payments of a payout batch
+         * @description One line for each affiliate with an amount to pay, by affiliate id, and the sums of each state.
+         *
+         *     `READY` lines can be sent, and follow the refunds and cancellations of their commissions. `BLOCKED` lines wait for payee details. A line of a payment file is `SENT`,
+         *     and from then on its amount does not change: a refund becomes a debt of the affiliate, which the next batch deducts. A reconciled line is `SETTLED` or `RETURNED`. When a batch
+         *     is marked as `PAID`, all its lines except returned ones are `SETTLED` with the reference `manual`.
+         */
+        get: operations["listPayoutLines"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/v1/payouts/{id}/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the payment files of a payout batch
+         * @description The files of the batch, newest first, at most 1,000. Their totals add up to what was sent; settled, returned and outstanding payments add up to the total of each file.
+         */
+        get: operations["listPayoutFiles"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/v1/payout-files/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Send lines of a payout batch in a payment file
+         * @description Adds the `READY` lines whose affiliates are paid by this format to a payment file, and marks them as `SENT`. With `csv`, lines of every method are added. The same id again
+         *     returns the same file and changes nothing, so a request can be repeated after a failure. `GET /admin/v1/payout-files/{id}/lines` returns what to write to the file.
+         *
+         *     A file of many lines is created in short steps, in the time of this request. If the request is interrupted, the file is completed by repeating it.
+         *
+         *     Writes the audit record `payout_file.created`, in the transaction that completes the file.
+         */
+        put: operations["createPayoutFile"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/v1/payout-files/{id}/lines": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the lines of a payment file
+         * @description The payments to write to the file, in the order of their ids, with the payee details of the time when the file was created. To read a long file, send the id of the last line of each page
+         *     as `after`, until `hasMore` is false.
+         */
+        get: operations["listPayoutFileLines"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/v1/payout-lines/reconcile": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Record what became of payments
+         * @description Records the results that a bank or a payment service reports, and tells for each what it changed. Repeating a result changes nothing. Results whose payment reference is unknown, or whose amount or currency
+         *     differs from what was sent, are reported and change nothing.
+         *
+         *     `SETTLED`: the commissions of the line are `PAID`. `RETURNED`: they are `PAID`, too, and an adjustment with the order id `adj:<line id>:returned` makes the amount payable again,
+         *     once; the next batch pays it. A settled payment can still be returned, but a returned one cannot be settled. When every line of a batch is `SETTLED` or `RETURNED`, the batch is `PAID`.
+         *
+         *     Writes the audit record `payout.reconciled` in the transaction of each change, `payout_line.returned` for each returned line, and `payout.paid` when the batch is paid.
+         */
+        post: operations["reconcilePayouts"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1405,7 +1555,7 @@ export interface components {
          * @description The machine-readable error code. Each code has a cause and, on the next line, a remedy.
          * @enum {string}
          */
-        ErrorCode: "affiliate_not_found" | "api_disabled" | "audit_unavailable" | "body_timeout" | "body_too_large" | "commission_is_adjustment" | "commission_move_not_allowed" | "commission_not_found" | "commission_percent_invalid" | "commission_percent_required" | "commission_still_restricted" | "concurrent_change" | "connection_exists" | "connection_not_found" | "credentials_malformed" | "credentials_missing" | "cross_site_refused" | "csrf_token_invalid" | "delivery_not_finished" | "delivery_not_found" | "discount_code_invalid" | "discount_code_taken" | "discount_value_invalid" | "email_taken" | "geo_rule_limit_reached" | "geo_rule_not_found" | "header_repeated" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "internal_error" | "invalid_body" | "invalid_json" | "invalid_parameter" | "journey_identifier_required" | "key_already_revoked" | "key_expired" | "key_limit_reached" | "key_not_found" | "key_revoked" | "key_unknown" | "method_not_allowed" | "no_eligible_commissions" | "occurred_at_in_future" | "operator_credentials_malformed" | "operator_credentials_missing" | "operator_throttled" | "operator_token_unknown" | "order_not_found" | "outcome_unknown" | "owner_credentials_malformed" | "owner_credentials_missing" | "owner_token_unknown" | "path_unknown" | "payout_already_paid" | "payout_below_threshold" | "payout_below_threshold_after_claim" | "payout_claimed_concurrently" | "payout_mixed_currencies" | "payout_not_cancelable" | "payout_not_found" | "payout_not_payable" | "payout_threshold_needs_reconciliation" | "payout_total_mismatch" | "period_invalid" | "plan_required" | "product_rule_exists" | "product_rule_limit_reached" | "product_rule_not_found" | "program_not_found" | "rate_limited" | "refund_currency_mismatch" | "refund_exceeds_order" | "refund_item_unknown" | "request_malformed" | "request_timeout" | "role_missing" | "scope_missing" | "server_busy" | "session_expired" | "shop_deletion_started" | "shop_export_required" | "shop_has_open_batch" | "shop_name_mismatch" | "shop_not_found" | "shop_not_suspended" | "shop_suspended" | "sign_in_refused" | "sign_in_throttled" | "storage_unavailable" | "store_domain_mismatch" | "store_notifications_suspended" | "store_refund_limit_reached" | "store_signature_invalid" | "store_signature_missing" | "stream_limit_reached" | "total_too_large" | "unknown_property" | "user_already_revoked" | "user_exists" | "user_not_found" | "webhook_disabled" | "webhook_limit_reached" | "webhook_not_found" | "webhook_url_refused";
+        ErrorCode: "affiliate_not_found" | "api_disabled" | "audit_unavailable" | "body_timeout" | "body_too_large" | "commission_is_adjustment" | "commission_move_not_allowed" | "commission_not_found" | "commission_percent_invalid" | "commission_percent_required" | "commission_still_restricted" | "concurrent_change" | "connection_exists" | "connection_not_found" | "credentials_malformed" | "credentials_missing" | "cross_site_refused" | "csrf_token_invalid" | "delivery_not_finished" | "delivery_not_found" | "discount_code_invalid" | "discount_code_taken" | "discount_value_invalid" | "email_taken" | "geo_rule_limit_reached" | "geo_rule_not_found" | "header_repeated" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "internal_error" | "invalid_body" | "invalid_json" | "invalid_parameter" | "journey_identifier_required" | "key_already_revoked" | "key_expired" | "key_limit_reached" | "key_not_found" | "key_revoked" | "key_unknown" | "method_not_allowed" | "no_eligible_commissions" | "occurred_at_in_future" | "operator_credentials_malformed" | "operator_credentials_missing" | "operator_throttled" | "operator_token_unknown" | "order_not_found" | "outcome_unknown" | "owner_credentials_malformed" | "owner_credentials_missing" | "owner_token_unknown" | "path_unknown" | "payee_invalid" | "payee_not_found" | "payee_unreadable" | "payout_already_paid" | "payout_below_threshold" | "payout_below_threshold_after_claim" | "payout_claimed_concurrently" | "payout_currency_not_supported" | "payout_file_exists" | "payout_file_not_found" | "payout_file_unfinished" | "payout_has_sent_lines" | "payout_mixed_currencies" | "payout_not_cancelable" | "payout_not_found" | "payout_not_payable" | "payout_nothing_to_send" | "payout_threshold_needs_reconciliation" | "payout_total_mismatch" | "period_invalid" | "plan_required" | "product_rule_exists" | "product_rule_limit_reached" | "product_rule_not_found" | "program_not_found" | "rate_limited" | "refund_currency_mismatch" | "refund_exceeds_order" | "refund_item_unknown" | "request_malformed" | "request_timeout" | "role_missing" | "scope_missing" | "server_busy" | "session_expired" | "shop_deletion_started" | "shop_export_required" | "shop_has_open_batch" | "shop_name_mismatch" | "shop_not_found" | "shop_not_suspended" | "shop_suspended" | "sign_in_refused" | "sign_in_throttled" | "storage_unavailable" | "store_domain_mismatch" | "store_notifications_suspended" | "store_refund_limit_reached" | "store_signature_invalid" | "store_signature_missing" | "stream_limit_reached" | "total_too_large" | "unknown_property" | "user_already_revoked" | "user_exists" | "user_not_found" | "webhook_disabled" | "webhook_limit_reached" | "webhook_not_found" | "webhook_url_refused";
         /** @description An opaque id. */
         Id: string;
         IdempotencyKey: string;
@@ -2701,6 +2851,199 @@ export interface components {
         GeoRuleList: {
             data: components["schemas"]["GeoRule"][];
             pagination: components["schemas"]["Pagination"];
+        };
+        /**
+         * @description How an affiliate is paid.
+         * @enum {string}
+         */
+        PayeeMethod: "PAYPAL" | "WISE" | "SEPA";
+        Payee: {
+            affiliateId: string;
+            method: components["schemas"]["PayeeMethod"];
+            /** @description The masked email address or IBAN. Null when no encryption key of the server can decrypt it. */
+            account: string | null;
+            createdAt: components["schemas"]["Instant"];
+            updatedAt: components["schemas"]["Instant"];
+        };
+        PayeeSet: components["schemas"]["PaypalPayee"] | components["schemas"]["WisePayee"] | components["schemas"]["SepaPayee"];
+        PaypalPayee: {
+            /** @constant */
+            method: "PAYPAL";
+            email: components["schemas"]["PayeeEmail"];
+        };
+        WisePayee: {
+            /** @constant */
+            method: "WISE";
+            email: components["schemas"]["PayeeEmail"];
+            /** @description The name of the account holder. */
+            name: string;
+        };
+        /** @description An account in a country of SEPA. The address is structured, as banks require it. */
+        SepaPayee: {
+            /** @constant */
+            method: "SEPA";
+            /** @description The name of the account holder. */
+            name: string;
+            iban: string;
+            /** @description Must be of the country of the IBAN. Optional; some banks require it for accounts outside the European Economic Area. */
+            bic?: string | null;
+            streetName?: string | null;
+            buildingNumber?: string | null;
+            postalCode?: string | null;
+            townName: string;
+            /** @description ISO 3166-1 alpha-2. */
+            country: string;
+        };
+        PayeeEmail: string;
+        PayeeReply: {
+            data: components["schemas"]["Payee"];
+        };
+        /** @enum {string} */
+        PayoutLineState: "READY" | "SENT" | "SETTLED" | "RETURNED" | "BLOCKED";
+        PaymentLine: {
+            /** @description Null for a line that was not sent. */
+            id: string | null;
+            affiliateId: string;
+            name: string;
+            email: string;
+            state: components["schemas"]["PayoutLineState"];
+            /** @description Why the payment was returned, as its sender reported it; or why the line is blocked: `no_payee_details`, `currency_not_supported` or `amount_not_supported`. */
+            reason: string | null;
+            amountCents: components["schemas"]["Cents"];
+            currency: string;
+            /** @description How the affiliate is paid: a `PayeeMethod`, null without payee details. */
+            method: string | null;
+            /** @description The payment file with the line. */
+            fileId: string | null;
+            /** @description The reference of the payment in its file. */
+            paymentReference: string | null;
+            /** @description The reference that the bank or payment service reported, or `manual` when the batch was marked as paid. */
+            reference: string | null;
+            /** @description When the payment was settled or returned. */
+            date: string | null;
+        };
+        PaymentLineTotal: {
+            lines: number;
+            cents: components["schemas"]["Cents"];
+        };
+        PaymentLineList: {
+            data: components["schemas"]["PaymentLine"][];
+            /** @description The sums of all lines by state, regardless of the filter. */
+            totals: {
+                READY: components["schemas"]["PaymentLineTotal"];
+                SENT: components["schemas"]["PaymentLineTotal"];
+                SETTLED: components["schemas"]["PaymentLineTotal"];
+                RETURNED: components["schemas"]["PaymentLineTotal"];
+                BLOCKED: components["schemas"]["PaymentLineTotal"];
+            };
+            pagination: components["schemas"]["Pagination"];
+        };
+        /**
+         * @description `csv` contains payees of every method, the others those who are paid by it.
+         * @enum {string}
+         */
+        PayoutFileFormat: "csv" | "paypal" | "wise" | "sepa";
+        PayoutFile: {
+            id: string;
+            batchId: string;
+            format: components["schemas"]["PayoutFileFormat"];
+            currency: string;
+            /**
+             * @description `PREPARING` while lines are added.
+             * @enum {string}
+             */
+            status: "PREPARING" | "SENT";
+            /**
+             * Format: date
+             * @description When the bank executes the payments of a SEPA file.
+             */
+            executionDate: string | null;
+            lines: number;
+            totalCents: components["schemas"]["Cents"];
+            settledLines: number;
+            settledCents: components["schemas"]["Cents"];
+            returnedLines: number;
+            returnedCents: components["schemas"]["Cents"];
+            createdAt: components["schemas"]["Instant"];
+            updatedAt: components["schemas"]["Instant"];
+        };
+        PayoutFileReply: {
+            data: components["schemas"]["PayoutFile"];
+        };
+        PayoutFileList: {
+            data: components["schemas"]["PayoutFile"][];
+        };
+        /** @description The account that a SEPA file pays from. */
+        Debtor: {
+            name: string;
+            iban: string;
+            bic?: string | null;
+        };
+        PayoutFileCreate: {
+            batchId: components["schemas"]["Id"];
+            format: components["schemas"]["PayoutFileFormat"];
+            /** @description Only for `sepa`. Defaults to today. */
+            executionDate?: string | null;
+            /** @description Required for `sepa`, and only for it. */
+            debtor?: components["schemas"]["Debtor"] | null;
+        };
+        PayoutFileLine: {
+            id: string;
+            /** @description The reference of the payment: the end-to-end id of SEPA, and the unique id of PayPal. */
+            paymentReference: string;
+            affiliateId: string;
+            name: string;
+            email: string;
+            state: components["schemas"]["PayoutLineState"];
+            amountCents: components["schemas"]["Cents"];
+            currency: string;
+            payee: components["schemas"]["PayeeSet"];
+        };
+        PayoutFileLines: {
+            file: components["schemas"]["PayoutFile"];
+            /** @description The account that a SEPA file pays from; null for other formats. */
+            debtor: components["schemas"]["Debtor"] | null;
+            data: components["schemas"]["PayoutFileLine"][];
+            hasMore: boolean;
+        };
+        Reconciliation: {
+            results: components["schemas"]["PaymentResult"][];
+        };
+        PaymentResult: {
+            /** @description The reference of the payment in its file, or the id of the line. */
+            paymentReference: string;
+            /** @enum {string} */
+            outcome: "SETTLED" | "RETURNED";
+            /** @description Must be the amount that was sent, if the report has one. */
+            amountCents?: number | null;
+            currency?: string | null;
+            /** @description When the payment was settled or returned. */
+            date?: string | null;
+            reason?: string | null;
+            /** @description The reference of the bank or payment service. A second settlement with another one is reported as `settled_twice`. */
+            reference?: string | null;
+        };
+        ReconciledResult: {
+            paymentReference: string;
+            /**
+             * @description `settled` and `returned` were changed; the others were not.
+             * @enum {string}
+             */
+            result: "settled" | "returned" | "already_settled" | "already_returned" | "settled_twice" | "amount_mismatch" | "unknown";
+            lineId: string | null;
+            batchId: string | null;
+            affiliateId: string | null;
+            /** @description The amount that was sent. */
+            amountCents: number | null;
+        };
+        ReconciliationReply: {
+            data: {
+                /** @description How many lines became `SETTLED`. */
+                settled: number;
+                /** @description How many lines became `RETURNED`. */
+                returned: number;
+                results: components["schemas"]["ReconciledResult"][];
+            };
         };
         CommissionReply: {
             data: components["schemas"]["Commission"];
@@ -5393,6 +5736,142 @@ export interface operations {
             503: components["responses"]["UnavailableUnmetered"];
         };
     };
+    getPayee: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The affiliate.
+                 * @example aff_01KAH0000000000000000000A1
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The masked details. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayeeReply"];
+                };
+            };
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["OwnerReadForbidden"];
+            /** @description The affiliate does not exist in your shop, or has no payee details. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            429: components["responses"]["AdminThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableUnmetered"];
+        };
+    };
+    setPayee: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The affiliate.
+                 * @example aff_01KAH0000000000000000000A1
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PayeeSet"];
+            };
+        };
+        responses: {
+            /** @description The masked details. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayeeReply"];
+                };
+            };
+            /** @description The body is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["OwnerChangeForbidden"];
+            /** @description The affiliate does not exist in your shop, or is archived. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            429: components["responses"]["AdminThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableOrBusyUnmetered"];
+        };
+    };
+    deletePayee: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The affiliate.
+                 * @example aff_01KAH0000000000000000000A1
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The details were deleted. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ActionReply"];
+                };
+            };
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["OwnerChangeForbidden"];
+            /** @description The affiliate has no payee details. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            429: components["responses"]["AdminThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableUnmetered"];
+        };
+    };
     approveCommission: {
         parameters: {
             query?: never;
@@ -5793,6 +6272,270 @@ export interface operations {
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
+        };
+    };
+    listPayoutLines: {
+        parameters: {
+            query?: {
+                /** @description The page, counted from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description The number of rows per page. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Only lines in this state. */
+                state?: components["schemas"]["PayoutLineState"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The payout batch.
+                 * @example bat_01KAH0000000000000000000B1
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of lines. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PaymentLineList"];
+                };
+            };
+            /** @description A parameter is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["OwnerReadForbidden"];
+            /** @description The payout batch does not exist in your shop. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            429: components["responses"]["AdminThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableUnmetered"];
+        };
+    };
+    listPayoutFiles: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The payout batch.
+                 * @example bat_01KAH0000000000000000000B1
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The files. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayoutFileList"];
+                };
+            };
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["OwnerReadForbidden"];
+            /** @description The payout batch does not exist in your shop. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            429: components["responses"]["AdminThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableUnmetered"];
+        };
+    };
+    createPayoutFile: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Your id of the file, 1 to 30 letters, digits and hyphens. In a SEPA file, it is the id of the message.
+                 * @example october-paypal
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PayoutFileCreate"];
+            };
+        };
+        responses: {
+            /** @description The file, completed. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayoutFileReply"];
+                };
+            };
+            /** @description The id or the body is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["OwnerChangeForbidden"];
+            /** @description The payout batch does not exist in your shop. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            /** @description No line of the batch can be sent in this file. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            429: components["responses"]["AdminThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableOrBusyUnmetered"];
+        };
+    };
+    listPayoutFileLines: {
+        parameters: {
+            query?: {
+                /** @description The list starts after the line with this id. */
+                after?: string;
+                /** @description The maximum number of lines, 1 to 500. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The payment file.
+                 * @example october-paypal
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Lines of the file. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayoutFileLines"];
+                };
+            };
+            /** @description A parameter is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["OwnerReadForbidden"];
+            /** @description The payment file does not exist in your shop. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            /** @description The payment file is not complete. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            429: components["responses"]["AdminThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableUnmetered"];
+        };
+    };
+    reconcilePayouts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Reconciliation"];
+            };
+        };
+        responses: {
+            /** @description What each result changed, in the order of the results. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReconciliationReply"];
+                };
+            };
+            /** @description The body is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["OwnerChangeForbidden"];
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            429: components["responses"]["AdminThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableOrBusyUnmetered"];
         };
     };
     explainOrder: {

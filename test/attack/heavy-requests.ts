@@ -46,6 +46,13 @@ function get(id: string, ...queries: string[]): HeavyRequest[] {
   }))
 }
 
+/** A request for one resource that is the same each time. */
+function of(id: string, resource: string, query = ''): HeavyRequest {
+  const { method, path } = operation(id)
+  const named = path.replace(/\{\w+\}/, resource)
+  return { operation: id, name: resource, make: () => ({ method, path: `${named}${query && `?${query}`}` }) }
+}
+
 function lists({ commissions, affiliates }: Size): HeavyRequest[] {
   const last = (count: number) => `limit=100&page=${Math.floor(count / 100)}`
   const { affiliate } = LARGE
@@ -86,6 +93,10 @@ function lists({ commissions, affiliates }: Size): HeavyRequest[] {
     ),
     ...get('listProductRules', last(9000), `programId=${ID.program}&limit=100`),
     ...get('listGeoRules', 'limit=100'),
+    of('getPayee', ID.affiliate),
+    of('listPayoutLines', 'bat_open', 'limit=100'),
+    of('listPayoutFiles', ID.batch),
+    of('listPayoutFileLines', ID.file),
     ...get(
       'listAudit',
       last(commissions),
@@ -307,6 +318,12 @@ function ownerChanges(server: OwnerServer): HeavyRequest[] {
     used('deleteProductRule'),
     post('setGeoRule', '2,000 places', () => geo, { id: () => ID.manual }),
     used('deleteGeoRule'),
+    post('setPayee', '', () => ({ method: 'PAYPAL', email: 'noor@example.com' }), { id: () => affiliateId }),
+    used('deletePayee'),
+    used('createPayoutFile', () => ({ batchId: ID.batch, format: 'paypal' })),
+    post('reconcilePayouts', '500 results of one payment', () => ({
+      results: Array.from({ length: 500 }, () => ({ paymentReference: ID.line, outcome: 'SETTLED' })),
+    })),
     used('approveCommission'),
     used('rejectCommission'),
     used('cancelCommission'),

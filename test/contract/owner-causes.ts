@@ -1,7 +1,7 @@
 import { withoutMemory, withStalledBody } from '../support/bodies.ts'
 import { type DocumentedOperation, ownerOperations } from '../support/document.ts'
 import { loseCommits, rejectWrites, removeTable, violateUniqueness, whileBroken } from '../support/faults.ts'
-import { deleteRows, rowsOf, subscribe, updateRows } from '../support/inspect.ts'
+import { deleteRows, rowOf, rowsOf, subscribe, updateRows } from '../support/inspect.ts'
 import {
   admin,
   callOwner,
@@ -334,6 +334,69 @@ export const causes: Record<string, Cause> = {
     return reply
   },
   'streamDeliveries invalid_parameter': calling({ headers: { 'Last-Event-ID': 'x'.repeat(65) } }),
+  'getPayee affiliate_not_found': unknown,
+  'getPayee payee_not_found': async (server, op) => {
+    const { id } = await newAffiliate(server, { code: 'NEPAYEE' })
+    return callOwner(server, op, { id })
+  },
+  'setPayee affiliate_not_found': unknown,
+  'setPayee invalid_body': badBody({ method: 'CASH' }),
+  'setPayee unknown_property': badBody({ method: 'PAYPAL', email: 'noor@example.com', account: 'x' }),
+  'setPayee payee_invalid': badBody({
+    method: 'SEPA',
+    name: 'Noor Haddad',
+    iban: 'DE89370400440532013001',
+    townName: 'Berlin',
+    country: 'DE',
+  }),
+  'deletePayee payee_not_found': unknown,
+  'listPayoutLines payout_not_found': unknown,
+  'listPayoutLines invalid_parameter': badQuery('limit=101'),
+  'listPayoutFiles payout_not_found': unknown,
+  'createPayoutFile invalid_parameter': calling({ id: 'october 2026' }),
+  'createPayoutFile invalid_body': badBody({ batchId: ID.batch, format: 'cash' }),
+  'createPayoutFile unknown_property': badBody({ batchId: ID.batch, format: 'paypal', fileId: 'x' }),
+  'createPayoutFile payee_invalid': badBody({
+    batchId: ID.batch,
+    format: 'sepa',
+    debtor: { name: 'Shop', iban: 'DE89370400440532013001' },
+  }),
+  'createPayoutFile payout_not_found': badBody({ batchId: 'bat_none', format: 'paypal' }),
+  'createPayoutFile payout_already_paid': calling({ id: 'later', body: { batchId: ID.paidBatch, format: 'paypal' } }),
+  'createPayoutFile payout_file_exists': calling({ id: ID.file }),
+  'createPayoutFile payout_nothing_to_send': calling({ id: 'nothing', body: { batchId: ID.batch, format: 'wise' } }),
+  'createPayoutFile payout_currency_not_supported': calling({
+    id: 'sepa',
+    body: { batchId: ID.batch, format: 'sepa', debtor: { name: 'Shop', iban: 'DE89370400440532013000' } },
+  }),
+  'createPayoutFile payout_not_payable': async (server, op) => {
+    updateRows(server, 'payoutBatches', { status: 'FAILED' }, { id: ID.batch })
+    return whileBroken(
+      () => updateRows(server, 'payoutBatches', { status: 'OPEN' }, { id: ID.batch }),
+      () => callOwner(server, op, { id: 'failed' }),
+    )
+  },
+  'listPayoutFileLines invalid_parameter': badQuery('limit=501'),
+  'listPayoutFileLines payout_file_not_found': unknown,
+  'listPayoutFileLines payout_file_unfinished': async (server, op) => {
+    updateRows(server, 'payoutFiles', { status: 'PREPARING' }, { id: ID.file })
+    return whileBroken(
+      () => updateRows(server, 'payoutFiles', { status: 'SENT' }, { id: ID.file }),
+      () => callOwner(server, op),
+    )
+  },
+  'listPayoutFileLines payee_unreadable': async (server, op) => {
+    const { details } = rowOf(server, 'payoutLines', { id: ID.line })
+    updateRows(server, 'payoutLines', { details: 'v1.AAAA' }, { id: ID.line })
+    return whileBroken(
+      () => updateRows(server, 'payoutLines', { details }, { id: ID.line }),
+      () => callOwner(server, op),
+    )
+  },
+  'reconcilePayouts invalid_body': badBody({}),
+  'reconcilePayouts unknown_property': badBody({ results: [{ paymentReference: 'x', outcome: 'SETTLED' }], rows: 1 }),
+  'cancelPayout payout_has_sent_lines': async (server, op) =>
+    callOwner(server, op, { id: rowOf(server, 'payoutFiles', { id: ID.file }).batchId as string }),
   'cancelPayout payout_not_found': unknown,
   'cancelPayout payout_not_cancelable': calling({ id: ID.paidBatch }),
   'cancelPayout concurrent_change': raced({}, {}),

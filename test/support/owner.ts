@@ -1,6 +1,6 @@
 import { exampleServer, ID as PUBLIC } from '../contract/fixture.ts'
 import { type DocumentedOperation, operation } from './document.ts'
-import { insertRows, rowOf, updateRows } from './inspect.ts'
+import { deleteRows, insertRows, rowOf, updateRows } from './inspect.ts'
 import type { Reply, RequestOptions, TestServer } from './server.ts'
 import { convert, expectOk, newAffiliate } from './shop.ts'
 import { createUser } from './tenants.ts'
@@ -18,7 +18,12 @@ export const ID = {
   lines: 'com_01KAH0000000000000000000C5',
   paidBatch: 'bat_01KAH0000000000000000000B2',
   delivery: 'dlv_01KAH0000000000000000000D1',
+  line: 'pln_01KAH0000000000000000000Y1',
+  file: 'october-paypal',
 }
+
+/** No file of the examples has this id. */
+const NEW_FILE = 'november-paypal'
 
 export type OwnerServer = TestServer & { staff: string; session: Record<string, string> }
 
@@ -50,7 +55,9 @@ export async function ownerServer(): Promise<OwnerServer> {
   const { createdAt } = rowOf(server, 'deliveries', { id: ID.delivery })
   updateRows(server, 'deliveries', { status: 'SENT', code: 'ok', finishedAt: createdAt }, { id: ID.delivery })
   await expectOk(admin(server, 'PUT', `/geo-rules/${ID.manual}`, { countries: ['US'] }))
+  await payByPaypal(server, ID.affiliate)
   await freshProgram(server)
+  await sendExample(server)
   const { headers } = await signIn(server)
   return { ...server, staff: await staffOf(server), session: headers }
 }
@@ -75,10 +82,32 @@ async function manualOrders(server: TestServer): Promise<void> {
   await expectOk(convert(server, { externalOrderId: 'm-4', couponCode: 'HANDS', lineItems }))
 }
 
+const payByPaypal = (server: TestServer, affiliateId: string) =>
+  expectOk(admin(server, 'PUT', `/affiliates/${affiliateId}/payee`, { method: 'PAYPAL', email: 'noor@example.com' }))
+
+/** The example file, with one line of a batch of its own. Replaces an earlier one. */
+async function sendExample(server: TestServer): Promise<string> {
+  deleteRows(server, 'payoutLines', { fileId: ID.file })
+  deleteRows(server, 'payoutFiles', { id: ID.file })
+  const { id: batchId } = await freshBatch(server)
+  server.pin('pln', ID.line)
+  await expectOk(admin(server, 'PUT', `/payout-files/${ID.file}`, { batchId, format: 'paypal' }))
+  return batchId
+}
+
+/** The example batch without files. Returns the id of a file that can be created. */
+async function unsentExample(server: TestServer): Promise<string> {
+  deleteRows(server, 'payoutLines', { batchId: ID.batch })
+  deleteRows(server, 'payoutFiles', { batchId: ID.batch })
+  await payByPaypal(server, ID.affiliate)
+  return NEW_FILE
+}
+
 /** Separate orders for operations that consume one. */
 async function freshProgram(server: TestServer): Promise<void> {
   const { id } = await expectOk(server.request('POST', '/api/v1/programs', { body: { name: 'Fresh' } }))
-  await newAffiliate(server, { campaignId: id, code: 'FRESH' })
+  const affiliate = await newAffiliate(server, { campaignId: id, code: 'FRESH' })
+  await payByPaypal(server, affiliate.id)
 }
 
 /** Product rules of products nobody sells, or geo rules of programs nobody has, as many as a shop needs to reach its limit. */
@@ -153,6 +182,11 @@ export const FRESH: Record<string, (server: TestServer) => Promise<string>> = {
     await expectOk(admin(server, 'PUT', `/geo-rules/${ID.manual}`, { countries: ['US'] }))
     return ID.manual
   },
+  deletePayee: async (server) => {
+    const { id } = await newAffiliate(server, { code: `PAY${made++}`.replaceAll('0', 'A') })
+    await expectOk(admin(server, 'PUT', `/affiliates/${id}/payee`, { method: 'PAYPAL', email: 'noor@example.com' }))
+    return id
+  },
   // Programs without a geo rule accept any address.
   setGeoRule: async () => ID.manual,
   approveCommission: pendingId,
@@ -170,6 +204,8 @@ export const FRESH: Record<string, (server: TestServer) => Promise<string>> = {
   },
   refundCommission: pendingId,
   cancelPayout: async (server) => (await freshBatch(server)).id,
+  createPayoutFile: unsentExample,
+  reconcilePayouts: sendExample,
 }
 
 /** Ids for calls that change nothing, where that of the document's example is unsuitable. */
@@ -180,6 +216,7 @@ const PATH: Record<string, string> = {
   reopenCommission: ID.rejected,
   refundCommission: ID.lines,
   deleteGeoRule: ID.manual,
+  createPayoutFile: NEW_FILE,
 }
 
 export interface OwnerCall extends RequestOptions {

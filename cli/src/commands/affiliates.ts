@@ -7,6 +7,7 @@ import { addPageOptions, type ListOptions, printList } from '../list.ts'
 import { choiceOption } from '../options.ts'
 import type { Column } from '../output/render.ts'
 import type { Run } from '../run.ts'
+import { addPayee } from './payee.ts'
 
 const COLUMNS: Column<Affiliate>[] = ['id', 'name', 'email', 'status', 'slug', 'discountCode', 'createdAt']
 
@@ -39,6 +40,7 @@ export function addAffiliates(program: Command): void {
   addUpdate(affiliates)
   addStatusChange(affiliates, 'approve', 'APPROVED')
   addStatusChange(affiliates, 'reject', 'REJECTED')
+  addPayee(affiliates)
   defineCommand(affiliates, 'archive <id>', {
     summary: 'hide an affiliate and keep its data and commissions',
     output: 'ActionReply',

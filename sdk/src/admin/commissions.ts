@@ -2,7 +2,7 @@ import { type Call, pickData, pickReply, startCall } from '../call.ts'
 import type { Core } from '../core.ts'
 import type { CallOptions } from '../options.ts'
 import type { components } from '../schema.ts'
-import type { RequestBody } from '../types.ts'
+import type { Query, RequestBody } from '../types.ts'
 
 type Schemas = components['schemas']
 
@@ -160,6 +160,25 @@ export const payouts = (core: Core) => ({
       options,
       send: (init) => core.api.POST('/admin/v1/payouts/{id}/cancel', { ...init, params: { path: { id } } }),
       pick: pickData,
+    }),
+
+  /**
+   * Lists the payments of a batch, one for each affiliate with an amount to pay, and their sums by state.
+   *
+   * @param id The id of the batch.
+   * @param query A state, and the page.
+   * @param options Timeouts, retries, headers and a signal for this call.
+   * @throws {NotFoundError} `payout_not_found`.
+   *
+   * @example
+   * const { data, totals } = await admin.payouts.lines(batch.id, { state: 'BLOCKED' })
+   */
+  lines: (id: string, query?: Query<'listPayoutLines'>, options?: CallOptions): Call<Schemas['PaymentLineList']> =>
+    startCall(core, {
+      options,
+      send: (init) =>
+        core.api.GET('/admin/v1/payouts/{id}/lines', { ...init, params: { path: { id }, ...(query && { query }) } }),
+      pick: pickReply,
     }),
 })
 

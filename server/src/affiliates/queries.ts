@@ -3,7 +3,7 @@ import { likePattern, type PageQuery, pageOf } from '../core/pagination.ts'
 import { countRows, updateIfUnchanged, withoutIndex } from '../core/queries.ts'
 import { defineReport, type Reader, type Transaction } from '../database/database.ts'
 import { prepared, preparedByShape } from '../database/prepared.ts'
-import type { AffiliateRow, ConnectionRow } from '../database/tables.ts'
+import type { AffiliateRow, ConnectionRow, PayeeRow } from '../database/tables.ts'
 import { codeKey } from '../engine/affiliate-codes.ts'
 import { restorePlusSigns } from '../engine/normalize.ts'
 
@@ -255,4 +255,49 @@ export async function findAffiliateByCodeOrSlug(
 export async function findAffiliateByRef(db: Reader, shopId: string, ref: string): Promise<AffiliateRow | undefined> {
   const bySlug = await findAffiliateBySlug(db, shopId, codeKey(ref))
   return bySlug ?? (await findAffiliatesById(db, shopId, [ref.trim()]))[0]
+}
+
+const payees = (db: Reader, shopId: string) => db.selectFrom('payees').selectAll().where('shopId', '=', shopId)
+
+/** The payee details of an affiliate, sealed. */
+export const findPayee = (db: Reader, shopId: string, affiliateId: string): Promise<PayeeRow | undefined> =>
+  payees(db, shopId).where('affiliateId', '=', affiliateId).executeTakeFirst()
+
+/** Databases limit the number of values in a list. */
+const MAX_PAYEES = 500
+
+export const findPayees = async (db: Reader, shopId: string, affiliateIds: string[]): Promise<PayeeRow[]> =>
+  affiliateIds.length === 0 ? [] : payees(db, shopId).where('affiliateId', 'in', affiliateIds).execute()
+
+/** How each of these affiliates is paid; there may be many of them. */
+export async function findMethods(
+  db: Reader,
+  shopId: string,
+  affiliateIds: string[],
+): Promise<Map<string, PayeeRow['method']>> {
+  const methods = new Map<string, PayeeRow['method']>()
+  for (let start = 0; start < affiliateIds.length; start += MAX_PAYEES) {
+    const some = await findPayees(db, shopId, affiliateIds.slice(start, start + MAX_PAYEES))
+    for (const { affiliateId, method } of some) methods.set(affiliateId, method)
+  }
+  return methods
+}
+
+export async function upsertPayee(trx: Transaction, shopId: string, row: Omit<PayeeRow, 'shopId'>): Promise<void> {
+  const { affiliateId, ...changes } = row
+  await trx
+    .insertInto('payees')
+    .values({ shopId, affiliateId, ...changes })
+    .onConflict((conflict) => conflict.columns(['shopId', 'affiliateId']).doUpdateSet(changes))
+    .execute()
+}
+
+/** Deletes the payee details of an affiliate. Returns whether there were any. */
+export async function deletePayee(trx: Transaction, shopId: string, affiliateId: string): Promise<boolean> {
+  const { numDeletedRows } = await trx
+    .deleteFrom('payees')
+    .where('shopId', '=', shopId)
+    .where('affiliateId', '=', affiliateId)
+    .executeTakeFirst()
+  return numDeletedRows === 1n
 }

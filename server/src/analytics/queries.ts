@@ -30,6 +30,8 @@ export const listNewestCommissions = (
     .select(['affiliateId', 'happenedAt', 'orderStatus', 'trackingMethod', 'payoutBatchId'])
     .select(['orderSubtotalCents', 'commissionAmountCents', 'currency', 'orderCurrency'])
     .where((eb) => eb.or([eb('currency', '=', filter.currency), eb('orderCurrency', '=', filter.currency)]))
+    // A returned payment is payable again, but was earned once.
+    .where('orderId', 'not like', 'adj:pln_%')
     .orderBy('happenedAt', 'desc')
     .orderBy('id', 'desc')
     .limit(filter.limit)

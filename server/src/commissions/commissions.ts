@@ -7,6 +7,7 @@ import { checkPeriod, parseQueryInstant } from '../core/time.ts'
 import type { Reader } from '../database/database.ts'
 import type { CommissionRow, OrderRow, PayoutBatchRow, PayoutJobRow } from '../database/tables.ts'
 import { findOrder } from '../orders/queries.ts'
+import { isSent } from '../payouts/line-queries.ts'
 import { findBatch } from '../payouts/queries.ts'
 import { isInterim, isReservation, listJobs, steppedColumns } from './job-queries.ts'
 import { commissionList, effectiveCommissionList, readsManyRows } from './list-queries.ts'
@@ -45,21 +46,28 @@ export interface EffectiveStatus {
   status: CommissionRow['orderStatus']
   /** The batch that it can still leave. */
   batch: PayoutBatchRow | undefined
+  /** Whether the payment of its affiliate in the batch was sent, while the row is still `PAYABLE`. */
+  isSent: boolean
   /** The construction that has reserved it. */
   reservedBy: PayoutJobRow | undefined
 }
 
-/** Commissions of a batch that is processing or paid count as paid; those of an open or failed batch do not. */
+/**
+ * Commissions of a batch that is processing or paid count as paid, and so do those of a payment that was sent. Others of
+ * an open or failed batch do not.
+ */
 export async function findEffectiveStatus(ctx: Context, db: Reader, stored: CommissionRow): Promise<EffectiveStatus> {
   const { current, job } = await findJobOf(db, stored)
   const reservedBy = job && isReservation(job.phase) ? job : undefined
   const unwritten = job ? steppedColumns(job, current) : {}
   const isUnbatched = reservedBy || (!job && isInterim(current))
   const row = { ...current, ...unwritten, ...(isUnbatched && { payoutBatchId: null }) }
-  const found = { row, unwritten, reservedBy, status: row.orderStatus, batch: undefined }
+  const found = { row, unwritten, reservedBy, status: row.orderStatus, batch: undefined, isSent: false }
   if (row.orderStatus !== 'PAYABLE' || row.payoutBatchId === null) return found
   const batch = await findBatch(db, ctx.shop.id, row.payoutBatchId)
-  return batch?.status === 'PROCESSING' || batch?.status === 'PAID' ? { ...found, status: 'PAID' } : { ...found, batch }
+  if (batch?.status === 'PROCESSING' || batch?.status === 'PAID') return { ...found, status: 'PAID' }
+  const payment = { batchId: row.payoutBatchId, affiliateId: row.affiliateId }
+  return (await isSent(db, ctx.shop.id, payment)) ? { ...found, status: 'PAID', isSent: true } : { ...found, batch }
 }
 
 /** A reservation does not change the version of a commission, so `stored` may have been read before it. */

@@ -106,8 +106,8 @@ export async function moveCommission(
 ): Promise<MovedCommission> {
   const { from, to, pastTense: done } = TRANSITIONS[action]
   if (before.trackingMethod === 'ADJUSTMENT') throw adjustmentRejected()
-  const { row: current, unwritten, status, batch, reservedBy } = await findEffectiveStatus(ctx, trx, before)
-  if (!from.includes(status) || status !== current.orderStatus) {
+  const { row: current, unwritten, status, batch, reservedBy, isSent } = await findEffectiveStatus(ctx, trx, before)
+  if (!from.includes(status) || (status !== current.orderStatus && !isSent)) {
     throw conflict('commission_move_not_allowed', `This commission is ${current.orderStatus} and cannot be ${done}.`)
   }
   const changes = {

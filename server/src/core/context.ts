@@ -40,6 +40,7 @@ export type IdPrefix =
   | 'con'
   | 'rul'
   | 'rfd'
+  | 'pln'
   | 'req'
 
 /** A request without a credential, such as for the documentation or the sign-in page. */

@@ -62,3 +62,53 @@ export interface ReservationChangeRow {
   commissionCents: number
   taxWithheldCents: number
 }
+
+/** A payment file with lines of one batch. */
+export interface PayoutFileRow {
+  shopId: string
+  /** Chosen by the owner, so that a repeated request returns the same file. */
+  id: string
+  batchId: string
+  format: 'csv' | 'paypal' | 'wise' | 'sepa'
+  currency: string
+  /** `PREPARING` while lines are added in steps. */
+  status: 'PREPARING' | 'SENT'
+  executionDate: string | null
+  /** The account that a SEPA file pays from, sealed. */
+  debtor: string | null
+  lines: number
+  totalCents: number
+  settledLines: number
+  settledCents: number
+  returnedLines: number
+  returnedCents: number
+  createdAt: string
+  updatedAt: string
+}
+
+/** The payment of an affiliate in a batch, since it was sent. Its amount no longer changes. */
+export interface PayoutLineRow {
+  shopId: string
+  id: string
+  fileId: string
+  batchId: string
+  affiliateId: string
+  state: 'SENT' | 'SETTLED' | 'RETURNED'
+  currency: string
+  /** The program of a line of one program only, so that a batch of that program collects a return. */
+  programId: string | null
+  commissions: number
+  commissionCents: number
+  taxWithheldCents: number
+  /** What was sent: `commissionCents` less `taxWithheldCents`. */
+  amountCents: number
+  method: 'PAYPAL' | 'WISE' | 'SEPA'
+  /** The payee details and the name and address of the affiliate when the file was created, sealed. */
+  details: string
+  /** As the bank or payment service reported them. */
+  reference: string | null
+  reason: string | null
+  date: string | null
+  createdAt: string
+  updatedAt: string
+}

@@ -1,12 +1,20 @@
 import type { components } from '../contract/schema.d.ts'
 import type { Role } from '../contract/spec.ts'
-import type { PayoutBatchRow, PayoutJobRow, ReservationChangeRow } from './payout-tables.ts'
+import type {
+  PayoutBatchRow,
+  PayoutFileRow,
+  PayoutJobRow,
+  PayoutLineRow,
+  ReservationChangeRow,
+} from './payout-tables.ts'
 import type { DeliveryRow, StreamDeliveryRow, StreamRow, SubscriptionRow, WebhookEventRow } from './webhook-tables.ts'
 
 export type {
   DeliveryRow,
   PayoutBatchRow,
+  PayoutFileRow,
   PayoutJobRow,
+  PayoutLineRow,
   ReservationChangeRow,
   StreamDeliveryRow,
   StreamRow,
@@ -138,6 +146,16 @@ export interface JourneyRow extends JourneyColumns {
   createdAt: string
 }
 
+/** How an affiliate is paid. `details` are sealed. */
+export interface PayeeRow {
+  shopId: string
+  affiliateId: string
+  method: Schemas['PayeeMethod']
+  details: string
+  createdAt: string
+  updatedAt: string
+}
+
 /** `kind` is `customerId`, `customerEmail` (its key; see engine/normalize.ts), `product` or `variant`. */
 export interface ConnectionRow {
   id: string
@@ -192,6 +210,7 @@ export interface Tables {
   apiKeys: ApiKeyRow
   programs: ProgramRow
   affiliates: AffiliateRow
+  payees: PayeeRow
   commissions: CommissionRow
   orders: OrderRow
   refunds: RefundRow
@@ -204,6 +223,8 @@ export interface Tables {
   payoutBatches: PayoutBatchRow
   payoutJobs: PayoutJobRow
   reservationChanges: ReservationChangeRow
+  payoutFiles: PayoutFileRow
+  payoutLines: PayoutLineRow
   subscriptions: SubscriptionRow
   webhookEvents: WebhookEventRow
   deliveries: DeliveryRow

@@ -9,6 +9,7 @@ import * as shops from '../accounts/shops.ts'
 import * as users from '../accounts/users.ts'
 import * as affiliates from '../affiliates/affiliates.ts'
 import * as connections from '../affiliates/connections.ts'
+import * as payees from '../affiliates/payees.ts'
 import * as analytics from '../analytics/analytics.ts'
 import * as backtest from '../analytics/backtest.ts'
 import * as commissions from '../commissions/commissions.ts'
@@ -23,7 +24,10 @@ import * as journey from '../journey/journey.ts'
 import * as clicks from '../orders/clicks.ts'
 import * as conversions from '../orders/conversions.ts'
 import * as refundEvents from '../orders/refund-events.ts'
+import * as payoutFiles from '../payouts/files.ts'
+import * as payoutLines from '../payouts/lines.ts'
 import * as payouts from '../payouts/payouts.ts'
+import { reconcile } from '../payouts/reconcile.ts'
 import * as unpaid from '../payouts/unpaid.ts'
 import * as geoRules from '../programs/geo-rules.ts'
 import * as productRules from '../programs/product-rules.ts'
@@ -57,6 +61,9 @@ export const handlers: Handlers<Contexts> = {
   createAffiliate: (ctx, { body }) => created(affiliates.create(ctx, body)),
   updateAffiliate: (ctx, { query, body }) => data(affiliates.update(ctx, query.id, body)),
   archiveAffiliate: (ctx, { query }) => ok(affiliates.archive(ctx, query.id)),
+  getPayee: (ctx, { path }) => data(payees.getPayee(ctx, path.id)),
+  setPayee: (ctx, { path, body }) => data(payees.setPayee(ctx, path.id, body)),
+  deletePayee: (ctx, { path }) => ok(payees.removePayee(ctx, path.id)),
   listConnections: (ctx, { query }) => ok(connections.list(ctx, query)),
   createConnection: (ctx, { body }) => created(connections.create(ctx, body)),
   deleteConnection: (ctx, { path }) => ok(connections.remove(ctx, path.id)),
@@ -87,6 +94,11 @@ export const handlers: Handlers<Contexts> = {
   getUnpaid: (ctx, { query: { includeEarlier, ...query } }) =>
     ok(unpaid.read(ctx, { ...query, includeEarlier: includeEarlier === '1' })),
   cancelPayout: (ctx, { path }) => data(payouts.cancel(ctx, path.id)),
+  listPayoutLines: (ctx, { path, query }) => ok(payoutLines.list(ctx, path.id, query)),
+  listPayoutFiles: (ctx, { path }) => ok(payoutFiles.list(ctx, path.id)),
+  createPayoutFile: (ctx, { path, body }) => data(payoutFiles.create(ctx, path.id, body)),
+  listPayoutFileLines: (ctx, { path, query }) => ok(payoutFiles.listLines(ctx, path.id, query)),
+  reconcilePayouts: (ctx, { body }) => data(reconcile(ctx, body)),
 
   listCoupons: (ctx, { query }) => ok(coupons.list(ctx, query)),
   assignCoupon: (ctx, { body }) => data(coupons.assign(ctx, body)),

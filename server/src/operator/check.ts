@@ -59,6 +59,11 @@ async function checkData(
   for (const id of await listUnbalancedDebts(db.read)) {
     problems.push(`The carried debt ${id} does not consist of two commissions that add up to 0.`)
   }
+  for (const id of await listWrongFiles(db.read)) {
+    problems.push(
+      `The totals of payment file ${id} differ from its lines, or an amount was not made payable again once.`,
+    )
+  }
   for (const { table, column, rows } of await countOrphans(db.read)) {
     problems.push(`${rows} rows of ${table} reference a ${column} that does not exist in their shop.`)
   }
@@ -181,16 +186,38 @@ export async function listUnbalancedDebts(db: Reader): Promise<string[]> {
   return rows.map(({ debtId }) => debtId)
 }
 
+/** Payment files whose totals differ from their lines, or whose returned lines do not have one adjustment each. */
+export async function listWrongFiles(db: Reader): Promise<string[]> {
+  const cents = (state: string) => sql`sum(case when l.state = ${sql.lit(state)} then l."amountCents" else 0 end)`
+  const count = (state: string) => sql`sum(case when l.state = ${sql.lit(state)} then 1 else 0 end)`
+  const { rows } = await sql<{ id: string }>`
+    select f.id from "payoutFiles" f left join "payoutLines" l on l."shopId" = f."shopId" and l."fileId" = f.id
+    left join commissions c on l.state = 'RETURNED' and c."shopId" = l."shopId"
+      and c."orderId" = 'adj:' || l.id || ':returned' and c."commissionAmountCents" = l."amountCents"
+    group by f."shopId", f.id, f.lines, f."totalCents", f."settledLines", f."settledCents", f."returnedLines", f."returnedCents"
+    having f.lines <> count(l.id) or f."totalCents" <> coalesce(sum(l."amountCents"), 0)
+      or f."settledLines" <> ${count('SETTLED')} or f."settledCents" <> ${cents('SETTLED')}
+      or f."returnedLines" <> ${count('RETURNED')} or f."returnedCents" <> ${cents('RETURNED')}
+      or f."returnedLines" <> count(c.id)
+    order by f.id limit 100`.execute(db)
+  return rows.map(({ id }) => id)
+}
+
 /** References within a shop: table, column and referenced table. */
 const REFERENCES: [table: string, column: string, target: string][] = [
   ['users', 'shopId', 'shops'],
   ['apiKeys', 'shopId', 'shops'],
   ['shops', 'defaultProgramId', 'programs'],
   ['affiliates', 'campaignId', 'programs'],
+  ['payees', 'affiliateId', 'affiliates'],
   ['commissions', 'affiliateId', 'affiliates'],
   ['commissions', 'programId', 'programs'],
   ['commissions', 'payoutBatchId', 'payoutBatches'],
   ['commissions', 'debtId', 'commissions'],
+  ['payoutFiles', 'batchId', 'payoutBatches'],
+  ['payoutLines', 'batchId', 'payoutBatches'],
+  ['payoutLines', 'fileId', 'payoutFiles'],
+  ['payoutLines', 'affiliateId', 'affiliates'],
   ['orders', 'commissionId', 'commissions'],
   ['refunds', 'commissionId', 'commissions'],
   ['refunds', 'adjustmentId', 'commissions'],
@@ -217,7 +244,7 @@ export async function countOrphans(db: Reader): Promise<Orphans[]> {
     // A batch under construction has no row yet.
     const reserved =
       target === 'payoutBatches'
-        ? sql`and not exists (select 1 from "payoutJobs" j where j."shopId" = r."shopId" and j."batchId" = r."payoutBatchId")`
+        ? sql`and not exists (select 1 from "payoutJobs" j where j."shopId" = r."shopId" and j."batchId" = ${sql.ref(`r.${column}`)})`
         : sql``
     const { rows } = await sql<{ rows: number }>`
       select count(*) as rows from ${sql.table(table)} r where ${sql.ref(`r.${column}`)} is not null and not exists (

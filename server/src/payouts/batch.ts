@@ -132,7 +132,7 @@ export function computeBatch(rows: readonly Subtotal[], periodEnd: string): Comp
 }
 
 /** The program of a debt that comes from one program only, so that batches of that program collect it. */
-function onlyProgramOf(rows: readonly Subtotal[]): string | null {
+export function onlyProgramOf(rows: readonly Subtotal[]): string | null {
   const [programId = null, ...others] = new Set(rows.map((row) => row.programId))
   return others.length === 0 ? programId : null
 }

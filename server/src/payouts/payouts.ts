@@ -1,13 +1,12 @@
 import { affiliateMinimumsByCurrency } from '../accounts/settings.ts'
 import { findAffiliatesById } from '../affiliates/queries.ts'
 import { findPaidEvents } from '../commissions/event-queries.ts'
-import { findJob } from '../commissions/job-queries.ts'
 import { ApiError, concurrentChange, conflict } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Body, Query } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import { findStoredResponse, replayStoredResponse } from '../core/idempotency.ts'
-import { type AuditEntry, type Mutation, mutate, recordAccess } from '../core/mutate.ts'
+import { type AuditEntry, mutate, recordAccess } from '../core/mutate.ts'
 import { mapPage, readCursor } from '../core/pagination.ts'
 import { runReport } from '../core/report.ts'
 import { defineReport, type Reader, type Transaction } from '../database/database.ts'
@@ -24,9 +23,10 @@ import {
 } from './batch.ts'
 import { construct, type HeldBack, previewReport, rejectOverlap } from './construction.ts'
 import { batchEvent, toBatch } from './events.ts'
-import { awaitJobs, finishJob, newLease } from './jobs.ts'
+import { awaitJobs } from './jobs.ts'
+import { sumFiles, sumReturned } from './line-queries.ts'
 import * as queries from './queries.ts'
-import { insertJob } from './step-queries.ts'
+import { inSteps } from './steps.ts'
 
 /**
  * Lists batches with their totals, newest first. The access is audited before anything is read, and the result before it
@@ -188,32 +188,6 @@ export async function pay(ctx: Context, { id, expectedTotalCents }: Query<'payPa
   })
 }
 
-/** Replaces the steps that a large batch still needs. Returns false for a small one. */
-type StartSteps = (phase: SteppedPhase, changedAt: string) => Promise<boolean>
-type SteppedPhase = 'PAYING' | 'RELEASING'
-
-/** Changes a batch in one transaction, and the commissions of a large one in steps after it. */
-async function inSteps<T>(
-  ctx: Context,
-  { id: batchId, commissions }: PayoutBatchRow,
-  work: (trx: Transaction, startSteps: StartSteps) => Promise<Mutation<T>>,
-): Promise<T> {
-  const key = { shopId: ctx.shop.id, batchId }
-  let lease: ReturnType<typeof newLease> | undefined
-  const startSteps = async (trx: Transaction, phase: SteppedPhase, changedAt: string): Promise<boolean> => {
-    if (commissions <= MAX_AT_ONCE && !(await findJob(trx, key.shopId, batchId))) return false
-    lease ??= newLease(ctx)
-    const start = { filter: null, idempotencyKey: null, cursorAt: null, cursorId: null }
-    await insertJob(trx, { ...key, ...lease, ...start, phase, changedAt })
-    return true
-  }
-  try {
-    return await mutate(ctx, (trx) => work(trx, (phase, changedAt) => startSteps(trx, phase, changedAt)))
-  } finally {
-    if (lease) await finishJob(ctx, { ...key, ...lease })
-  }
-}
-
 /** The batch that would be created. Stores nothing, but rejects an idempotency key that was used with another body. */
 async function preview(ctx: Context, filter: queries.CandidateFilter) {
   await findStoredResponse(ctx, ctx.db.read)
@@ -252,7 +226,8 @@ function newBatch(
   }
 }
 
-function rejectUnpayable({ status, netPayableCents }: PayoutBatchRow, expectedCents: number | undefined): void {
+/** @throws ApiError 409 `payout_already_paid`, `payout_not_payable` or `payout_total_mismatch`. */
+export function rejectUnpayable({ status, netPayableCents }: PayoutBatchRow, expectedCents: number | undefined): void {
   if (status === 'PAID') throw conflict('payout_already_paid', 'This payout batch is already PAID.')
   if (status === 'FAILED') throw conflict('payout_not_payable', 'This payout batch is FAILED and cannot be paid.')
   if (expectedCents !== undefined && expectedCents !== netPayableCents) {
@@ -311,13 +286,12 @@ export async function findContacts(db: Reader, shopId: string, ids: Iterable<str
 }
 
 const CANCELED_REASON = 'The batch was canceled.'
-const EMPTY_TOTALS = { commissions: 0, affiliates: 0, commissionCents: 0, taxWithheldCents: 0, netPayableCents: 0 }
 
 /**
  * Cancels a batch that is not paid: its commissions are `APPROVED` again and available to other batches. Debts that it
- * carried forward are canceled, unless another batch has collected them.
+ * carried forward are canceled, unless another batch has collected them. Commissions whose payment was returned stay.
  *
- * @throws ApiError 404 `payout_not_found`, 409 `payout_not_cancelable` or `concurrent_change`.
+ * @throws ApiError 404 `payout_not_found`, 409 `payout_not_cancelable`, `payout_has_sent_lines` or `concurrent_change`.
  */
 export async function cancel(ctx: Context, id: string): Promise<components['schemas']['PayoutBatch']> {
   const batch = await queries.findBatch(ctx.db.read, ctx.shop.id, id)
@@ -326,14 +300,18 @@ export async function cancel(ctx: Context, id: string): Promise<components['sche
     throw conflict('payout_not_cancelable', `This payout batch is ${batch.status} and cannot be canceled.`)
   }
   return inSteps(ctx, batch, async (trx, startSteps) => {
+    const sent = await sumFiles(trx, ctx.shop.id, id)
+    if (sent.isPreparing || sent.returnedCents !== sent.sentCents) throw hasSentLines()
     const updatedAt = nowIso(ctx)
-    const changes = { ...EMPTY_TOTALS, status: 'FAILED' as const, failureReason: CANCELED_REASON, updatedAt }
+    // What was returned is payable again already, as an adjustment, so its commissions stay paid.
+    const kept = await sumReturned(trx, ctx.shop.id, id)
+    const changes = { ...kept, status: 'FAILED' as const, failureReason: CANCELED_REASON, updatedAt }
     if (!(await queries.updateBatchIfUnchanged(trx, ctx.shop.id, batch, changes))) throw concurrentChange()
     const canceledDebts = await queries.cancelCarriedDebts(trx, ctx.shop.id, id, updatedAt)
     const isStepped = await startSteps('RELEASING', updatedAt)
     // Half of the rows of debts were in the batch.
     const released = isStepped
-      ? batch.commissions - canceledDebts / 2
+      ? batch.commissions - kept.commissions - canceledDebts / 2
       : await queries.releaseCommissions(trx, ctx.shop.id, id, updatedAt)
     const data = { previousStatus: batch.status, released, netPayableCents: batch.netPayableCents }
     const after = { ...batch, ...changes }
@@ -344,3 +322,6 @@ export async function cancel(ctx: Context, id: string): Promise<components['sche
     }
   })
 }
+
+const hasSentLines = () =>
+  conflict('payout_has_sent_lines', 'Payments of this batch were sent. Cancel it when all of them are RETURNED.')

@@ -1,4 +1,5 @@
 import { type ExpressionBuilder, type SelectQueryBuilder, sql } from 'kysely'
+import { PHASE_STATUSES } from '../commissions/job-queries.ts'
 import {
   type Condition,
   ofBatch,
@@ -337,7 +338,9 @@ export const sumBatches = async (
 /** Marks every commission of a batch as paid. */
 export async function updateToPaid(trx: Transaction, shopId: string, batchId: string, paidAt: string): Promise<void> {
   const changes = { orderStatus: 'PAID', paidAt, updatedAt: paidAt } as const
-  await updateCommissions(trx, shopId, { range: ofBatch(batchId), condition: (eb) => eb.lit(true) }, changes)
+  // Others were paid, or reversed since, when the bank reported their payment.
+  const isUnpaid: Condition = (eb) => eb(withoutIndex(trx, 'orderStatus'), 'in', [...PHASE_STATUSES.PAYING.from])
+  await updateCommissions(trx, shopId, { range: ofBatch(batchId), condition: isUnpaid }, changes)
 }
 
 /**

@@ -4,6 +4,7 @@ import { required, type Schema } from './schema.ts'
 export async function createAffiliates(schema: Schema): Promise<void> {
   await programs(schema)
   await affiliates(schema)
+  await payees(schema)
   await connections(schema)
   await rules(schema)
 }
@@ -116,6 +117,19 @@ async function affiliates({ db, text }: Schema) {
     .on('affiliates')
     .columns(['shopId', 'id'])
     .where(sql<boolean>`"deletedAt" is not null or status = 'REJECTED'`)
+    .execute()
+}
+
+async function payees({ db, text }: Schema) {
+  await db.schema
+    .createTable('payees')
+    .addColumn('shopId', text, required)
+    .addColumn('affiliateId', text, required)
+    .addColumn('method', text, required)
+    .addColumn('details', text, required)
+    .addColumn('createdAt', text, required)
+    .addColumn('updatedAt', text, required)
+    .addPrimaryKeyConstraint('payees_pk', ['shopId', 'affiliateId'])
     .execute()
 }
 

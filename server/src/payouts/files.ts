@@ -1,0 +1,329 @@
+import { openPayee, type PayeeDetails, toAccount } from '../affiliates/payees.ts'
+import { findAffiliatesById, findPayees } from '../affiliates/queries.ts'
+import { conflict, invalid, invalidBody, notFound } from '../contract/errors.ts'
+import type { components } from '../contract/schema.d.ts'
+import type { Body, Query } from '../contract/spec.ts'
+import { type Context, nowIso } from '../core/context.ts'
+import { mutate, recordAccess } from '../core/mutate.ts'
+import { runReport } from '../core/report.ts'
+import type { Transaction } from '../database/database.ts'
+import type { PayoutBatchRow, PayoutFileRow, PayoutLineRow } from '../database/tables.ts'
+import { blockedReason, METHODS_OF, paymentReference } from '../engine/payment-line.ts'
+import { payoutLines } from '../engine/payout.ts'
+import { onlyProgramOf, payoutNotFound } from './batch.ts'
+import { StepSize } from './jobs.ts'
+import {
+  deleteFile,
+  findFile,
+  findLinesOfBatch,
+  insertFile,
+  insertLines,
+  listFiles,
+  listLinesOfFile,
+  updateFile,
+} from './line-queries.ts'
+import { sendableReport } from './lines.ts'
+import { rejectUnpayable } from './payouts.ts'
+import { findBatch, sumLine } from './queries.ts'
+
+type Schemas = components['schemas']
+type PayoutFile = Schemas['PayoutFile']
+type Debtor = Schemas['Debtor']
+
+/** Files of at most this many lines are created in one transaction, larger ones in steps. */
+const MAX_LINES_AT_ONCE = 100
+/** Fits the ids of SEPA messages and the names of files. */
+const FILE_ID = /^[A-Za-z0-9][A-Za-z0-9-]{0,29}$/
+/** The files of a batch that are listed. */
+const MAX_LISTED = 1000
+
+/**
+ * Lists the payment files of a batch, newest first, and records the access.
+ *
+ * @throws ApiError 404 `payout_not_found`.
+ */
+export async function list(ctx: Context, batchId: string): Promise<{ data: PayoutFile[] }> {
+  if (!(await findBatch(ctx.db.read, ctx.shop.id, batchId))) throw payoutNotFound()
+  const rows = await listFiles(ctx.db.read, ctx.shop.id, batchId, MAX_LISTED)
+  await recordAccess(ctx, 'payout_files.listed', batchId)
+  return { data: rows.map(toFile) }
+}
+
+/**
+ * Lists what to write to a payment file, in the order of line ids, and records the access.
+ *
+ * @throws ApiError 404 `payout_file_not_found`, 409 `payout_file_unfinished` or `payee_unreadable`.
+ */
+export async function listLines(
+  ctx: Context,
+  id: string,
+  { after, limit }: Query<'listPayoutFileLines'>,
+): Promise<Schemas['PayoutFileLines']> {
+  const file = await findFile(ctx.db.read, ctx.shop.id, id)
+  if (!file) throw fileNotFound()
+  if (file.status === 'PREPARING') throw fileUnfinished()
+  const rows = await listLinesOfFile(ctx.db.read, ctx.shop.id, { fileId: id, after, limit: limit + 1 })
+  const data = rows.slice(0, limit).map((row) => toFileLine(ctx, row))
+  const debtor = file.debtor === null ? null : openDebtor(ctx, file)
+  await recordAccess(ctx, 'payout_file.shown', id)
+  return { file: toFile(file), debtor, data, hasMore: rows.length > limit }
+}
+
+/**
+ * Adds the lines of a batch that can be sent in a format to a payment file. The same id again returns the same file.
+ *
+ * @throws ApiError 400 `invalid_parameter`, `invalid_body` or `payee_invalid`; 404 `payout_not_found`; 409 `payout_file_exists`,
+ *   `payout_already_paid`, `payout_not_payable`, `payout_nothing_to_send` or `payout_currency_not_supported`.
+ */
+export async function create(ctx: Context, id: string, body: Body<'createPayoutFile'>): Promise<PayoutFile> {
+  const { batchId } = body
+  const debtor = toDebtor(body)
+  const batch = await findBatch(ctx.db.read, ctx.shop.id, batchId)
+  if (!batch) throw payoutNotFound()
+  if (!FILE_ID.test(id)) throw invalid('invalid_parameter', 'id must be 1 to 30 letters, digits and hyphens.')
+  const existing = await findFile(ctx.db.read, ctx.shop.id, id)
+  if (existing && !isSameFile(ctx, existing, { body, debtor })) throw fileExists()
+  if (existing?.status === 'SENT') return toFile(existing)
+  if (body.format === 'sepa' && !debtor) throw invalidBody('debtor is required for the format sepa.')
+  rejectUnpayable(batch, undefined)
+  if (body.format === 'sepa' && batch.currency !== 'EUR') throw currencyNotSupported()
+  const file = existing ?? newFile(ctx, batch, { id, body, debtor })
+  const query = { batchId, methods: [...METHODS_OF[file.format]] }
+  const affiliateIds = await runReport(ctx, sendableReport, { shopId: ctx.shop.id, query })
+  return affiliateIds.length <= MAX_LINES_AT_ONCE
+    ? createAtOnce(ctx, file, affiliateIds)
+    : createInSteps(ctx, file, affiliateIds)
+}
+
+const createAtOnce = (ctx: Context, file: PayoutFileRow, affiliateIds: string[]) =>
+  mutate(ctx, async (trx) => {
+    const current = await findFile(trx, ctx.shop.id, file.id)
+    if (current?.status === 'SENT') return { result: toFile(current), audit: null }
+    if (!current) await insertFile(trx, file)
+    const added = await addLines(ctx, trx, current ?? file, affiliateIds)
+    if (added.lines === 0) throw nothingToSend()
+    return finish(ctx, trx, { ...(current ?? file), ...added })
+  })
+
+/** Many lines: each step is a transaction of its own. */
+async function createInSteps(ctx: Context, file: PayoutFileRow, affiliateIds: string[]): Promise<PayoutFile> {
+  await mutate(ctx, async (trx) => {
+    const isKnown = await findFile(trx, ctx.shop.id, file.id)
+    if (isKnown) return { result: undefined, audit: null }
+    await requireOpen(trx, file)
+    await insertFile(trx, file)
+    return { result: undefined, audit: { action: 'payout_file.started', subjectId: file.id } }
+  })
+  const size = new StepSize()
+  const step = async (trx: Transaction, some: string[]) => {
+    const current = await findFile(trx, ctx.shop.id, file.id)
+    // Another request with the same id has completed it.
+    if (current?.status !== 'PREPARING') return
+    const added = await addLines(ctx, trx, current, some)
+    await updateFile(trx, current, { ...added, updatedAt: nowIso(ctx) })
+  }
+  for (let start = 0; start < affiliateIds.length; ) {
+    const some = affiliateIds.slice(start, start + Math.min(size.rows, MAX_LINES_AT_ONCE))
+    start += some.length
+    await ctx.db.transact((trx) => size.measure(trx, () => step(trx, some)), ctx.shop.id)
+  }
+  const finished = await mutate(ctx, async (trx) => {
+    const current = await findFile(trx, ctx.shop.id, file.id)
+    if (!current) return { result: undefined, audit: null }
+    if (current.status === 'SENT') return { result: toFile(current), audit: null }
+    if (current.lines > 0) return finish(ctx, trx, current)
+    await deleteFile(trx, current)
+    return { result: undefined, audit: { action: 'payout_file.discarded', subjectId: file.id } }
+  })
+  if (!finished) throw nothingToSend()
+  return finished
+}
+
+/** @throws ApiError 409 `payout_already_paid` or `payout_not_payable`. */
+async function requireOpen(trx: Transaction, { shopId, batchId }: PayoutFileRow): Promise<PayoutBatchRow> {
+  const batch = await findBatch(trx, shopId, batchId)
+  if (!batch) throw payoutNotFound()
+  rejectUnpayable(batch, undefined)
+  return batch
+}
+
+/** Completes a file with lines. */
+async function finish(ctx: Context, trx: Transaction, file: PayoutFileRow) {
+  const { lines, totalCents } = file
+  const changes = { status: 'SENT' as const, lines, totalCents, updatedAt: nowIso(ctx) }
+  await updateFile(trx, file, changes)
+  const { batchId, format, currency } = file
+  const data = { batchId, format, currency, lines, totalCents }
+  return { result: toFile({ ...file, ...changes }), audit: { action: 'payout_file.created', subjectId: file.id, data } }
+}
+
+/**
+ * Inserts the lines of these affiliates as they are in the transaction: those that were sent before, have nothing to pay,
+ * or no longer have details for this format, are left out.
+ *
+ * @returns the totals of the file with them
+ */
+async function addLines(
+  ctx: Context,
+  trx: Transaction,
+  file: PayoutFileRow,
+  affiliateIds: string[],
+): Promise<Pick<PayoutFileRow, 'lines' | 'totalCents'>> {
+  const { shopId, batchId, currency } = file
+  await requireOpen(trx, file)
+  if (affiliateIds.length === 0) return { lines: file.lines, totalCents: file.totalCents }
+  const [payees, sent, affiliates, sums] = await Promise.all([
+    findPayees(trx, shopId, affiliateIds),
+    findLinesOfBatch(trx, shopId, batchId, affiliateIds),
+    findAffiliatesById(trx, shopId, affiliateIds),
+    Promise.all(affiliateIds.map((affiliateId) => sumLine(trx, shopId, batchId, affiliateId))),
+  ])
+  const contacts = new Map(affiliates.map(({ id, name, email }) => [id, { name, email }]))
+  const createdAt = nowIso(ctx)
+  const rows = affiliateIds.flatMap((affiliateId, i): PayoutLineRow[] => {
+    const payee = payees.find((one) => one.affiliateId === affiliateId)
+    const [line] = payoutLines(sums[i] ?? []) ?? []
+    const contact = contacts.get(affiliateId)
+    if (!payee || !line || !contact || line.netPayableCents <= 0 || sent.has(affiliateId)) return []
+    if (!METHODS_OF[file.format].includes(payee.method)) return []
+    if (blockedReason(payee.method, currency, line.netPayableCents) !== null) return []
+    const details = openPayee(ctx.vault, payee)
+    if (!details) return []
+    const id = ctx.newId('pln')
+    return [
+      {
+        shopId,
+        id,
+        fileId: file.id,
+        batchId,
+        affiliateId,
+        state: 'SENT',
+        currency,
+        programId: onlyProgramOf(sums[i] ?? []),
+        commissions: line.commissions,
+        commissionCents: line.commissionCents,
+        taxWithheldCents: line.taxWithheldCents,
+        amountCents: line.netPayableCents,
+        method: payee.method,
+        details: ctx.vault.seal(JSON.stringify({ ...contact, payee: details } satisfies SealedLine), id),
+        reference: null,
+        reason: null,
+        date: null,
+        createdAt,
+        updatedAt: createdAt,
+      },
+    ]
+  })
+  await insertLines(trx, rows)
+  return {
+    lines: file.lines + rows.length,
+    totalCents: rows.reduce((sum, row) => sum + row.amountCents, file.totalCents),
+  }
+}
+
+/** What a file says about a line, as of when the file was created. */
+interface SealedLine {
+  name: string
+  email: string
+  payee: PayeeDetails
+}
+
+function newFile(
+  ctx: Context,
+  { id: batchId, currency }: PayoutBatchRow,
+  { id, body: { format, executionDate }, debtor }: RequestedFile & { id: string },
+): PayoutFileRow {
+  const createdAt = nowIso(ctx)
+  return {
+    shopId: ctx.shop.id,
+    id,
+    batchId,
+    format,
+    currency,
+    status: 'PREPARING',
+    executionDate: format === 'sepa' ? (executionDate ?? createdAt.slice(0, 10)) : null,
+    debtor: debtor && ctx.vault.seal(JSON.stringify(debtor), debtorOf(id)),
+    lines: 0,
+    totalCents: 0,
+    settledLines: 0,
+    settledCents: 0,
+    returnedLines: 0,
+    returnedCents: 0,
+    createdAt,
+    updatedAt: createdAt,
+  }
+}
+
+const debtorOf = (fileId: string) => `debtor:${fileId}`
+
+/** @throws ApiError 400 `invalid_body` or `payee_invalid`. */
+function toDebtor({ format, debtor, executionDate }: Body<'createPayoutFile'>): Debtor | null {
+  if (format !== 'sepa') {
+    if (debtor || executionDate) throw invalidBody('debtor and executionDate are only for the format sepa.')
+    return null
+  }
+  return debtor ? { name: debtor.name.trim(), ...toAccount(debtor, 'debtor.') } : null
+}
+
+/** @throws ApiError 409 `payee_unreadable`. */
+function openDebtor(ctx: Context, { id, debtor }: PayoutFileRow): Debtor {
+  const text = debtor === null ? null : ctx.vault.open(debtor, debtorOf(id))
+  if (text === null) throw payeeUnreadable()
+  return JSON.parse(text)
+}
+
+interface RequestedFile {
+  body: Body<'createPayoutFile'>
+  debtor: Debtor | null
+}
+
+/** Whether a request asks for this file; what it leaves out may be anything. */
+function isSameFile(ctx: Context, file: PayoutFileRow, { body, debtor }: RequestedFile): boolean {
+  if (file.batchId !== body.batchId || file.format !== body.format) return false
+  if (body.executionDate && body.executionDate !== file.executionDate) return false
+  return !debtor || (file.debtor && ctx.vault.open(file.debtor, debtorOf(file.id))) === JSON.stringify(debtor)
+}
+
+export const toFile = (row: PayoutFileRow): PayoutFile => ({
+  id: row.id,
+  batchId: row.batchId,
+  format: row.format,
+  currency: row.currency,
+  status: row.status,
+  executionDate: row.executionDate,
+  lines: row.lines,
+  totalCents: row.totalCents,
+  settledLines: row.settledLines,
+  settledCents: row.settledCents,
+  returnedLines: row.returnedLines,
+  returnedCents: row.returnedCents,
+  createdAt: row.createdAt,
+  updatedAt: row.updatedAt,
+})
+
+/** @throws ApiError 409 `payee_unreadable`. */
+function toFileLine({ vault }: Context, row: PayoutLineRow): Schemas['PayoutFileLine'] {
+  const text = vault.open(row.details, row.id)
+  if (text === null) throw payeeUnreadable()
+  const { name, email, payee } = JSON.parse(text) as SealedLine
+  const { id, affiliateId, state, amountCents, currency } = row
+  return { id, paymentReference: paymentReference(id), affiliateId, name, email, state, amountCents, currency, payee }
+}
+
+const fileNotFound = () => notFound('payout_file_not_found', 'No payment file with this id exists in your shop.')
+const fileUnfinished = () =>
+  conflict('payout_file_unfinished', 'This payment file is not complete. Create it again with the same id.')
+const fileExists = () =>
+  conflict('payout_file_exists', 'A payment file with this id has other contents. Choose another id.')
+const nothingToSend = () =>
+  conflict(
+    'payout_nothing_to_send',
+    'No line of this batch is ready to be sent in this format. List its lines to see why.',
+  )
+const currencyNotSupported = () =>
+  conflict('payout_currency_not_supported', 'SEPA pays euros only. Choose another format.')
+const payeeUnreadable = () =>
+  conflict(
+    'payee_unreadable',
+    'The payee details of this file cannot be decrypted. Restore the encryption key of the server.',
+  )

@@ -1,0 +1,192 @@
+import { sql } from 'kysely'
+import { PHASE_STATUSES } from '../commissions/job-queries.ts'
+import { hasId } from '../core/queries.ts'
+import type { Reader, Transaction } from '../database/database.ts'
+import type { PayoutFileRow, PayoutLineRow } from '../database/tables.ts'
+
+const lines = (db: Reader, shopId: string) => db.selectFrom('payoutLines').selectAll().where('shopId', '=', shopId)
+
+/** Whether the payment of an affiliate in a batch was sent, whatever became of it. */
+export async function isSent(
+  db: Reader,
+  shopId: string,
+  { batchId, affiliateId }: Pick<PayoutLineRow, 'batchId' | 'affiliateId'>,
+): Promise<boolean> {
+  const row = await db
+    .selectFrom('payoutLines')
+    .select('id')
+    .where('shopId', '=', shopId)
+    .where('batchId', '=', batchId)
+    .where('affiliateId', '=', affiliateId)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+export const findLines = async (db: Reader, shopId: string, ids: string[]): Promise<PayoutLineRow[]> =>
+  ids.length === 0 ? [] : lines(db, shopId).where(hasId(db, ids)).execute()
+
+/** The lines of a batch, by affiliate; those of some affiliates only with `affiliateIds`. */
+export async function findLinesOfBatch(
+  db: Reader,
+  shopId: string,
+  batchId: string,
+  affiliateIds?: string[],
+): Promise<Map<string, PayoutLineRow>> {
+  let list = lines(db, shopId).where('batchId', '=', batchId)
+  if (affiliateIds) list = list.where('affiliateId', 'in', affiliateIds)
+  const rows = affiliateIds?.length === 0 ? [] : await list.execute()
+  return new Map(rows.map((row) => [row.affiliateId, row]))
+}
+
+/** The lines of a file by id, starting after one. */
+export function listLinesOfFile(
+  db: Reader,
+  shopId: string,
+  { fileId, after, limit }: { fileId: string; after: string | undefined; limit: number },
+): Promise<PayoutLineRow[]> {
+  let list = lines(db, shopId).where('fileId', '=', fileId).orderBy('id').limit(limit)
+  if (after) list = list.where('id', '>', after)
+  return list.execute()
+}
+
+/** The sums of the returned lines of a batch, which cannot leave it. */
+export async function sumReturned(trx: Transaction, shopId: string, batchId: string) {
+  const sum = (column: keyof PayoutLineRow) => sql<number>`cast(coalesce(sum(${sql.ref(column)}), 0) as bigint)`
+  return trx
+    .selectFrom('payoutLines')
+    .select([
+      sum('commissions').as('commissions'),
+      sql<number>`cast(count(*) as bigint)`.as('affiliates'),
+      sum('commissionCents').as('commissionCents'),
+      sum('taxWithheldCents').as('taxWithheldCents'),
+      sum('amountCents').as('netPayableCents'),
+    ])
+    .where('shopId', '=', shopId)
+    .where('batchId', '=', batchId)
+    .where('state', '=', 'RETURNED')
+    .executeTakeFirstOrThrow()
+}
+
+/** Rows per insert; SQLite accepts 32,766 values in a statement. */
+const MAX_INSERTED = 200
+
+export async function insertLines(trx: Transaction, rows: PayoutLineRow[]): Promise<void> {
+  for (let start = 0; start < rows.length; start += MAX_INSERTED) {
+    await trx
+      .insertInto('payoutLines')
+      .values(rows.slice(start, start + MAX_INSERTED))
+      .execute()
+  }
+}
+
+export async function updateLine(
+  trx: Transaction,
+  { shopId, id }: Pick<PayoutLineRow, 'shopId' | 'id'>,
+  changes: Partial<PayoutLineRow>,
+): Promise<void> {
+  await trx.updateTable('payoutLines').set(changes).where('shopId', '=', shopId).where('id', '=', id).execute()
+}
+
+const files = (db: Reader, shopId: string) => db.selectFrom('payoutFiles').selectAll().where('shopId', '=', shopId)
+
+export const findFile = (db: Reader, shopId: string, id: string): Promise<PayoutFileRow | undefined> =>
+  files(db, shopId).where('id', '=', id).executeTakeFirst()
+
+/** The files of a batch, newest first. */
+export function listFiles(db: Reader, shopId: string, batchId: string, limit?: number): Promise<PayoutFileRow[]> {
+  const list = files(db, shopId).where('batchId', '=', batchId).orderBy('createdAt', 'desc').orderBy('id', 'desc')
+  return (limit === undefined ? list : list.limit(limit)).execute()
+}
+
+export async function insertFile(trx: Transaction, row: PayoutFileRow): Promise<void> {
+  await trx.insertInto('payoutFiles').values(row).execute()
+}
+
+export async function updateFile(
+  trx: Transaction,
+  { shopId, id }: Pick<PayoutFileRow, 'shopId' | 'id'>,
+  changes: Partial<PayoutFileRow>,
+): Promise<void> {
+  await trx.updateTable('payoutFiles').set(changes).where('shopId', '=', shopId).where('id', '=', id).execute()
+}
+
+export async function deleteFile(
+  trx: Transaction,
+  { shopId, id }: Pick<PayoutFileRow, 'shopId' | 'id'>,
+): Promise<void> {
+  await trx.deleteFrom('payoutFiles').where('shopId', '=', shopId).where('id', '=', id).execute()
+}
+
+/** The sums of the files of a batch. */
+export interface FileSums {
+  /** Whether lines are still added to one. */
+  isPreparing: boolean
+  sentCents: number
+  settledCents: number
+  returnedCents: number
+}
+
+export async function sumFiles(db: Reader, shopId: string, batchId: string): Promise<FileSums> {
+  const sum = (column: keyof PayoutFileRow) => sql<number>`cast(coalesce(sum(${sql.ref(column)}), 0) as bigint)`
+  const { preparing, ...sums } = await db
+    .selectFrom('payoutFiles')
+    .select([
+      sql<number>`cast(coalesce(sum(case when status = 'PREPARING' then 1 else 0 end), 0) as bigint)`.as('preparing'),
+      sum('totalCents').as('sentCents'),
+      sum('settledCents').as('settledCents'),
+      sum('returnedCents').as('returnedCents'),
+    ])
+    .where('shopId', '=', shopId)
+    .where('batchId', '=', batchId)
+    .executeTakeFirstOrThrow()
+  return { isPreparing: preparing > 0, ...sums }
+}
+
+/** Some unpaid commissions of one affiliate in a batch. */
+export const listUnpaid = async (
+  db: Reader,
+  shopId: string,
+  { batchId, affiliateId }: Pick<PayoutLineRow, 'batchId' | 'affiliateId'>,
+  limit: number,
+): Promise<string[]> => {
+  const rows = await db
+    .selectFrom('commissions')
+    .select('id')
+    .where('shopId', '=', shopId)
+    .where('affiliateId', '=', affiliateId)
+    .where('payoutBatchId', '=', batchId)
+    // Found by affiliate and batch: the shop has many commissions in these statuses.
+    .where(sql<string>`"orderStatus" || ''`, 'in', [...PHASE_STATUSES.PAYING.from])
+    .limit(limit)
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
+/** All unpaid commissions of a batch of few commissions. */
+export const listUnpaidOfBatch = async (db: Reader, shopId: string, batchId: string): Promise<string[]> => {
+  const rows = await db
+    .selectFrom('commissions')
+    .select('id')
+    .where('shopId', '=', shopId)
+    .where('payoutBatchId', '=', batchId)
+    .where(sql<string>`"orderStatus" || ''`, 'in', [...PHASE_STATUSES.PAYING.from])
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
+/** Marks these commissions of a batch as paid, unless they changed since they were found. */
+export async function updateToPaidById(
+  trx: Transaction,
+  shopId: string,
+  { batchId, paidAt }: { batchId: string; paidAt: string },
+  ids: string[],
+): Promise<void> {
+  await trx
+    .updateTable('commissions')
+    .set((eb) => ({ orderStatus: 'PAID', paidAt, updatedAt: paidAt, version: eb('version', '+', 1) }))
+    .where('shopId', '=', shopId)
+    .where(hasId(trx, ids))
+    .where(sql<string>`"payoutBatchId" || ''`, '=', batchId)
+    .where(sql<string>`"orderStatus" || ''`, 'in', [...PHASE_STATUSES.PAYING.from])
+    .execute()
+}

@@ -1,0 +1,130 @@
+import { findAffiliatesById, findMethods } from '../affiliates/queries.ts'
+import type { components } from '../contract/schema.d.ts'
+import type { Query } from '../contract/spec.ts'
+import type { Context } from '../core/context.ts'
+import { recordAccess } from '../core/mutate.ts'
+import { type Page, toPage } from '../core/pagination.ts'
+import { runReport } from '../core/report.ts'
+import { defineReport, type Reader } from '../database/database.ts'
+import type { PayoutBatchRow, PayoutLineRow } from '../database/tables.ts'
+import { blockedReason, type PaymentMethod, paymentReference } from '../engine/payment-line.ts'
+import { payoutLines } from '../engine/payout.ts'
+import { payoutNotFound } from './batch.ts'
+import { findLinesOfBatch } from './line-queries.ts'
+import { findBatch, sumBatches } from './queries.ts'
+
+type Schemas = components['schemas']
+type State = 'READY' | 'SENT' | 'SETTLED' | 'RETURNED' | 'BLOCKED'
+type PaymentLine = Schemas['PaymentLine']
+/** A line before its affiliate is named. */
+type UnnamedLine = Omit<PaymentLine, 'name' | 'email'> & { state: State }
+type Totals = Record<State, { lines: number; cents: number }>
+
+/**
+ * Lists the payments of a batch, and records the access.
+ *
+ * @throws ApiError 404 `payout_not_found`, 503 `audit_unavailable`.
+ */
+export async function list(
+  ctx: Context,
+  batchId: string,
+  { state, page, limit }: Query<'listPayoutLines'>,
+): Promise<Page<PaymentLine> & { totals: Totals }> {
+  const batch = await findBatch(ctx.db.read, ctx.shop.id, batchId)
+  if (!batch) throw payoutNotFound()
+  const query = { batch, state, page, limit }
+  const found = await runReport(ctx, paymentLinesReport, { shopId: ctx.shop.id, query })
+  await recordAccess(ctx, 'payout_lines.listed', batchId)
+  return found
+}
+
+interface LinesQuery {
+  batch: PayoutBatchRow
+  state: Schemas['PayoutLineState'] | undefined
+  page: number
+  limit: number
+}
+
+/** Reads every commission of the batch, so it runs in the report worker. */
+export const paymentLinesReport = defineReport(
+  import.meta.url,
+  'paymentLinesReport',
+  async (db, { shopId, query: { batch, state, page, limit } }: { shopId: string; query: LinesQuery }) => {
+    const all = await readLines(db, batch)
+    const totals: Totals = { READY: none(), SENT: none(), SETTLED: none(), RETURNED: none(), BLOCKED: none() }
+    for (const line of all) {
+      totals[line.state].lines++
+      totals[line.state].cents += line.amountCents
+    }
+    const matching = state ? all.filter((line) => line.state === state) : all
+    const shown = matching.slice((page - 1) * limit, page * limit)
+    const contacts = new Map(
+      (
+        await findAffiliatesById(
+          db,
+          shopId,
+          shown.map((line) => line.affiliateId),
+        )
+      ).map((row) => [row.id, row]),
+    )
+    const data = shown.map(({ affiliateId, ...line }) => {
+      const { name = '', email = '' } = contacts.get(affiliateId) ?? {}
+      return { affiliateId, name, email, ...line }
+    })
+    return { ...toPage(data, { page, limit }, matching.length), totals }
+  },
+)
+
+const none = () => ({ lines: 0, cents: 0 })
+
+/** The lines of a batch with an amount to pay, by affiliate id. Only those that were sent are stored. */
+async function readLines(db: Reader, batch: PayoutBatchRow): Promise<UnnamedLine[]> {
+  const { shopId, id: batchId, currency } = batch
+  const sums = payoutLines(await sumBatches(db, shopId, [batchId])) ?? []
+  const [methods, sent] = await Promise.all([
+    findMethods(
+      db,
+      shopId,
+      sums.map(({ affiliateId }) => affiliateId),
+    ),
+    findLinesOfBatch(db, shopId, batchId),
+  ])
+  return sums
+    .filter(({ netPayableCents }) => netPayableCents > 0)
+    .map(({ affiliateId, netPayableCents: amountCents }) => {
+      const row = sent.get(affiliateId)
+      if (row) return sentLine(batch, row)
+      const method = methods.get(affiliateId) ?? null
+      const unsent = { id: null, affiliateId, amountCents, currency, method, fileId: null, paymentReference: null }
+      if (batch.status === 'PAID') return { ...unsent, state: 'SETTLED', reason: null, ...manual(batch) }
+      const reason = blockedReason(method, currency, amountCents)
+      return { ...unsent, state: reason ? 'BLOCKED' : 'READY', reason, reference: null, date: null }
+    })
+}
+
+/** Marking a batch as paid settles all of its lines that no report has settled or returned. */
+const manual = ({ paidAt }: PayoutBatchRow) => ({ reference: 'manual', date: paidAt?.slice(0, 10) ?? null })
+
+function sentLine(batch: PayoutBatchRow, row: PayoutLineRow): UnnamedLine {
+  const { id, affiliateId, amountCents, currency, method, fileId, state, reason, reference, date } = row
+  const line = { id, affiliateId, amountCents, currency, method, fileId, paymentReference: paymentReference(id) }
+  return state === 'SENT' && batch.status === 'PAID'
+    ? { ...line, state: 'SETTLED', reason, ...manual(batch) }
+    : { ...line, state, reason, reference, date }
+}
+
+/** The affiliates of a batch with an amount that can be sent by one of these methods. */
+export const sendableReport = defineReport(
+  import.meta.url,
+  'sendableReport',
+  async (
+    db,
+    { shopId, query: { batchId, methods } }: { shopId: string; query: { batchId: string; methods: PaymentMethod[] } },
+  ): Promise<string[]> => {
+    const batch = await findBatch(db, shopId, batchId)
+    const lines = batch ? await readLines(db, batch) : []
+    const isSendable = ({ state, method }: UnnamedLine) =>
+      state === 'READY' && methods.some((supported) => supported === method)
+    return lines.filter(isSendable).map(({ affiliateId }) => affiliateId)
+  },
+)

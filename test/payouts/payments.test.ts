@@ -1,0 +1,277 @@
+import { describe, expect } from 'vitest'
+import { outbox } from '../support/inspect.ts'
+import type { TestServer } from '../support/server.ts'
+import { convert, expectOk, withAffiliate } from '../support/shop.ts'
+import { type Client, testWithNewShop as test } from '../support/test.ts'
+import { addPayee, linesOf, NOVEMBER, report, resultOf, send, setPayee } from './payments.ts'
+import { addAffiliate, addCommission, addDebt, commissionsOf, OCTOBER } from './rows.ts'
+
+const codeOf = ({ status, headers }: { status: number; headers: Headers }) => [status, headers.get('X-Error-Code')]
+const batchOf = async (client: Client, id: string | null) => (await client.payouts.list({ id: id ?? '' })).data[0]
+
+/** An open batch that pays 1000 cents to each of several affiliates. */
+async function openBatch(server: TestServer, payees: number) {
+  const ids: string[] = []
+  for (let i = 0; i < payees; i++) ids.push(await addPayee(server))
+  for (const affiliateId of ids) addCommission(server, { affiliateId })
+  const { id } = await server.client.payouts.create(OCTOBER)
+  return { id, affiliateIds: ids.sort() }
+}
+
+/** A batch whose payments were sent, and its lines. */
+async function sentBatch(server: TestServer, payees = 2) {
+  const batch = await openBatch(server, payees)
+  await send(server, 'october', batch.id)
+  return { ...batch, lines: (await linesOf(server, batch.id)).data }
+}
+
+describe('a payment file', () => {
+  test('contains who can be paid; others are blocked with the reason, and sent when they can be paid', async ({
+    server,
+    client,
+  }) => {
+    const [nisa, omar, debtor] = [await addPayee(server), addAffiliate(server), await addPayee(server)]
+    addCommission(server, { affiliateId: nisa, taxWithheldCents: 100 })
+    addCommission(server, { affiliateId: omar })
+    addDebt(server, debtor, 10)
+    const { id } = await client.payouts.create(OCTOBER)
+    const before = await linesOf(server, id)
+    expect(before.data).toMatchObject([
+      { affiliateId: nisa, state: 'READY', amountCents: 900, id: null },
+      { affiliateId: omar, state: 'BLOCKED', reason: 'no_payee_details', amountCents: 1000 },
+    ])
+    expect(await send(server, 'one', id)).toMatchObject({ status: 'SENT', lines: 1, totalCents: 900 })
+    await setPayee(server, omar)
+    expect(await send(server, 'two', id)).toMatchObject({ lines: 1, totalCents: 1000 })
+    const { data, totals } = await linesOf(server, id)
+    expect(data.map(({ state, fileId }) => [state, fileId])).toEqual([
+      ['SENT', 'one'],
+      ['SENT', 'two'],
+    ])
+    expect(totals).toMatchObject({ SENT: { lines: 2, cents: 1900 }, READY: { lines: 0, cents: 0 } })
+  })
+
+  test('is the same when it is created again, even with other payee details', async ({ server, owner }) => {
+    const { id, affiliateIds } = await sentBatch(server)
+    const first = (await owner('GET', '/payout-files/october/lines')).body
+    await owner('PUT', `/affiliates/${affiliateIds[0]}/payee`, { method: 'PAYPAL', email: 'new@pay.example' })
+    server.clock.advance(60_000)
+    expect(await send(server, 'october', id)).toEqual(first.file)
+    expect((await owner('GET', '/payout-files/october/lines')).body).toEqual(first)
+    expect(first.data).toMatchObject([{ payee: { email: 'p@pay.example' } }, { amountCents: 1000 }])
+    expect((await owner('GET', `/payouts/${id}/files`)).body.data).toEqual([first.file])
+  })
+
+  test('is read in pages', async ({ server, owner }) => {
+    await sentBatch(server, 3)
+    const first = (await owner('GET', '/payout-files/october/lines?limit=2')).body
+    expect([first.data.length, first.hasMore]).toEqual([2, true])
+    const rest = (await owner('GET', `/payout-files/october/lines?after=${first.data[1].id}`)).body
+    expect([rest.data.length, rest.hasMore]).toEqual([1, false])
+  })
+
+  test('of many lines is created in steps, and requests at the same time create one', async ({ server, owner }) => {
+    const { id } = await openBatch(server, 130)
+    const body = { batchId: id, format: 'csv' }
+    const replies = await Promise.all([1, 2, 3].map(() => owner('PUT', '/payout-files/many', body)))
+    for (const reply of replies) expect(reply.body.data).toMatchObject({ lines: 130, totalCents: 130_000 })
+    expect((await linesOf(server, id)).totals.SENT).toEqual({ lines: 130, cents: 130_000 })
+  })
+
+  test('of concurrent requests with different ids, each line is in one', async ({ server, owner }) => {
+    const { id } = await openBatch(server, 3)
+    const body = { batchId: id, format: 'paypal' }
+    const replies = await Promise.all(['a', 'b'].map((file) => owner('PUT', `/payout-files/${file}`, body)))
+    expect(replies.map(({ status }) => status).sort()).toEqual([200, 409])
+  })
+})
+
+describe('after a payment was sent', () => {
+  /** A batch with a real order of 1600 cents that was sent. */
+  async function sentOrder(server: TestServer) {
+    const { affiliate } = await withAffiliate(server, { code: 'NISA16' })
+    const order = { externalOrderId: '1', amountCents: 10_000, couponCode: 'NISA16', occurredAt: '2026-10-05' }
+    const { commission } = await expectOk(convert(server, order))
+    await setPayee(server, affiliate.id)
+    const { id } = await server.client.payouts.create(OCTOBER)
+    await send(server, 'october', id)
+    return { batchId: id, commissionId: commission.id as string }
+  }
+
+  test('a refund becomes a debt, and neither line nor batch changes', async ({ server, client, owner }) => {
+    const { batchId, commissionId } = await sentOrder(server)
+    const refund = { externalRefundId: 'r', amountCents: 5000 }
+    const reply = await owner('POST', `/commissions/${commissionId}/refund`, refund)
+    expect(reply.body).toMatchObject({ data: { commissionAmountCents: 1600, orderStatus: 'PAYABLE' } })
+    expect((await batchOf(client, batchId))?.totals.netPayableCents).toBe(1600)
+    const debt = (await commissionsOf(client)).find(({ trackingMethod }) => trackingMethod === 'ADJUSTMENT')
+    expect(debt).toMatchObject({ orderId: `adj:${commissionId}:r`, commissionAmountCents: -800, payoutBatchId: null })
+    const { data } = await linesOf(server, batchId)
+    expect(await report(server, [resultOf(data[0], 'SETTLED')])).toEqual(['settled'])
+    expect(await batchOf(client, batchId)).toMatchObject({ status: 'PAID' })
+  })
+
+  test('a cancellation of the order reverses the commission', async ({ server, client }) => {
+    const { batchId, commissionId } = await sentOrder(server)
+    const event = { type: 'order_canceled', externalOrderId: '1' }
+    const reply = await server.request('POST', '/api/v1/events', { body: event })
+    expect(reply.body).toMatchObject({ commission: { status: 'REVERSED' }, commissionCents: -1600 })
+    const rows = await commissionsOf(client)
+    expect(rows.map(({ orderStatus, commissionAmountCents }) => [orderStatus, commissionAmountCents])).toEqual([
+      ['REVERSED', 1600],
+      ['APPROVED', -1600],
+    ])
+    await report(server, [resultOf((await linesOf(server, batchId)).data[0], 'SETTLED')])
+    expect((await commissionsOf(client)).find(({ id }) => id === commissionId)?.orderStatus).toBe('REVERSED')
+    expect(await batchOf(client, batchId)).toMatchObject({ status: 'PAID', totals: { netPayableCents: 1600 } })
+  })
+
+  test('409 when its commission is canceled by hand', async ({ server, owner }) => {
+    const { commissionId } = await sentOrder(server)
+    expect(codeOf(await owner('POST', `/commissions/${commissionId}/cancel`))).toEqual([
+      409,
+      'commission_move_not_allowed',
+    ])
+  })
+
+  test('409 when the batch is canceled, unless all payments were returned', async ({ server, client, owner }) => {
+    const { id, lines, affiliateIds } = await sentBatch(server, 1)
+    const blocked = addAffiliate(server)
+    addCommission(server, { affiliateId: blocked, happenedAt: '2026-09-01T00:00:00.000Z' })
+    const cancel = () => owner('POST', `/payouts/${id}/cancel`)
+    expect(codeOf(await cancel())).toEqual([409, 'payout_has_sent_lines'])
+    await report(server, [resultOf(lines[0], 'SETTLED')])
+    await report(server, [resultOf(lines[0], 'RETURNED')])
+    // Every payment is final, so the batch is paid; a batch with lines that were not sent is not.
+    expect(codeOf(await cancel())).toEqual([409, 'payout_not_cancelable'])
+    const rows = (await commissionsOf(client)).filter((row) => row.affiliateId === affiliateIds[0])
+    expect(rows.map(({ orderStatus }) => orderStatus)).toEqual(['PAID', 'APPROVED'])
+  })
+
+  test('canceling releases what was not sent, and nothing that was returned', async ({ server, client, owner }) => {
+    const [sent, unsent] = [await addPayee(server), addAffiliate(server)]
+    addCommission(server, { affiliateId: sent })
+    addCommission(server, { affiliateId: unsent, commissionAmountCents: 300 })
+    const { id } = await client.payouts.create(OCTOBER)
+    await send(server, 'october', id)
+    await report(server, [resultOf((await linesOf(server, id)).data[0], 'RETURNED')])
+    const canceled = (await owner('POST', `/payouts/${id}/cancel`)).body.data
+    expect(canceled).toMatchObject({ status: 'FAILED', totals: { commissions: 1, netPayableCents: 1000 } })
+    const next = await client.payouts.create({ ...OCTOBER, periodEnd: NOVEMBER.periodEnd })
+    expect(next.totals).toMatchObject({ commissions: 2, netPayableCents: 1300 })
+    const paid = (await commissionsOf(client)).filter(({ orderStatus }) => orderStatus === 'PAID')
+    expect(paid).toMatchObject([{ affiliateId: sent, payoutBatchId: id }])
+  })
+})
+
+describe('reconciling', () => {
+  test('settles lines and pays their commissions; with the last line, the batch is paid', async ({
+    server,
+    client,
+    owner,
+  }) => {
+    const { id, lines } = await sentBatch(server)
+    const events = outbox(server)
+    expect(await report(server, [resultOf(lines[0], 'SETTLED')])).toEqual(['settled'])
+    expect(await batchOf(client, id)).toMatchObject({ status: 'OPEN' })
+    const [first, second] = (await linesOf(server, id)).data
+    expect(first).toMatchObject({ state: 'SETTLED', date: '2026-11-03', reference: `ref ${first?.id}` })
+    expect(second).toMatchObject({ state: 'SENT', date: null })
+    const statuses = async () => (await commissionsOf(client)).map(({ orderStatus }) => orderStatus).sort()
+    expect(await statuses()).toEqual(['PAID', 'PAYABLE'])
+    await report(server, [resultOf(lines[1], 'SETTLED')])
+    expect(await batchOf(client, id)).toMatchObject({ status: 'PAID' })
+    expect(await statuses()).toEqual(['PAID', 'PAID'])
+    expect((await owner('GET', '/audit?action=payout.paid')).body.data).toMatchObject([{ subjectId: id }])
+    expect(events().filter(({ event }) => event === 'payout.paid').length).toBeLessThanOrEqual(1)
+    const [file] = (await owner('GET', `/payouts/${id}/files`)).body.data
+    expect(file).toMatchObject({ totalCents: 2000, settledCents: 2000, settledLines: 2, returnedCents: 0 })
+  })
+
+  test('a returned amount is payable again once, in the next batch', async ({ server, client }) => {
+    const { id, lines } = await sentBatch(server)
+    const results = [resultOf(lines[0], 'RETURNED', { reason: 'AC04' }), resultOf(lines[1], 'SETTLED')]
+    expect(await report(server, results)).toEqual(['returned', 'settled'])
+    expect(await report(server, results)).toEqual(['already_returned', 'already_settled'])
+    expect((await linesOf(server, id)).data[0]).toMatchObject({ state: 'RETURNED', reason: 'AC04' })
+    const next = await client.payouts.create(NOVEMBER)
+    expect(next.totals).toMatchObject({ commissions: 1, netPayableCents: 1000 })
+    expect(await report(server, results)).toEqual(['already_returned', 'already_settled'])
+    const adjustments = (await commissionsOf(client)).filter(({ trackingMethod }) => trackingMethod === 'ADJUSTMENT')
+    expect(adjustments.map(({ orderId }) => orderId)).toEqual([`adj:${lines[0]?.id}:returned`])
+    const analytics = await client.analytics.get({ from: '2026-10-01', to: '2026-12-01' })
+    expect(analytics.totals.commissionCents).toBe(2000)
+  })
+
+  test('a settled payment can be returned; a returned one stays returned', async ({ server }) => {
+    const { lines } = await sentBatch(server)
+    expect(await report(server, [resultOf(lines[0], 'SETTLED'), resultOf(lines[0], 'RETURNED')])).toEqual([
+      'settled',
+      'returned',
+    ])
+    expect(await report(server, [resultOf(lines[0], 'SETTLED')])).toEqual(['already_returned'])
+  })
+
+  test('names what is unknown, differs, or was settled twice, and changes nothing', async ({ server }) => {
+    const { id, lines } = await sentBatch(server)
+    const before = await linesOf(server, id)
+    const unknown = resultOf(undefined, 'SETTLED', { paymentReference: 'PLN01KAH0000000000000000000ZZ' })
+    expect(
+      await report(server, [
+        unknown,
+        resultOf(undefined, 'RETURNED', { paymentReference: 'invoice 17' }),
+        resultOf(lines[0], 'SETTLED', { amountCents: 999 }),
+        resultOf(lines[0], 'RETURNED', { currency: 'EUR' }),
+      ]),
+    ).toEqual(['unknown', 'unknown', 'amount_mismatch', 'amount_mismatch'])
+    expect(await linesOf(server, id)).toEqual(before)
+    await report(server, [resultOf(lines[0], 'SETTLED')])
+    expect(await report(server, [resultOf(lines[0], 'SETTLED', { reference: 'another' })])).toEqual(['settled_twice'])
+  })
+
+  test('finds no line of another shop', async ({ server, installation }) => {
+    const { lines } = await sentBatch(server)
+    const other = { ...installation, ...installation.asShop(await installation.createShop()) }
+    expect(await report(other, [resultOf(lines[0], 'SETTLED')])).toEqual(['unknown'])
+  })
+
+  test('pays the commissions of an affiliate who has very many', async ({ server, client }) => {
+    const affiliateId = await addPayee(server)
+    for (let i = 0; i < 600; i++) addCommission(server, { affiliateId, commissionAmountCents: 1 })
+    const { id } = await client.payouts.create(OCTOBER)
+    await send(server, 'october', id)
+    await report(server, [resultOf((await linesOf(server, id)).data[0], 'SETTLED')])
+    expect(await batchOf(client, id)).toMatchObject({ status: 'PAID' })
+    const { pagination } = await client.commissions.list({ status: 'PAID', limit: 1 })
+    expect(pagination.total).toBe(600)
+  })
+})
+
+describe('marking the batch as paid', () => {
+  test('settles every line by hand, and a later report of the bank applies', async ({ server, client }) => {
+    const blocked = addAffiliate(server)
+    addCommission(server, { affiliateId: blocked })
+    const { id, lines } = await sentBatch(server)
+    await client.payouts.pay(id)
+    const { data, totals } = await linesOf(server, id)
+    expect(totals.SETTLED).toEqual({ lines: 3, cents: 3000 })
+    expect(data.map(({ reference, date }) => [reference, date])).toEqual(Array(3).fill(['manual', '2026-11-02']))
+    const sent = lines.filter(({ state }) => state === 'SENT')
+    expect(await report(server, [resultOf(sent[0], 'SETTLED'), resultOf(sent[1], 'RETURNED')])).toEqual([
+      'settled',
+      'returned',
+    ])
+    expect((await client.payouts.create(NOVEMBER)).totals.netPayableCents).toBe(1000)
+  })
+})
+
+test('a batch without payment files is canceled, refunded and paid as before', async ({ server, client, owner }) => {
+  const { id } = await openBatch(server, 2)
+  expect((await owner('POST', `/payouts/${id}/cancel`)).body.data).toMatchObject({
+    status: 'FAILED',
+    totals: { commissions: 0, netPayableCents: 0 },
+  })
+  const again = await client.payouts.create(OCTOBER)
+  expect((await client.payouts.pay(again.id)).ok).toBe(true)
+  expect((await commissionsOf(client)).map(({ orderStatus }) => orderStatus)).toEqual(['PAID', 'PAID'])
+})

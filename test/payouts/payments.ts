@@ -1,0 +1,54 @@
+import type { components } from '../../sdk/src/schema.ts'
+import type { TestServer } from '../support/server.ts'
+import { expectOk } from '../support/shop.ts'
+import { addAffiliate } from './rows.ts'
+
+export const NOVEMBER = { periodStart: '2026-11-01', periodEnd: '2026-11-30T23:59:59.999Z' }
+
+export type PaymentLine = components['schemas']['PaymentLine']
+type PaymentResult = components['schemas']['PaymentResult']
+
+/** Adds an affiliate who is paid by PayPal. */
+export async function addPayee(server: TestServer): Promise<string> {
+  const id = addAffiliate(server)
+  await setPayee(server, id)
+  return id
+}
+
+export const setPayee = (server: TestServer, affiliateId: string) =>
+  expectOk(server.owner('PUT', `/affiliates/${affiliateId}/payee`, { method: 'PAYPAL', email: 'p@pay.example' }))
+
+/** Sends the ready lines of a batch. */
+export const send = (server: TestServer, fileId: string, batchId: string | null, format = 'paypal') =>
+  expectOk(server.owner('PUT', `/payout-files/${fileId}`, { batchId, format }))
+
+/** The lines of a batch and their sums by state. */
+export async function linesOf(
+  server: TestServer,
+  batchId: string | null,
+): Promise<{ data: PaymentLine[]; totals: Record<string, { lines: number; cents: number }> }> {
+  const { body, status } = await server.owner('GET', `/payouts/${batchId}/lines?limit=100`)
+  if (status !== 200) throw new Error(body.error)
+  return body
+}
+
+/** Reports results, and returns what became of each. */
+export async function report(server: TestServer, results: PaymentResult[]): Promise<string[]> {
+  const { results: reported } = await expectOk(server.owner('POST', '/payout-lines/reconcile', { results }))
+  return reported.map(({ result }: { result: string }) => result)
+}
+
+/** The result of a payment, as a bank reports it. */
+export const resultOf = (
+  line: PaymentLine | undefined,
+  outcome: PaymentResult['outcome'],
+  given: Partial<PaymentResult> = {},
+): PaymentResult => ({
+  paymentReference: line?.paymentReference ?? 'none',
+  outcome,
+  amountCents: line?.amountCents ?? 0,
+  currency: line?.currency ?? 'USD',
+  date: '2026-11-03',
+  reference: `ref ${line?.id}`,
+  ...given,
+})
