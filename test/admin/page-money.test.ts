@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { chart } from '../../server/src/admin/overview.ts'
-import { money, typedCents } from '../../server/src/admin/show.ts'
+import { change, chart } from '../../server/src/admin/chart.ts'
+import { money, typedAmount, typedCents, withMoney } from '../../server/src/admin/show.ts'
 
 test.each([
   [144_000, 'USD', '1,440.00 USD'],
@@ -29,14 +29,62 @@ test.each([
   expect(typedCents(text, 'USD')).toBe(cents)
 })
 
-test('negative values are drawn below the axis', () => {
-  const drawn = String(
-    chart({ name: 'Commission', total: '0', dates: ['2026-11-01', '2026-11-02'], values: [300, -100], show: String }),
-  )
-  const bars = [...drawn.matchAll(/<rect class="bar" x="\d+" y="([\d.]+)" width="8" height="([\d.]+)"/g)]
-  expect(bars.map(([, y, height]) => [y, height])).toEqual([
-    ['0.00', '75.00'],
-    ['75.00', '25.00'],
+test.each([
+  ['earns 1618 USD cents on 10000 USD cents of goods', 'earns 16.18 USD on 100.00 USD of goods'],
+  ['The batch pays 500 cents, not the expected 100 cents.', 'The batch pays 5.00 EUR, not the expected 1.00 EUR.'],
+  ['Refund R-1 of -250 cents of goods', 'Refund R-1 of −2.50 EUR of goods'],
+  ['no amount', 'no amount'],
+])('%s is shown with money', (text, shown) => {
+  expect(withMoney(text, 'EUR')).toBe(shown)
+})
+
+test('an amount is typed as it is read', () => {
+  for (const [cents, currency] of [
+    [-123_456, 'USD'],
+    [5, 'USD'],
+    [1440, 'JPY'],
+  ] as const)
+    expect(typedCents(typedAmount(cents, currency), currency)).toBe(cents)
+})
+
+const drawn = (values: number[], before: number[] = []) =>
+  String(chart({ name: 'Commission', total: '0', dates: ['2026-11-01', '2026-11-02'], values, before, show: String }))
+const barsOf = (text: string) =>
+  [...text.matchAll(/<rect class="bar" x="\d+" y="([\d.]+)" width="8" height="([\d.]+)"/g)].map(([, y, height]) => [
+    y,
+    height,
   ])
-  expect(drawn).toContain('y1="75" y2="75"')
+const axisOf = (text: string) => /class="axis" [^>]*y1="([\d.]+)"/.exec(text)?.[1]
+
+test('negative values are drawn below the axis', () => {
+  const text = drawn([500, -500])
+  expect(barsOf(text)).toEqual([
+    ['0.00', '50.00'],
+    ['50.00', '50.00'],
+  ])
+  expect(axisOf(text)).toBe('50')
+})
+
+test('a chart of zeros has its axis at the bottom, and no half of one', () => {
+  const text = drawn([0, 0])
+  expect(axisOf(text)).toBe('100')
+  expect(text).not.toContain('0.5')
+})
+
+test('each day has its value for hover and focus, and that of the period before', () => {
+  const text = drawn([3, 4], [1, 0])
+  expect([...text.matchAll(/<span class="tip[^"]*">([^<]*)</g)].map(([, tip]) => tip)).toEqual([
+    'Nov 1, 2026: 3 (before: 1)',
+    'Nov 2, 2026: 4 (before: 0)',
+  ])
+  expect(text).toContain('<polyline class="before"')
+})
+
+test.each([
+  [150, 100, '▲ 50%'],
+  [95, 100, '▼ 5.0%'],
+  [100, 100, 'no change'],
+  [5, 0, '▲ new'],
+])('%i after %i is a change of %s', (now, before, text) => {
+  expect(String(change(now, before))).toContain(text)
 })

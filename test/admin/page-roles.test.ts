@@ -7,58 +7,65 @@ let server: PageShop['server']
 let owner: PageShop['owner']
 let staff: PageShop['staff']
 let order: PageShop['order']
+let affiliateId: string
 beforeAll(async () => {
-  ;({ server, owner, staff, order } = await openPageShop())
+  ;({ server, owner, staff, order, affiliateId } = await openPageShop())
 })
 afterAll(() => server.close())
 
-const OWNERS_ONLY = [
-  '/keys',
-  '/keys/x/rotate',
-  '/keys/x/revoke',
-  '/payouts',
-  '/payouts/new',
-  '/payouts/x',
-  '/webhooks/x',
+/** Pages that staff may open. */
+const OF_STAFF = [
+  '',
+  '/orders',
+  '/commissions',
+  '/affiliates',
+  '/affiliates/:id',
+  '/programs',
+  '/programs/:id',
+  '/programs/:id/backtest',
+  '/coupons',
+  '/journey',
+  '/webhooks',
+  '/deliveries',
 ]
+/** Forms that staff may send: signing out, and deliveries. */
+const FORMS_OF_STAFF = ['/sign-out', '/deliveries/redeliver', '/deliveries/:id/redeliver']
+
+const pathsOf = (method: string) =>
+  server.app.routes
+    .filter((route) => route.method === method && /^\/admin(\/(?!v1|sign-in|assets)|$)/.test(route.path))
+    .map(({ path }) => path.replace('/admin', ''))
 
 describe('roles', () => {
-  test('403 for STAFF on pages of money, keys and webhook URLs; no forms or links lead there', async () => {
-    for (const path of OWNERS_ONLY)
-      expect(codeOf(await staff.open(`/admin${path}`)), path).toEqual([403, 'role_missing'])
+  test('403 for STAFF on every other page and form; no forms or links lead there', async () => {
+    const pages = pathsOf('GET').filter((path) => !OF_STAFF.includes(path))
+    expect(pages.length).toBeGreaterThan(15)
+    for (const path of pages)
+      expect(codeOf(await staff.open(`/admin${path.replace(/:\w+/g, 'x')}`)), path).toEqual([403, 'role_missing'])
     const id = await order()
-    const forms = [
-      `/commissions/${id}/approve`,
-      '/commissions/moderate',
-      '/keys',
-      '/keys/x/rotate',
-      '/keys/x/revoke',
-      '/payouts',
-      '/payouts/x/pay',
-      '/payouts/x/cancel',
-      '/webhooks',
-      '/webhooks/test',
-      '/webhooks/x',
-      '/webhooks/x/delete',
-    ]
+    const forms = pathsOf('POST').filter((path) => !FORMS_OF_STAFF.includes(path))
+    expect(forms.length).toBeGreaterThan(25)
     for (const path of forms)
       expect(
         codeOf(
-          await staff.submit(`/admin${path}`, [
+          await staff.submit(`/admin${path.replace(/:\w+/g, id)}`, [
             ['ids', id],
             ['status', 'PENDING'],
           ]),
         ),
         path,
       ).toEqual([403, 'role_missing'])
-    for (const path of ['', '/commissions', '/webhooks', '/deliveries', '/journey', '/orders?id=p-1']) {
+    const shown = ['', '/commissions', '/orders', '/affiliates', `/affiliates/${affiliateId}`, '/programs', '/coupons']
+    for (const path of [...shown, '/webhooks', '/deliveries', '/journey', '/orders?id=p-1']) {
       const { status, text } = await staff.open(`/admin${path}`)
       expect(status, path).toBe(200)
       // Only the sign-out form.
       expect([...text.matchAll(/<form method="post" action="([^"]+)"/g)].map(([, to]) => to)).toEqual([
         '/admin/sign-out',
       ])
-      expect(text).not.toMatch(/href="\/admin\/(keys|payouts)|formaction/)
+      expect(text, path).not.toMatch(
+        /href="\/admin\/(keys|payouts|settings|team|audit)|\/(new|edit|archive)"|formaction/,
+      )
     }
   })
 

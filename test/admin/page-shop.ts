@@ -35,5 +35,13 @@ export async function openPageShop() {
     const sent = { externalOrderId: `p-${++made}`, amountCents: 10_000, couponCode: 'NISA16', ...body }
     return (await expectOk(convert(server, sent))).commission.id as string
   }
-  return { server, owner, staff, audits, lastAudit: () => audits().at(-1)?.action, order }
+  return {
+    server,
+    owner,
+    staff,
+    affiliateId: affiliate.id as string,
+    audits,
+    lastAudit: () => audits().at(-1)?.action,
+    order,
+  }
 }

@@ -19,12 +19,23 @@ afterAll(() => server.close())
 const PAGES = [
   ['', 'analytics.shown'],
   ['/commissions', 'commissions.listed'],
+  ['/commissions?status=ALL&min=1&currency=USD', 'commissions.listed'],
+  ['/commissions?order=1001', 'commissions.listed'],
+  ['/commissions/all?from=2026-11-01', 'commissions.listed'],
+  ['/orders', 'order.explained'],
+  ['/affiliates', 'affiliates.listed'],
+  ['/affiliates?q=mira&status=APPROVED', 'affiliates.listed'],
+  ['/programs', 'programs.listed'],
+  ['/coupons', 'coupons.listed'],
   ['/payouts', 'payouts.listed'],
   ['/payouts/new?from=2026-11-01&until=2026-11-30', 'payout.previewed'],
   ['/journey?customerEmail=a@example.com', 'journey.shown'],
   ['/keys', 'keys.listed'],
   ['/webhooks', 'webhooks.listed'],
   ['/deliveries', 'deliveries.listed'],
+  ['/settings', 'settings.shown'],
+  ['/team', 'users.listed'],
+  ['/audit?action=key.created', 'audit.listed'],
 ] as const
 
 describe('every page', () => {

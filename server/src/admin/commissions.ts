@@ -1,20 +1,28 @@
-import { affiliateNames } from '../affiliates/affiliates.ts'
 import * as commissions from '../commissions/commissions.ts'
 import { moderate, moderateMany } from '../commissions/moderation.ts'
+import { findByOrderName, orderNameOf, search } from '../commissions/search.ts'
 import { invalidBody, notFound } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
-import { form } from './form.ts'
+import { approveAllLink } from './commission-bulk.ts'
+import {
+  type CommissionFilter,
+  filterForm,
+  isByAmount,
+  isNarrowed,
+  readFilter,
+  statusTabs,
+} from './commission-filter.ts'
+import { COMMISSION_COLUMNS, type CommissionNames, commissionCells, namesOf } from './commission-table.ts'
+import { form, hidden } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES, rolesAndAuditOf, validateBody } from './route.ts'
-import { badge, empty, money, time, urlWithQuery } from './show.ts'
-import { ACTIONS, type Cell, CHOICE, type Column, nameColumn, numberColumn, pageOf, pager, table } from './table.ts'
+import { counted, empty, money, urlWithQuery } from './show.ts'
+import { ACTIONS, type Cell, CHOICE, nextPage, PAGE_SIZE, pageOf, pager, table } from './table.ts'
 
 type Commission = components['schemas']['Commission']
-type Status = Commission['orderStatus']
 
 const PATH = '/admin/commissions'
-const TABS = ['PENDING', 'APPROVED', 'PAYABLE', 'PAID', 'REJECTED', 'ALL']
 const MOVES = { approve: 'approved', reject: 'rejected', reopen: 'reopened' } as const
 type Move = keyof typeof MOVES
 
@@ -24,80 +32,86 @@ export const commissionRoutes: Route[] = [
   { path: '/commissions/:id/:move', ...rolesAndAuditOf('approveCommission'), act: moderateOne, page: list },
 ]
 
-const COLUMNS: Column[] = [
-  'Order',
-  nameColumn('Affiliate'),
-  'Date',
-  numberColumn('Goods'),
-  numberColumn('Commission'),
-  'Status',
-  ACTIONS,
-]
-
 async function list(request: PageRequest): Promise<View> {
-  const { ctx, isOwner, query } = request
-  const status = chosen(request)
-  const filter = status === 'ALL' ? {} : { status: status as Status }
-  const { data, pagination } = await commissions.list(ctx, { ...pageOf(query), ...filter })
-  const names = await affiliateNames(
-    ctx,
-    data.map((one) => one.affiliateId),
-  )
-  const many = isOwner && status === 'PENDING'
-  const rows = data.map((one) => row(one, names.get(one.affiliateId) ?? '', { isOwner, many }))
-  const columns = many ? [CHOICE, ...COLUMNS] : COLUMNS
-  const content = rows.length ? table('Commissions', columns, rows) : emptyState(status)
-  const body = isOwner
-    ? form(request, `${PATH}/moderate`, html`${hidden(request, status)}${many && rows.length ? bulk() : ''}${content}`)
-    : content
+  const { isOwner, query, form: sent } = request
+  const filter = await readFilter(request, sent.size ? sent : query)
+  const { data, rest } = await read(request, filter)
+  const names = await namesOf(request, data)
+  const isMany = isOwner && filter.status === 'PENDING'
+  const rows = data.map((one) => row(request, one, names, isMany))
+  const columns = isMany ? [CHOICE, ...COMMISSION_COLUMNS] : COMMISSION_COLUMNS
+  const content = rows.length
+    ? table('Commissions', isOwner ? [...columns, ACTIONS] : columns, rows)
+    : emptyState(filter)
+  const fields = Object.entries({ ...filter.given, status: filter.tab, page: query.get('page') ?? '' })
   return {
     title: 'Commissions',
-    body: html`${tabs(status)}${body}${pager(PATH, query, pagination)}`,
+    actions: isMany && rows.length ? approveAllLink(filter) : undefined,
+    body: html`${statusTabs(filter)}${await filterForm(request, filter)}
+${
+  isOwner
+    ? form(
+        request,
+        `${PATH}/moderate`,
+        html`${fields.map(([name, value]) => hidden(name, value))}${content}${isMany && rows.length ? bulk() : ''}`,
+      )
+    : content
+}${rest}`,
   }
 }
 
-/** The selected tab. Forms send it, so the response returns to the same list. */
-function chosen({ query, form }: PageRequest): string {
-  const status = form.get('status') ?? query.get('status') ?? 'PENDING'
-  return TABS.includes(status) ? status : 'PENDING'
+/** A page of the list, and the links to its other pages. */
+async function read(request: PageRequest, filter: CommissionFilter): Promise<{ data: Commission[]; rest: Html }> {
+  const { ctx, query } = request
+  const { status, affiliateId, programId, from, to, order } = filter
+  const shared = { ...(status && { status }), ...(affiliateId && { affiliateId }), ...(programId && { programId }) }
+  if (order) {
+    const { data } = await commissions.list(ctx, { ...shared, externalOrderId: order, page: 1, limit: PAGE_SIZE })
+    const named = (await findByOrderName(ctx, order)).filter((one) => matchesAll(one, filter))
+    const others = named.filter(({ id }) => data.every((one) => one.id !== id))
+    return { data: [...data, ...others], rest: html`` }
+  }
+  if (isByAmount(filter)) {
+    const { data, hasMore } = await search(ctx, { ...filter, after: query.get('after') ?? undefined }, PAGE_SIZE)
+    return { data, rest: nextPage(PATH, query, hasMore ? data.at(-1)?.id : undefined) }
+  }
+  const period = { ...(from && { from }), ...(to && { to }) }
+  const { data, pagination } = await commissions.list(ctx, { ...pageOf(query), ...shared, ...period })
+  return { data, rest: pager(PATH, query, pagination) }
 }
 
-const hidden = ({ query }: PageRequest, status: string): Html =>
-  html`<input type="hidden" name="status" value="${status}"><input type="hidden" name="page" value="${query.get('page') ?? ''}">`
-
-const tabs = (status: string): Html =>
-  html`<nav class="tabs" aria-label="By status"><ul>${TABS.map(
-    (one) =>
-      html`<li><a href="${urlWithQuery(PATH, { status: one })}"${one === status ? html` aria-current="true"` : ''}>${one === 'PENDING' ? 'Awaiting approval' : one[0] + one.slice(1).toLowerCase()}</a></li>`,
-  )}</ul></nav>`
+const matchesAll = (one: Commission, { status, affiliateId, programId }: CommissionFilter): boolean =>
+  (!status || one.orderStatus === status) &&
+  (!affiliateId || one.affiliateId === affiliateId) &&
+  (!programId || one.programId === programId)
 
 const bulk =
-  (): Html => html`<p class="row"><label class="box all"><input type="checkbox" data-all="ids" hidden> <span>All on this page</span></label>
-<button name="move" value="approve" class="main">Approve selected</button> <button name="move" value="reject">Reject selected</button></p>`
+  (): Html => html`<div class="sticky"><label class="box all"><input type="checkbox" data-all="ids" hidden> <span>All on this page</span></label>
+<button name="move" value="approve" class="main">Approve selected</button> <button name="move" value="reject">Reject selected</button> <span class="hint" data-selected="ids" aria-live="polite"></span></div>`
 
-const emptyState = (status: string): Html =>
-  status === 'PENDING'
-    ? empty('No commissions await approval', 'Orders of programs without automatic approval appear here.')
+function emptyState(filter: CommissionFilter): Html {
+  if (isNarrowed(filter)) return empty('Nothing matches these filters', 'Change or clear them.', 'search')
+  return filter.status === 'PENDING'
+    ? empty(
+        'No commissions await approval',
+        'Orders of programs without automatic approval appear here.',
+        'commissions',
+      )
     : empty(
         'No commissions',
         html`Report an order to see its commission. The <a href="/api/v1/docs">quick start</a> shows how.`,
+        'commissions',
       )
+}
 
-function row(one: Commission, name: string, { isOwner, many }: { isOwner: boolean; many: boolean }): Cell[] {
-  const order = one.externalOrderId ?? one.orderId
+function row({ isOwner, zone }: PageRequest, one: Commission, names: CommissionNames, isMany: boolean): Cell[] {
+  const order = orderNameOf(one)
   const isAdjustment = one.trackingMethod === 'ADJUSTMENT'
   const choice = html`<input type="checkbox" name="ids" value="${one.id}" aria-label="Select order ${order}">`
   return [
-    ...(many ? [choice] : []),
-    isAdjustment
-      ? 'Adjustment'
-      : html`<a href="${urlWithQuery('/admin/orders', { id: one.orderId })}">${isolated(order)}</a>`,
-    name || one.affiliateId,
-    time(one.happenedAt),
-    money(one.orderSubtotalCents - one.orderDiscountCents, one.orderCurrency),
-    money(one.commissionAmountCents, one.currency),
-    html`${badge(one.orderStatus)}${one.restrictionReasonCode ? html` <small>${one.restrictionReasonCode}</small>` : ''}`,
-    isOwner && !isAdjustment ? movesOf(one).map((move) => button(one, move, order)) : '',
+    ...(isMany ? [isAdjustment ? '' : choice] : []),
+    ...commissionCells(one, names, zone),
+    ...(isOwner ? [isAdjustment ? '' : movesOf(one).map((move) => button(one, move, order))] : []),
   ]
 }
 
@@ -109,15 +123,18 @@ const movesOf = ({ orderStatus }: Commission): Move[] => {
 const button = ({ id }: Commission, move: Move, order: string): Html =>
   html`<button class="small" formaction="${PATH}/${id}/${move}">${move[0]?.toUpperCase()}${move.slice(1)}<span class="visually-hidden"> order ${isolated(order)}</span></button> `
 
-const back = (request: PageRequest) =>
-  urlWithQuery(PATH, { status: chosen(request), page: request.form.get('page') ?? undefined })
+/** The same page of the list. */
+async function back(request: PageRequest): Promise<string> {
+  const { given, tab } = await readFilter(request, request.form)
+  return urlWithQuery(PATH, { ...given, status: tab, page: request.form.get('page') ?? undefined })
+}
 
 async function moderateOne(request: PageRequest) {
   const { id = '', move = '' } = request.params
   if (!Object.hasOwn(MOVES, move)) throw notFound('path_unknown', 'No such page.')
   const row = await moderate(request.ctx, move as Move, id)
-  const text = `Order ${row.externalOrderId ?? row.orderId} is ${MOVES[move as Move]}: ${money(row.commissionAmountCents, row.currency)}.`
-  return { to: back(request), flash: { text } }
+  const text = `Order ${orderNameOf(row)} is ${MOVES[move as Move]}: ${money(row.commissionAmountCents, row.currency)}.`
+  return { to: await back(request), flash: { text } }
 }
 
 async function moderateSelected(request: PageRequest) {
@@ -127,8 +144,6 @@ async function moderateSelected(request: PageRequest) {
   if (ids.length === 0) throw invalidBody('Select at least one commission.')
   const { changed, skipped } = await moderateMany(ctx, validateBody('moderateCommissions', { action: move, ids }))
   const left = skipped.length ? ` ${skipped.length} skipped, because another request changed them.` : ''
-  return {
-    to: back(request),
-    flash: { text: `${changed} ${changed === 1 ? 'commission is' : 'commissions are'} ${MOVES[move]}.${left}` },
-  }
+  const text = `${counted(changed, 'commission is', 'commissions are')} ${MOVES[move]}.${left}`
+  return { to: await back(request), flash: { text } }
 }

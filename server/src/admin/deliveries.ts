@@ -41,8 +41,8 @@ async function list(request: PageRequest): Promise<View> {
   const rows = data.map((one) => row(request, one, byId.get(one.subscriptionId)))
   return {
     title: 'Deliveries',
-    body: html`<p class="lead">Every delivery of an event to a webhook. Failed deliveries are retried automatically if the webhook is set to retry. Redeliver sends the same bytes with the same <code>webhook-id</code>.</p>
-${filters(request, subscriptions)}
+    lead: html`Every delivery of an event to a webhook. Failed deliveries are retried automatically if the webhook is set to retry. Redeliver sends the same bytes with the same <code>webhook-id</code>.`,
+    body: html`${filters(request, subscriptions)}
 ${rows.length ? table('Deliveries', COLUMNS, rows) : empty('No deliveries', html`Events are sent to your <a href="/admin/webhooks">webhooks</a>, where you can also send a test event.`)}
 ${pager(PATH, query, pagination)}
 ${subscriptions.length ? bulk(request, subscriptions) : ''}`,
@@ -58,7 +58,7 @@ const bulk = (request: PageRequest, subscriptions: Subscription[]): Html => {
 ${form(
   request,
   `${PATH}/redeliver`,
-  html`${select('subscriptionId', 'Endpoint', endpoints, chosen)}
+  html`<div class="fields">${select('subscriptionId', 'Endpoint', endpoints, chosen, { id: 'bulk-endpoint' })}
 ${select(
   'status',
   'Deliveries that',
@@ -67,9 +67,10 @@ ${select(
     ['SENT', 'were sent'],
   ],
   sent.get('status') ?? 'FAILED',
+  { id: 'bulk-status' },
 )}
 ${input({ name: 'from', label: 'From (UTC)', type: 'datetime-local', value: sent.get('from') ?? '', required: true, maxlength: 30 })}
-${input({ name: 'to', label: 'To (UTC)', type: 'datetime-local', value: sent.get('to') ?? '', maxlength: 30, hint: 'Empty: until now.' })}
+${input({ name: 'to', label: 'To (UTC)', type: 'datetime-local', value: sent.get('to') ?? '', maxlength: 30, hint: 'Empty: until now.' })}</div>
 <button class="main">Redeliver</button>`,
 )}</section>`
 }
@@ -82,7 +83,7 @@ const filters = ({ query, isOwner }: PageRequest, subscriptions: Subscription[])
 ${select('status', 'Status', [any, ...STATUSES.map((one) => [one, one[0] + one.slice(1).toLowerCase()] as const)], query.get('status') ?? '')}
 ${select('event', 'Event', [any, ...events], query.get('event') ?? '')}
 ${select('subscriptionId', 'Endpoint', [any, ...endpoints], query.get('subscriptionId') ?? '')}
-<button>Filter</button></form>`
+<div class="row"><button>Filter</button></div></form>`
 }
 
 function row(request: PageRequest, one: Delivery, subscription: Subscription | undefined): Cell[] {
@@ -91,19 +92,19 @@ function row(request: PageRequest, one: Delivery, subscription: Subscription | u
   return [
     html`<code>${one.event}</code>`,
     subscription ? visibleUrl(subscription.url, request.isOwner) : html`<em>removed</em>`,
-    time(one.createdAt),
+    time(one.createdAt, '–', request.zone),
     badge(one.status),
-    responseOf(one),
+    responseOf(one, request.zone),
     one.attempts,
     one.durationMs === null ? '–' : `${one.durationMs} ms`,
     canBeSent ? form(request, `${PATH}/${one.id}/redeliver`, again) : '',
   ]
 }
 
-const responseOf = ({ code, httpStatus, nextAttemptAt }: Delivery): Html | string =>
+const responseOf = ({ code, httpStatus, nextAttemptAt }: Delivery, zone: string): Html | string =>
   code === null
     ? 'pending'
-    : html`${httpStatus ?? ''} <code>${code}</code>${nextAttemptAt ? html`, next attempt ${time(nextAttemptAt)}` : ''}`
+    : html`${httpStatus ?? ''} <code>${code}</code>${nextAttemptAt ? html`, next attempt ${time(nextAttemptAt, '–', zone)}` : ''}`
 
 /** The browser sends a local time without an offset, to the minute. */
 const toInstant = (text: string | undefined): string | undefined =>

@@ -38,6 +38,28 @@ const LABELS = new Map([
   ['expiresAt', 'Expires'],
   ['label', 'Label'],
   ['url', 'URL'],
+  ['name', 'Name'],
+  ['firstName', 'First name'],
+  ['lastName', 'Last name'],
+  ['email', 'Email'],
+  ['phone', 'Phone'],
+  ['website', 'Website'],
+  ['code', 'Code'],
+  ['value', 'Value'],
+  ['commissionPercent', 'Rate'],
+  ['cookieDurationDays', 'Click window'],
+  ['discountValue', 'Discount'],
+  ['description', 'Description'],
+  ['amountCents', 'Amount'],
+  ['externalRefundId', 'Refund id'],
+  ['minimumPayoutCents', 'Minimum payout'],
+  ['taxWithholdingBps', 'Tax withheld'],
+  ['storeDomain', 'Store domain'],
+  ['storeWebhookSecret', 'Store secret'],
+  ['role', 'Role'],
+  ['timeZone', 'Time zone'],
+  ['from', 'From'],
+  ['to', 'To'],
 ])
 const INSTANT = /an ISO 8601 date \((.+?)\) or a timestamp .+?(?=\.$)/
 
@@ -54,29 +76,59 @@ interface Input {
   label: string
   type?: string
   value?: string | undefined
-  hint?: string
+  hint?: Html | string
   required?: boolean
   placeholder?: string
   autocomplete?: string
   maxlength?: number
+  /** Differs from the name where a page has several fields of this name. */
+  id?: string
 }
 
+const hintOf = (id: string, hint: Html | string | undefined): Html =>
+  hint ? html`<p class="hint" id="${id}-hint">${hint}</p>` : html``
+
 /** Renders a labeled input with an optional hint. */
-export const input = ({ name, label, hint, ...given }: Input): Html => {
+export const input = ({ name, label, hint, id = name, ...given }: Input): Html => {
   const { type = 'text', value = '', required = false, placeholder = '', autocomplete = 'off', maxlength = 500 } = given
-  return html`<div class="field"><label for="${name}">${label}</label>
-<input id="${name}" name="${name}" type="${type}" value="${value}" placeholder="${placeholder}" autocomplete="${autocomplete}" maxlength="${maxlength}"${required ? html` required` : ''}${hint ? html` aria-describedby="${name}-hint"` : ''}>
-${hint ? html`<p class="hint" id="${name}-hint">${hint}</p>` : ''}</div>`
+  return html`<div class="field"><label for="${id}">${label}</label>
+<input id="${id}" name="${name}" type="${type}" value="${value}" placeholder="${placeholder}" autocomplete="${autocomplete}" maxlength="${maxlength}"${required ? html` required` : ''}${hint ? html` aria-describedby="${`${id}-hint`}"` : ''}>
+${hintOf(id, hint)}</div>`
 }
+
+/** Renders a labeled text of several lines. */
+export const textarea = ({ name, label, hint, id = name, value = '', maxlength = 5000 }: Input): Html =>
+  html`<div class="field"><label for="${id}">${label}</label>
+<textarea id="${id}" name="${name}" maxlength="${maxlength}"${hint ? html` aria-describedby="${`${id}-hint`}"` : ''}>${value}</textarea>
+${hintOf(id, hint)}</div>`
+
+/** Renders the field of a code. The script tells while typing whether the code is allowed, and the server again. */
+export const codeInput = ({ id, value, label = 'Code' }: { id: string; value: string; label?: string }): Html =>
+  html`<div class="field"><label for="${id}">${label}</label>
+<input id="${id}" name="code" value="${value}" maxlength="60" autocomplete="off" spellcheck="false" data-code="${`${id}-check`}" aria-describedby="${`${id}-hint ${id}-check`}">
+<p class="hint" id="${id}-hint">${CODE_RULE}</p><p class="hint bad-text" id="${id}-check" aria-live="polite"></p></div>`
+
+const CODE_RULE =
+  'Up to 9 characters, without spaces and without 0, o and O, which customers confuse when they type a code. Empty: a random code of 8 characters.'
+
+/** Renders a checkbox with an explanation. */
+export const checkbox = (name: string, label: string, isChecked: boolean, hint?: string): Html =>
+  html`<label class="box"><input type="checkbox" name="${name}" value="1"${isChecked ? html` checked` : ''}> <span>${label}${hint ? html` <small>${hint}</small>` : ''}</span></label>`
+
+/** Renders a field that forms send unseen. */
+export const hidden = (name: string, value: string): Html => html`<input type="hidden" name="${name}" value="${value}">`
+
+type Options = readonly (readonly [value: string, text: string])[]
 
 /** Renders a labeled select. */
 export const select = (
   name: string,
   label: string,
-  options: readonly (readonly [value: string, text: string])[],
+  options: Options,
   chosen: string,
-): Html => html`<div class="field"><label for="${name}">${label}</label>
-<select id="${name}" name="${name}">${options.map(([value, text]) => html`<option value="${value}"${value === chosen ? html` selected` : ''}>${text}</option>`)}</select></div>`
+  { id = name, hint }: { id?: string; hint?: string } = {},
+): Html => html`<div class="field"><label for="${id}">${label}</label>
+<select id="${id}" name="${name}"${hint ? html` aria-describedby="${`${id}-hint`}"` : ''}>${options.map(([value, text]) => html`<option value="${value}"${value === chosen ? html` selected` : ''}>${text}</option>`)}</select>${hintOf(id, hint)}</div>`
 
 /** Renders checkboxes that share one name. */
 export const checkboxes = (name: string, legend: string, values: readonly string[], chosen: readonly string[]): Html =>

@@ -5,7 +5,7 @@ import { field, input } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES } from './route.ts'
-import { empty, time, urlWithQuery } from './show.ts'
+import { empty, money, nameOf, time, urlWithQuery } from './show.ts'
 
 type Entry = components['schemas']['JourneyEntry']
 
@@ -25,17 +25,17 @@ async function show(request: PageRequest): Promise<View> {
   return {
     title: 'Journeys',
     isEmpty: !isSubmitted,
-    body: html`<p class="lead">Activity of a customer, a session, or an affiliate’s visitors in the last 90 days. Entries match all given fields.</p>
-<form class="filters" method="get" action="${PATH}">
+    lead: 'Activity of a customer, a session, or an affiliate’s visitors in the last 90 days. Entries match all given fields.',
+    body: html`<form class="filters" method="get" action="${PATH}">
 ${input({ name: 'customerEmail', label: 'Customer email', value: who.customerEmail, maxlength: 320 })}
 ${input({ name: 'sessionId', label: 'Session id', value: who.sessionId, maxlength: 255 })}
 ${input({ name: 'affiliateId', label: 'Affiliate id', value: who.affiliateId, maxlength: 64 })}
-<button class="main">Show</button></form>
+<div class="row"><button class="main">Show</button></div></form>
 ${isSubmitted ? await timeline(request, who) : ''}`,
   }
 }
 
-async function timeline({ ctx }: PageRequest, who: Partial<Parameters<typeof journey.read>[1]>): Promise<Html> {
+async function timeline({ ctx, zone }: PageRequest, who: Partial<Parameters<typeof journey.read>[1]>): Promise<Html> {
   const { journey: entries, total } = await journey.read(ctx, { ...who, limit: MAX_ENTRIES })
   if (entries.length === 0)
     return empty('No activity', 'Clicks, page views and orders appear here as soon as they are reported.')
@@ -44,16 +44,21 @@ async function timeline({ ctx }: PageRequest, who: Partial<Parameters<typeof jou
     entries.flatMap(({ affiliateId }) => affiliateId ?? []),
   )
   return html`<p class="hint">${total > entries.length ? `The latest ${entries.length} of ${total} entries` : `${total} ${total === 1 ? 'entry' : 'entries'}`}, oldest first.</p>
-<ol class="timeline">${entries.map((entry) => step(entry, names))}</ol>`
+<ol class="timeline">${entries.map((entry) => step(entry, names, { zone, currency: ctx.shop.currency }))}</ol>`
+}
+
+interface Shown {
+  zone: string
+  currency: string
 }
 
 const LABELS = { click: 'Click', page_view: 'Page view', conversion: 'Order' }
 
-const step = (entry: Entry, names: Map<string, string>): Html => html`<li class="${entry.type}">
-<p><strong>${LABELS[entry.type]}${entry.externalOrderId ? html` <a href="${urlWithQuery('/admin/orders', { id: entry.externalOrderId })}">${isolated(entry.externalOrderId)}</a>` : ''}</strong> ${time(entry.occurredAt)}</p>
-<dl>${detailsOf(entry, names).map(([name, value]) => html`<div><dt>${name}</dt><dd>${isolated(value)}</dd></div>`)}</dl></li>`
+const step = (entry: Entry, names: Map<string, string>, shop: Shown): Html => html`<li class="${entry.type}">
+<p><strong>${LABELS[entry.type]}${entry.externalOrderId ? html` <a href="${urlWithQuery('/admin/orders', { id: entry.externalOrderId })}">${isolated(entry.externalOrderId)}</a>` : ''}</strong> ${time(entry.occurredAt, '–', shop.zone)}</p>
+<dl>${detailsOf(entry, names, shop.currency).map(([name, value]) => html`<div><dt>${name}</dt><dd>${isolated(value)}</dd></div>`)}</dl></li>`
 
-const detailsOf = (entry: Entry, names: Map<string, string>): [string, string][] => {
+const detailsOf = (entry: Entry, names: Map<string, string>, shopCurrency: string): [string, string][] => {
   const all: [string, string | null][] = [
     ['Affiliate', entry.affiliateId && (names.get(entry.affiliateId) ?? entry.affiliateId)],
     ['Reference', entry.ref],
@@ -61,8 +66,11 @@ const detailsOf = (entry: Entry, names: Map<string, string>): [string, string][]
     ['Page', entry.url ?? entry.landingPage],
     ['Referrer', entry.referrerUrl],
     ['Campaign', [entry.utmSource, entry.utmMedium, entry.utmCampaign].filter(Boolean).join(' · ') || null],
-    ['Commission', entry.commissionStatus],
-    ['Refunded', entry.refundedCents ? `${entry.refundedCents} cents of goods` : null],
+    ['Commission', entry.commissionStatus && nameOf(entry.commissionStatus)],
+    [
+      'Refunded',
+      entry.refundedCents ? `${money(entry.refundedCents, entry.orderCurrency ?? shopCurrency)} of goods` : null,
+    ],
     ['Session', entry.sessionId],
     ['Location and device', [entry.country, entry.device].filter(Boolean).join(' · ') || null],
   ]

@@ -34,25 +34,25 @@ export const keyRoutes: Route[] = [
 async function list(request: PageRequest): Promise<View> {
   const { data, pagination } = slice((await keys.list(request.ctx)).data, request.query)
   const now = new Date(request.ctx.now()).toISOString()
-  const rows = data.map((key) => row(key, now))
+  const rows = data.map((key) => row(key, now, request.zone))
   return {
     title: 'API keys',
-    body: html`<p class="lead">An API key gives a program access to the API of your shop. Use a separate key for each program, with only the scopes it needs.</p>
-${rows.length ? table('API keys', COLUMNS, rows) : empty('No keys yet', 'Create one below. Its secret is shown once.')}
+    lead: 'An API key gives a program access to the API of your shop. Use a separate key for each program, with only the scopes it needs.',
+    body: html`${rows.length ? table('API keys', COLUMNS, rows) : empty('No keys yet', 'Create one below. Its secret is shown once.', 'keys')}
 ${pager(PATH, request.query, pagination)}
 ${creation(request)}`,
   }
 }
 
-function row(key: ApiKey, now: string): Cell[] {
+function row(key: ApiKey, now: string, zone: string): Cell[] {
   const status = key.status === 'active' && key.expiresAt !== null && key.expiresAt <= now ? 'expired' : key.status
   const scopes = key.scopes.length === keys.SCOPES.length ? 'all' : key.scopes.join(', ')
   return [
     key.label,
     html`<code>${key.prefix}…</code>`,
     scopes,
-    day(key.createdAt),
-    time(key.lastUsedAt, 'never'),
+    day(key.createdAt, zone),
+    time(key.lastUsedAt, 'never', zone),
     key.expiresAt ? day(key.expiresAt) : 'never',
     key.previousSecretUntil !== null && key.previousSecretUntil > now && status === 'active'
       ? html`${badge(status)}<br>old secret until ${time(key.previousSecretUntil, '')}`
@@ -122,5 +122,9 @@ async function confirm(request: PageRequest, verb: 'rotate' | 'revoke'): Promise
   const button = verb === 'rotate' ? 'Rotate key' : 'Revoke key'
   const fields = verb === 'rotate' ? { fields: select('overlapSeconds', 'The old secret', OVERLAPS, '0') } : {}
   const body = confirmation(request, { text, ...fields, action: `${PATH}/${key.id}/${verb}`, button, back: PATH })
-  return { title: verb === 'rotate' ? 'Rotate this key?' : 'Revoke this key?', body }
+  return {
+    title: verb === 'rotate' ? 'Rotate this key?' : 'Revoke this key?',
+    crumb: { to: PATH, text: 'API keys' },
+    body,
+  }
 }

@@ -3,7 +3,9 @@ import type { Vault } from '../core/vault.ts'
 import { ICON, SCRIPT, STYLE } from './assets.ts'
 import { form } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
+import { type IconName, icon } from './icon.ts'
 import type { Flash, PageRequest, View } from './route.ts'
+import { copyable } from './show.ts'
 
 interface PageState {
   /** Path of the route, to mark the current menu item. */
@@ -13,34 +15,60 @@ interface PageState {
   problem?: string | undefined
 }
 
-const MENU = [
-  { path: '', label: 'Overview' },
-  { path: '/commissions', label: 'Commissions' },
-  { path: '/payouts', label: 'Payouts', owner: true },
-  { path: '/orders', label: 'Explain' },
-  { path: '/journey', label: 'Journeys' },
-  { path: '/keys', label: 'API keys', owner: true },
-  { path: '/webhooks', label: 'Webhooks' },
-  { path: '/deliveries', label: 'Deliveries' },
+interface MenuItem {
+  path: string
+  label: string
+  icon: IconName
+  owner?: boolean
+}
+
+const MENU: { heading: string; items: MenuItem[] }[] = [
+  {
+    heading: '',
+    items: [
+      { path: '', label: 'Overview', icon: 'overview' },
+      { path: '/orders', label: 'Orders', icon: 'orders' },
+      { path: '/commissions', label: 'Commissions', icon: 'commissions' },
+      { path: '/affiliates', label: 'Affiliates', icon: 'affiliates' },
+      { path: '/programs', label: 'Programs', icon: 'programs' },
+      { path: '/coupons', label: 'Coupons', icon: 'coupons' },
+      { path: '/payouts', label: 'Payouts', icon: 'payouts', owner: true },
+    ],
+  },
+  {
+    heading: 'Developers',
+    items: [
+      { path: '/journey', label: 'Journeys', icon: 'journeys' },
+      { path: '/webhooks', label: 'Webhooks', icon: 'webhooks' },
+      { path: '/deliveries', label: 'Deliveries', icon: 'deliveries' },
+      { path: '/keys', label: 'API keys', icon: 'keys', owner: true },
+    ],
+  },
+  {
+    heading: 'Settings',
+    items: [
+      { path: '/settings', label: 'Shop', icon: 'settings', owner: true },
+      { path: '/team', label: 'Team', icon: 'team', owner: true },
+      { path: '/audit', label: 'Audit log', icon: 'audit', owner: true },
+    ],
+  },
 ]
 
-/** Renders a page with menu, message, and heading. */
+/** Renders a page with menu, message, and heading. On small screens the menu opens above the page, without script. */
 export const layout = (request: PageRequest, view: View, { path, flash, problem }: PageState): Html =>
   document(
     `${view.title} · ${request.ctx.shop.name}`,
     html`<div class="frame">
-<header class="side"><div class="stick">
-<p class="shop"><img src="${ICON.path}" alt="" width="28" height="28"><span>${isolated(request.ctx.shop.name)}</span></p>
-<nav aria-label="Pages">
-<ul>${MENU.filter((item) => request.isOwner || !item.owner).map((item) => menuItem(item, path))}</ul>
-</nav>
+<div class="top">${shopName(request.ctx.shop.name)}<button type="button" popovertarget="menu">${icon('menu')}Menu</button></div>
+<header class="side" id="menu" popover>
+${shopName(request.ctx.shop.name)}
+<nav aria-label="Pages">${MENU.map((group) => menuGroup(group, request.isOwner, path))}</nav>
 <div class="who">
-<p><span class="mail">${isolated(request.ctx.user.email)}</span> <span class="badge">${request.isOwner ? 'Owner' : 'Staff'}</span></p>
-${form(request, '/admin/sign-out', html`<button class="quiet">Sign out</button>`)}
-</div>
+<p><span class="mail">${isolated(request.ctx.user.email)}</span> <span class="badge plain">${request.isOwner ? 'Owner' : 'Staff'}</span></p>
+${form(request, '/admin/sign-out', html`<button class="quiet small">Sign out</button>`)}
 </div></header>
 <main id="main" tabindex="-1">
-<h1>${view.title}</h1>
+${heading(view)}
 ${problem ? html`<p class="notice bad" role="alert">${problem}</p>` : ''}
 ${flash ? message(flash) : ''}
 ${view.body}
@@ -48,30 +76,42 @@ ${view.body}
 </div>`,
   )
 
+const shopName = (name: string): Html =>
+  html`<p class="shop"><img src="${ICON.path}" alt="" width="28" height="28"><span>${isolated(name)}</span></p>`
+
+const heading = ({ title, crumb, badges, lead, actions }: View): Html => html`<div class="head"><div>
+${crumb ? html`<p class="crumb"><a href="${crumb.to}">← ${isolated(crumb.text)}</a></p>` : ''}
+<div class="title"><h1>${title}</h1>${badges ?? ''}</div>
+${lead ? html`<p class="lead">${lead}</p>` : ''}</div>
+${actions ? html`<div class="actions">${actions}</div>` : ''}</div>`
+
 /** Renders a page without a session. */
 export const signedOutLayout = (title: string, body: Html): Html =>
   document(
-    `${title} · Developer page`,
+    `${title} · Referral Program`,
     html`<main id="main" class="alone" tabindex="-1">
-<p class="shop"><img src="${ICON.path}" alt="" width="28" height="28"><span>Referral Program</span></p>
+${shopName('Referral Program')}
 <h1>${title}</h1>
 ${body}
 </main>`,
   )
 
-const menuItem = ({ path, label }: (typeof MENU)[number], current: string): Html => {
+function menuGroup({ heading, items }: (typeof MENU)[number], isOwner: boolean, current: string): Html {
+  const shown = items.filter((item) => isOwner || !item.owner)
+  if (shown.length === 0) return html``
+  return html`${heading ? html`<h2>${heading}</h2>` : ''}<ul>${shown.map((item) => menuItem(item, current))}</ul>`
+}
+
+const menuItem = ({ path, label, icon: name }: MenuItem, current: string): Html => {
   const isHere = path === '' ? current === '' : current === path || current.startsWith(`${path}/`)
-  return html`<li><a href="/admin${path}"${isHere ? html` aria-current="page"` : ''}>${label}</a></li>`
+  return html`<li><a href="/admin${path}"${isHere ? html` aria-current="page"` : ''}>${icon(name)}${label}</a></li>`
 }
 
 const message = ({ text, secret }: Flash): Html => html`<div class="notice good" role="status">
 <p>${text}</p>
-${secret ? copyable('secret', secret) : ''}
-${secret?.also ? html`<p class="hint">${secret.also.name}:</p>${copyable('secret-also', secret.also)}` : ''}
+${secret ? html`<p class="secret">${copyable('secret', secret.name, secret.value)}</p>` : ''}
+${secret?.also ? html`<p class="hint">${secret.also.name}:</p><p class="secret">${copyable('secret-also', secret.also.name, secret.also.value)}</p>` : ''}
 </div>`
-
-const copyable = (id: string, { name, value }: { name: string; value: string }): Html =>
-  html`<p class="secret"><code id="${id}" aria-label="${name}">${value}</code> <button type="button" class="small" data-copy="${id}" hidden>Copy</button></p>`
 
 const document = (title: string, body: Html): Html => html`<!doctype html>
 <html lang="en">

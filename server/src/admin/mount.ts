@@ -2,8 +2,14 @@ import { Hono } from 'hono'
 import { ApiError } from '../contract/errors.ts'
 import { rejectMethod, toApiError } from '../http/response.ts'
 import { type Env, logFields, type Server } from '../http/server.ts'
+import { affiliatePageRoutes } from './affiliate.ts'
+import { affiliateRoutes } from './affiliates.ts'
 import { mountAssets } from './assets.ts'
+import { auditRoutes } from './audit.ts'
+import { backtestRoutes } from './backtest.ts'
+import { commissionBulkRoutes } from './commission-bulk.ts'
 import { commissionRoutes } from './commissions.ts'
+import { couponRoutes } from './coupons.ts'
 import { deliveryRoutes } from './deliveries.ts'
 import { journeyRoutes } from './journey.ts'
 import { keyRoutes } from './keys.ts'
@@ -11,19 +17,33 @@ import { orderRoutes } from './orders.ts'
 import { overviewRoutes } from './overview.ts'
 import { payoutRoutes } from './payouts.ts'
 import { problemPage, sendPage } from './problem.ts'
+import { programPageRoutes } from './program.ts'
+import { programRoutes } from './programs.ts'
 import { servePage } from './serve.ts'
+import { settingsRoutes } from './settings.ts'
 import { mountSignIn, signOutRoutes } from './sign-in.ts'
+import { teamRoutes } from './team.ts'
 import { webhookRoutes } from './webhooks.ts'
 
 const routes = [
   overviewRoutes,
-  commissionRoutes,
-  payoutRoutes,
   orderRoutes,
+  commissionRoutes,
+  commissionBulkRoutes,
+  affiliateRoutes,
+  affiliatePageRoutes,
+  programRoutes,
+  programPageRoutes,
+  backtestRoutes,
+  couponRoutes,
+  payoutRoutes,
   journeyRoutes,
   keyRoutes,
   webhookRoutes,
   deliveryRoutes,
+  settingsRoutes,
+  teamRoutes,
+  auditRoutes,
   signOutRoutes,
 ].flat()
 

@@ -1,36 +1,93 @@
 import { affiliateNames } from '../affiliates/affiliates.ts'
 import { explain } from '../commissions/explain.ts'
+import { findByOrderName, orderNameOf } from '../commissions/search.ts'
+import { ApiError } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
+import { listReported } from '../orders/reported.ts'
 import { field, input } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
+import { changes, moveOrder, refundList, refundOrder } from './order-changes.ts'
 import { type PageRequest, type Route, rolesAndAuditOf, type View } from './route.ts'
-import { badge, empty, money, time } from './show.ts'
-import { type Cell, type Column, nameColumn, numberColumn, table, wideColumn } from './table.ts'
+import { badge, empty, facts, money, nameOf as nameText, rateText, time, urlWithQuery, withMoney } from './show.ts'
+import { type Cell, type Column, nameColumn, nextPage, numberColumn, PAGE_SIZE, table, wideColumn } from './table.ts'
 
 const PATH = '/admin/orders'
 
-export const orderRoutes: Route[] = [{ path: '/orders', ...rolesAndAuditOf('explainOrder'), show }]
+export const orderRoutes: Route[] = [
+  { path: '/orders', ...rolesAndAuditOf('explainOrder'), show },
+  { path: '/orders/refund', ...rolesAndAuditOf('refundCommission'), act: refundOrder, page: show },
+  { path: '/orders/move', ...rolesAndAuditOf('cancelCommission'), act: moveOrder, page: show },
+]
 
 async function show(request: PageRequest): Promise<View> {
-  const id = field(request.query, 'id')
-  const search = html`<form class="filters" method="get" action="${PATH}">
-${input({ name: 'id', label: 'Order id', value: id, required: true, maxlength: 260, placeholder: '1001' })}
-<button class="main">Explain</button></form>`
-  if (!id) {
-    const next = 'Enter an order id, or follow a link on the commissions page.'
-    const body = html`<p class="lead">Shows how an order was attributed and how its commission was calculated.</p>${search}${empty('No order selected', next)}`
-    return { title: 'Explain an order', body, isEmpty: true }
-  }
-  const found = await explain(request.ctx, id)
-  const candidates = found.evidence.flatMap((kind) => kind.candidates)
+  const text = field(request.query, 'id')
+  return text ? await showOrder(request, text) : list(request)
+}
+
+const searchForm = (value = ''): Html => html`<form class="filters" method="get" action="${PATH}" role="search">
+${input({ name: 'id', label: 'Order', value, required: true, maxlength: 260, placeholder: '#1001' })}
+<div class="row"><button>Find</button></div></form>`
+
+const COLUMNS: Column[] = [
+  'Order',
+  'Date',
+  numberColumn('Goods'),
+  'Outcome',
+  nameColumn('Affiliate'),
+  numberColumn('Commission'),
+]
+
+/** Every reported order, newest first, whether somebody earns on it or not. */
+async function list(request: PageRequest): Promise<View> {
+  const { ctx, query, zone } = request
+  const { data, next } = await listReported(ctx, query.get('after') ?? undefined, PAGE_SIZE)
   const names = await affiliateNames(
-    request.ctx,
-    candidates.flatMap(({ affiliateId, slugAffiliateId }) =>
-      [affiliateId, slugAffiliateId].flatMap((one) => one ?? []),
-    ),
+    ctx,
+    data.flatMap(({ affiliateId }) => affiliateId ?? []),
   )
-  const body = html`${search}${explanation(found, names)}`
-  return { title: `Order ${found.externalOrderId}`, body, subjectId: found.orderId }
+  const rows = data.map((one) => [
+    html`<a href="${urlWithQuery(PATH, { id: one.orderId })}">${isolated(one.name)}</a>`,
+    time(one.orderAt, '–', zone),
+    money(one.goodsCents, one.orderCurrency),
+    badge(one.outcome),
+    one.affiliateId === null
+      ? '–'
+      : html`<a href="/admin/affiliates/${one.affiliateId}">${isolated(names.get(one.affiliateId) || one.affiliateId)}</a>`,
+    one.commission ? money(one.commission.cents, one.commission.currency) : '–',
+  ])
+  return {
+    title: 'Orders',
+    lead: 'Every order that was reported, with or without a commission. Open one to see why it was decided like that.',
+    body: html`${searchForm()}
+${rows.length ? table('Orders', COLUMNS, rows) : empty('No orders yet', html`Report one. The <a href="/api/v1/docs">quick start</a> shows how.`, 'orders')}
+${nextPage(PATH, query, next)}`,
+  }
+}
+
+async function showOrder(request: PageRequest, text: string): Promise<View> {
+  const { ctx, isOwner } = request
+  const found = await explain(ctx, text).catch(async (error) => {
+    // Merchants know orders by the name in their store.
+    const [named] = error instanceof ApiError && error.status === 404 ? await findByOrderName(ctx, text) : []
+    if (!named) throw error
+    return explain(ctx, named.orderId)
+  })
+  const candidates = found.evidence.flatMap((kind) => kind.candidates)
+  const ids = candidates.flatMap(({ affiliateId, slugAffiliateId }) => [affiliateId, slugAffiliateId])
+  const names = await affiliateNames(
+    ctx,
+    [...ids, found.affiliate?.id ?? null].filter((id) => id !== null),
+  )
+  const name = found.commission ? orderNameOf(found.commission) : found.externalOrderId
+  return {
+    title: `Order ${name}`,
+    crumb: { to: PATH, text: 'Orders' },
+    badges: found.commission ? badge(found.commission.orderStatus) : badge(found.outcome),
+    subjectId: found.orderId,
+    body: html`${explanation(found, names, request.zone)}
+${refundList(found)}
+${isOwner && found.commission ? changes(request, found.commission) : ''}`,
+  }
 }
 
 type Schemas = components['schemas']
@@ -49,10 +106,11 @@ const KINDS: Record<Schemas['EvidenceKind'], string> = {
 export const explanation = (
   found: Explanation,
   names: Names,
+  zone = 'UTC',
 ): Html => html`<section class="card" aria-labelledby="decision"><h2 id="decision">Decision</h2>
-<p class="lead">${badge(found.outcome)} ${found.summary}</p>
-${found.restriction ? html`<p><code>${found.restriction.code}</code> ${found.restriction.because}</p>` : ''}
-${facts(found, names)}</section>
+<p class="lead">${badge(found.outcome)} ${withMoney(found.summary, String(found.order.currency))}</p>
+${found.restriction ? html`<p><strong>${nameText(found.restriction.code)}.</strong> ${found.restriction.because}</p>` : ''}
+${decisionFacts(found, names, zone)}</section>
 <h2>Evidence</h2>
 <p class="hint">In your shop’s order of precedence. The first kind with valid evidence wins. If there are several clicks, the ${found.clickTouch.toLowerCase()} one counts.</p>
 <ol class="evidence">${found.evidence.map((one) => kind(one, names))}</ol>
@@ -60,25 +118,31 @@ ${facts(found, names)}</section>
 ${arithmetic(found)}
 <p class="hint">${replay(found)}</p>`
 
-const facts = (found: Explanation, names: Names): Html => {
-  const { affiliate, program, commission } = found
-  return html`<dl class="facts">
-<div><dt>Received</dt><dd>${time(found.receivedAt)}</dd></div>
-<div><dt>Stored as</dt><dd><code>${isolated(found.orderId)}</code></dd></div>
-<div><dt>Affiliate</dt><dd>${affiliate ? html`${nameIn(names, affiliate.id)} ${badge(affiliate.archived ? 'ARCHIVED' : affiliate.status)}` : 'none'}</dd></div>
-<div><dt>Program at that time</dt><dd>${program ? rate(program, flatCurrencyOf(found)) : 'none'}</dd></div>
-<div><dt>Current commission</dt><dd>${commission ? html`${money(commission.commissionAmountCents, commission.currency)} ${badge(commission.orderStatus)}` : 'none'}</dd></div>
-</dl>`
+const decisionFacts = (found: Explanation, names: Names, zone: string): Html => {
+  const { affiliate, program, commission, order } = found
+  return facts([
+    ['Ordered', time(String(order.orderAt), '–', zone)],
+    ['Received', time(found.receivedAt, '–', zone)],
+    [
+      'Affiliate',
+      affiliate
+        ? html`<a href="/admin/affiliates/${affiliate.id}">${nameIn(names, affiliate.id)}</a> ${badge(affiliate.archived ? 'ARCHIVED' : affiliate.status)}`
+        : 'none',
+    ],
+    ['Program at that time', program ? rateText(program.commissionType, program.rate, flatCurrencyOf(found)) : 'none'],
+    [
+      'Current commission',
+      commission
+        ? html`${money(commission.commissionAmountCents, commission.currency)} ${badge(commission.orderStatus)}`
+        : 'none',
+    ],
+    ['Stored as', html`<code>${isolated(found.orderId)}</code>`],
+  ])
 }
 
 /** The currency of flat rates: that of the last lines of the calculation. */
 const flatCurrencyOf = ({ arithmetic, order }: Explanation): string =>
   arithmetic.at(-1)?.currency ?? String(order.currency)
-
-function rate({ commissionType, rate }: NonNullable<Explanation['program']>, currency: string): string {
-  if (commissionType === 'PERCENT_OF_SALE') return `${rate / 100}% of goods`
-  return `${money(rate, currency)} ${commissionType === 'FLAT_PER_ITEM' ? 'per item' : 'per order'}`
-}
 
 const kind = ({ kind, because, candidates }: Schemas['ExplainedEvidence'], names: Names): Html => html`<li class="card">
 <h3>${KINDS[kind]}</h3><p>${because}</p>
@@ -103,7 +167,7 @@ const CANDIDATE: Column[] = [
 const candidate = (one: Schemas['ExplainedCandidate'], names: Names): Cell[] => [
   html`<small>${one.source}</small> <code class="break">${isolated(one.value)}</code>`,
   html`${one.affiliateId === null ? 'none' : nameIn(names, one.affiliateId)}${one.slugAffiliateId ? html` <small>also a slug of ${nameIn(names, one.slugAffiliateId)}</small>` : ''}`,
-  html`<code>${one.reasonCode}</code>`,
+  nameText(one.reasonCode),
   badge(one.outcome),
   one.because,
 ]
@@ -127,9 +191,24 @@ const arithmetic = (found: Explanation): Html => {
   const columns = ['Step', wideColumn('Detail'), numberColumn('Amount')]
   const rows = found.arithmetic.map(({ step, text, cents, currency }) => ({
     className: step,
-    cells: [STEPS[step], text, money(cents, currency)],
+    cells: [STEPS[step], inMoney(text, step, found), money(cents, currency)],
   }))
   return table('Calculation', columns, rows)
+}
+
+/** The texts of the calculation contain minor units, such as `10000 × 1600 ÷ 10000`. */
+function inMoney(text: string, step: string, { order, arithmetic }: Explanation): string {
+  const orderCurrency = String(order.currency)
+  const currency = arithmetic.at(-1)?.currency ?? orderCurrency
+  return withMoney(text, step === 'refund' ? orderCurrency : currency)
+    .replace(
+      /(-?\d+) × (\d+) ÷ 10000/g,
+      (_all, cents, bps) =>
+        `${money(Number(cents), step === 'group' ? orderCurrency : currency)} × ${Number(bps) / 100}%`,
+    )
+    .replace(/^(\d+) for the order$/, (_all, cents) => `${money(Number(cents), currency)} for the order`)
+    .replace(/^(\d+) × (\d+) pieces$/, (_all, cents, pieces) => `${money(Number(cents), currency)} × ${pieces} pieces`)
+    .replace(/(\d+) × (\d+)(?= \+|$)/g, (_all, pieces, cents) => `${pieces} × ${money(Number(cents), orderCurrency)}`)
 }
 
 const replay = ({ replay }: Explanation): Html =>

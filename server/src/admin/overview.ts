@@ -1,109 +1,212 @@
-import * as analytics from '../analytics/analytics.ts'
-import * as commissions from '../commissions/commissions.ts'
-import type { components } from '../contract/schema.d.ts'
+import { type Attention, readAttention } from '../analytics/attention.ts'
+import { add, type Overview, type OverviewDay, readOverview } from '../analytics/overview.ts'
+import { EMPTY_TALLY, type Tally } from '../engine/analytics.ts'
+import { change, chart } from './chart.ts'
 import { type Html, html, isolated } from './html.ts'
 import { ALL_ROLES, type PageRequest, type Route, type View } from './route.ts'
-import { day, empty, money, urlWithQuery } from './show.ts'
+import { count, counted, day, empty, money, tabs, time } from './show.ts'
 import { nameColumn, numberColumn, table } from './table.ts'
-import { disabledNotice } from './webhooks.ts'
-
-type Analytics = components['schemas']['Analytics']
+import { disabledItems } from './webhooks.ts'
 
 const PERIODS = [7, 30, 90]
 const DAY_MS = 86_400_000
 
 export const overviewRoutes: Route[] = [{ path: '', roles: ALL_ROLES, audit: 'analytics.shown', show }]
 
+/** A period of whole days, including today, and the one before it. */
+interface Period {
+  days: number
+  before: string
+  from: string
+  to: string
+}
+
 async function show(request: PageRequest): Promise<View> {
   const { ctx, query } = request
   const days = PERIODS.find((one) => String(one) === query.get('days')) ?? 30
-  // Whole days, including today.
-  const from = new Date((Math.floor(ctx.now() / DAY_MS) - days + 1) * DAY_MS).toISOString()
-  const sums = await analytics.summarize(ctx, { from, to: new Date(ctx.now()).toISOString() })
-  const { pagination } = await commissions.list(ctx, { status: 'PENDING', page: 1, limit: 1 })
+  const today = Math.floor(ctx.now() / DAY_MS)
+  const startOf = (number: number) => new Date(number * DAY_MS).toISOString()
+  const period = {
+    days,
+    before: startOf(today - 2 * days + 1),
+    from: startOf(today - days + 1),
+    to: startOf(today + 1),
+  }
+  const attention = await readAttention(ctx)
+  const { overview, readAt } = await findOverview(request, period, attention.commissions > LARGE)
+  const currencies = currenciesOf(overview, ctx.shop.currency)
+  const asked = currencies.find((one) => one === query.get('currency')) ?? ctx.shop.currency
+  const sums = sumsOf(overview, period)
+  const isQuiet = overview.days.length === 0 && overview.clicks.length === 0
   return {
     title: 'Overview',
-    body: html`${periods(days)}
-${pagination.total ? pendingNotice(pagination.total) : ''}
-${currencyNotice(sums)}
-${await disabledNotice(request)}
-${sums.totals.clicks + sums.totals.orders === 0 ? noActivity() : ''}
-${charts(sums)}
-${dailyTable(sums)}
-${topAffiliatesSection(sums)}`,
+    lead: html`The last ${days} days, compared with the ${days} days before.${readAt === null ? '' : html` Figures of ${time(readAt, '', request.zone)}.`}`,
+    body: html`${firstSteps(request, attention)}
+${await todo(request, attention)}
+${tabs(
+  'Period',
+  PERIODS.map((one) => ({ to: `/admin?days=${one}`, text: `${one} days`, isCurrent: one === days })),
+)}
+${isQuiet ? empty('No activity yet', html`Report a click or an order. The <a href="/api/v1/docs">quick start</a> shows how.`, 'overview') : ''}
+${isQuiet ? '' : html`${currencyTabs(currencies, asked, days)}${charts(overview, period, asked)}${byCurrency(sums, currencies)}${currencyNotice(overview, period, ctx.shop.currency)}${dailyTable(overview, period, asked)}`}
+${isQuiet ? '' : topAffiliates(overview, ctx.shop.currency)}`,
   }
 }
 
-const periods = (days: number): Html =>
-  html`<nav class="tabs" aria-label="Period"><ul>${PERIODS.map(
-    (one) =>
-      html`<li><a href="/admin?days=${one}"${one === days ? html` aria-current="true"` : ''}>${one} days</a></li>`,
-  )}</ul></nav>`
+/** The sums of a shop with more commissions are kept for a minute: a period can have a hundred thousand of them. */
+const LARGE = 50_000
+const KEPT_MS = 60_000
+const MAX_KEPT = 200
+interface Kept {
+  overview: Overview
+  readAt: number
+}
+const keptBy = new WeakMap<object, Map<string, Kept>>()
 
-const pendingNotice = (count: number): Html =>
-  html`<p class="notice wait"><a href="/admin/commissions">${count} ${count === 1 ? 'commission awaits' : 'commissions await'} approval</a></p>`
-
-/** Orders in another currency are often a checkout that sends no `currency`, which defaults to USD. */
-function currencyNotice({ currency, currencies }: Analytics): Html {
-  const others = currencies.filter((one) => one !== currency)
-  if (others.length === 0) return html``
-  return html`<p class="notice wait">Some orders of this period are in ${others.join(', ')}, but the currency of your shop is ${currency}. If this is unexpected, send <code>currency</code> with each order: without it, an order is in USD.</p>`
+/** The sums, and when they were read if that was before this request. */
+async function findOverview({ ctx }: PageRequest, { days, ...period }: Period, isLarge: boolean) {
+  if (!isLarge) return { overview: await readOverview(ctx, period), readAt: null }
+  const kept = keptBy.get(ctx.db) ?? new Map<string, Kept>()
+  keptBy.set(ctx.db, kept)
+  const key = `${ctx.shop.id} ${ctx.shop.currency} ${period.to} ${days}`
+  const found = kept.get(key)
+  if (found && Math.abs(ctx.now() - found.readAt) < KEPT_MS)
+    return { overview: found.overview, readAt: new Date(found.readAt).toISOString() }
+  const overview = await readOverview(ctx, period)
+  if (kept.size >= MAX_KEPT) kept.clear()
+  kept.set(key, { overview, readAt: ctx.now() })
+  return { overview, readAt: null }
 }
 
-const noActivity = (): Html =>
-  empty('No activity yet', html`Report a click or an order. The <a href="/api/v1/docs">quick start</a> shows how.`)
+/** The shop's currency first. */
+const currenciesOf = ({ days }: Overview, own: string): string[] => [
+  own,
+  ...[...new Set(days.map(({ currency }) => currency))].filter((one) => one !== own).sort(),
+]
 
-function charts({ currency, totals, dailyBreakdown }: Analytics): Html {
-  const dates = dailyBreakdown.map(({ date }) => date)
-  const count = (value: number) => String(value)
+interface Sums {
+  now: Tally
+  before: Tally
+}
+
+/** The sums of both periods by currency. */
+function sumsOf({ days }: Overview, { from }: Period): Map<string, Sums> {
+  const sums = new Map<string, Sums>()
+  for (const one of days) {
+    const own = sums.get(one.currency) ?? { now: EMPTY_TALLY, before: EMPTY_TALLY }
+    const side = one.date >= from.slice(0, 10) ? 'now' : 'before'
+    sums.set(one.currency, { ...own, [side]: add(own[side], one) })
+  }
+  return sums
+}
+
+const currencyTabs = (currencies: string[], chosen: string, days: number): Html =>
+  currencies.length < 2
+    ? html``
+    : tabs(
+        'Currency of the charts',
+        currencies.map((one) => ({
+          to: `/admin?days=${days}&currency=${one}`,
+          text: one,
+          isCurrent: one === chosen,
+        })),
+      )
+
+const datesFrom = (start: string, days: number): string[] =>
+  Array.from({ length: days }, (_, n) => new Date(Date.parse(start) + n * DAY_MS).toISOString().slice(0, 10))
+
+function charts(overview: Overview, { days, before, from }: Period, currency: string): Html {
+  const [dates, earlier] = [datesFrom(from, days), datesFrom(before, days)]
+  const tallies = new Map(overview.days.filter((one) => one.currency === currency).map((one) => [one.date, one]))
+  const clicks = new Map(overview.clicks.map((one) => [one.date, one.clicks]))
+  const of = (list: string[], value: (date: string) => number | undefined) => list.map((date) => value(date) ?? 0)
+  const draw = (name: string, value: (date: string) => number | undefined, show: (value: number) => string) => {
+    const [values, previous] = [of(dates, value), of(earlier, value)]
+    const sum = (list: number[]) => list.reduce((total, one) => total + one, 0)
+    const note = change(sum(values), sum(previous))
+    return chart({ name, total: show(sum(values)), note, dates, values, before: previous, show, tick: shortly(show) })
+  }
   const cents = (value: number) => money(value, currency)
   return html`<div class="charts">
-${chart({ name: 'Clicks', total: count(totals.clicks), dates, values: dailyBreakdown.map((one) => one.clicks), show: count })}
-${chart({ name: 'Orders', total: count(totals.orders), dates, values: dailyBreakdown.map((one) => one.orders), show: count })}
-${chart({ name: 'Commission', total: cents(totals.commissionCents), dates, values: dailyBreakdown.map((one) => one.commissionCents), show: cents })}
-</div>`
+${draw('Revenue', (date) => tallies.get(date)?.revenueCents, cents)}
+${draw('Commission', (date) => tallies.get(date)?.commissionCents, cents)}
+${draw('Orders', (date) => tallies.get(date)?.orders, count)}
+${draw('Clicks', (date) => clicks.get(date), count)}
+</div>
+<p class="legend"><span><svg viewBox="0 0 20 10" aria-hidden="true"><rect class="bar" width="20" height="10"></rect></svg>These ${days} days</span><span><svg viewBox="0 0 20 10" aria-hidden="true"><line class="before" x1="0" x2="20" y1="5" y2="5"></line></svg>The ${days} days before</span></p>`
 }
 
-const dailyTable = ({
-  currency,
-  currencies,
-  truncated,
-  dailyBreakdown,
-}: Analytics): Html => html`<details class="numbers"><summary>Show as table</summary>
-${table(
-  'Clicks, orders and commission per day',
-  ['Day (UTC)', numberColumn('Clicks'), numberColumn('Orders'), numberColumn('Revenue'), numberColumn('Commission')],
-  dailyBreakdown
-    .toReversed()
-    .map((one) => [
-      day(one.date),
-      one.clicks,
-      one.orders,
-      money(one.revenueCents, currency),
-      money(one.commissionCents, currency),
-    ]),
-)}</details>
-${currencies.some((one) => one !== currency) ? html`<p class="hint">Amounts are in ${currency}. Commissions in ${currencies.filter((one) => one !== currency).join(', ')} are not included.</p>` : ''}
-${truncated ? html`<p class="hint">Only the latest 10,000 commissions are included.</p>` : ''}`
+/** A value on an axis: without the currency, which the total shows, and without a fraction of zero. */
+const shortly = (show: (value: number) => string) => (value: number) =>
+  show(value)
+    .replace(/ [A-Z]{3}$/, '')
+    .replace(/\.0+$/, '')
 
-const topAffiliatesSection = ({ currency, topAffiliates }: Analytics): Html => html`<h2>Top affiliates</h2>
+const byCurrency = (sums: Map<string, Sums>, currencies: string[]): Html =>
+  html`<h2>By currency</h2>${table(
+    'Sums by currency',
+    [
+      'Currency',
+      numberColumn('Orders'),
+      numberColumn('Revenue'),
+      numberColumn('Commission'),
+      numberColumn('Approved'),
+      numberColumn('Pending'),
+    ],
+    currencies.map((currency) => {
+      const { now, before } = sums.get(currency) ?? { now: EMPTY_TALLY, before: EMPTY_TALLY }
+      const cents = (name: Exclude<keyof Tally, 'orders'>) =>
+        html`${money(now[name], currency)} ${change(now[name], before[name])}`
+      return [
+        currency,
+        html`${count(now.orders)} ${change(now.orders, before.orders)}`,
+        cents('revenueCents'),
+        cents('commissionCents'),
+        money(now.approvedCommissionCents, currency),
+        money(now.pendingCommissionCents, currency),
+      ]
+    }),
+  )}`
+
+/** Orders in another currency are often a checkout that sends no `currency`, which defaults to USD. */
+function currencyNotice({ days }: Overview, { from }: Period, own: string): Html {
+  const recent = days.filter(({ date, currency }) => date >= from.slice(0, 10) && currency !== own)
+  if (recent.length === 0) return html``
+  const others = [...new Set(recent.map(({ currency }) => currency))].sort().join(', ')
+  return html`<p class="notice wait">Some orders of this period are in ${others}, but the currency of your shop is ${own}. If this is unexpected, send <code>currency</code> with each order: without it, an order is in USD.</p>`
+}
+
+function dailyTable(overview: Overview, { days, from }: Period, currency: string): Html {
+  const tallies = new Map<string, OverviewDay>(
+    overview.days.filter((one) => one.currency === currency).map((one) => [one.date, one]),
+  )
+  const clicks = new Map(overview.clicks.map((one) => [one.date, one.clicks]))
+  const rows = datesFrom(from, days)
+    .toReversed()
+    .map((date) => {
+      const { orders, revenueCents, commissionCents } = tallies.get(date) ?? EMPTY_TALLY
+      return [
+        day(date),
+        count(clicks.get(date) ?? 0),
+        count(orders),
+        money(revenueCents, currency),
+        money(commissionCents, currency),
+      ]
+    })
+  const columns = [numberColumn('Clicks'), numberColumn('Orders'), numberColumn('Revenue'), numberColumn('Commission')]
+  return html`<details class="numbers"><summary>Show as table</summary>
+${table('Clicks, orders and commission per day', ['Day (UTC)', ...columns], rows)}</details>`
+}
+
+const topAffiliates = ({ top }: Overview, currency: string): Html => html`<h2>Top affiliates</h2>
 ${
-  topAffiliates.length
+  top.length
     ? table(
         'Top affiliates',
-        [
-          nameColumn('Affiliate'),
-          numberColumn('Orders'),
-          numberColumn('Clicks'),
-          numberColumn('Orders per click'),
-          numberColumn('Revenue'),
-          numberColumn('Commission'),
-        ],
-        topAffiliates.map((one) => [
-          html`<a href="${urlWithQuery('/admin/journey', { affiliateId: one.affiliateId })}">${isolated(one.name || one.affiliateId)}</a>`,
-          one.orders,
-          one.clicks,
-          `${(one.conversionRate * 100).toFixed(1)}%`,
+        [nameColumn('Affiliate'), numberColumn('Orders'), numberColumn('Revenue'), numberColumn('Commission')],
+        top.map((one) => [
+          html`<a href="/admin/affiliates/${one.affiliateId}">${isolated(one.name || one.affiliateId)}</a>`,
+          count(one.orders),
           money(one.revenueCents, currency),
           money(one.commissionCents, currency),
         ]),
@@ -111,35 +214,74 @@ ${
     : empty('No commissions in this period', 'Affiliates appear here after their first order.')
 }`
 
-const HEIGHT = 100
-const STEP = 10
-const GAP = 2
-
-interface Chart {
-  name: string
-  /** The formatted sum of all values. */
-  total: string
-  dates: string[]
-  values: number[]
-  show: (value: number) => string
+/** What needs a decision; empty when nothing does. */
+async function todo(request: PageRequest, attention: Attention): Promise<Html> {
+  const { isOwner } = request
+  const items = [
+    attention.pendingCommissions > 0 &&
+      item(counted(attention.pendingCommissions, 'commission awaits approval', 'commissions await approval'), {
+        to: '/admin/commissions',
+        text: 'Review',
+      }),
+    attention.pendingAffiliates > 0 &&
+      item(counted(attention.pendingAffiliates, 'affiliate awaits approval', 'affiliates await approval'), {
+        to: '/admin/affiliates?status=PENDING',
+        text: 'Review',
+      }),
+    isOwner &&
+      attention.unpaidCommissions > 0 &&
+      item(counted(attention.unpaidCommissions, 'approved commission is unpaid', 'approved commissions are unpaid'), {
+        to: '/admin/payouts',
+        text: attention.hasOpenBatch ? 'Open payouts' : 'Create a payout',
+      }),
+    ...(await disabledItems(request)).map((text) => item(text, { to: '/admin/webhooks', text: 'Open webhooks' })),
+  ].filter((one) => one !== false)
+  return items.length ? html`<ul class="todo" aria-label="Needs attention">${items}</ul>` : html``
 }
 
-/** A bar chart with one bar per day. A table on the same page contains the numbers for screen readers. */
-export function chart({ name, total, dates, values, show }: Chart): Html {
-  const top = Math.max(0, ...values)
-  const low = Math.min(0, ...values)
-  const span = top - low || 1
-  const y = (value: number) => ((top - value) / span) * HEIGHT
-  const bars = values.map((value, index) => {
-    const [from, to] = [y(Math.max(0, value)), y(Math.min(0, value))]
-    // A nonzero value stays visible, however small.
-    const height = value === 0 ? 0 : Math.max(1, to - from)
-    return html`<rect class="bar" x="${index * STEP + GAP / 2}" y="${from.toFixed(2)}" width="${STEP - GAP}" height="${height.toFixed(2)}"><title>${dates[index]}: ${show(value)}</title></rect>`
-  })
-  const width = values.length * STEP
-  return html`<figure class="chart"><figcaption><span>${name}</span> <strong>${total}</strong></figcaption>
-<div class="plot"><span class="top" aria-hidden="true">${show(top)}</span>
-<svg viewBox="0 0 ${width} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${`${name} per day; at most ${show(top)}`}">
-<line class="axis" x1="0" x2="${width}" y1="${y(0)}" y2="${y(0)}"></line>${bars}</svg></div>
-<div class="ends" aria-hidden="true">${day(dates[0] ?? '')}${day(dates.at(-1) ?? '')}</div></figure>`
+const item = (text: string, link: { to: string; text: string }): Html =>
+  html`<li><span>${text}</span><a class="button small" href="${link.to}">${link.text}<span class="visually-hidden">: ${text}</span></a></li>`
+
+/** A shop with more commissions than this no longer needs an introduction. */
+const MANY = 100
+
+/** Five steps to the first payout, until all are done. */
+function firstSteps({ isOwner }: PageRequest, attention: Attention): Html {
+  const steps: [isDone: boolean, title: string, text: Html | string, to: string, button: string][] = [
+    [
+      attention.hasProgram,
+      'Create a program',
+      'It says what an affiliate earns.',
+      '/admin/programs/new',
+      'New program',
+    ],
+    [
+      attention.affiliates > 0,
+      'Add an affiliate',
+      'Each gets a link and a code.',
+      '/admin/affiliates/new',
+      'New affiliate',
+    ],
+    [
+      attention.commissions > 0,
+      'Report an order',
+      html`From your checkout, or with the <a href="/api/v1/docs">quick start</a>.`,
+      '/admin/keys',
+      'Create a key',
+    ],
+    [attention.hasWebhook, 'Add a webhook', 'Your systems learn of each commission.', '/admin/webhooks', 'Add webhook'],
+    [
+      attention.payoutBatches > 0,
+      'Pay your affiliates',
+      'Approve commissions and create a batch.',
+      '/admin/payouts/new',
+      'New batch',
+    ],
+  ]
+  const isDone = steps.every(([done]) => done)
+  if (!isOwner || isDone || attention.commissions > MANY) return html``
+  return html`<h2>First steps</h2><ol class="steps">${steps.map(
+    ([done, title, text, to, button]) =>
+      html`<li class="${done ? 'done' : ''}"><div><strong>${title}</strong>${done ? html`<span class="visually-hidden"> (done)</span>` : html`<p>${text}</p>`}</div>${done ? '' : html`<a class="button small" href="${to}">${button}</a>`}</li>`,
+  )}</ol>`
 }

@@ -3,14 +3,41 @@ import { ApiError, invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import { nowIso } from '../core/context.ts'
 import { parseBodyInstant } from '../core/time.ts'
-import { daysOfMonth, endOfDay, isDay, lastMonth, localDate, startOfDay } from '../core/time-zone.ts'
+import { daysOfMonth, endOfDay, isDay, lastMonth } from '../core/time-zone.ts'
 import * as payouts from '../payouts/payouts.ts'
 import { describe } from '../payouts/unpaid.ts'
-import { confirmation, field, form, input, select, withFormLabels } from './form.ts'
+import { readWaiting, type Waiting, type WaitingSums } from '../payouts/waiting.ts'
+import { firstInstantOf } from './commission-filter.ts'
+import { COMMISSION_COLUMNS, commissionCells, namesOf } from './commission-table.ts'
+import { confirmation, field, form, hidden, input, select, withFormLabels } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
 import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type View, validateBody } from './route.ts'
-import { badge, day, empty, money, time, typedCents, urlWithQuery } from './show.ts'
-import { type Cell, type Column, nameColumn, numberColumn, pageOf, pager, slice, table } from './table.ts'
+import {
+  badge,
+  counted,
+  count as counts,
+  day,
+  dayText,
+  empty,
+  facts,
+  money,
+  time,
+  typedCents,
+  urlWithQuery,
+  withMoney,
+} from './show.ts'
+import {
+  ACTIONS,
+  type Cell,
+  type Column,
+  nameColumn,
+  numberColumn,
+  pageOf,
+  pager,
+  slice,
+  table,
+  wideColumn,
+} from './table.ts'
 
 type Schemas = components['schemas']
 type Batch = Schemas['PayoutBatch']
@@ -37,44 +64,84 @@ export const payoutRoutes: Route[] = [
   { path: '/payouts/:id/cancel', ...rolesAndAuditOf('cancelPayout'), act: cancelBatch, page: show },
 ]
 
-async function list({ ctx, query }: PageRequest): Promise<View> {
-  const { data, pagination } = await payouts.list(ctx, pageOf(query))
+async function list({ ctx, query, zone }: PageRequest): Promise<View> {
+  const [{ data, pagination }, waiting] = await Promise.all([payouts.list(ctx, pageOf(query)), readWaiting(ctx)])
+  const rows = data.map((one) => row(one, zone))
   return {
     title: 'Payouts',
-    body: html`<p class="row"><a class="button main" href="${PATH}/new">New batch</a></p>
-${
-  data.length
-    ? table(
-        'Payout batches',
-        COLUMNS,
-        data.map((batch) => row(batch, ctx.shop.timeZone)),
-      )
-    : empty(
-        'No payout batches yet',
-        'A batch contains the approved commissions of a period. Create one to pay your affiliates.',
-      )
-}
+    lead: 'A batch contains the approved commissions of a period. Create one, pay it, and mark it as paid.',
+    actions: html`<a class="button main" href="${PATH}/new">New batch</a>`,
+    body: html`${waitingSection(waiting)}
+<h2>Batches</h2>
+${rows.length ? table('Payout batches', COLUMNS, rows) : empty('No payout batches yet', 'Approve commissions, then create the first batch.', 'payouts')}
 ${pager(PATH, query, pagination)}`,
   }
 }
 
-const row = ({ totals, ...batch }: Batch, timeZone: string): Cell[] => [
-  html`<a href="${PATH}/${batch.id}">${period(batch, timeZone)}</a>`,
+const WAITING: Column[] = [
+  'Currency',
+  numberColumn('Commissions'),
+  numberColumn('Affiliates'),
+  numberColumn('To pay'),
+  wideColumn('Why it waits'),
+  ACTIONS,
+]
+
+/** Approved commissions that are in no batch, and why. */
+function waitingSection({ commissions: count, sums }: Waiting): Html {
+  if (count === 0 || sums?.length === 0) return html``
+  const content = sums
+    ? table(
+        'Waiting for payout',
+        WAITING,
+        sums.map((one) => [
+          one.currency,
+          counts(one.commissions),
+          counts(one.affiliates),
+          money(one.netPayableCents, one.currency),
+          reasonsOf(one).join(' '),
+          html`<a class="button small" href="${urlWithQuery(`${PATH}/new`, { currency: one.currency })}">Create a batch<span class="visually-hidden"> in ${one.currency}</span></a>`,
+        ]),
+      )
+    : html`<p>${counted(count, 'approved commission')} in open batches or in none. Preview a batch to see the sums.</p>`
+  return html`<h2>Waiting for payout</h2>${content}`
+}
+
+function reasonsOf({
+  currency,
+  commissions: count,
+  netPayableCents,
+  minimumPayoutCents,
+  heldBack,
+}: WaitingSums): string[] {
+  const reasons: string[] = []
+  if (minimumPayoutCents === null) reasons.push('Two minimum payouts differ: decide in the settings of the shop.')
+  else if (netPayableCents < minimumPayoutCents)
+    reasons.push(`Below the minimum payout of ${money(minimumPayoutCents, currency)}.`)
+  else if (count > 0) reasons.push('In no batch yet.')
+  if (heldBack.commissions > 0) {
+    const sum = money(heldBack.commissionCents, currency)
+    reasons.push(
+      `${counted(heldBack.commissions, 'commission')} (${sum}) held back: the affiliate is archived or rejected.`,
+    )
+  }
+  return reasons
+}
+
+const row = ({ totals, ...batch }: Batch, zone: string): Cell[] => [
+  html`<a href="${PATH}/${batch.id}">${period(batch, zone)}</a>`,
   badge(batch.status),
-  totals.affiliates,
-  totals.commissions,
+  counts(totals.affiliates),
+  counts(totals.commissions),
   money(totals.taxWithheldCents, batch.currency),
   money(totals.netPayableCents, batch.currency),
-  day(batch.createdAt),
-  batch.paidAt ? day(batch.paidAt) : '–',
+  day(batch.createdAt, zone),
+  batch.paidAt ? day(batch.paidAt, zone) : '–',
 ]
 
 /** Both days of a period in the time zone of the shop. */
-const period = ({ periodStart, periodEnd }: Pick<Batch, 'periodStart' | 'periodEnd'>, timeZone: string): Html =>
-  html`${dayIn(periodStart, timeZone)} – ${dayIn(periodEnd, timeZone)}`
-
-const dayIn = (at: string, timeZone: string): Html =>
-  html`<time datetime="${at}" title="${at}">${localDate(at, timeZone)}</time>`
+const period = ({ periodStart, periodEnd }: Pick<Batch, 'periodStart' | 'periodEnd'>, zone: string): Html =>
+  html`${day(periodStart, zone)} – ${day(periodEnd, zone)}`
 
 interface BatchInput {
   from: string
@@ -87,19 +154,20 @@ interface BatchInput {
 /** Previews the batch of a period, then creates it. */
 async function showNew(request: PageRequest): Promise<View> {
   const sent = request.form.size ? request.form : request.query
-  const { timeZone } = request.ctx.shop
+  const { zone } = request
   const batchInput = { ...lastMonthOf(request), ...submitted(sent) }
   const isSubmitted = sent.has('from') && !request.form.size
   return {
     title: 'New payout batch',
+    crumb: { to: PATH, text: 'Payouts' },
+    lead: 'A batch contains the approved commissions of a period that are not in another batch.',
     isEmpty: !isSubmitted,
-    body: html`<p class="lead">A batch contains the approved commissions of a period that are not in another batch.</p>
-<form class="filters" method="get" action="${PATH}/new">
-${input({ name: 'from', label: `First day (${timeZone})`, type: 'date', value: batchInput.from, required: true })}
-${input({ name: 'until', label: `Last day (${timeZone})`, type: 'date', value: batchInput.until, required: true })}
+    body: html`<form class="filters" method="get" action="${PATH}/new">
+${input({ name: 'from', label: `First day (${zone})`, type: 'date', value: batchInput.from, required: true })}
+${input({ name: 'until', label: `Last day (${zone})`, type: 'date', value: batchInput.until, required: true })}
 ${select('earlier', 'Earlier commissions', EARLIER, batchInput.earlier)}
 ${input({ name: 'currency', label: 'Currency', value: batchInput.currency, placeholder: request.ctx.shop.currency, maxlength: 3 })}
-<button class="${isSubmitted ? '' : 'main'}">Preview</button></form>
+<div class="row"><button class="${isSubmitted ? '' : 'main'}">Preview</button></div></form>
 ${isSubmitted ? await preview(request, batchInput) : ''}`,
   }
 }
@@ -119,8 +187,8 @@ const submitted = (sent: URLSearchParams): Partial<BatchInput> => {
   }
 }
 
-function lastMonthOf({ ctx }: PageRequest): BatchInput {
-  const { first, last } = daysOfMonth(lastMonth(nowIso(ctx), ctx.shop.timeZone))
+function lastMonthOf({ ctx, zone }: PageRequest): BatchInput {
+  const { first, last } = daysOfMonth(lastMonth(nowIso(ctx), zone))
   return { from: first, until: last, currency: undefined, earlier: 'include' }
 }
 
@@ -131,23 +199,22 @@ async function preview(request: PageRequest, batchInput: BatchInput): Promise<Ht
   } catch (error) {
     // A rejected preview is a valid result of the page.
     if (!(error instanceof ApiError) || error.status === 503) throw error
-    const notice = html`<p class="notice wait" role="status">${withFormLabels(error.message)}</p>`
+    const text = withMoney(withFormLabels(error.message), batchInput.currency ?? request.ctx.shop.currency)
+    const notice = html`<p class="notice wait" role="status">${text}</p>`
     return error.status === 400 ? notice : html`${notice}${await unpaidAfter(request, batchInput)}`
   }
 }
 
-const bodyFrom = ({ ctx }: PageRequest, { from, until, currency, earlier }: BatchInput) =>
+const bodyFrom = ({ zone }: PageRequest, { from, until, currency, earlier }: BatchInput) =>
   validateBody('createPayout', {
-    periodStart: firstInstantOf(from, ctx.shop.timeZone),
-    periodEnd: lastInstantOf(until, ctx.shop.timeZone),
+    periodStart: firstInstantOf(from, zone),
+    periodEnd: lastInstantOf(until, zone),
     includeEarlier: earlier === 'include',
     ...(currency && { currency }),
   })
 
-/** Text that is not a day is left to the validation of the API. */
-const firstInstantOf = (text: string, timeZone: string): string => (isDay(text) ? startOfDay(text, timeZone) : text)
-const lastInstantOf = (text: string, timeZone: string): string =>
-  isDay(text) ? endOfDay(text, timeZone) : `${text}T23:59:59.999Z`
+const lastInstantOf = (text: string, zone: string): string =>
+  isDay(text) ? endOfDay(text, zone) : `${text}T23:59:59.999Z`
 
 const REASONS: Record<string, string> = {
   LATE: 'Approved after its month was paid',
@@ -167,17 +234,20 @@ async function unpaidAfter(request: PageRequest, batchInput: BatchInput): Promis
   })
   if (affiliates.length === 0) return html``
   const rows = affiliates.map((one): Cell[] => [
-    one.name || one.affiliateId,
+    affiliateLink(one),
     one.minimumCents === null
       ? (REASONS[one.reason] ?? one.reason)
       : `${REASONS[one.reason]} of ${money(one.minimumCents, one.currency)}`,
-    one.commissions,
+    counts(one.commissions),
     money(one.netPayableCents, one.currency),
-    localDate(one.oldestAt, request.ctx.shop.timeZone),
+    day(one.oldestAt, request.zone),
   ])
   return html`<h2>Not in this batch</h2>
 ${table('Balances that wait', UNPAID, rows)}${truncated ? html`<p class="hint">Only the largest balances are shown.</p>` : ''}`
 }
+
+const affiliateLink = ({ affiliateId, name }: { affiliateId: string; name: string }): Html =>
+  html`<a href="/admin/affiliates/${affiliateId}">${isolated(name || affiliateId)}</a>`
 
 const UNPAID: Column[] = [
   nameColumn('Affiliate'),
@@ -192,11 +262,11 @@ const offer = (
   { from, until, currency, earlier }: BatchInput,
   batch: Batch,
 ): Html => html`<section class="card" aria-labelledby="preview"><h2 id="preview">Preview</h2>
-${batchFacts(batch, request)}
+${batchFacts(batch, request.zone)}
 ${form(
   request,
   PATH,
-  html`<input type="hidden" name="from" value="${from}"><input type="hidden" name="until" value="${until}"><input type="hidden" name="currency" value="${currency ?? ''}"><input type="hidden" name="earlier" value="${earlier}">
+  html`${Object.entries({ from, until, earlier, currency: currency ?? '' }).map(([name, value]) => hidden(name, value))}
 <button class="main">Create batch of ${money(batch.totals.netPayableCents, batch.currency)}</button> <span class="hint">This does not pay the batch.</span>`,
   'row',
 )}</section>`
@@ -204,24 +274,32 @@ ${form(
 async function create(request: PageRequest) {
   const input = { ...lastMonthOf(request), ...submitted(request.form) }
   const batch = await payouts.create(request.ctx, bodyFrom(request, input))
-  const text = `The batch is created. Its ${batch.totals.commissions} commissions are now payable.`
+  const text = `The batch is created. Its ${counted(batch.totals.commissions, 'commission is', 'commissions are')} now payable.`
   return { to: `${PATH}/${batch.id}`, flash: { text } }
 }
 
 const find = ({ ctx, params }: PageRequest) => payouts.find(ctx, params.id ?? '')
 
 async function show(request: PageRequest): Promise<View> {
-  const batch = await payouts.show(request.ctx, request.params.id ?? '')
-  const own = await commissions.list(request.ctx, { ...pageOf(request.query), payoutBatchId: batch.id })
+  const { ctx, query, zone } = request
+  const batch = await payouts.show(ctx, request.params.id ?? '')
+  const own = await commissions.list(ctx, { ...pageOf(query), payoutBatchId: batch.id })
+  const names = await namesOf(request, own.data)
+  const rows = own.data.map((one) => commissionCells(one, names, zone))
+  const canCancel = batch.status === 'OPEN' || (batch.status === 'FAILED' && own.data.length > 0)
   return {
-    title: `Payout batch of ${localDate(batch.periodStart, request.ctx.shop.timeZone)}`,
-    body: html`${batchFacts(batch, request)}
+    title: `Payout of ${dayText(batch.periodStart, zone)} – ${dayText(batch.periodEnd, zone)}`,
+    crumb: { to: PATH, text: 'Payouts' },
+    badges: badge(batch.status),
+    actions: canCancel
+      ? html`<a class="button danger" href="${PATH}/${batch.id}/cancel">Cancel this batch</a>`
+      : undefined,
+    body: html`${batchFacts(batch, zone)}
 ${batch.status === 'OPEN' ? payment(request, batch) : ''}
-${batch.status === 'OPEN' || (batch.status === 'FAILED' && own.data.length) ? html`<p><a class="button" href="${PATH}/${batch.id}/cancel">Cancel this batch</a></p>` : ''}
 ${lines(request, batch)}
 <h2>Commissions</h2>
-${own.data.length ? table('Commissions of this batch', ROWS, own.data.map(commissionRow)) : html`<p>This batch contains no commissions.</p>`}
-${pager(`${PATH}/${batch.id}`, request.query, own.pagination)}`,
+${rows.length ? table('Commissions of this batch', COMMISSION_COLUMNS, rows) : html`<p>This batch contains no commissions.</p>`}
+${pager(`${PATH}/${batch.id}`, query, own.pagination)}`,
   }
 }
 
@@ -241,25 +319,14 @@ const LINES: Column[] = [
   numberColumn('Withheld'),
   numberColumn('To pay'),
 ]
-const ROWS: Column[] = ['Order', 'Happened', 'Status', numberColumn('Commission'), numberColumn('Withheld')]
 
 const lineRow = (line: Schemas['PayoutLine'], currency: string): Cell[] => [
-  line.name || line.affiliateId,
+  affiliateLink(line),
   line.email,
   line.commissions,
   money(line.commissionCents, currency),
   money(line.taxWithheldCents, currency),
   money(line.netPayableCents, currency),
-]
-
-const commissionRow = (one: Schemas['Commission']): Cell[] => [
-  one.trackingMethod === 'ADJUSTMENT'
-    ? 'Adjustment'
-    : html`<a href="${urlWithQuery('/admin/orders', { id: one.orderId })}">${isolated(one.externalOrderId ?? one.orderId)}</a>`,
-  time(one.happenedAt),
-  badge(one.orderStatus),
-  money(one.commissionAmountCents, one.currency),
-  money(one.taxWithheldCents, one.currency),
 ]
 
 /** Typing the total prevents paying the wrong batch, or one that has changed since the page was loaded. */
@@ -291,7 +358,7 @@ async function confirmCancel(request: PageRequest): Promise<View> {
     button: 'Cancel batch',
     back: `${PATH}/${id}`,
   })
-  return { title: 'Cancel this batch?', body, subjectId: id }
+  return { title: 'Cancel this batch?', crumb: { to: `${PATH}/${id}`, text: 'Payout' }, body, subjectId: id }
 }
 
 async function cancelBatch({ ctx, params }: PageRequest) {
@@ -300,16 +367,21 @@ async function cancelBatch({ ctx, params }: PageRequest) {
 }
 
 /** The facts of a batch or of its preview. */
-const batchFacts = (batch: Batch, { ctx }: PageRequest): Html => {
+function batchFacts(batch: Batch, zone: string): Html {
   const { totals, heldBack, currency } = batch
-  return html`<dl class="facts">
-<div><dt>Period</dt><dd>${period(batch, ctx.shop.timeZone)}${batch.includeEarlier ? ', and earlier' : ''}</dd></div>
-${batch.id ? html`<div><dt>Status</dt><dd>${badge(batch.status)}${batch.failureReason ? html` <small>${batch.failureReason}</small>` : ''}</dd></div>` : ''}
-<div><dt>To pay</dt><dd><strong>${money(totals.netPayableCents, currency)}</strong></dd></div>
-<div><dt>Commissions</dt><dd>${totals.commissions}, ${money(totals.commissionCents, currency)}</dd></div>
-<div><dt>Affiliates</dt><dd>${totals.affiliates}</dd></div>
-<div><dt>Tax withheld</dt><dd>${money(totals.taxWithheldCents, currency)}</dd></div>
-<div><dt>Held back</dt><dd>${heldBack.commissions ? `${heldBack.commissions}, ${money(heldBack.commissionCents, currency)} of archived or rejected affiliates` : 'none'}</dd></div>
-${batch.id ? html`<div><dt>Created</dt><dd>${time(batch.createdAt)}</dd></div><div><dt>Paid</dt><dd>${time(batch.paidAt, 'not yet')}</dd></div>` : ''}
-</dl>`
+  const held = `${counts(heldBack.commissions)}, ${money(heldBack.commissionCents, currency)} of archived or rejected affiliates`
+  return facts(
+    [
+      ['To pay', money(totals.netPayableCents, currency)],
+      ['Commissions', html`${counts(totals.commissions)} <small>${money(totals.commissionCents, currency)}</small>`],
+      ['Affiliates', counts(totals.affiliates)],
+      ['Tax withheld', money(totals.taxWithheldCents, currency)],
+      ['Held back', heldBack.commissions ? html`<small>${held}</small>` : 'none'],
+      ['Period', html`<small>${period(batch, zone)}${batch.includeEarlier ? ', and earlier' : ''}</small>`],
+      ['Created', batch.id ? html`<small>${time(batch.createdAt, '–', zone)}</small>` : undefined],
+      ['Paid', batch.id ? html`<small>${time(batch.paidAt, 'not yet', zone)}</small>` : undefined],
+      ['Why it failed', batch.failureReason ? html`<small>${batch.failureReason}</small>` : undefined],
+    ],
+    'stats',
+  )
 }

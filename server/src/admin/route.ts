@@ -10,6 +10,8 @@ export interface PageRequest {
   isOwner: boolean
   /** CSRF token, sent with every form of the session. */
   csrf: string
+  /** The time zone in which times are shown. */
+  zone: string
   /** Path parameters. */
   params: Record<string, string>
   query: URLSearchParams
@@ -19,6 +21,14 @@ export interface PageRequest {
 
 export interface View {
   title: string
+  /** The page above this one. */
+  crumb?: { to: string; text: string }
+  /** Statuses after the title. */
+  badges?: Html | Html[]
+  /** What the page is about, in a sentence. */
+  lead?: Html | string
+  /** Links and buttons next to the title. */
+  actions?: Html | Html[] | undefined
   body: Html | Html[]
   /** Subject of the audit record. */
   subjectId?: string

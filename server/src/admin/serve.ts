@@ -25,6 +25,7 @@ import { MAX_FORM_BYTES, readForm, withFormLabels } from './form.ts'
 import { clearFlashCookie, FLASH_COOKIE, flashCookie, layout, readFlash } from './layout.ts'
 import { problemView, sendPage } from './problem.ts'
 import { type Action, type Page, type PageRequest, type Route, SIGN_OUT } from './route.ts'
+import { withMoney } from './show.ts'
 
 type SignedIn = Owner & { session: SessionRow }
 const isSessionOver = (error: unknown) => error instanceof ApiError && error.code === 'session_expired'
@@ -68,6 +69,7 @@ function pageRequestOf(c: HonoContext<Env>, owner: SignedIn, ctx: OwnerContext):
     ctx,
     isOwner: owner.user.role === 'OWNER',
     csrf: csrfTokenOf(ctx, owner.session),
+    zone: ctx.shop.timeZone,
     params: Object.fromEntries(Object.entries(c.req.param()).map(([name, text]) => [name, toLookupText(text)])),
     query: new URLSearchParams([...new URL(c.req.url).searchParams].map(([name, text]) => [name, toLookupText(text)])),
     form: new URLSearchParams(),
@@ -104,7 +106,7 @@ async function renderError({ c, server, request }: Call, route: Route, thrown: E
   const formPage = 'act' in route && [400, 404, 409].includes(error.status) ? route.page : undefined
   // The page of the form may no longer exist.
   const view = (await formPage?.(request).catch(() => undefined)) ?? problemView(error)
-  const problem = formPage ? withFormLabels(error.message) : undefined
+  const problem = formPage ? withMoney(withFormLabels(error.message), request.ctx.shop.currency) : undefined
   return sendPage(c, { ...error, status: error.status, page: layout(request, view, { path: route.path, problem }) })
 }
 

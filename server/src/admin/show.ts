@@ -1,5 +1,6 @@
 import { minorUnitDigits } from '../core/currencies.ts'
 import { type Html, html } from './html.ts'
+import { type IconName, icon } from './icon.ts'
 
 /** Formats minor units as `1,440.00 USD`. */
 export function money(cents: number, currency: string): string {
@@ -17,51 +18,130 @@ export function typedCents(text: string, currency: string): number | undefined {
   return match ? Number(match[1] + (match[2] ?? '0'.repeat(digits))) : undefined
 }
 
-/** Formats an instant in UTC, to the minute. */
-export const time = (at: string | null, none = '–'): Html =>
-  at === null
-    ? html`${none}`
-    : html`<time datetime="${at}" title="${at}">${at.slice(0, 16).replace('T', ' ')} <span class="zone">UTC</span></time>`
+/** Minor units as they are typed into a field: `1440.00`. */
+export const typedAmount = (cents: number, currency: string): string =>
+  money(cents, currency).replace(` ${currency}`, '').replaceAll(',', '').replace('−', '-')
 
-export const day = (at: string): Html => html`<time datetime="${at}" title="${at}">${at.slice(0, 10)}</time>`
+/** Amounts in sentences of the API, such as `1618 USD cents` or `100 cents`, as money. */
+export const withMoney = (sentence: string, currency: string): string =>
+  sentence.replace(/(-?\d+)(?: ([A-Z]{3}))? cents\b/g, (_all, cents, own) => money(Number(cents), own ?? currency))
 
-const TONES: Record<string, 'good' | 'wait' | 'bad'> = {
+const formats = new Map<string, Intl.DateTimeFormat>()
+
+function partsOf(at: string, zone: string): Record<string, string> {
+  let format = formats.get(zone)
+  if (!format) {
+    format = new Intl.DateTimeFormat('en-US', {
+      timeZone: zone,
+      year: 'numeric',
+      month: 'short',
+      day: 'numeric',
+      hour: '2-digit',
+      minute: '2-digit',
+      hourCycle: 'h23',
+    })
+    formats.set(zone, format)
+  }
+  return Object.fromEntries(format.formatToParts(new Date(at)).map(({ type, value }) => [type, value]))
+}
+
+/** Formats an instant to the minute: `Nov 22, 2026 14:03`. The exact instant is the title. */
+export function time(at: string | null, none = '–', zone = 'UTC'): Html {
+  if (at === null) return html`${none}`
+  const { month, day, year, hour, minute } = partsOf(at, zone)
+  return html`<time datetime="${at}" title="${at}">${month} ${day}, ${year} ${hour}:${minute}${zone === 'UTC' ? html` <span class="zone">UTC</span>` : ''}</time>`
+}
+
+/** The day of an instant: `Nov 22, 2026`. A date without a time is shown unchanged in every zone. */
+export function dayText(at: string, zone = 'UTC'): string {
+  const { month, day, year } = partsOf(at, at.length === 10 ? 'UTC' : zone)
+  return `${month} ${day}, ${year}`
+}
+
+export const day = (at: string, zone = 'UTC'): Html =>
+  html`<time datetime="${at}" title="${at}">${dayText(at, zone)}</time>`
+
+/** A count with separators: `12,000`. */
+export const count = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, ',')
+
+/** A count with its noun: `1 order`, `2 orders`. */
+export const counted = (value: number, one: string, many = `${one}s`): string =>
+  `${count(value)} ${value === 1 ? one : many}`
+
+/** A rate of a program: `16% of goods`, or `5.00 USD per order`. */
+export function rateText(commissionType: string, rate: number, currency: string): string {
+  if (commissionType === 'PERCENT_OF_SALE') return `${rate / 100}% of goods`
+  return `${money(rate, currency)} ${commissionType === 'FLAT_PER_ITEM' ? 'per item' : 'per order'}`
+}
+
+type Tone = 'good' | 'wait' | 'bad' | 'info'
+const TONES: Record<string, Tone> = {
   APPROVED: 'good',
+  ACTIVE: 'good',
   ACCEPTED: 'good',
   PAID: 'good',
   SENT: 'good',
+  PUBLISH: 'good',
   active: 'good',
   enabled: 'good',
   CREDITED: 'good',
   WON: 'good',
   PENDING: 'wait',
-  PAYABLE: 'wait',
+  RESTRICTED: 'wait',
   OPEN: 'wait',
   PROCESSING: 'wait',
   RETRYING: 'wait',
+  PAYABLE: 'info',
+  PRIVATE: 'info',
   FAILED: 'bad',
   REJECTED: 'bad',
   CANCELED: 'bad',
   REVERSED: 'bad',
   REFUNDED: 'bad',
-  RESTRICTED: 'bad',
+  BLOCKED: 'bad',
   revoked: 'bad',
   expired: 'bad',
   disabled: 'bad',
 }
+/** Statuses whose name of the API is not what people say. */
+const NAMES: Record<string, string> = { PUBLISH: 'Published', NOBODY: 'No affiliate' }
 
-/** Renders a status as a colored badge. */
-export const badge = (status: string): Html => {
+/** The name of a status or another constant of the API: `Late in kind`. */
+export function nameOf(status: string): string {
   const text = status.toLowerCase().replaceAll('_', ' ')
-  return html`<span class="badge ${TONES[status] ?? 'plain'}">${text[0]?.toUpperCase()}${text.slice(1)}</span>`
+  return NAMES[status] ?? `${text[0]?.toUpperCase()}${text.slice(1)}`
 }
 
+/** Renders a status as a colored badge. */
+export const badge = (status: string): Html =>
+  html`<span class="badge ${TONES[status] ?? 'plain'}">${nameOf(status)}</span>`
+
 /** Renders an empty state: what is missing, and what to do. */
-export const empty = (title: string, next: Html | string): Html =>
-  html`<div class="empty"><p><strong>${title}</strong></p><p>${next}</p></div>`
+export const empty = (title: string, next: Html | string, name?: IconName): Html =>
+  html`<div class="empty">${name ? icon(name) : ''}<p><strong>${title}</strong></p><p>${next}</p></div>`
+
+/** Renders a text that can be copied. */
+export const copyable = (id: string, label: string, value: string): Html =>
+  html`<span class="copy"><code id="${id}" aria-label="${label}">${value}</code> <button type="button" class="small" data-copy="${id}" hidden>Copy<span class="visually-hidden"> ${label}</span></button></span>`
+
+/** Renders names and values. Values that are undefined are left out. */
+export const facts = (
+  list: (readonly [name: string, value: Html | Html[] | string | number | undefined])[],
+  kind = 'facts',
+): Html =>
+  html`<dl class="${kind}">${list
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`
 
 export const urlWithQuery = (path: string, query: Record<string, string | undefined>): string => {
   const given = Object.entries(query).filter((pair): pair is [string, string] => Boolean(pair[1]))
   const text = new URLSearchParams(given).toString()
   return text ? `${path}?${text}` : path
 }
+
+/** Links that filter the same list, with the current one marked. */
+export const tabs = (label: string, links: { to: string; text: string; isCurrent: boolean }[]): Html =>
+  html`<nav class="tabs" aria-label="${label}"><ul>${links.map(
+    ({ to, text, isCurrent }) =>
+      html`<li><a href="${to}"${isCurrent ? html` aria-current="true"` : ''}>${text}</a></li>`,
+  )}</ul></nav>`

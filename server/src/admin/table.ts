@@ -1,4 +1,5 @@
 import { type Html, html, isolated } from './html.ts'
+import { count } from './show.ts'
 
 interface ColumnOptions {
   label: string
@@ -47,7 +48,7 @@ const cell = (content: Cell, { label, kind }: { label: string; kind: string }, i
     : html`<td role="cell" class="${kind}" data-label="${label}">${shown}</td>`
 }
 
-const PAGE_SIZE = 25
+export const PAGE_SIZE = 25
 
 interface Pagination {
   page: number
@@ -79,7 +80,22 @@ export function pager(path: string, query: URLSearchParams, pagination: Paginati
   }
   return html`<nav class="pager" aria-label="Pages of this list">
 ${page > 1 ? html`<a class="button" rel="prev" href="${to(Math.max(1, Math.min(page - 1, totalPages)))}">Previous</a>` : ''}
-<span>Page ${page} of ${totalPages} (${total} in total)</span>
+<span>Page ${count(page)} of ${count(totalPages)} (${count(total)} in total)</span>
 ${page < totalPages ? html`<a class="button" rel="next" href="${to(page + 1)}">Next</a>` : ''}
+</nav>`
+}
+
+/** A link to the next page of a list that continues after an item, and one back to its start. */
+export function nextPage(path: string, query: URLSearchParams, after: string | undefined): Html {
+  const to = (id: string | undefined) => {
+    const there = new URLSearchParams(query)
+    if (id) there.set('after', id)
+    else there.delete('after')
+    return there.size ? `${path}?${there}` : path
+  }
+  if (!after && !query.has('after')) return html``
+  return html`<nav class="pager" aria-label="Pages of this list">
+${query.has('after') ? html`<a class="button" href="${to(undefined)}">First page</a>` : ''}
+${after ? html`<a class="button" rel="next" href="${to(after)}">Next</a>` : ''}
 </nav>`
 }

@@ -6,7 +6,7 @@ import { checkboxes, confirmation, form, input, select } from './form.ts'
 import { type Html, html } from './html.ts'
 import type { Flash, PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES, OWNER_ONLY, rolesAndAuditOf, validateBody, visibleUrl } from './route.ts'
-import { badge, empty, time, urlWithQuery } from './show.ts'
+import { badge, counted, empty, time, urlWithQuery } from './show.ts'
 import { ACTIONS, type Cell, type Column, nameColumn, pager, slice, table, wideColumn } from './table.ts'
 
 type Subscription = components['schemas']['WebhookSubscription']
@@ -38,11 +38,11 @@ async function list(request: PageRequest): Promise<View> {
   const rows = data.map((one) => row(request, one))
   return {
     title: 'Webhooks',
-    body: html`<p class="lead">The server sends events to each of these URLs in a POST request.</p>
-${unknownNames(data)}
-${rows.length ? table('Webhooks', COLUMNS, rows) : empty('No webhooks yet', request.isOwner ? 'Add the URL of your receiver below.' : 'An owner can add one.')}
+    lead: 'The server sends events to each of these URLs in a POST request.',
+    actions: request.isOwner && data[0] ? testing(request) : undefined,
+    body: html`${unknownNames(data)}
+${rows.length ? table('Webhooks', COLUMNS, rows) : empty('No webhooks yet', request.isOwner ? 'Add the URL of your receiver below.' : 'An owner can add one.', 'webhooks')}
 ${pager(PATH, request.query, pagination)}
-${request.isOwner && data[0] ? testing(request) : ''}
 ${request.isOwner ? creation(request) : ''}`,
   }
 }
@@ -57,20 +57,21 @@ function row(request: PageRequest, one: Subscription): Cell[] {
   if (one.status === 'disabled') own.unshift(enabling(request, one, where))
   return [
     where,
-    state(one),
+    state(one, request.zone),
     html`${one.events.length ? eventNames(one.events) : 'all'}${one.extendedEvents ? ' (extended)' : ''}`,
     one.hasSecret ? 'Yes' : 'No',
     one.retryPolicy === 'standard' ? 'Yes' : 'No',
-    time(one.createdAt),
+    time(one.createdAt, '–', request.zone),
     isOwner ? [log, ...own] : log,
   ]
 }
 
 const REASONS: Record<string, string> = { gone: 'returned 410', failing: 'failed for 5 days' }
 
-const state = ({ status, disabledAt, disabledReason, failingSince }: Subscription): Html => {
-  if (status === 'disabled') return html`${badge(status)} ${REASONS[disabledReason ?? ''] ?? ''}, ${time(disabledAt)}`
-  return failingSince === null ? badge(status) : html`${badge('FAILED')} since ${time(failingSince)}`
+const state = ({ status, disabledAt, disabledReason, failingSince }: Subscription, zone: string): Html => {
+  if (status === 'disabled')
+    return html`${badge(status)} ${REASONS[disabledReason ?? ''] ?? ''}, ${time(disabledAt, '–', zone)}`
+  return failingSince === null ? badge(status) : html`${badge('FAILED')} since ${time(failingSince, '–', zone)}`
 }
 
 const enabling = (request: PageRequest, { id }: Subscription, where: string): Html =>
@@ -80,12 +81,15 @@ const enabling = (request: PageRequest, { id }: Subscription, where: string): Ht
     html`<button class="small">Enable<span class="visually-hidden"> ${where}</span></button>`,
   )
 
-/** A notice about disabled webhooks; empty without one. */
-export async function disabledNotice({ ctx }: PageRequest): Promise<Html> {
-  const disabled = (await webhooks.list(ctx)).data.filter(({ status }) => status === 'disabled')
-  if (disabled.length === 0) return html``
-  const text = disabled.length === 1 ? '1 webhook is disabled' : `${disabled.length} webhooks are disabled`
-  return html`<p class="notice bad"><a href="${PATH}">${text}</a>, because its receiver failed.</p>`
+/** Sentences about webhooks that are disabled or failing. */
+export async function disabledItems({ ctx }: PageRequest): Promise<string[]> {
+  const { data } = await webhooks.list(ctx)
+  const disabled = data.filter(({ status }) => status === 'disabled').length
+  const failing = data.filter(({ status, failingSince }) => status === 'enabled' && failingSince !== null).length
+  return [
+    ...(disabled ? [`${counted(disabled, 'webhook is', 'webhooks are')} disabled, because its receiver failed`] : []),
+    ...(failing ? [`${counted(failing, 'webhook is', 'webhooks are')} failing`] : []),
+  ]
 }
 
 const SENT: readonly string[] = ['test', ...emittedEvents]
@@ -121,8 +125,7 @@ const testing = (request: PageRequest): Html =>
   form(
     request,
     `${PATH}/test`,
-    html`<button>Send test event</button> <span class="hint">Sent to every webhook that subscribes to all events or to <code>test</code>.</span>`,
-    'row',
+    html`<button title="Sent to every webhook that subscribes to all events or to test">Send test event</button>`,
   )
 
 type KnownFields = Pick<Subscription, 'url' | 'events' | 'retryPolicy' | 'extendedEvents'>
@@ -210,6 +213,7 @@ async function edit(request: PageRequest): Promise<View> {
     : 'Sign deliveries with a new secret, shown once'
   return {
     title: 'Edit webhook',
+    crumb: { to: PATH, text: 'Webhooks' },
     body: html`<section class="card">${form(
       request,
       action,
@@ -244,7 +248,7 @@ async function confirmDelete(request: PageRequest): Promise<View> {
   const { id, url } = await find(request)
   const text = html`<p>No more events are sent to <strong class="break">${url}</strong>. Pending deliveries are discarded.</p>`
   const body = confirmation(request, { text, action: `${PATH}/${id}/delete`, button: 'Delete webhook', back: PATH })
-  return { title: 'Delete this webhook?', body }
+  return { title: 'Delete this webhook?', crumb: { to: PATH, text: 'Webhooks' }, body }
 }
 
 async function remove({ ctx, params }: PageRequest) {

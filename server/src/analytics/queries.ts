@@ -65,3 +65,20 @@ export function countClicksByDay(db: Reader, shopId: string, filter: Filter) {
 export const countClicksByAffiliate = (db: Reader, shopId: string, filter: Filter) =>
   // Grouping by the constant type keeps SQLite from reading every touch of the shop by affiliate.
   clicks(db, shopId, filter).select('affiliateId').groupBy(['type', 'affiliateId']).execute()
+
+/** Sums of the commissions of a period that analytics count alike, by UTC day or by affiliate. */
+export function sumCommissions(db: Reader, shopId: string, filter: Filter, by: 'date' | 'affiliateId') {
+  const name = by === 'date' ? sql<string>`substr("happenedAt", 1, 10)` : sql.ref<string>('affiliateId')
+  const isBatched = sql<0 | 1>`case when "payoutBatchId" is null then 0 else 1 end`
+  return (
+    commissions(db, shopId, filter)
+      .select([name.as('name'), isBatched.as('isBatched')])
+      .select(['orderStatus', 'trackingMethod', 'currency', 'orderCurrency'])
+      .select((eb) => eb.fn.countAll<number>().as('rows'))
+      .select(sql<number>`cast(sum("orderSubtotalCents") as bigint)`.as('orderSubtotalCents'))
+      .select(sql<number>`cast(sum("commissionAmountCents") as bigint)`.as('commissionAmountCents'))
+      // The name comes last: with affiliates first, SQLite reads every commission of the shop by affiliate.
+      .groupBy(['currency', 'orderCurrency', 'orderStatus', 'trackingMethod', isBatched, name])
+      .execute()
+  )
+}

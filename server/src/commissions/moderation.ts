@@ -23,12 +23,16 @@ import { adjustmentRejected, commissionNotFound, findEffectiveStatus, findRecord
 import { statusEvents } from './event-queries.ts'
 import { insertReservationChange } from './job-queries.ts'
 import {
+  type ModerationFilter,
+  type MovableCommissions,
+  type MovableSums,
+  movableReport,
+  movableSumsReport,
+} from './moderation-queries.ts'
+import {
   findCommission,
   findCommissionsById,
   insertCommission,
-  type ModerationFilter,
-  type MovableCommissions,
-  movableReport,
   toCommission,
   updateCommissionIfUnchanged,
 } from './queries.ts'
@@ -41,6 +45,7 @@ import {
   toRefundSnapshot,
 } from './refunds.ts'
 
+export type { MovableSums }
 export type ModerationAction = components['schemas']['ModerationAction']
 type Status = CommissionRow['orderStatus']
 
@@ -251,11 +256,26 @@ function readModerationFilter(
 ): ModerationFilter {
   const { from } = TRANSITIONS[action]
   const bounds = checkPeriod(parseBodyInstant('from', filter.from), parseBodyInstant('to', filter.to))
-  const { status, affiliateId, programId } = filter
+  const { status, affiliateId, programId, currency, minAmountCents, maxAmountCents } = filter
   if (status && !from.includes(status)) {
     throw invalidBody(`filter.status must be one of ${from.join(', ')} to ${action}.`)
   }
-  return { statuses: status ? [status] : from, affiliateId, programId, ...bounds }
+  const amounts = { currency, minAmountCents, maxAmountCents }
+  return { statuses: status ? [status] : from, affiliateId, programId, ...amounts, ...bounds }
+}
+
+/**
+ * The number and the sums of the commissions that a bulk action by filter would change, by currency.
+ *
+ * @throws ApiError 400 `invalid_body` or `period_invalid`.
+ */
+export function sumMovable(
+  ctx: Context,
+  action: ModerationAction,
+  filter: NonNullable<Body<'moderateCommissions'>['filter']>,
+): Promise<MovableSums> {
+  const query = readModerationFilter(action, filter)
+  return runReport(ctx, movableSumsReport, { shopId: ctx.shop.id, query })
 }
 
 /**

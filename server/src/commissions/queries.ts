@@ -2,7 +2,7 @@ import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kyse
 import type { components } from '../contract/schema.d.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import { updateIfUnchanged, withoutIndex } from '../core/queries.ts'
-import { defineReport, type Reader, type Transaction } from '../database/database.ts'
+import type { Reader, Transaction } from '../database/database.ts'
 import { inBatches, isSqlite, yieldToEventLoop } from '../database/event-loop.ts'
 import { prepared, preparedInsert, preparedWrite } from '../database/prepared.ts'
 import type { CommissionRow, RefundRow, RefundTotalsRow, Tables } from '../database/tables.ts'
@@ -26,15 +26,6 @@ const insertOne = preparedInsert('commissions')
 export const insertCommission = (trx: Transaction, shopId: string, row: Omit<CommissionRow, 'shopId'>): Promise<void> =>
   insertOne(trx, { shopId, ...row })
 
-/** The commissions of a bulk action; both instants are inclusive. */
-export interface ModerationFilter {
-  statuses: CommissionRow['orderStatus'][]
-  affiliateId?: string | null
-  programId?: string | null
-  from?: string
-  to?: string
-}
-
 /** Updates a commission unless it was changed since it was read. Returns whether it was updated. */
 export const updateCommissionIfUnchanged = (
   trx: Transaction,
@@ -42,41 +33,6 @@ export const updateCommissionIfUnchanged = (
   row: CommissionRow,
   changes: Partial<CommissionRow>,
 ): Promise<boolean> => updateIfUnchanged(trx, shopId, 'commissions', { row, changes })
-
-function movableCommissions(db: Reader, shopId: string, filter: ModerationFilter) {
-  let list = db
-    .selectFrom('commissions')
-    .where('shopId', '=', shopId)
-    .where('orderStatus', 'in', filter.statuses)
-    .where('trackingMethod', '<>', 'ADJUSTMENT')
-  if (filter.affiliateId) list = list.where('affiliateId', '=', filter.affiliateId)
-  if (filter.programId) list = list.where('programId', '=', filter.programId)
-  if (filter.from) list = list.where('happenedAt', '>=', filter.from)
-  return filter.to ? list.where('happenedAt', '<=', filter.to) : list
-}
-
-/** Commissions that a bulk action can change. */
-export interface MovableCommissions {
-  /** The first of them, oldest first. */
-  ids: string[]
-  /** How many there are. */
-  total: number
-}
-
-/** Can read every commission of a shop, so it runs in the report worker. */
-export const movableReport = defineReport(
-  import.meta.url,
-  'movableReport',
-  async (
-    db,
-    { shopId, query: { limit, ...filter } }: { shopId: string; query: ModerationFilter & { limit: number } },
-  ): Promise<MovableCommissions> => {
-    const list = movableCommissions(db, shopId, filter)
-    const { total } = await list.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
-    const first = limit === 0 ? [] : await list.select('id').orderBy('happenedAt').orderBy('id').limit(limit).execute()
-    return { ids: first.map(({ id }) => id), total }
-  },
-)
 
 export async function findCommissionsById(db: Reader, shopId: string, ids: string[]): Promise<CommissionRow[]> {
   // PostgreSQL rejects an empty list.

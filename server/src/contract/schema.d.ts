@@ -3414,6 +3414,12 @@ export interface components {
                  * @description The last `happenedAt`, inclusive.
                  */
                 to?: string | null;
+                /** @description The currency of the commission. */
+                currency?: string | null;
+                /** @description The smallest `commissionAmountCents`, inclusive. */
+                minAmountCents?: number | null;
+                /** @description The largest `commissionAmountCents`, inclusive. */
+                maxAmountCents?: number | null;
             } | null;
             /** @description Defaults to false. */
             dryRun?: boolean | null;

@@ -9,7 +9,7 @@ import { mutate } from '../core/mutate.ts'
 import { isDeepPage, mapPage, readCursor } from '../core/pagination.ts'
 import { readList } from '../core/report.ts'
 import type { AffiliateRow } from '../database/tables.ts'
-import { codeKey, codeProblem, mixesScripts } from '../engine/affiliate-codes.ts'
+import { codeKey, codeProblem, MAX_CODE_LENGTH, mixesScripts, nearestCode } from '../engine/affiliate-codes.ts'
 import { couponList, findCoupon } from './queries.ts'
 
 type Schemas = components['schemas']
@@ -58,6 +58,24 @@ export async function assign(ctx: Context, body: Body<'assignCoupon'>) {
     return { result: await coupon(), audit: { action: 'coupon.assigned', subjectId: before.id, data } }
   })
 }
+
+/** Digits that a proposed code may end with. */
+const DIGITS = ['2', '3', '4', '5', '6', '7', '8', '9', '1']
+
+/** The allowed code most like a typed one that no affiliate of the shop has; undefined when none is near. */
+export async function findFreeCode({ db, shop }: Context, typed: string): Promise<string | undefined> {
+  const nearest = nearestCode(typed)
+  if (!nearest) return undefined
+  const start = [...nearest].slice(0, MAX_CODE_LENGTH - 1).join('')
+  for (const code of [nearest, ...DIGITS.map((digit) => start + digit)]) {
+    if (!(await affiliates.findAffiliateByCode(db.read, shop.id, codeKey(code)))) return code
+  }
+  return undefined
+}
+
+/** The allowed code most like a typed one; null when the typed one is allowed. */
+export const nearestAllowed = (typed: string): string | null =>
+  typed === '' || codeProblem(typed) === null ? null : nearestCode(typed)
 
 const toCoupon = (row: CouponRow): Schemas['Coupon'] => ({
   affiliateId: row.affiliateId,

@@ -71,6 +71,16 @@ export function codeProblem(code: string): CodeProblem | null {
   return /[0oO]/.test(code + key) ? 'FORBIDDEN_CHARACTER' : null
 }
 
+/**
+ * The allowed code that is most like a rejected one: `Q` and `q` instead of `0`, `O` and `o`, without invisible characters, and
+ * cut to the maximum length. Null when nothing is left.
+ */
+export function nearestCode(code: string): string | null {
+  const letters = [...code.normalize('NFKC')].map((letter) => letter.replace(/[0O]/, 'Q').replace('o', 'q'))
+  const allowed = letters.filter((letter) => codeProblem(letter) === null).slice(0, MAX_CODE_LENGTH)
+  return codeProblem(allowed.join('')) === null ? allowed.join('') : null
+}
+
 /** Whether a code mixes Latin letters with Cyrillic or Greek ones, which look alike. */
 export function mixesScripts(code: string): boolean {
   return /\p{Script=Latin}/u.test(code) && /[\p{Script=Cyrillic}\p{Script=Greek}]/u.test(code)

@@ -270,7 +270,7 @@ export function checkPlan(ctx: Context, estimate: Estimate, initial: () => Estim
  *
  * @throws ApiError 409 `payout_threshold_needs_reconciliation` when it conflicts with the setting of an earlier version.
  */
-function minimumPayout({ shop, config }: Context, currency: string): number {
+export function minimumPayout({ shop, config }: Context, currency: string): number {
   if (currency !== shop.currency) return minimumsByCurrency(shop)[currency] ?? 0
   const minimum = resolveMinimumPayout({
     minimumPayoutCents: shop.minimumPayoutCents,

@@ -25,6 +25,9 @@ export async function list(ctx: Context, query: Query<'listGeoRules'>) {
   return { ...page, data }
 }
 
+/** The places that a program is limited to; null without limits. */
+export const find = ({ db, shop }: Context, programId: string) => rules.findGeoRules(db.read, shop.id, programId)
+
 /**
  * Limits a program to places, replacing its previous limits.
  *

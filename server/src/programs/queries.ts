@@ -242,3 +242,7 @@ export async function findGeoRules(db: Reader, shopId: string, programId: string
     postalPrefixes: JSON.parse(postalPrefixes),
   }
 }
+
+/** Whether the shop has a program. */
+export const hasPrograms = async (db: Reader, shopId: string): Promise<boolean> =>
+  (await db.selectFrom('programs').select('id').where('shopId', '=', shopId).limit(1).executeTakeFirst()) !== undefined

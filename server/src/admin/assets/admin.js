@@ -1,4 +1,5 @@
-// The pages work without this script. It adds copy buttons and "select all" checkboxes.
+// The pages work without this script. It adds copy buttons, "select all", counts of a selection, keys for charts, and
+// the check of codes while they are typed.
 for (const button of document.querySelectorAll('button[data-copy]')) {
   const source = document.getElementById(button.dataset.copy)
   button.hidden = false
@@ -13,8 +14,45 @@ for (const button of document.querySelectorAll('button[data-copy]')) {
 
 for (const box of document.querySelectorAll('input[data-all]')) {
   box.hidden = false
-  const others = () => document.querySelectorAll(`input[name="${box.dataset.all}"]`)
+  const others = () => [...document.querySelectorAll(`input[name="${box.dataset.all}"]`)]
+  const counter = document.querySelector(`[data-selected="${box.dataset.all}"]`)
+  const show = () => {
+    const chosen = others().filter((other) => other.checked).length
+    box.checked = chosen > 0 && chosen === others().length
+    box.indeterminate = chosen > 0 && !box.checked
+    if (counter) counter.textContent = chosen ? `${chosen} selected` : ''
+  }
   box.addEventListener('change', () => {
     for (const other of others()) other.checked = box.checked
+    show()
+  })
+  for (const other of others()) other.addEventListener('change', show)
+}
+
+// One day of a chart can be focused at a time; the arrow keys move.
+for (const list of document.querySelectorAll('.marks')) {
+  const marks = [...list.children]
+  const focus = (index) => {
+    const next = marks[Math.min(marks.length - 1, Math.max(0, index))]
+    for (const mark of marks) mark.tabIndex = mark === next ? 0 : -1
+    return next
+  }
+  focus(marks.length - 1)
+  list.addEventListener('keydown', ({ key, target }) => {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[key]
+    if (step) focus(marks.indexOf(target) + step).focus()
   })
 }
+
+// Codes: at most nine characters, without spaces and without 0, o and O. The server checks them again.
+for (const field of document.querySelectorAll('input[data-code]')) {
+  const hint = document.getElementById(field.dataset.code)
+  field.addEventListener('input', () => {
+    const bare = field.value.replace(/\s/gu, '')
+    const allowed = [...bare.replace(/[0O]/g, 'Q').replace(/o/g, 'q')].slice(0, 9).join('')
+    hint.textContent = !field.value || allowed === field.value ? '' : `Not allowed. The nearest allowed code is ${allowed}.`
+  })
+}
+
+for (const select of document.querySelectorAll('form.filters select[data-submit]'))
+  select.addEventListener('change', () => select.form.requestSubmit())

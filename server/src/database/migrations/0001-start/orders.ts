@@ -50,6 +50,13 @@ async function commissions({ db, text }: Schema) {
     .on('commissions')
     .columns(['shopId', 'orderId'])
     .execute()
+  // Merchants look for an order by the name it has in their store.
+  await db.schema
+    .createIndex('commissions_shopId_orderName')
+    .on('commissions')
+    .columns(['shopId', 'orderName', 'id'])
+    .where(sql.ref('orderName'), 'is not', null)
+    .execute()
   await db.schema
     .createIndex('commissions_shopId_happenedAt_id')
     .on('commissions')

@@ -1,0 +1,297 @@
+import * as affiliates from '../affiliates/affiliates.ts'
+import { readBalance } from '../affiliates/balance.ts'
+import * as connections from '../affiliates/connections.ts'
+import * as commissions from '../commissions/commissions.ts'
+import { affiliateNotFound } from '../contract/errors.ts'
+import type { components } from '../contract/schema.d.ts'
+import { COMMISSION_COLUMNS, commissionCells, namesOf } from './commission-table.ts'
+import { assignCode, codeForm } from './coupons.ts'
+import { confirmation, form, input, select } from './form.ts'
+import { type Html, html, isolated } from './html.ts'
+import { programOptions } from './lookup.ts'
+import type { PageRequest, Route, View } from './route.ts'
+import { ALL_ROLES, OWNER_ONLY, rolesAndAuditOf, validateBody } from './route.ts'
+import { badge, copyable, count, day, empty, facts, money, nameOf, urlWithQuery } from './show.ts'
+import { ACTIONS, type Column, pageOf, pager, table, wideColumn } from './table.ts'
+
+type Affiliate = components['schemas']['Affiliate']
+
+const LIST = '/admin/affiliates'
+const RECENT = 10
+/** The column of the affiliate, who is the subject of the page. */
+const AFFILIATE = 1
+
+export const affiliatePageRoutes: Route[] = [
+  { path: '/affiliates/:id', roles: ALL_ROLES, audit: 'affiliate.shown', show },
+  { path: '/affiliates/:id/edit', roles: OWNER_ONLY, audit: 'affiliate.shown', show: edit },
+  { path: '/affiliates/:id/edit', roles: OWNER_ONLY, act: change, page: edit },
+  { path: '/affiliates/:id/status', roles: OWNER_ONLY, act: changeStatus, page: show },
+  { path: '/affiliates/:id/code', roles: OWNER_ONLY, act: changeCode, page: show },
+  { path: '/affiliates/:id/archive', roles: OWNER_ONLY, audit: 'affiliate.shown', show: confirmArchive },
+  { path: '/affiliates/:id/archive', roles: OWNER_ONLY, act: archive, page: show },
+  { path: '/affiliates/:id/connections', ...rolesAndAuditOf('createConnection'), act: connect, page: show },
+  {
+    path: '/affiliates/:id/connections/:connection/delete',
+    ...rolesAndAuditOf('deleteConnection'),
+    act: disconnect,
+    page: show,
+  },
+]
+
+/** @throws ApiError 404 `affiliate_not_found`. */
+async function find({ ctx, params }: PageRequest): Promise<Affiliate> {
+  const { data } = await affiliates.list(ctx, { id: params.id ?? '', page: 1, limit: 1 })
+  if (!data[0]) throw affiliateNotFound()
+  return data[0]
+}
+
+async function show(request: PageRequest): Promise<View> {
+  const { ctx, isOwner, zone } = request
+  const one = await find(request)
+  const [{ balances, commissions: total }, programs, recent] = await Promise.all([
+    readBalance(ctx, one.id),
+    programOptions(request),
+    commissions.list(ctx, { affiliateId: one.id, page: 1, limit: RECENT }),
+  ])
+  const names = await namesOf(request, recent.data)
+  const program = one.campaignId && programs.find(([id]) => id === one.campaignId)?.[1]
+  return {
+    title: one.name,
+    crumb: { to: LIST, text: 'Affiliates' },
+    badges: badge(one.status),
+    subjectId: one.id,
+    actions: isOwner ? statusButtons(request, one) : undefined,
+    body: html`${balance(balances, total)}
+<div class="columns"><div>
+<h2>Latest commissions</h2>
+${
+  recent.data.length
+    ? html`${table(
+        'Latest commissions',
+        COMMISSION_COLUMNS.filter((_, index) => index !== AFFILIATE),
+        recent.data.map((row) => commissionCells(row, names, zone).filter((_, index) => index !== AFFILIATE)),
+      )}<p><a href="${urlWithQuery('/admin/commissions', { status: 'ALL', affiliate: one.id })}">All ${count(total)} commissions</a> · <a href="${urlWithQuery('/admin/journey', { affiliateId: one.id })}">Visits and orders</a></p>`
+    : empty('No commissions yet', 'Orders with the code or through the link appear here.', 'commissions')
+}
+${await connectionSection(request, one)}
+</div><div>
+<section class="card" aria-labelledby="share"><h2 id="share">Link and code</h2>
+${facts(
+  [
+    ['Link', copyable('link', 'Link', linkOf(request, one.slug))],
+    ['Code', copyable('code-value', 'Code', one.discountCode)],
+  ],
+  'facts one',
+)}
+${isOwner ? html`<details${request.form.has('code') ? html` open` : ''}><summary>Change the code</summary>${form(request, `${LIST}/${one.id}/code`, codeForm(request, one.discountCode))}</details>` : ''}</section>
+<section class="card" aria-labelledby="about"><h2 id="about">About</h2>
+${facts(
+  [
+    ['Email', html`<a href="mailto:${one.email}">${isolated(one.email)}</a>`],
+    ['Program', program ? html`<a href="/admin/programs/${one.campaignId}">${isolated(program)}</a>` : 'none'],
+    ['Phone', one.phone ?? undefined],
+    ['Website', one.website ? isolated(one.website) : undefined],
+    ['Instagram', one.instagramHandle ? isolated(one.instagramHandle) : undefined],
+    ['TikTok', one.tiktokHandle ? isolated(one.tiktokHandle) : undefined],
+    ['YouTube', one.youtubeHandle ? isolated(one.youtubeHandle) : undefined],
+    ['Address', addressOf(one)],
+    ['Joined', day(one.createdAt, zone)],
+    ['Id', html`<code>${one.id}</code>`],
+  ],
+  'facts one',
+)}
+${isOwner ? html`<p class="row"><a class="button small" href="${LIST}/${one.id}/edit">Edit</a> <a class="button small danger" href="${LIST}/${one.id}/archive">Archive</a></p>` : ''}</section>
+</div></div>`,
+  }
+}
+
+/** The link that credits visits to the affiliate. Without a domain of the store only its parameter is known. */
+function linkOf({ ctx }: PageRequest, slug: string): string {
+  const query = `?ref=${encodeURIComponent(slug)}`
+  return ctx.shop.storeDomain ? `https://${ctx.shop.storeDomain}/${query}` : query
+}
+
+const addressOf = ({ homeAddress, homePostalCode, homeCity, homeState, homeCountry }: Affiliate): Html | undefined => {
+  const text = [homeAddress, [homePostalCode, homeCity].filter(Boolean).join(' '), homeState, homeCountry]
+    .filter(Boolean)
+    .join(', ')
+  return text ? isolated(text) : undefined
+}
+
+type Balances = Awaited<ReturnType<typeof readBalance>>['balances']
+
+function balance(balances: Balances, total: number): Html {
+  if (balances.length === 0)
+    return facts(
+      [
+        ['Unpaid', '0'],
+        ['Commissions', count(total)],
+      ],
+      'stats',
+    )
+  return html`${balances.map(({ currency, pendingCents, approvedCents, batchedCents, taxWithheldCents }) =>
+    facts(
+      [
+        ['Awaiting approval', money(pendingCents, currency)],
+        ['Approved, not in a payout', money(approvedCents, currency)],
+        ['In a payout', money(batchedCents, currency)],
+        ['Tax withheld of it', taxWithheldCents ? money(taxWithheldCents, currency) : undefined],
+        ['Commissions', count(total)],
+      ],
+      'stats',
+    ),
+  )}`
+}
+
+const statusButtons = (request: PageRequest, { id, status }: Affiliate): Html => {
+  const approve = status === 'PENDING' || status === 'REJECTED'
+  const reject = status !== 'REJECTED'
+  return form(
+    request,
+    `${LIST}/${id}/status`,
+    html`${approve ? html`<button class="main" name="status" value="APPROVED">Approve</button>` : ''}${reject ? html` <button name="status" value="REJECTED">Reject</button>` : ''}`,
+    'actions',
+  )
+}
+
+async function changeStatus({ ctx, params, form }: PageRequest) {
+  const sent = { status: form.get('status') ?? '' }
+  const { id, name, status } = await affiliates.update(ctx, params.id ?? '', validateBody('updateAffiliate', sent))
+  return { to: `${LIST}/${id}`, flash: { text: `${name} is ${status.toLowerCase()}.` } }
+}
+
+async function changeCode(request: PageRequest) {
+  const id = request.params.id ?? ''
+  const { code } = await assignCode(request, id)
+  return { to: `${LIST}/${id}`, flash: { text: `The code is now ${code}. The old one is free for others.` } }
+}
+
+const KINDS = [
+  ['customerEmail', 'Customer by email'],
+  ['customerId', 'Customer by id'],
+  ['product', 'Product'],
+  ['variant', 'Variant'],
+] as const
+
+const CONNECTION_COLUMNS: Column[] = ['Kind', wideColumn('Value'), 'Since', ACTIONS]
+
+async function connectionSection(request: PageRequest, { id }: Affiliate): Promise<Html> {
+  const { ctx, isOwner, query, zone } = request
+  const { data, pagination } = await connections.list(ctx, { affiliateId: id, ...pageOf(query, 'connections') })
+  const rows = data.map((one) => [
+    KINDS.find(([kind]) => kind === one.kind)?.[1] ?? one.kind,
+    isolated(one.value),
+    day(one.createdAt, zone),
+    isOwner
+      ? form(
+          request,
+          `${LIST}/${id}/connections/${one.id}/delete`,
+          html`<button class="small">Remove<span class="visually-hidden"> ${one.value}</span></button>`,
+        )
+      : '',
+  ])
+  const sent = request.form
+  return html`<h2>Connections</h2>
+<p class="hint">Orders of these customers and of these products are credited to the affiliate, even without code and link.</p>
+${rows.length ? table('Connections', CONNECTION_COLUMNS, rows) : html`<p>None.</p>`}
+${pager(`${LIST}/${id}`, query, pagination, 'connections')}
+${
+  isOwner
+    ? html`<details${sent.has('kind') ? html` open` : ''}><summary>Add a connection</summary><section class="card">${form(
+        request,
+        `${LIST}/${id}/connections`,
+        html`<div class="fields">${select('kind', 'Kind', KINDS, sent.get('kind') ?? 'customerEmail')}
+${input({ name: 'value', label: 'Value', value: sent.get('value') ?? '', required: true, maxlength: 320, hint: 'An email address, or the numeric id of the customer, product or variant in your store.' })}</div>
+<button class="main">Connect</button>`,
+      )}</section></details>`
+    : ''
+}`
+}
+
+async function connect({ ctx, params, form }: PageRequest) {
+  const affiliateId = params.id ?? ''
+  const sent = { kind: form.get('kind'), value: form.get('value') ?? '', affiliateId }
+  const { kind } = await connections.create(ctx, validateBody('createConnection', sent))
+  const name = KINDS.find(([one]) => one === kind)?.[1] ?? kind
+  return { to: `${LIST}/${affiliateId}`, flash: { text: `Connected: ${name.toLowerCase()}.` } }
+}
+
+async function disconnect({ ctx, params }: PageRequest) {
+  await connections.remove(ctx, params.connection ?? '')
+  return { to: `${LIST}/${params.id}`, flash: { text: 'The connection is removed.' } }
+}
+
+/** The fields of the form, by name of the API. Empty optional fields become null. */
+const FIELDS = [
+  { name: 'name', label: 'Name', maxlength: 200, required: true },
+  { name: 'email', label: 'Email', type: 'email', maxlength: 320, required: true },
+  { name: 'firstName', label: 'First name', maxlength: 100 },
+  { name: 'lastName', label: 'Last name', maxlength: 100 },
+  { name: 'phone', label: 'Phone', maxlength: 50 },
+  { name: 'website', label: 'Website', maxlength: 500 },
+  { name: 'instagramHandle', label: 'Instagram', maxlength: 100 },
+  { name: 'tiktokHandle', label: 'TikTok', maxlength: 100 },
+  { name: 'youtubeHandle', label: 'YouTube', maxlength: 100 },
+  { name: 'homeAddress', label: 'Street', maxlength: 300 },
+  { name: 'homePostalCode', label: 'Postal code', maxlength: 20 },
+  { name: 'homeCity', label: 'City', maxlength: 100 },
+  { name: 'homeState', label: 'State', maxlength: 100 },
+  { name: 'homeCountry', label: 'Country', maxlength: 100 },
+] as const
+
+async function edit(request: PageRequest): Promise<View> {
+  const one = await find(request)
+  const { form: sent } = request
+  const value = (name: keyof Affiliate) => (sent.size ? (sent.get(name) ?? '') : (one[name] ?? ''))
+  const programs = await programOptions(request)
+  return {
+    title: `Edit ${one.name}`,
+    crumb: { to: `${LIST}/${one.id}`, text: one.name },
+    subjectId: one.id,
+    body: html`<section class="card">${form(
+      request,
+      `${LIST}/${one.id}/edit`,
+      html`<div class="fields">${FIELDS.map((given) => input({ ...given, value: value(given.name) }))}
+${select('campaignId', 'Program', [...(one.campaignId ? [] : [['', 'none'] as const]), ...programs], value('campaignId'))}
+${select(
+  'status',
+  'Status',
+  (['PENDING', 'APPROVED', 'ACTIVE', 'REJECTED'] as const).map((status) => [status, nameOf(status)] as const),
+  value('status'),
+)}</div>
+<div class="sticky"><button class="main">Save</button> <a class="button" href="${LIST}/${one.id}">Back</a></div>`,
+    )}</section>`,
+  }
+}
+
+async function change(request: PageRequest) {
+  const { ctx, form } = request
+  const one = await find(request)
+  const names = [...FIELDS.map(({ name }) => name), 'campaignId', 'status'] as const
+  const sent: Record<string, unknown> = {}
+  for (const name of names) {
+    if (!form.has(name)) continue
+    const text = form.get(name)?.trim() ?? ''
+    // A field that was not changed is not sent, so that values of other forms are kept as they are.
+    if (text !== (one[name] ?? '')) sent[name] = text === '' && name !== 'name' && name !== 'email' ? null : text
+  }
+  await affiliates.update(ctx, one.id, validateBody('updateAffiliate', sent))
+  return { to: `${LIST}/${one.id}`, flash: { text: 'The affiliate is saved.' } }
+}
+
+async function confirmArchive(request: PageRequest): Promise<View> {
+  const { id, name } = await find(request)
+  const text = html`<p>${isolated(name)} is no longer listed and earns nothing on new orders. Codes and links are not given to others, and commissions are kept. Unpaid commissions are held back.</p>`
+  const body = confirmation(request, {
+    text,
+    action: `${LIST}/${id}/archive`,
+    button: 'Archive affiliate',
+    back: `${LIST}/${id}`,
+  })
+  return { title: 'Archive this affiliate?', crumb: { to: `${LIST}/${id}`, text: name }, subjectId: id, body }
+}
+
+async function archive({ ctx, params }: PageRequest) {
+  await affiliates.archive(ctx, params.id ?? '')
+  return { to: LIST, flash: { text: 'The affiliate is archived.' } }
+}

@@ -1,0 +1,160 @@
+import * as affiliates from '../affiliates/affiliates.ts'
+import { findByCode } from '../affiliates/lookup.ts'
+import { ApiError, invalidBody } from '../contract/errors.ts'
+import type { components } from '../contract/schema.d.ts'
+import { field, form, hidden, input, select } from './form.ts'
+import { type Html, html, isolated } from './html.ts'
+import { programOptions } from './lookup.ts'
+import type { PageRequest, Route, View } from './route.ts'
+import { ALL_ROLES, OWNER_ONLY, validateBody } from './route.ts'
+import { badge, counted, day, empty, tabs, urlWithQuery } from './show.ts'
+import { type Cell, CHOICE, type Column, nameColumn, pageOf, pager, table } from './table.ts'
+
+type Affiliate = components['schemas']['Affiliate']
+
+const PATH = '/admin/affiliates'
+const STATUSES = ['PENDING', 'APPROVED', 'ACTIVE', 'REJECTED'] as const
+const COLUMNS: Column[] = [nameColumn('Affiliate'), 'Status', 'Code', nameColumn('Program'), 'Joined']
+
+export const affiliateRoutes: Route[] = [
+  { path: '/affiliates', roles: ALL_ROLES, audit: 'affiliates.listed', show: list },
+  { path: '/affiliates/status', roles: OWNER_ONLY, act: changeStatuses, page: list },
+  { path: '/affiliates/new', roles: OWNER_ONLY, show: creation },
+  { path: '/affiliates/new', roles: OWNER_ONLY, act: create, page: creation },
+]
+
+interface Filter {
+  q: string | undefined
+  status: (typeof STATUSES)[number] | undefined
+  campaignId: string | undefined
+}
+
+const filterOf = (sent: URLSearchParams): Filter => ({
+  q: field(sent, 'q'),
+  status: STATUSES.find((one) => one === sent.get('status')),
+  campaignId: field(sent, 'campaignId'),
+})
+
+async function list(request: PageRequest): Promise<View> {
+  const { ctx, isOwner, query, form: sent } = request
+  const filter = filterOf(sent.size ? sent : query)
+  const { q, status, campaignId } = filter
+  // Codes are not part of the search of the API.
+  const byCode = q && (await findByCode(ctx, q))
+  const search = byCode ? { id: byCode.id } : { ...(q && { q }) }
+  const asked = { ...search, ...(status && { status }), ...(campaignId && { campaignId }) }
+  const [{ data, pagination }, programs] = await Promise.all([
+    affiliates.list(ctx, { ...pageOf(query), ...asked }),
+    programOptions(request),
+  ])
+  const names = new Map(programs)
+  const rows = data.map((one) => row(request, one, names))
+  const content = rows.length
+    ? table('Affiliates', isOwner ? [CHOICE, ...COLUMNS] : COLUMNS, rows)
+    : emptyState(filter, isOwner)
+  return {
+    title: 'Affiliates',
+    lead: 'The people and companies who refer customers to your shop.',
+    actions: isOwner ? html`<a class="button main" href="${PATH}/new">New affiliate</a>` : undefined,
+    body: html`${statusTabs(filter)}
+<form class="filters" method="get" action="${PATH}" aria-label="Filter">${status ? hidden('status', status) : ''}
+${input({ name: 'q', label: 'Search', value: q, placeholder: 'Name, email or code', maxlength: 200 })}
+${select('campaignId', 'Program', [['', 'All'], ...programs], campaignId ?? '')}
+<div class="row"><button>Search</button>${q || campaignId ? html`<a class="button quiet" href="${urlWithQuery(PATH, { status })}">Clear</a>` : ''}</div></form>
+${isOwner && rows.length ? form(request, `${PATH}/status`, html`${Object.entries({ q, status, campaignId, page: query.get('page') ?? '' }).map(([name, value]) => hidden(name, value ?? ''))}${content}${bulk()}`) : content}
+${pager(PATH, query, pagination)}`,
+  }
+}
+
+const statusTabs = ({ q, status, campaignId }: Filter): Html =>
+  tabs(
+    'By status',
+    [undefined, ...STATUSES].map((one) => ({
+      to: urlWithQuery(PATH, { q, campaignId, status: one }),
+      text: one === undefined ? 'All' : one === 'PENDING' ? 'Awaiting approval' : one[0] + one.slice(1).toLowerCase(),
+      isCurrent: one === status,
+    })),
+  )
+
+const bulk =
+  (): Html => html`<div class="sticky"><label class="box all"><input type="checkbox" data-all="ids" hidden> <span>All on this page</span></label>
+<button name="move" value="APPROVED" class="main">Approve selected</button> <button name="move" value="REJECTED">Reject selected</button> <span class="hint" data-selected="ids" aria-live="polite"></span></div>`
+
+function emptyState({ q, status, campaignId }: Filter, isOwner: boolean): Html {
+  if (q || campaignId || status) return empty('No affiliate matches', 'Change or clear the search.', 'search')
+  const next = isOwner
+    ? html`<a class="button main" href="${PATH}/new">Add the first affiliate</a>`
+    : 'An owner can add one.'
+  return empty('No affiliates yet', next, 'affiliates')
+}
+
+function row({ isOwner, zone }: PageRequest, one: Affiliate, programs: Map<string, string>): Cell[] {
+  const choice = html`<input type="checkbox" name="ids" value="${one.id}" aria-label="Select ${one.name}">`
+  return [
+    ...(isOwner ? [choice] : []),
+    html`<a href="${PATH}/${one.id}">${isolated(one.name)}</a><small>${isolated(one.email)}</small>`,
+    badge(one.status),
+    html`<code>${isolated(one.discountCode)}</code>`,
+    one.campaignId === null ? '–' : (programs.get(one.campaignId) ?? one.campaignId),
+    day(one.createdAt, zone),
+  ]
+}
+
+/** A page of the list has 25; more at once would delay other changes. */
+const MAX_CHANGED = 100
+
+async function changeStatuses({ ctx, form }: PageRequest) {
+  const ids = [...new Set(form.getAll('ids'))]
+  const status = form.get('move') === 'REJECTED' ? 'REJECTED' : 'APPROVED'
+  if (ids.length === 0) throw invalidBody('Select at least one affiliate.')
+  if (ids.length > MAX_CHANGED) throw invalidBody(`Select at most ${MAX_CHANGED} affiliates.`)
+  let changed = 0
+  let skipped = 0
+  for (const id of ids) {
+    try {
+      await affiliates.update(ctx, id, validateBody('updateAffiliate', { status }))
+      changed += 1
+    } catch (error) {
+      // Archived or changed by another request; the others continue.
+      if (!(error instanceof ApiError) || ![404, 409].includes(error.status)) throw error
+      skipped += 1
+    }
+  }
+  const left = skipped ? ` ${skipped} skipped, because another request changed them.` : ''
+  const text = `${counted(changed, 'affiliate is', 'affiliates are')} ${status.toLowerCase()}.${left}`
+  const { q, status: tab, campaignId } = filterOf(form)
+  return {
+    to: urlWithQuery(PATH, { q, status: tab, campaignId, page: form.get('page') ?? undefined }),
+    flash: { text },
+  }
+}
+
+async function creation(request: PageRequest): Promise<View> {
+  const { form: sent } = request
+  const value = (name: string) => sent.get(name) ?? ''
+  const programs = await programOptions(request)
+  return {
+    title: 'New affiliate',
+    crumb: { to: PATH, text: 'Affiliates' },
+    lead: 'A link and a discount code are generated. Both can be given to the affiliate at once.',
+    body: html`<section class="card narrow">${form(
+      request,
+      `${PATH}/new`,
+      html`${input({ name: 'name', label: 'Name', value: value('name'), required: true, maxlength: 200 })}
+${input({ name: 'email', label: 'Email', type: 'email', value: value('email'), required: true, maxlength: 320 })}
+${select('campaignId', 'Program', [['', 'The default program of the shop'], ...programs], value('campaignId'))}
+<div class="sticky"><button class="main">Create affiliate</button> <a class="button" href="${PATH}">Back</a></div>`,
+    )}</section>`,
+  }
+}
+
+async function create({ ctx, form }: PageRequest) {
+  const sent = {
+    name: form.get('name') ?? '',
+    email: form.get('email')?.trim() ?? '',
+    campaignId: field(form, 'campaignId'),
+  }
+  const { id, name, status } = await affiliates.create(ctx, validateBody('createAffiliate', sent))
+  const text = status === 'PENDING' ? `${name} is created and awaits approval.` : `${name} is created and approved.`
+  return { to: `${PATH}/${id}`, flash: { text } }
+}

@@ -1,0 +1,87 @@
+import { type Html, html } from './html.ts'
+import { dayText } from './show.ts'
+
+const HEIGHT = 100
+const STEP = 10
+const GAP = 2
+/** The labels of days at the left and right ends of a chart open inwards. */
+const EDGE = 0.2
+
+interface Chart {
+  name: string
+  /** The formatted sum of all values. */
+  total: string
+  /** Shown next to the total, such as the change since the period before. */
+  note?: Html | string
+  dates: string[]
+  values: number[]
+  /** The values of the period before, drawn as a dashed line. */
+  before?: number[]
+  show: (value: number) => string
+  /** A shorter form for the axis. */
+  tick?: (value: number) => string
+}
+
+/** The smallest of 1, 2, 2.5 and 5 times a power of ten that is at least a value. */
+function ceiling(value: number): number {
+  const power = 10 ** Math.floor(Math.log10(value))
+  return ([1, 2, 2.5, 5].find((factor) => factor * power >= value) ?? 10) * power
+}
+
+/** The values of the axis: zero, the ends, and a half. All zeros give an axis from zero to one. */
+export function scaleOf(values: number[]): { top: number; low: number } {
+  const [most, least] = [Math.max(0, ...values), Math.min(0, ...values)]
+  return { top: most > 0 || least === 0 ? Math.max(1, ceiling(most || 1)) : 0, low: least < 0 ? -ceiling(-least) : 0 }
+}
+
+/**
+ * A bar chart with one bar per day, an axis, and the value of each day on hover and on focus. A table on the same page
+ * contains the numbers for screen readers.
+ */
+export function chart({ name, total, note, dates, values, before = [], show, tick = show }: Chart): Html {
+  const { top, low } = scaleOf([...values, ...before])
+  const y = (value: number) => ((top - value) / (top - low)) * HEIGHT
+  const bars = values.map((value, index) => {
+    const [from, to] = [y(Math.max(0, value)), y(Math.min(0, value))]
+    // A nonzero value stays visible, however small.
+    const height = value === 0 ? 0 : Math.max(1, to - from)
+    return html`<rect class="bar" x="${index * STEP + GAP / 2}" y="${from.toFixed(2)}" width="${STEP - GAP}" height="${height.toFixed(2)}"></rect>`
+  })
+  const width = Math.max(1, values.length) * STEP
+  const line = before.map((value, index) => `${index * STEP + STEP / 2},${y(value).toFixed(2)}`).join(' ')
+  // Half of one order does not exist.
+  const middle = top > 1 ? [top / 2] : []
+  const ticks = low < 0 ? [top, 0, low] : [top, ...middle, 0]
+  const marks = values.map((value, index) => {
+    const place = index / values.length < EDGE ? ' left' : index / values.length >= 1 - EDGE ? ' right' : ''
+    const earlier = before[index]
+    const text = `${dayText(dates[index] ?? '')}: ${show(value)}${earlier === undefined ? '' : ` (before: ${show(earlier)})`}`
+    return html`<li tabindex="-1"><span class="tip${place}">${text}</span></li>`
+  })
+  return html`<figure class="chart"><figcaption><span>${name}<strong>${total}</strong></span>${note ? html`<span>${note}</span>` : ''}</figcaption>
+<div class="plot"><div class="ticks" aria-hidden="true">${ticks.map((value) => html`<span>${tick(value)}</span>`)}</div>
+<div class="field-of"><svg viewBox="0 0 ${width} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${`${name} per day, at most ${show(Math.max(0, ...values))}`}">
+${ticks.map((value) => html`<line class="grid-line" x1="0" x2="${width}" y1="${y(value)}" y2="${y(value)}"></line>`)}
+<line class="axis" x1="0" x2="${width}" y1="${y(0)}" y2="${y(0)}"></line>${bars}
+${line ? html`<polyline class="before" points="${line}"></polyline>` : ''}</svg>
+<ol class="marks" aria-label="${`${name} by day`}">${marks}</ol></div>
+<div class="ends" aria-hidden="true">${endsOf(dates).map((date) => html`<span>${dayText(date)}</span>`)}</div></div></figure>`
+}
+
+const endsOf = (dates: string[]): string[] => (dates.length > 0 ? [dates[0]!, dates.at(-1)!] : [])
+
+/** Two amounts as bars, as in a comparison of two sets of settings. @param most the amount of a full bar */
+export function twoBars(current: number, proposed: number, { label, most }: { label: string; most: number }): Html {
+  const width = (value: number) => ((Math.abs(value) / most) * 200).toFixed(1)
+  return html`<svg viewBox="0 0 200 24" preserveAspectRatio="none" role="img" aria-label="${label}"><rect class="bar" x="0" y="1" width="${width(current)}" height="10"></rect><rect class="bar second" x="0" y="13" width="${width(proposed)}" height="10"></rect></svg>`
+}
+
+/** How a sum changed since the period before. A change from zero has no percentage. */
+export function change(now: number, before: number): Html {
+  if (now === before) return html`<span class="delta">no change</span>`
+  if (before <= 0)
+    return html`<span class="delta${now > before ? ' up' : ' down'}">${now > before ? '▲ new' : '▼'}</span>`
+  const percent = ((now - before) / before) * 100
+  const text = Math.abs(percent) >= 1000 ? '> 999' : Math.abs(percent).toFixed(Math.abs(percent) < 10 ? 1 : 0)
+  return html`<span class="delta${percent > 0 ? ' up' : ' down'}">${percent > 0 ? '▲' : '▼'} ${text}%</span>`
+}

@@ -1,0 +1,127 @@
+import { type MovableSums, moderateMany, sumMovable } from '../commissions/moderation.ts'
+import { invalidBody } from '../contract/errors.ts'
+import { type CommissionFilter, readFilter } from './commission-filter.ts'
+import { form, hidden, select } from './form.ts'
+import { type Html, html, isolated } from './html.ts'
+import type { PageRequest, Route, View } from './route.ts'
+import { OWNER_ONLY, rolesAndAuditOf, validateBody } from './route.ts'
+import { count, counted, dayText, empty, money, urlWithQuery } from './show.ts'
+import { numberColumn, table } from './table.ts'
+
+const LIST = '/admin/commissions'
+const PATH = '/admin/commissions/all'
+
+export const commissionBulkRoutes: Route[] = [
+  { path: '/commissions/all', roles: OWNER_ONLY, audit: 'commissions.listed', show: preview },
+  { path: '/commissions/all', ...rolesAndAuditOf('moderateCommissions'), act: moderateAll, page: preview },
+]
+
+/** A link to the page that approves or rejects everything that the filter matches. */
+export const approveAllLink = ({ given, order }: CommissionFilter): Html =>
+  order ? html`` : html`<a class="button main" href="${urlWithQuery(PATH, given)}">Approve all that match…</a>`
+
+const ACTIONS = { approve: 'approved', reject: 'rejected' } as const
+type Action = keyof typeof ACTIONS
+
+/** The filter as the API has it. @throws ApiError 400 for a search by order, which the API cannot repeat. */
+function bodyOf(filter: CommissionFilter) {
+  const { order, affiliateId, programId, from, to, currency, minAmountCents, maxAmountCents } = filter
+  if (order) throw invalidBody('Select the commissions of an order in the list.')
+  return {
+    status: 'PENDING',
+    ...(affiliateId && { affiliateId }),
+    ...(programId && { programId }),
+    ...(from && { from }),
+    ...(to && { to }),
+    ...(currency && { currency }),
+    ...(minAmountCents !== undefined && { minAmountCents }),
+    ...(maxAmountCents !== undefined && { maxAmountCents }),
+  }
+}
+
+const moderation = (action: Action, filter: CommissionFilter) =>
+  validateBody('moderateCommissions', { action, filter: bodyOf(filter) })
+
+const sumsOf = async (request: PageRequest, filter: CommissionFilter): Promise<MovableSums> =>
+  sumMovable(request.ctx, 'approve', moderation('approve', filter).filter ?? {})
+
+const total = (sums: MovableSums) => sums.reduce((all, { commissions }) => all + commissions, 0)
+
+const inWords = (sums: MovableSums): string =>
+  sums.length
+    ? `${counted(total(sums), 'commission')} (${sums.map((one) => money(one.commissionCents, one.currency)).join(', ')})`
+    : 'none'
+
+async function preview(request: PageRequest): Promise<View> {
+  const { form: sent, query } = request
+  const filter = await readFilter(request, sent.size ? sent : query)
+  const sums = await sumsOf(request, filter)
+  const back = urlWithQuery(LIST, filter.given)
+  const view = {
+    title: 'Approve all that match',
+    crumb: { to: back, text: 'Commissions' },
+    lead: 'Every commission that awaits approval and matches the filter, on all pages of the list.',
+  }
+  if (sums.length === 0) {
+    return {
+      ...view,
+      body: empty('No commission awaits approval with this filter', html`<a href="${back}">Back to the list</a>`),
+    }
+  }
+  const rows = sums.map((one) => [one.currency, count(one.commissions), money(one.commissionCents, one.currency)])
+  return {
+    ...view,
+    body: html`<section class="card narrow" aria-labelledby="matches"><h2 id="matches">${counted(total(sums), 'commission')}</h2>
+${conditions(filter)}
+${table('Sums by currency', ['Currency', numberColumn('Commissions'), numberColumn('Commission')], rows)}
+<p class="hint">Orders that arrive while you read this are included if they match. Each change is recorded in the audit log.</p>
+${form(
+  request,
+  PATH,
+  html`${Object.entries(filter.given).map(([name, value]) => hidden(name, value))}
+${select(
+  'action',
+  'Do what',
+  [
+    ['approve', 'Approve them'],
+    ['reject', 'Reject them'],
+  ],
+  sent.get('action') ?? 'approve',
+)}
+<div class="sticky"><button class="main">Apply to ${counted(total(sums), 'commission')}</button> <a class="button" href="${back}">Back</a></div>`,
+)}</section>`,
+  }
+}
+
+function conditions({ given, matches, currency, minAmountCents: min, maxAmountCents: max }: CommissionFilter): Html {
+  const parts = [
+    matches.length === 1 && html`of ${isolated(matches[0]!.name)}`,
+    given.from && html`from ${dayText(given.from)}`,
+    given.to && html`to ${dayText(given.to)}`,
+    min !== undefined && html`at least ${money(min, currency ?? '')}`,
+    max !== undefined && html`at most ${money(max, currency ?? '')}`,
+    given.programId && html`of one program`,
+  ].filter((one) => one !== false && one !== undefined && one !== '')
+  return parts.length
+    ? html`<p>Only those ${parts.map((one, index) => html`${index > 0 ? ', ' : ''}${one}`)}.</p>`
+    : html``
+}
+
+/** Each round changes 500 commissions in one transaction. More in one form would take longer than a browser waits. */
+const MAX_ROUNDS = 20
+
+async function moderateAll(request: PageRequest) {
+  const filter = await readFilter(request, request.form)
+  const action: Action = request.form.get('action') === 'reject' ? 'reject' : 'approve'
+  const before = await sumsOf(request, filter)
+  let changed = 0
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const result = await moderateMany(request.ctx, moderation(action, filter))
+    changed += result.changed
+    // Commissions that cannot be changed are found again, so a round without a change is the last.
+    if (result.remaining === 0 || result.changed === 0) break
+  }
+  const after = await sumsOf(request, filter)
+  const text = `${counted(changed, 'commission is', 'commissions are')} ${ACTIONS[action]}. Pending before: ${inWords(before)}; pending now: ${inWords(after)}.`
+  return { to: after.length ? urlWithQuery(PATH, filter.given) : urlWithQuery(LIST, filter.given), flash: { text } }
+}

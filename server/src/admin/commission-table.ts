@@ -1,0 +1,68 @@
+import { affiliateNames } from '../affiliates/affiliates.ts'
+import { orderNameOf, orderNames } from '../commissions/search.ts'
+import type { components } from '../contract/schema.d.ts'
+import { type Html, html, isolated } from './html.ts'
+import type { PageRequest } from './route.ts'
+import { badge, money, nameOf, time, urlWithQuery } from './show.ts'
+import { type Cell, type Column, nameColumn, numberColumn } from './table.ts'
+
+type Commission = components['schemas']['Commission']
+
+export const COMMISSION_COLUMNS: Column[] = [
+  'Order',
+  nameColumn('Affiliate'),
+  'Date',
+  numberColumn('Goods'),
+  numberColumn('Commission'),
+  'Status',
+]
+
+/** The names that rows of commissions show: of affiliates by id, and of adjusted orders by the id of their commission. */
+export interface CommissionNames {
+  affiliates: Map<string, string>
+  orders: Map<string, string>
+}
+
+const ADJUSTMENT = /^adj:([^:]+):(.*)$/s
+
+export async function namesOf({ ctx }: PageRequest, list: Commission[]): Promise<CommissionNames> {
+  const adjusted = list.flatMap(({ orderId }) => ADJUSTMENT.exec(orderId)?.[1] ?? [])
+  const [affiliates, orders] = await Promise.all([
+    affiliateNames(
+      ctx,
+      list.map(({ affiliateId }) => affiliateId),
+    ),
+    orderNames(ctx, adjusted),
+  ])
+  return { affiliates, orders }
+}
+
+/** Why an adjustment was recorded, from its order id. */
+function reasonOf(text: string): string {
+  if (text === 'reversal') return 'Reversal'
+  if (text === 'carry') return 'Debt carried forward'
+  return text === 'returned' ? 'Returned payment' : `Refund ${text}`
+}
+
+/** The order of a commission with a link to its explanation; for an adjustment its reason and the adjusted order. */
+export function orderCell(one: Commission, { orders }: CommissionNames): Html {
+  const [, commissionId = '', reason = ''] = ADJUSTMENT.exec(one.orderId) ?? []
+  if (one.trackingMethod !== 'ADJUSTMENT') {
+    return html`<a href="${urlWithQuery('/admin/orders', { id: one.orderId })}">${isolated(orderNameOf(one))}</a>`
+  }
+  const order = orders.get(commissionId)
+  return html`${isolated(reasonOf(reason))}<small>${order ? html`of order ${isolated(order)}` : 'Adjustment'}</small>`
+}
+
+export function affiliateCell({ affiliateId }: Pick<Commission, 'affiliateId'>, names: Map<string, string>): Html {
+  return html`<a href="/admin/affiliates/${affiliateId}">${isolated(names.get(affiliateId) || affiliateId)}</a>`
+}
+
+export const commissionCells = (one: Commission, names: CommissionNames, zone: string): Cell[] => [
+  orderCell(one, names),
+  affiliateCell(one, names.affiliates),
+  time(one.happenedAt, '–', zone),
+  one.trackingMethod === 'ADJUSTMENT' ? '–' : money(one.orderSubtotalCents - one.orderDiscountCents, one.orderCurrency),
+  money(one.commissionAmountCents, one.currency),
+  html`${badge(one.orderStatus)}${one.restrictionReasonCode ? html`<small>${nameOf(one.restrictionReasonCode)}</small>` : ''}`,
+]

@@ -1,0 +1,124 @@
+import { ApiError, affiliateNotFound, invalidBody } from '../contract/errors.ts'
+import type { components } from '../contract/schema.d.ts'
+import * as coupons from '../coupons/coupons.ts'
+import { codeInput, field, form, input } from './form.ts'
+import { type Html, html, isolated } from './html.ts'
+import { findAffiliates, programOptions } from './lookup.ts'
+import type { PageRequest, Route, View } from './route.ts'
+import { ALL_ROLES, OWNER_ONLY, validateBody } from './route.ts'
+import { badge, empty, money, tabs, urlWithQuery } from './show.ts'
+import { type Cell, type Column, nameColumn, pageOf, pager, table, wideColumn } from './table.ts'
+
+type Coupon = components['schemas']['Coupon']
+
+const PATH = '/admin/coupons'
+const STATUSES = [undefined, 'APPROVED', 'PENDING', 'REJECTED'] as const
+const COLUMNS: Column[] = [
+  'Code',
+  nameColumn('Affiliate'),
+  'Status',
+  nameColumn('Program'),
+  'Discount',
+  wideColumn('Notes'),
+]
+
+export const couponRoutes: Route[] = [
+  { path: '/coupons', roles: ALL_ROLES, audit: 'coupons.listed', show: list },
+  { path: '/coupons', roles: OWNER_ONLY, act: assign, page: list },
+]
+
+async function list(request: PageRequest): Promise<View> {
+  const { ctx, isOwner, query } = request
+  const code = field(query, 'code')
+  const status = STATUSES.find((one) => one === query.get('status'))
+  const [{ data, pagination }, programs] = await Promise.all([
+    coupons.list(ctx, { ...pageOf(query), ...(code && { code }), ...(status && { status }) }),
+    programOptions(request),
+  ])
+  const names = new Map(programs)
+  const rows = data.map((one) => row(one, names, ctx.shop.currency))
+  const none = code
+    ? empty('No code matches', html`<a href="${PATH}">Show all codes</a>`, 'search')
+    : empty('No codes yet', html`Each <a href="/admin/affiliates">affiliate</a> has one.`, 'coupons')
+  return {
+    title: 'Coupons',
+    lead: 'The discount code of each affiliate. An order with a code is credited to its affiliate.',
+    body: html`${tabs(
+      'By status of the affiliate',
+      STATUSES.map((one) => ({
+        to: urlWithQuery(PATH, { code, status: one }),
+        text: one ? one[0] + one.slice(1).toLowerCase() : 'All',
+        isCurrent: one === status,
+      })),
+    )}
+<form class="filters" method="get" action="${PATH}" aria-label="Filter">${status ? html`<input type="hidden" name="status" value="${status}">` : ''}
+${input({ name: 'code', label: 'Search', id: 'search', value: code, placeholder: 'Part of a code', maxlength: 100 })}
+<div class="row"><button>Search</button>${code ? html`<a class="button quiet" href="${urlWithQuery(PATH, { status })}">Clear</a>` : ''}</div></form>
+${rows.length ? table('Coupons', COLUMNS, rows) : none}
+${pager(PATH, query, pagination)}
+${isOwner ? assignment(request) : ''}`,
+  }
+}
+
+function row(one: Coupon, programs: Map<string, string>, currency: string): Cell[] {
+  return [
+    html`<code>${isolated(one.code)}</code>`,
+    html`<a href="/admin/affiliates/${one.affiliateId}">${isolated(one.affiliateName)}</a>`,
+    badge(one.affiliateStatus),
+    one.programId === null ? '–' : (programs.get(one.programId) ?? one.programId),
+    discountOf(one, currency),
+    one.warnings.map(({ message }) => message).join(' '),
+  ]
+}
+
+function discountOf({ discountEnabled, discountType, discountValue }: Coupon, currency: string): string {
+  if (!discountEnabled || discountValue === null) return 'none'
+  return discountType === 'PERCENT' ? `${discountValue}%` : money(Math.round(discountValue * 100), currency)
+}
+
+const assignment = (
+  request: PageRequest,
+): Html => html`<section class="card narrow" aria-labelledby="assign"><h2 id="assign">Give an affiliate a code</h2>
+${form(
+  request,
+  PATH,
+  html`${input({ name: 'affiliate', label: 'Affiliate', value: request.form.get('affiliate') ?? '', required: true, placeholder: 'Name, email or current code', maxlength: 320 })}
+${codeForm(request, '')}`,
+)}</section>`
+
+/** The field of a code, with the nearest allowed code when the one that was sent is not allowed. */
+export function codeForm({ form: sent }: PageRequest, current: string): Html {
+  const typed = sent.get('code') ?? current
+  const nearest = coupons.nearestAllowed(typed)
+  return html`${codeInput({ id: 'code', value: typed })}
+<p class="row"><button class="main">Assign code</button>${nearest ? html` <button name="code" value="${nearest}">Assign ${isolated(nearest)} instead</button>` : ''}</p>`
+}
+
+/**
+ * Assigns the code of the form, or a random one. The error for a code that is not allowed or taken names one that is free.
+ *
+ * @throws ApiError as {@link coupons.assign} does.
+ */
+export async function assignCode({ ctx, form }: PageRequest, affiliateId: string): Promise<Coupon> {
+  // The second button of the form sends its code after the field.
+  const code = form.getAll('code').at(-1)?.trim()
+  if (code) form.set('code', code)
+  try {
+    return await coupons.assign(ctx, validateBody('assignCoupon', { affiliateId, ...(code && { code }) }))
+  } catch (error) {
+    const isAboutCode = error instanceof ApiError && /^discount_code_(invalid|taken)$/.test(error.code)
+    const free = isAboutCode && code ? await coupons.findFreeCode(ctx, code) : undefined
+    if (!isAboutCode || !free) throw error
+    throw new ApiError(error.status, error.code, `${error.message} The nearest free code is ${free}.`)
+  }
+}
+
+async function assign(request: PageRequest) {
+  const text = field(request.form, 'affiliate')
+  if (!text) throw invalidBody('Enter the affiliate.')
+  const found = await findAffiliates(request, text)
+  if (found.length > 1) throw invalidBody('Several affiliates match. Enter the email address or the current code.')
+  if (!found[0]) throw affiliateNotFound()
+  const { code, affiliateName } = await assignCode(request, found[0].id)
+  return { to: urlWithQuery(PATH, { code }), flash: { text: `${affiliateName} has the code ${code}.` } }
+}

@@ -1,0 +1,126 @@
+import { moderate } from '../commissions/moderation.ts'
+import { refund } from '../commissions/refunds.ts'
+import { invalidBody } from '../contract/errors.ts'
+import type { components } from '../contract/schema.d.ts'
+import { field, form, hidden, input } from './form.ts'
+import { type Html, html, isolated } from './html.ts'
+import type { PageRequest } from './route.ts'
+import { validateBody } from './route.ts'
+import { badge, day, money, typedCents, urlWithQuery } from './show.ts'
+import { nameColumn, numberColumn, table } from './table.ts'
+
+type Schemas = components['schemas']
+type Commission = Schemas['Commission']
+
+const PATH = '/admin/orders'
+
+/** The refunds of an order, and cancellations and refunds that were reported before it. */
+export function refundList({ refunds, notices, commission, order }: Schemas['Explanation']): Html {
+  const pending = notices.filter(({ applied }) => !applied)
+  const rows = refunds.map((one) => [
+    isolated(one.externalRefundId),
+    day(one.createdAt),
+    money(one.goodsCents, String(order.currency)),
+    money(one.commissionCents, commission?.currency ?? String(order.currency)),
+    one.reason ? isolated(one.reason) : '–',
+  ])
+  const columns = ['Refund', 'Date', numberColumn('Goods'), numberColumn('Commission'), nameColumn('Reason')]
+  return html`${rows.length ? html`<h2>Refunds</h2>${table('Refunds', columns, rows)}` : ''}
+${pending.map((notice) => html`<p class="notice wait">${notice.type === 'refund' ? html`The refund ${isolated(notice.externalRefundId ?? '')}` : 'A cancellation'} was reported and is not applied. ${badge('PENDING')}</p>`)}`
+}
+
+const MOVES: Partial<Record<Commission['orderStatus'], readonly (readonly [action: Action, text: string])[]>> = {
+  PENDING: [
+    ['approve', 'Approve'],
+    ['reject', 'Reject'],
+    ['cancel', 'Cancel'],
+  ],
+  APPROVED: [
+    ['reject', 'Reject'],
+    ['cancel', 'Cancel'],
+  ],
+  ACCEPTED: [
+    ['reject', 'Reject'],
+    ['cancel', 'Cancel'],
+  ],
+  PAYABLE: [['cancel', 'Cancel']],
+  PAID: [['reverse', 'Reverse']],
+  REJECTED: [['reopen', 'Reopen']],
+}
+const DONE = {
+  approve: 'approved',
+  reject: 'rejected',
+  cancel: 'canceled',
+  reverse: 'reversed',
+  reopen: 'reopened',
+} as const
+type Action = keyof typeof DONE
+
+const REFUNDABLE = ['PENDING', 'APPROVED', 'ACCEPTED', 'PAYABLE', 'PAID']
+
+/** What an owner can do with the commission of an order. */
+export function changes(request: PageRequest, one: Commission): Html {
+  const { form: sent } = request
+  const moves = MOVES[one.orderStatus] ?? []
+  const fields = html`${hidden('id', one.id)}${hidden('orderId', one.orderId)}`
+  return html`${
+    moves.length
+      ? html`<h2>Change the commission</h2>${form(
+          request,
+          `${PATH}/move`,
+          html`${fields}${moves.map(([action, text]) => html`<button name="action" value="${action}" class="${action === 'approve' ? 'main' : ''}">${text}</button> `)}`,
+          'row',
+        )}`
+      : ''
+  }
+${
+  REFUNDABLE.includes(one.orderStatus)
+    ? html`<section class="card narrow" aria-labelledby="refund"><h2 id="refund">Record a refund</h2>
+<p class="hint">Refund the customer in your store first. This takes the commission on the returned goods back: an unpaid one is reduced, a paid one gets a negative adjustment.</p>
+${form(
+  request,
+  `${PATH}/refund`,
+  html`${fields}<div class="fields">${input({ name: 'externalRefundId', label: 'Refund id', value: sent.get('externalRefundId') ?? '', required: true, maxlength: 255, hint: 'The id of the refund in your store. The same id again changes nothing.' })}
+${input({ name: 'amount', label: `Goods refunded, in ${one.orderCurrency}`, value: sent.get('amount') ?? '', maxlength: 30, hint: 'After discount, without shipping and tax. Empty: everything that is left.' })}</div>
+${input({ name: 'reason', label: 'Reason', value: sent.get('reason') ?? '', maxlength: 1000 })}
+${hidden('currency', one.orderCurrency)}<button class="main">Record refund</button>`,
+)}</section>`
+    : ''
+}`
+}
+
+/** The page of an order shows the form again after an error. */
+const orderOf = (request: PageRequest): string => {
+  const id = request.form.get('orderId') ?? ''
+  request.query.set('id', id)
+  return urlWithQuery(PATH, { id })
+}
+
+export async function refundOrder(request: PageRequest) {
+  const { ctx, form } = request
+  const to = orderOf(request)
+  const text = field(form, 'amount')
+  const currency = form.get('currency') ?? ctx.shop.currency
+  const amountCents = text === undefined ? undefined : typedCents(text, currency)
+  if (text !== undefined && amountCents === undefined) throw invalidBody('The amount must be written like 10.50.')
+  const sent = {
+    externalRefundId: field(form, 'externalRefundId') ?? '',
+    reason: field(form, 'reason') ?? null,
+    ...(amountCents !== undefined && { amountCents }),
+  }
+  const { refund: done, data } = await refund(ctx, form.get('id') ?? '', validateBody('refundCommission', sent))
+  const change = money(done.commissionCents, data.currency)
+  return { to, flash: { text: `The refund is recorded: ${change} of commission.` } }
+}
+
+export async function moveOrder(request: PageRequest) {
+  const { ctx, form } = request
+  const to = orderOf(request)
+  const action = form.get('action') ?? ''
+  if (!Object.hasOwn(DONE, action)) throw invalidBody('Choose what to do with the commission.')
+  const row = await moderate(ctx, action as Action, form.get('id') ?? '')
+  return {
+    to,
+    flash: { text: `The commission is ${DONE[action as Action]}: ${money(row.commissionAmountCents, row.currency)}.` },
+  }
+}

@@ -1,0 +1,87 @@
+import { invalidBody } from '../contract/errors.ts'
+import type { components } from '../contract/schema.d.ts'
+import { checkbox, input, select, textarea } from './form.ts'
+import { type Html, html } from './html.ts'
+import type { PageRequest } from './route.ts'
+
+type Program = components['schemas']['Program']
+
+export const RATE_TYPES = [
+  ['PERCENT_OF_SALE', 'Percent of goods'],
+  ['FLAT_PER_ORDER', 'Amount per order'],
+  ['FLAT_PER_ITEM', 'Amount per item'],
+] as const
+
+const STATUSES = [
+  ['DRAFT', 'Draft'],
+  ['PRIVATE', 'Private'],
+  ['PUBLISH', 'Published'],
+] as const
+
+/** The rate of a program or rule as it is typed: percent, or units of the shop's currency. */
+export const typedRate = ({ commissionType, rate }: { commissionType: string; rate: number }): string =>
+  commissionType === 'PERCENT_OF_SALE' ? String(rate / 100) : (rate / 100).toFixed(2)
+
+/** The fields of a program; those that only exist once it was created, for an existing one. */
+export function programFields({ form: sent, ctx }: PageRequest, known: Program | undefined): Html {
+  const text = (name: string, otherwise: string) => (sent.size ? (sent.get(name) ?? '') : otherwise)
+  const isOn = (name: string, otherwise: boolean | undefined) => (sent.size ? sent.has(name) : Boolean(otherwise))
+  const rate = known && typedRate({ commissionType: known.commissionType, rate: known.defaultCommissionBps })
+  return html`${input({ name: 'name', label: 'Name', value: text('name', known?.name ?? ''), required: true, maxlength: 200 })}
+${textarea({ name: 'description', label: 'Description', value: text('description', known?.description ?? ''), hint: 'For yourself and your affiliates.' })}
+<div class="fields">${select('commissionType', 'Commission', RATE_TYPES, text('commissionType', known?.commissionType ?? 'PERCENT_OF_SALE'))}
+${input({ name: 'commissionPercent', label: 'Rate', value: text('commissionPercent', rate ?? '16'), required: true, maxlength: 20, hint: `In percent, or in ${ctx.shop.currency} for an amount.` })}
+${input({ name: 'cookieDurationDays', label: 'Click window', type: 'number', value: text('cookieDurationDays', String(known?.cookieDurationDays ?? 30)), required: true, hint: 'Days that a click counts. 0: links earn nothing.' })}
+${select('status', 'Status', STATUSES, text('status', known?.status ?? 'PUBLISH'), { hint: 'Who sees the program. Affiliates earn in every status.' })}</div>
+<fieldset><legend>Approval</legend>
+${checkbox('autoApproveAffiliate', 'Approve new affiliates automatically', isOn('autoApproveAffiliate', known?.autoApproveAffiliate))}
+${checkbox('autoApproveOrder', 'Approve commissions automatically', isOn('autoApproveOrder', known?.autoApproveOrder), 'Without it, each commission awaits your approval.')}</fieldset>
+${known ? laterFields(text, isOn, known, ctx.shop.currency) : ''}`
+}
+
+function laterFields(
+  text: (name: string, otherwise: string) => string,
+  isOn: (name: string, otherwise: boolean | undefined) => boolean,
+  known: Program,
+  currency: string,
+): Html {
+  return html`<fieldset><legend>Customers</legend>
+${checkbox('lifetimeCommission', 'Lifetime commission', isOn('lifetimeCommission', known.lifetimeCommission), 'The first order of a customer connects the customer to the affiliate permanently.')}
+${checkbox('discountEnabled', 'The code gives a discount', isOn('discountEnabled', known.discountEnabled), 'Shown with each code. Your store applies the discount.')}</fieldset>
+<div class="fields">${select(
+    'discountType',
+    'Discount',
+    [
+      ['PERCENT', 'Percent'],
+      ['FIXED', `Amount in ${currency}`],
+    ],
+    text('discountType', known.discountType ?? 'PERCENT'),
+  )}
+${input({ name: 'discountValue', label: 'Value', value: text('discountValue', known.discountValue === null ? '' : String(known.discountValue)), maxlength: 20 })}</div>`
+}
+
+/** A typed number. @throws ApiError 400 for other text. */
+export function typedNumber(label: string, text: string | null): number {
+  const bare = (text ?? '').trim().replace(/%$/, '')
+  if (!/^-?\d{1,12}(\.\d{1,6})?$/.test(bare)) throw invalidBody(`${label} must be a number, such as 12.5.`)
+  return Number(bare)
+}
+
+/** The fields of the form as the API has them. */
+export function sentProgram(form: URLSearchParams) {
+  const discount = form.get('discountValue')?.trim()
+  return {
+    name: form.get('name') ?? '',
+    description: form.get('description')?.trim() || null,
+    commissionType: form.get('commissionType') ?? '',
+    commissionPercent: typedNumber('Rate', form.get('commissionPercent')),
+    cookieDurationDays: typedNumber('Click window', form.get('cookieDurationDays')),
+    autoApproveAffiliate: form.has('autoApproveAffiliate'),
+    autoApproveOrder: form.has('autoApproveOrder'),
+    status: form.get('status') ?? '',
+    lifetimeCommission: form.has('lifetimeCommission'),
+    discountEnabled: form.has('discountEnabled'),
+    discountType: discount ? (form.get('discountType') ?? '') : null,
+    discountValue: discount ? typedNumber('Discount', discount) : null,
+  }
+}

@@ -1,0 +1,78 @@
+import type { components } from '../contract/schema.d.ts'
+import * as programs from '../programs/programs.ts'
+import { form } from './form.ts'
+import { html, isolated } from './html.ts'
+import { programFields, sentProgram } from './program-form.ts'
+import type { PageRequest, Route, View } from './route.ts'
+import { ALL_ROLES, OWNER_ONLY, validateBody } from './route.ts'
+import { badge, count, empty, rateText } from './show.ts'
+import { type Cell, type Column, nameColumn, numberColumn, pageOf, pager, table } from './table.ts'
+
+type Program = components['schemas']['Program']
+
+const PATH = '/admin/programs'
+const COLUMNS: Column[] = [
+  nameColumn('Program'),
+  'Status',
+  'Commission',
+  'Click window',
+  numberColumn('Affiliates'),
+  'Approval',
+]
+
+export const programRoutes: Route[] = [
+  { path: '/programs', roles: ALL_ROLES, audit: 'programs.listed', show: list },
+  { path: '/programs/new', roles: OWNER_ONLY, show: creation },
+  { path: '/programs/new', roles: OWNER_ONLY, act: create, page: creation },
+]
+
+async function list(request: PageRequest): Promise<View> {
+  const { ctx, isOwner, query } = request
+  const { data, pagination } = await programs.list(ctx, pageOf(query))
+  const rows = data.map((one) => row(one, ctx.shop.currency))
+  const none = empty(
+    'No programs yet',
+    isOwner ? html`<a class="button main" href="${PATH}/new">Create the first program</a>` : 'An owner can create one.',
+    'programs',
+  )
+  return {
+    title: 'Programs',
+    lead: 'A program says what its affiliates earn, and for which orders.',
+    actions: isOwner ? html`<a class="button main" href="${PATH}/new">New program</a>` : undefined,
+    body: html`${rows.length ? table('Programs', COLUMNS, rows) : none}${pager(PATH, query, pagination)}`,
+  }
+}
+
+const row = (one: Program, currency: string): Cell[] => [
+  html`<a href="${PATH}/${one.id}">${isolated(one.name)}</a>${one.isDefault ? html`<small>Default for new affiliates</small>` : ''}`,
+  badge(one.status),
+  rateText(one.commissionType, one.defaultCommissionBps, currency),
+  one.cookieDurationDays === 0 ? 'no link evidence' : `${count(one.cookieDurationDays)} days`,
+  html`<a href="/admin/affiliates?campaignId=${one.id}">${count(one.affiliateCount)}</a>`,
+  one.autoApproveOrder ? 'automatic' : 'by hand',
+]
+
+async function creation(request: PageRequest): Promise<View> {
+  return {
+    title: 'New program',
+    crumb: { to: PATH, text: 'Programs' },
+    body: html`<section class="card narrow">${form(
+      request,
+      `${PATH}/new`,
+      html`${programFields(request, undefined)}
+<div class="sticky"><button class="main">Create program</button> <a class="button" href="${PATH}">Back</a></div>`,
+    )}</section>`,
+  }
+}
+
+async function create({ ctx, form }: PageRequest) {
+  const {
+    lifetimeCommission: _,
+    discountEnabled: _enabled,
+    discountType: _type,
+    discountValue: _value,
+    ...sent
+  } = sentProgram(form)
+  const { id, name } = await programs.create(ctx, validateBody('createProgram', sent))
+  return { to: `${PATH}/${id}`, flash: { text: `The program “${name}” is created.` } }
+}

@@ -1,0 +1,101 @@
+import * as users from '../accounts/users.ts'
+import { invalidBody } from '../contract/errors.ts'
+import type { components } from '../contract/schema.d.ts'
+import { confirmation, field, form, input, select } from './form.ts'
+import { type Html, html, isolated } from './html.ts'
+import type { PageRequest, Route, View } from './route.ts'
+import { OWNER_ONLY, validateBody } from './route.ts'
+import { badge, day } from './show.ts'
+import { ACTIONS, type Cell, type Column, nameColumn, pager, slice, table } from './table.ts'
+
+type User = components['schemas']['ShopUser']
+
+const PATH = '/admin/team'
+const COLUMNS: Column[] = [nameColumn('User'), 'Role', 'Status', 'Since', ACTIONS]
+const ROLES = [
+  ['STAFF', 'Staff: sees orders, commissions and affiliates; changes nothing'],
+  ['OWNER', 'Owner: may do everything, also pay and create keys'],
+] as const
+
+export const teamRoutes: Route[] = [
+  { path: '/team', roles: OWNER_ONLY, audit: 'users.listed', show: list },
+  { path: '/team', roles: OWNER_ONLY, act: create, page: list },
+  { path: '/team/:id/link', roles: OWNER_ONLY, act: createLink, page: list },
+  { path: '/team/:id/revoke', roles: OWNER_ONLY, audit: 'users.listed', show: confirmRevoke },
+  { path: '/team/:id/revoke', roles: OWNER_ONLY, act: revoke, page: list },
+]
+
+async function list(request: PageRequest): Promise<View> {
+  const { data, pagination } = slice((await users.list(request.ctx)).data, request.query)
+  return {
+    title: 'Team',
+    lead: 'Who may sign in to these pages, and what they may do.',
+    body: html`${table(
+      'Users',
+      COLUMNS,
+      data.map((one) => row(request, one)),
+    )}
+${pager(PATH, request.query, pagination)}
+<section class="card narrow" aria-labelledby="add"><h2 id="add">Add a user</h2>
+${form(
+  request,
+  PATH,
+  html`${input({ name: 'email', label: 'Email', type: 'email', value: request.form.get('email') ?? '', required: true, maxlength: 254 })}
+${select('role', 'Role', ROLES, request.form.get('role') ?? 'STAFF')}
+<button class="main">Add user</button> <span class="hint">The token to sign in with is shown once.</span>`,
+)}</section>`,
+  }
+}
+
+function row(request: PageRequest, one: User): Cell[] {
+  const isActive = one.revokedAt === null
+  const isSelf = one.id === request.ctx.user.id
+  return [
+    html`${isolated(one.email)}${isSelf ? html`<small>You</small>` : ''}`,
+    one.role === 'OWNER' ? 'Owner' : 'Staff',
+    badge(isActive ? 'active' : 'revoked'),
+    day(one.createdAt, request.zone),
+    isActive && !isSelf
+      ? [
+          form(
+            request,
+            `${PATH}/${one.id}/link`,
+            html`<button class="small">Sign-in link<span class="visually-hidden"> for ${one.email}</span></button>`,
+          ),
+          html` <a class="button small" href="${PATH}/${one.id}/revoke">Revoke<span class="visually-hidden"> ${one.email}</span></a>`,
+        ]
+      : '',
+  ]
+}
+
+async function create({ ctx, form }: PageRequest) {
+  const sent = { email: field(form, 'email') ?? '', role: form.get('role') === 'OWNER' ? 'OWNER' : 'STAFF' }
+  const { email, token } = await users.create(ctx, validateBody('createShopUser', sent))
+  const text = `${email} is added. Copy the token now and give it to them. It is shown only once.`
+  return { to: PATH, flash: { text, secret: { name: 'Token to sign in with', value: token } } }
+}
+
+async function createLink({ ctx, params }: PageRequest) {
+  const { path } = await users.createLink(ctx, { id: params.id ?? '' })
+  const text = 'The link signs the user in once, within 15 minutes. Put the address of this server before it.'
+  return { to: PATH, flash: { text, secret: { name: 'Sign-in link', value: path } } }
+}
+
+/** @throws ApiError 400 for the own user: nobody could undo it. */
+function requireOther({ ctx, params }: PageRequest): string {
+  if (params.id === ctx.user.id) throw invalidBody('You cannot revoke yourself. Ask another owner.')
+  return params.id ?? ''
+}
+
+async function confirmRevoke(request: PageRequest): Promise<View> {
+  const id = requireOther(request)
+  const one = (await users.list(request.ctx)).data.find((user) => user.id === id)
+  const text: Html = html`<p>${isolated(one?.email ?? id)} is signed out everywhere and cannot sign in again. This cannot be undone.</p>`
+  const body = confirmation(request, { text, action: `${PATH}/${id}/revoke`, button: 'Revoke user', back: PATH })
+  return { title: 'Revoke this user?', crumb: { to: PATH, text: 'Team' }, subjectId: id, body }
+}
+
+async function revoke(request: PageRequest) {
+  await users.revoke(request.ctx, { id: requireOther(request) })
+  return { to: PATH, flash: { text: 'The user is revoked and signed out.' } }
+}

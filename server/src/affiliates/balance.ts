@@ -1,0 +1,55 @@
+import { sql } from 'kysely'
+import type { Context } from '../core/context.ts'
+import { countRows } from '../core/queries.ts'
+import { runReport } from '../core/report.ts'
+import { defineReport } from '../database/database.ts'
+
+/** What an affiliate has earned and was not paid yet, in one currency. */
+export interface Balance {
+  currency: string
+  /** Awaits approval. */
+  pendingCents: number
+  /** Approved, and in no payout batch. Debts reduce it. */
+  approvedCents: number
+  /** In a payout batch that is not paid yet. */
+  batchedCents: number
+  taxWithheldCents: number
+}
+
+/** Reads the unpaid commissions of an affiliate, which can be many, so it runs in the report worker. */
+export const balanceReport = defineReport(
+  import.meta.url,
+  'balanceReport',
+  async (db, { shopId, affiliateId }: { shopId: string; affiliateId: string }): Promise<Balance[]> => {
+    const rows = await db
+      .selectFrom('commissions')
+      .select(['currency', 'orderStatus'])
+      .select(sql<0 | 1>`case when "payoutBatchId" is null then 0 else 1 end`.as('isBatched'))
+      .select(sql<number>`cast(sum("commissionAmountCents") as bigint)`.as('cents'))
+      .select(sql<number>`cast(sum("taxWithheldCents") as bigint)`.as('taxCents'))
+      .where('shopId', '=', shopId)
+      .where('affiliateId', '=', affiliateId)
+      .where('orderStatus', 'in', ['PENDING', 'APPROVED', 'ACCEPTED', 'PAYABLE'])
+      .groupBy(['currency', 'orderStatus', sql`case when "payoutBatchId" is null then 0 else 1 end`])
+      .execute()
+    const balances = new Map<string, Balance>()
+    for (const { currency, orderStatus, isBatched, cents, taxCents } of rows) {
+      const empty = { currency, pendingCents: 0, approvedCents: 0, batchedCents: 0, taxWithheldCents: 0 }
+      const balance = balances.get(currency) ?? empty
+      if (orderStatus === 'PENDING') balance.pendingCents += cents
+      else balance[isBatched ? 'batchedCents' : 'approvedCents'] += cents
+      if (orderStatus !== 'PENDING') balance.taxWithheldCents += taxCents
+      balances.set(currency, balance)
+    }
+    return [...balances.values()].sort((a, b) => (a.currency < b.currency ? -1 : 1))
+  },
+)
+
+/** The balance of an affiliate by currency, and how many commissions it has in all. */
+export async function readBalance(ctx: Context, affiliateId: string) {
+  const [balances, commissions] = await Promise.all([
+    runReport(ctx, balanceReport, { shopId: ctx.shop.id, affiliateId }),
+    countRows(ctx.db.read, ctx.shop.id, { list: 'commissions', scope: affiliateId }),
+  ])
+  return { balances, commissions }
+}

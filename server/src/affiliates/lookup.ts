@@ -1,0 +1,21 @@
+import type { Context } from '../core/context.ts'
+import { codeKey } from '../engine/affiliate-codes.ts'
+import { list } from './affiliates.ts'
+import { findAffiliateByCode, findAffiliatesById } from './queries.ts'
+
+/** An affiliate in a choice of several. */
+export interface FoundAffiliate {
+  id: string
+  name: string
+}
+
+/** The affiliate with a discount code, in any spelling that customers may use. */
+export const findByCode = ({ db, shop }: Context, code: string): Promise<FoundAffiliate | undefined> =>
+  findAffiliateByCode(db.read, shop.id, codeKey(code))
+
+/** The affiliates that a typed text can mean: by id or code exactly, else by name and email. */
+export async function findByText(ctx: Context, text: string, limit: number): Promise<FoundAffiliate[]> {
+  const isId = text.startsWith('aff_')
+  const exact = isId ? (await findAffiliatesById(ctx.db.read, ctx.shop.id, [text]))[0] : await findByCode(ctx, text)
+  return exact ? [exact] : (await list(ctx, { q: text, page: 1, limit })).data
+}

@@ -1,0 +1,42 @@
+import type { Context } from '../core/context.ts'
+import { countRows } from '../core/queries.ts'
+import { countApproved, hasOpenBatch } from '../payouts/queries.ts'
+import { hasPrograms } from '../programs/queries.ts'
+import { listSubscriptions } from '../webhooks/queries.ts'
+
+/** What a shop has, and what needs a decision. Read from stored counts, so it is fast for every size of shop. */
+export interface Attention {
+  hasProgram: boolean
+  hasWebhook: boolean
+  affiliates: number
+  pendingAffiliates: number
+  commissions: number
+  pendingCommissions: number
+  /** Approved commissions, in an open batch or in none. */
+  unpaidCommissions: number
+  payoutBatches: number
+  hasOpenBatch: boolean
+}
+
+export async function readAttention({ db, shop }: Context): Promise<Attention> {
+  const count = (list: Parameters<typeof countRows>[2]['list'], status?: string) =>
+    countRows(db.read, shop.id, { list, ...(status && { status }) })
+  const [affiliates, pendingAffiliates, commissions, pendingCommissions, payoutBatches] = await Promise.all([
+    count('affiliates'),
+    count('affiliates', 'PENDING'),
+    count('commissions'),
+    count('commissions', 'PENDING'),
+    count('payoutBatches'),
+  ])
+  return {
+    hasProgram: await hasPrograms(db.read, shop.id),
+    hasWebhook: (await listSubscriptions(db.read, shop.id)).length > 0,
+    affiliates,
+    pendingAffiliates,
+    commissions,
+    pendingCommissions,
+    unpaidCommissions: await countApproved(db.read, shop.id),
+    payoutBatches,
+    hasOpenBatch: payoutBatches > 0 && (await hasOpenBatch(db.read, shop.id)),
+  }
+}

@@ -1,0 +1,105 @@
+import { findAffiliatesById } from '../affiliates/queries.ts'
+import type { Context } from '../core/context.ts'
+import { runReport } from '../core/report.ts'
+import { defineReport, type Reader } from '../database/database.ts'
+import { type AnalyticsRow, EMPTY_TALLY, type Tally, tallyOf } from '../engine/analytics.ts'
+import { countClicksByDay, sumCommissions } from './queries.ts'
+
+/** The sums of one day in one currency. */
+export interface OverviewDay extends Tally {
+  date: string
+  currency: string
+}
+
+/** What happened in a period and in the one before it, in all currencies. */
+export interface Overview {
+  days: OverviewDay[]
+  clicks: { date: string; clicks: number }[]
+  /** The affiliates with the highest commissions of the period in the shop's currency. */
+  top: { affiliateId: string; name: string; orders: number; revenueCents: number; commissionCents: number }[]
+}
+
+interface OverviewRequest {
+  shopId: string
+  currency: string
+  /** Instants, both inclusive: the start of the period before, the start of the period, and its end. */
+  before: string
+  from: string
+  to: string
+}
+
+const MAX_TOP = 8
+
+/** Reads every commission of both periods, so it runs in the report worker. */
+export const overviewReport = defineReport(
+  import.meta.url,
+  'overviewReport',
+  async (db, { shopId, currency, before, from, to }: OverviewRequest): Promise<Overview> => {
+    const [days, clicks, affiliates] = await Promise.all([
+      sumCommissions(db, shopId, { from: before, to }, 'date'),
+      countClicksByDay(db, shopId, { from: before, to }),
+      sumCommissions(db, shopId, { from, to }, 'affiliateId'),
+    ])
+    return { days: byDay(days), clicks, top: await topOf(db, shopId, affiliates, currency) }
+  },
+)
+
+/** The sums of two periods. @throws ApiError when the caller's credential is no longer valid. */
+export const readOverview = (ctx: Context, period: Omit<OverviewRequest, 'shopId' | 'currency'>): Promise<Overview> =>
+  runReport(ctx, overviewReport, { shopId: ctx.shop.id, currency: ctx.shop.currency, ...period })
+
+/** Equal commissions added up: their number, and the sums of their amounts. */
+type Sums = Awaited<ReturnType<typeof sumCommissions>>[number]
+
+/** What commissions that are counted alike add to the sums of a currency. */
+function tallyOfSums(row: Sums, currency: string): Tally | undefined {
+  const one: AnalyticsRow = { ...row, affiliateId: '', happenedAt: '', payoutBatchId: row.isBatched ? '-' : null }
+  const tally = tallyOf(one, currency)
+  return tally && { ...tally, orders: tally.orders * row.rows }
+}
+
+function byDay(rows: Sums[]): OverviewDay[] {
+  const days = new Map<string, OverviewDay>()
+  for (const row of rows) {
+    for (const currency of new Set([row.currency, row.orderCurrency])) {
+      const tally = tallyOfSums(row, currency)
+      if (!tally) continue
+      const key = `${row.name} ${currency}`
+      days.set(key, { date: row.name, currency, ...add(days.get(key) ?? EMPTY_TALLY, tally) })
+    }
+  }
+  return [...days.values()]
+}
+
+/** The sum of two tallies. */
+export const add = (a: Tally, b: Tally): Tally => ({
+  orders: a.orders + b.orders,
+  revenueCents: a.revenueCents + b.revenueCents,
+  commissionCents: a.commissionCents + b.commissionCents,
+  approvedCommissionCents: a.approvedCommissionCents + b.approvedCommissionCents,
+  pendingCommissionCents: a.pendingCommissionCents + b.pendingCommissionCents,
+})
+
+async function topOf(db: Reader, shopId: string, rows: Sums[], currency: string): Promise<Overview['top']> {
+  const sums = new Map<string, Tally>()
+  for (const row of rows) {
+    const tally = tallyOfSums(row, currency)
+    if (tally) sums.set(row.name, add(sums.get(row.name) ?? EMPTY_TALLY, tally))
+  }
+  const first = [...sums]
+    .toSorted(([idA, a], [idB, b]) => b.commissionCents - a.commissionCents || (idA < idB ? -1 : 1))
+    .slice(0, MAX_TOP)
+  const people = await findAffiliatesById(
+    db,
+    shopId,
+    first.map(([id]) => id),
+  )
+  const names = new Map(people.map(({ id, name }) => [id, name]))
+  return first.map(([affiliateId, { orders, revenueCents, commissionCents }]) => ({
+    affiliateId,
+    name: names.get(affiliateId) ?? '',
+    orders,
+    revenueCents,
+    commissionCents,
+  }))
+}
