@@ -76,6 +76,10 @@ for (const file of globSync('cjs/**/*.js', { cwd: out }))
 for (const file of globSync('**/*.d.ts', { cwd: out }))
   rewrite(file, (text) => text.replaceAll(/(from '\.[^']+)\.ts'/g, "$1.js'"))
 
+// The compiler indents with four spaces.
+for (const file of globSync('**/*.{js,d.ts}', { cwd: out }))
+  rewrite(file, (text) => text.replaceAll(/^(?: {4})+/gm, (indent) => '\t'.repeat(indent.length / 4)))
+
 // Declarations that no entry point imports are internal.
 const published = new Set<string>()
 const publish = (file: string) => {

@@ -1,7 +1,7 @@
 import ts from 'typescript'
 
-const entry = new URL('../src/index.ts', import.meta.url).pathname
-const program = ts.createProgram([entry], {
+const fileOf = (entry: string) => new URL(`../src/${entry}.ts`, import.meta.url).pathname
+const program = ts.createProgram(['index', 'admin', 'otel', 'msw'].map(fileOf), {
   strict: true,
   noEmit: true,
   target: ts.ScriptTarget.ESNext,
@@ -79,7 +79,9 @@ const toEntry = (symbol: ts.Symbol): Entry => {
 const isFromSdk = ({ name, declarations }: ts.Symbol) =>
   !/^(__|#)/.test(name) && Boolean(declarations?.some((one) => one.getSourceFile().fileName.includes('/sdk/src/')))
 
-const exportedSymbols = checker.getExportsOfModule(checker.getSymbolAtLocation(program.getSourceFile(entry)!)!)
+const exportsOf = (entry: string) =>
+  checker.getExportsOfModule(checker.getSymbolAtLocation(program.getSourceFile(fileOf(entry))!)!)
+const exportedSymbols = exportsOf('index')
 const names = new Set(exportedSymbols.map(({ name }) => name))
 const resolve = (symbol: ts.Symbol) => (symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol)
 
@@ -100,18 +102,23 @@ const membersOf = (symbol: ts.Symbol, base: string | undefined): ts.Symbol[] => 
   return type.getProperties().filter((member) => isFromSdk(member) && (!base || isOwn(member)))
 }
 
-/** The exports of the package, each with its own members. */
-export const exported: Exported[] = exportedSymbols.map((alias) => {
+const toExported = (alias: ts.Symbol): Exported => {
   const symbol = resolve(alias)
   const kind = symbol.flags & ts.SymbolFlags.Class ? 'class' : symbol.flags & ts.SymbolFlags.Value ? 'function' : 'type'
   const base = baseOf(symbol)
   const members = kind === 'function' ? [] : membersOf(symbol, base).map(toEntry)
   return { ...toEntry(symbol), name: alias.name, kind, extends: base, members }
-})
+}
 
-/** The methods of a resource. */
-export const methodsOf = (resource: string): Entry[] => {
-  const client = resolve(exportedSymbols.find(({ name }) => name === 'ReferralClient')!)
+/** The exports of the package, each with its own members. */
+export const exported: Exported[] = exportedSymbols.map(toExported)
+
+/** The exports of another entry point. */
+export const exportedBy = (entry: 'admin' | 'otel' | 'msw'): Exported[] => exportsOf(entry).map(toExported)
+
+/** The methods of a resource of a client. */
+export const methodsOf = (clientName: 'ReferralClient' | 'AdminClient', resource: string): Entry[] => {
+  const client = resolve([...exportedSymbols, ...exportsOf('admin')].find(({ name }) => name === clientName)!)
   const property = checker.getDeclaredTypeOfSymbol(client).getProperty(resource)!
   return checker.getTypeOfSymbol(property).getProperties().map(toEntry)
 }

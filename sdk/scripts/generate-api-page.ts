@@ -1,20 +1,23 @@
 // Writes api.md, the reference of the whole package on one page. With --check it only compares.
-import { type Entry, exported, methodsOf } from './declarations.ts'
-import { operationsByMethod } from './resource-methods.ts'
-import { operations } from './spec.ts'
+import { type Entry, type Exported, exported, exportedBy, methodsOf } from './declarations.ts'
+import { adminOperations, clientOperations } from './resource-methods.ts'
+import type { Operation } from './spec.ts'
 import { writeGenerated } from './write-generated.ts'
 
-const operationIds = await operationsByMethod()
-const resources = [...new Set([...operationIds.keys()].map((name) => name.split('.')[0]!))]
+const resourcesOf = (operations: Map<string, Operation>) => [
+  ...new Set([...operations.keys()].map((name) => name.split('.')[0]!)),
+]
+const resources = resourcesOf(clientOperations)
 const byName = new Map(exported.map((one) => [one.name, one]))
 const shown = new Set<string>([...resources, 'ReferralClient', 'Core', 'paths', 'operations', 'components'])
 
 const throwsOf = ({ throws }: Entry) => (throws.length ? ` Throws ${throws.join(' Throws ')}` : '')
 
-const method = (resource: string, entry: Entry) => {
+const method = (operation: Operation, entry: Entry) => {
   const { name, type, doc } = entry
-  const { method, path, scope, id } = operations.find((one) => one.id === operationIds.get(`${resource}.${name}`))!
-  return `- \`${name}${type}\`\n  ${doc}${throwsOf(entry)}\n  \`${method} ${path}\`, operation \`${id}\`, ${scope ? `scope \`${scope}\`` : 'any key'}.`
+  const { method, path, scope, id } = operation
+  const requires = scope ? `, scope \`${scope}\`` : ''
+  return `- \`${name}${type}\`\n  ${doc}${throwsOf(entry)}\n  \`${method} ${path}\`, operation \`${id}\`${requires}.`
 }
 
 // Shows a named union by its name.
@@ -25,8 +28,11 @@ const member = ({ name, type, doc }: Entry) => `- \`${name}${named(type)}\`${doc
 
 const entry = (name: string) => {
   shown.add(name)
-  const exportedEntry = byName.get(name)!
-  const { type, doc, members, kind, extends: base } = exportedEntry
+  return describe(byName.get(name)!)
+}
+
+const describe = (exportedEntry: Exported) => {
+  const { name, type, doc, members, kind, extends: base } = exportedEntry
   const declared = kind === 'function' || type.startsWith(' = ') ? `\`${name}${type}\`` : ''
   const adds = base && `Extends \`${base}\`.`
   return [
@@ -43,8 +49,14 @@ const section = (title: string, names: string[]) => `## ${title}\n\n${names.map(
 
 const methods = resources.map(
   (resource) =>
-    `### client.${resource}\n\n${byName.get(resource)!.doc}\n\n${methodsOf(resource)
-      .map((one) => method(resource, one))
+    `### client.${resource}\n\n${byName.get(resource)!.doc}\n\n${methodsOf('ReferralClient', resource)
+      .map((one) => method(clientOperations.get(`${resource}.${one.name}`)!, one))
+      .join('\n')}`,
+)
+const adminMethods = resourcesOf(adminOperations).map(
+  (resource) =>
+    `### admin.${resource}\n\n${methodsOf('AdminClient', resource)
+      .map((one) => method(adminOperations.get(`${resource}.${one.name}`)!, one))
       .join('\n')}`,
 )
 
@@ -62,6 +74,13 @@ const parts = [
   section(
     'Errors',
     ofKind((name) => /Error(Code)?$/.test(name)),
+  ),
+  `## Owner API: @referral/sdk/admin\n\n${exportedBy('admin')
+    .filter(({ name }) => name !== 'AdminClient')
+    .map(describe)
+    .join('\n\n')}\n\n${adminMethods.join('\n\n')}`,
+  ...(['otel', 'msw'] as const).map(
+    (one) => `## @referral/sdk/${one}\n\n${exportedBy(one).map(describe).join('\n\n')}`,
   ),
   section('Webhook events', ['isKnownEvent', 'WebhookEvent', 'KnownEvent', 'UnknownEvent']),
 ]

@@ -1,29 +1,35 @@
 import { anyReply } from './any-reply.ts'
-import { operations } from './spec.ts'
+import { type Operation, operations } from './spec.ts'
 
-type Resources = Record<string, Record<string, (first: object, second: object) => Promise<unknown>>>
+type Client = Record<string, Record<string, (first: unknown, second: object) => Promise<unknown>>>
+type CreateClient = (options: object) => Client
 
 // Not a static import: the sources are another TypeScript project, which references this one.
-const entry = new URL('../src/index.ts', import.meta.url).href
-const { createReferralClient } = (await import(entry)) as { createReferralClient: (options: object) => Resources }
+const load = async (name: string) => import(new URL(`../src/${name}.ts`, import.meta.url).href)
+const { createReferralClient }: { createReferralClient: CreateClient } = await load('index')
+const { createAdminClient }: { createAdminClient: CreateClient } = await load('admin')
 
-/** Returns the operation id that each method sends, by `resource.method`. Calls every method to find out. */
-export const operationsByMethod = async (): Promise<Map<string, string>> => {
+/** Returns the operation that each method sends, by `resource.method`. Calls every method of a client to find out. */
+const operationsOf = async (create: CreateClient): Promise<Map<string, Operation>> => {
   let sent = ''
   const fetch = (request: Request): Response => {
     sent = `${request.method} ${new URL(request.url).pathname}`
     return Response.json(anyReply)
   }
-  const client = createReferralClient({ apiKey: 'rk', baseUrl: 'https://api.example', fetch })
-  const found = new Map<string, string>()
+  const client = create({ apiKey: 'any', baseUrl: 'https://api.example', fetch })
+  const found = new Map<string, Operation>()
   for (const [resource, methods] of Object.entries(client)) {
     if (typeof methods !== 'object') continue
     for (const [name, method] of Object.entries(methods)) {
-      await method({}, {})
-      const operation = operations.find((one) => `${one.method} ${one.path}` === sent)
-      if (!operation) throw new Error(`client.${resource}.${name} sends ${sent}, which openapi.yaml does not have`)
-      found.set(`${resource}.${name}`, operation.id)
+      // The first argument is an id, a query or a body; the second one the options of a notification.
+      await method('an-id', { shopId: 'an-id', secret: 'any' })
+      const operation = operations.find((one) => `${one.method} ${one.path.replaceAll(/\{\w+\}/g, 'an-id')}` === sent)
+      if (!operation) throw new Error(`${resource}.${name} sends ${sent}, which openapi.yaml does not have`)
+      found.set(`${resource}.${name}`, operation)
     }
   }
   return found
 }
+
+export const clientOperations = await operationsOf(createReferralClient)
+export const adminOperations = await operationsOf(createAdminClient)

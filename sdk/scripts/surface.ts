@@ -36,17 +36,21 @@ export const publicFunctions = (): PublicFunction[] => {
   const checker = program.getTypeChecker()
   const found = new Map<string, PublicFunction>()
 
-  const add = (name: string, symbol: ts.Symbol, signature: ts.Signature) => {
+  const tagsOf = (symbol: ts.Symbol) => {
     const tags = symbol.getJsDocTags(checker)
     const textsOf = (tag: string) =>
       tags.filter((one) => one.name === tag).map(({ text }) => ts.displayPartsToString(text).trim())
+    return { params: textsOf('param'), throws: textsOf('throws'), examples: textsOf('example') }
+  }
+  const add = (name: string, symbol: ts.Symbol, signature: ts.Signature) => {
+    const { params, throws, examples } = tagsOf(symbol)
     const returned = checker.typeToString(signature.getReturnType())
     found.set(name, {
       name,
       parameters: signature.parameters.map((one) => one.name),
-      documented: textsOf('param').map((text) => text.split(/\s/)[0]!),
-      throws: textsOf('throws'),
-      examples: textsOf('example'),
+      documented: params.map((text) => text.split(/\s/)[0]!),
+      throws,
+      examples,
       mayThrow: /^(Call|PagedCall|Promise)</.test(returned) || /^create[A-Z]/.test(symbol.name),
     })
   }
@@ -55,6 +59,8 @@ export const publicFunctions = (): PublicFunction[] => {
   const addMethods = (prefix: string, type: ts.Type) => {
     for (const property of type.getProperties().filter(isOwn)) {
       const declared = property.valueDeclaration
+      // Inherited methods are documented where they are declared.
+      if (declared && ts.isInterfaceDeclaration(declared.parent) && declared.parent.name.text !== prefix) continue
       // Properties whose type is a function, as those of the raw client, are documented at their interface.
       if (!declared || ts.isPropertySignature(declared) || ts.isGetAccessor(declared)) continue
       const [signature] = checker.getTypeOfSymbol(property).getCallSignatures()
@@ -76,6 +82,9 @@ export const publicFunctions = (): PublicFunction[] => {
           )
       } else if (symbol.flags & (ts.SymbolFlags.Class | ts.SymbolFlags.Interface)) {
         if (!NOT_CALLED.includes(name)) addMethods(name, checker.getDeclaredTypeOfSymbol(symbol))
+        // The raw client is documented as a whole.
+        const { throws, examples } = tagsOf(symbol)
+        if (examples.length) found.set(name, { name, parameters: [], documented: [], throws, examples, mayThrow: true })
       } else if (symbol.flags & ts.SymbolFlags.Value) {
         const [signature] = checker.getTypeOfSymbol(symbol).getCallSignatures()
         if (signature) add(name, symbol, signature)

@@ -1,4 +1,6 @@
 // SQLite only: it tests the client, not storage.
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import * as sdk from '@referral/sdk'
 import * as admins from '@referral/sdk/admin'
 import * as msw from '@referral/sdk/msw'
@@ -13,6 +15,13 @@ import type * as surface from '../../sdk/scripts/surface.ts'
 const script = new URL('../../sdk/scripts/surface.ts', import.meta.url).href
 const { publicFunctions, compileExamples } = (await import(script)) as typeof surface
 const functions = publicFunctions()
+const SOURCES = join(import.meta.dirname, '../../sdk/src')
+
+test('no example in the sources is left out', () => {
+  const sources = globSync('**/*.ts', { cwd: SOURCES, exclude: ['schema.ts'] })
+  const written = sources.flatMap((file) => readFileSync(join(SOURCES, file), 'utf8').match(/^ *\* @example$/gm) ?? [])
+  expect(functions.flatMap((one) => one.examples)).toHaveLength(written.length)
+})
 
 test('the surface is found', () => {
   const names = functions.map(({ name }) => name)
@@ -31,6 +40,8 @@ describe('the documentation of every public function', () => {
 
 // What the examples use without declaring it.
 const prelude = `
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import * as sdk from '@referral/sdk'
 import { ${Object.keys(sdk).join(', ')} } from '@referral/sdk'
 import { createAdminClient, type StoreOptions } from '@referral/sdk/admin'
