@@ -94,7 +94,7 @@ export const guarantee: LongTest = {
     assert.equal(new Set(acknowledged.map(({ id }) => id)).size, orders)
     assert.deepEqual(await world.problems(), [])
     await world.remove()
-    console.table(proxy.rows)
+    if (given.scale === 1) console.table(proxy.rows)
     const { requests, broken } = proxy.counts()
     return `${figure(orders)} orders in ${figure(requests)} requests, of which ${figure(broken)} were broken in ${KINDS.length} ways, and ${kills} kills: 0 lost, 0 duplicated`
   },
