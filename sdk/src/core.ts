@@ -189,7 +189,7 @@ export const createCore = (given: ClientOptions = {}): Core => {
 
         const isRateLimited = status === 429
         // The next window is certain to come, even if other clients have used up this one.
-        if (isRateLimited && pace === 'auto') retries--
+        if (isRateLimited && window && pace === 'auto') retries--
         const delayMs = retryDelay(response, attempts)
         if (
           retries >= maxRetries ||

@@ -1,4 +1,4 @@
-import { ConnectionError, createReferralClient, isReferralError, NotFoundError } from '@referral/sdk'
+import { ConnectionError, createReferralClient, isReferralError, NotFoundError, RateLimitError } from '@referral/sdk'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { advanceUntilSettled } from './support/clock.ts'
 import { connectionError, errorResponse, jsonResponse, scriptedClient, success } from './support/scripted-client.ts'
@@ -209,6 +209,15 @@ describe('maxRequestsPerMinute', () => {
     const call = client.analytics.get({}, { totalTimeoutMs: 1_000 }).safe()
     expect(await advanceUntilSettled(call)).toBe(1_000)
     expect((await call).error?.name).toBe('TimeoutError')
+  })
+
+  test("'auto' does not wait for ever for a 429 that describes no window, as of a proxy", async () => {
+    const page = new Response('<h1>Too many requests</h1>', { status: 429 })
+    const { client, requests } = scriptedClient([page], { maxRequestsPerMinute: 'auto', totalTimeoutMs: 3_600_000 })
+    const call = client.analytics.get().safe()
+    await advanceUntilSettled(call)
+    expect((await call).error).toBeInstanceOf(RateLimitError)
+    expect(requests).toHaveLength(3)
   })
 
   test('a failed connection does not stop the others', async () => {
