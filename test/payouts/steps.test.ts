@@ -1,7 +1,8 @@
 import { expect } from 'vitest'
+import { check } from '../../server/src/operator/check.ts'
 import { resumeJobs } from '../../server/src/payouts/jobs.ts'
 import { beforeTransaction } from '../support/faults.ts'
-import { countOf, rowsOf } from '../support/inspect.ts'
+import { countOf, rowsOf, updateRows } from '../support/inspect.ts'
 import { addMany, expectedBatch } from '../support/many-commissions.ts'
 import type { TestServer } from '../support/server.ts'
 import { convert, expectOk, withAffiliate } from '../support/shop.ts'
@@ -264,6 +265,131 @@ async function dieBefore(server: TestServer, n: number, send: () => Promise<unkn
   const finished = send().then(() => 'finished' as const)
   return Promise.race([died.promise, finished]).finally(end)
 }
+
+/** Of the affiliates, each with two commissions. More than the transaction that creates the batch inserts. */
+const DEBTORS = 250
+
+/** Most affiliates owe more than they earned. */
+function addDebtors(server: TestServer): void {
+  addMany(server, COMMISSIONS, COMMISSIONS / 2)
+  const { shopId } = server.shop
+  for (let i = 0; i < DEBTORS; i++)
+    updateRows(server, 'commissions', { commissionAmountCents: -100_000 }, { shopId, id: `${shopId}com${i}` })
+}
+
+/** The debts that steps have not inserted yet. */
+const waitingDebts = (server: TestServer) =>
+  rowsOf(server, 'reservationChanges', { shopId: server.shop.shopId, commissions: 1 })
+
+async function expectExact(server: TestServer): Promise<void> {
+  const { data } = await server.client.payouts.list({ include: 'lines' })
+  expect(data).toHaveLength(1)
+  const [{ id, totals, lines }] = data as [(typeof data)[0]]
+  expect(waitingDebts(server)).toEqual([])
+  expect(totals).toEqual(sumOf(server, id))
+  expect(lines?.every(({ netPayableCents }) => netPayableCents >= 0)).toBe(true)
+  const rows = rowsOf(server, 'commissions', { shopId: server.shop.shopId }).filter(({ debtId }) => debtId !== null)
+  // Rejected affiliates are held back.
+  expect(rows).toHaveLength(2 * DEBTORS * 0.98)
+  expect((await check(server.deps)).problems).toEqual([])
+}
+
+test('the debts of many affiliates are inserted in steps; lines include them at once', async ({ server, client }) => {
+  addDebtors(server)
+  let seen = 0
+  const look = async () => {
+    if (waitingDebts(server).length === 0) return
+    seen++
+    const [batch] = (await client.payouts.list({ include: 'lines' })).data
+    const sum = batch?.lines?.reduce((cents, line) => cents + line.netPayableCents, 0)
+    expect([sum, batch?.lines?.length]).toEqual([batch?.totals.netPayableCents, batch?.totals.affiliates])
+    expect((await check(server.deps)).problems).toEqual([])
+  }
+  await atEveryStep(server, () => client.payouts.create(OCTOBER), look)
+  expect(seen).toBeGreaterThan(0)
+  await expectExact(server)
+})
+
+test('a commission that is canceled before the debt of its affiliate is inserted leaves exact totals', async ({
+  server,
+  client,
+  owner,
+}) => {
+  addDebtors(server)
+  let isCanceled = false
+  await atEveryStep(
+    server,
+    () => client.payouts.create(OCTOBER),
+    async () => {
+      const [debt] = waitingDebts(server)
+      if (!debt || isCanceled) return
+      isCanceled = true
+      const affiliate = Number(debt.affiliateId.split('aff')[1])
+      const id = `${server.shop.shopId}com${affiliate + COMMISSIONS / 2}`
+      await expectOk(owner('POST', `/commissions/${id}/cancel`))
+    },
+  )
+  expect(isCanceled).toBe(true)
+  // The canceled commission had reduced the debt, so there is a second one.
+  const { data } = await client.payouts.list()
+  expect(data[0]?.totals).toEqual(sumOf(server, data[0]!.id))
+  expect((await check(server.deps)).problems).toEqual([])
+})
+
+test('paying a batch waits until its debts are inserted', async ({ server, client }) => {
+  addDebtors(server)
+  let paying: Promise<unknown> | undefined
+  await atEveryStep(
+    server,
+    () => client.payouts.create(OCTOBER),
+    async () => {
+      const [debt] = waitingDebts(server)
+      if (debt) paying ??= client.payouts.pay(debt.batchId)
+    },
+  )
+  await paying
+  await expectExact(server)
+  const [batch] = (await client.payouts.list()).data
+  const statuses = rowsOf(server, 'commissions', { payoutBatchId: batch!.id }).map((row) => row.orderStatus)
+  expect([batch?.status, ...new Set(statuses)]).toEqual(['PAID', 'PAID'])
+})
+
+test('debts that a dead process has not inserted are inserted by another one', async ({ server }) => {
+  addDebtors(server)
+  const died = Promise.withResolvers<void>()
+  const end = beforeTransaction(server, async (shopId) => {
+    if (shopId === undefined || waitingDebts(server).length === 0) return
+    died.resolve()
+    await new Promise(() => {})
+  })
+  void create(server)
+  await died.promise
+  end()
+  expect(waitingDebts(server).length).toBeGreaterThan(100)
+  server.clock.advance(LEASE_MS)
+  await resumeJobs(server.deps)
+  await expectExact(server)
+})
+
+test('409 for a process that another one took over from just before its batch was created', async ({ server }) => {
+  addMany(server, COMMISSIONS, AFFILIATES)
+  const taken: unknown[] = []
+  const { result } = await atEveryStep(
+    server,
+    () => create(server),
+    async () => {
+      const [job] = rowsOf(server, 'payoutJobs', { shopId: server.shop.shopId })
+      if (taken.length > 0 || !job) return
+      const reserved = rowsOf(server, 'commissions', { payoutBatchId: job.batchId })
+      if (reserved.length < TOTALS.commissions - 5) return
+      server.clock.advance(LEASE_MS)
+      taken.push((await create(server)).body.data.totals)
+    },
+  )
+  expect([codeOf(result), taken]).toEqual(['payout_claimed_concurrently', [TOTALS]])
+  const [batch, ...others] = rowsOf(server, 'payoutBatches', { shopId: server.shop.shopId })
+  expect([sumOf(server, batch!.id), others]).toEqual([TOTALS, []])
+})
 
 test('a process that dies at any step of a creation leaves no batch or a whole one', { timeout: 60_000 }, async ({
   server,

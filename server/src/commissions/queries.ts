@@ -221,7 +221,7 @@ export type AdjustmentColumns = Pick<
 >
 
 /** A row without an order of its own: a refund of a paid commission, a reversal, or a debt that is carried forward. */
-export function adjustmentRow(ctx: Context, columns: AdjustmentColumns): Omit<CommissionRow, 'shopId'> {
+export function adjustmentRow(ctx: Pick<Context, 'now'>, columns: AdjustmentColumns): Omit<CommissionRow, 'shopId'> {
   const createdAt = nowIso(ctx)
   return {
     ...columns,

@@ -57,8 +57,8 @@ export interface ReservationChangeRow {
   version: number
   affiliateId: string
   programId: string | null
-  /** -1 when the commission left the reservation. */
-  commissions: 0 | -1
+  /** -1 when the commission left the reservation; 1 for a debt of a batch that exists, which a step inserts. */
+  commissions: -1 | 0 | 1
   commissionCents: number
   taxWithheldCents: number
 }

@@ -157,6 +157,8 @@ export async function listWrongTotals(db: Reader): Promise<WrongTotal[]> {
       or b."taxWithheldCents" <> coalesce(r.withheld, 0)
       or b."netPayableCents" <> b."commissionCents" - b."taxWithheldCents")
       and ${isKept('b.shopId')}
+      and not exists (select 1 from "reservationChanges" w
+        where w."shopId" = b."shopId" and w."batchId" = b.id and w.commissions = 1)
     order by b.id limit 100`.execute(db)
   return rows
 }

@@ -1,5 +1,4 @@
 import { affiliateMinimumsByCurrency, minimumsByCurrency } from '../accounts/settings.ts'
-import { adjustmentRow, insertCommissions } from '../commissions/queries.ts'
 import { ApiError, concurrentChange, conflict, invalid, notFound } from '../contract/errors.ts'
 import type { Body } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
@@ -7,15 +6,8 @@ import type { WebhookEvent } from '../core/outbox.ts'
 import { parseBodyInstant } from '../core/time.ts'
 import type { Transaction } from '../database/database.ts'
 import type { CommissionRow, PayoutBatchRow } from '../database/tables.ts'
-import {
-  type CarriedDebt,
-  carryDebts,
-  currenciesOf,
-  type DebtRow,
-  type PayoutTotals,
-  payoutTotals,
-  resolveMinimumPayout,
-} from '../engine/payout.ts'
+import { carryDebts, currenciesOf, type PayoutTotals, payoutTotals, resolveMinimumPayout } from '../engine/payout.ts'
+import { type Debt, insertDebts, insertWaitingDebts } from './debts.ts'
 import { batchEvent } from './events.ts'
 import {
   type CandidateFilter,
@@ -56,10 +48,13 @@ export async function recomputeBatch(
   const batch = await findBatch(trx, ctx.shop.id, batchId)
   if (!batch) throw payoutNotFound()
   if (batch.status !== 'OPEN') return { row: batch, events: [] }
-  const computed =
-    batch.commissions > MAX_AT_ONCE
-      ? await computeChanged(trx, batch, changed)
-      : computeBatch(await sumBatch(trx, ctx.shop.id, batchId), batch.periodEnd)
+  const isLarge = batch.commissions > MAX_AT_ONCE
+  // Computed from rows, of which none may wait.
+  const affiliateIds = isLarge ? [...new Set(changed.map(({ before }) => before.affiliateId))] : undefined
+  await insertWaitingDebts(ctx, trx, batchId, affiliateIds ? { affiliateIds } : {})
+  const computed = isLarge
+    ? await computeChanged(trx, batch, changed)
+    : computeBatch(await sumBatch(trx, ctx.shop.id, batchId), batch.periodEnd)
   // Commissions only leave a batch or shrink, so its totals stay exact.
   if (!computed) throw new Error('The totals of a batch are no longer exact')
   const { totals, debts } = computed
@@ -112,7 +107,7 @@ const sumOf = (rows: Amounts[], column: keyof Amounts): number => rows.reduce((s
 /** The totals of a batch after the debts of affiliates were carried forward, in cents. */
 export interface ComputedBatch {
   totals: PayoutTotals
-  debts: (CarriedDebt & { programId: string | null })[]
+  debts: Debt[]
 }
 
 /**
@@ -136,33 +131,6 @@ export function onlyProgramOf(rows: readonly Subtotal[]): string | null {
   const [programId = null, ...others] = new Set(rows.map((row) => row.programId))
   return others.length === 0 ? programId : null
 }
-
-/** Inserts both rows of each debt, which add up to zero: one balances the batch, the next batch collects the other. */
-export async function insertDebts(
-  ctx: Context,
-  trx: Transaction,
-  batchId: string,
-  debts: ComputedBatch['debts'],
-): Promise<void> {
-  const rows = debts.flatMap(({ balancing, open, programId }) => {
-    const debtId = ctx.newId('com')
-    const inBatch = { orderStatus: 'PAYABLE', payoutBatchId: batchId, programId, debtId } as const
-    const waiting = { orderStatus: 'APPROVED', payoutBatchId: null, programId, debtId } as const
-    return [
-      carried(ctx, balancing, { ...inBatch, id: debtId }),
-      carried(ctx, open, { ...waiting, id: ctx.newId('com') }),
-    ]
-  })
-  await insertCommissions(trx, ctx.shop.id, rows)
-}
-
-/** A debt belongs to no single order, so the order id contains the row's own id. */
-const carried = (
-  ctx: Context,
-  debt: DebtRow,
-  place: Pick<CommissionRow, 'id' | 'orderStatus' | 'payoutBatchId' | 'programId' | 'debtId'>,
-): Omit<CommissionRow, 'shopId'> =>
-  adjustmentRow(ctx, { ...debt, ...place, orderCurrency: debt.currency, orderId: `adj:${place.id}:carry` })
 
 /** A batch that can be created: its currency, its totals, and the minimum that it meets. */
 export interface BatchPlan extends ComputedBatch {

@@ -68,6 +68,8 @@ export interface HeldBack {
 /** A batch that can be inserted, and what it holds back. */
 interface Constructed {
   plan: BatchPlan
+  /** Steps follow, which can insert its debts. */
+  hasSteps: boolean
   heldBack: HeldBack
 }
 
@@ -118,7 +120,7 @@ async function constructAtOnce<T>(
     const sums = new BatchSums()
     sums.add(await queries.assignCommissions(trx, { shopId: shop.id, batchId: id, updatedAt: nowIso(ctx) }, ids))
     const plan = checkPlan({ ...ctx, shop }, sums.estimate(gathering.filter, []), () => estimate)
-    return insert(trx, { id, plan, heldBack: gathering.heldBack })
+    return insert(trx, { id, plan, heldBack: gathering.heldBack, hasSteps: false })
   })
 }
 
@@ -257,7 +259,7 @@ const publish = <T>(ctx: Context, { lease, sums, gathering, estimate }: Reservat
     await queries.deleteReservationChanges(trx, lease)
     const changedAt = nowIso(ctx)
     await queries.updateJob(trx, lease, { phase: 'ASSIGNING', changedAt, idempotencyKey: null })
-    return insert(trx, { id: lease.batchId, plan, heldBack: gathering.heldBack })
+    return insert(trx, { id: lease.batchId, plan, heldBack: gathering.heldBack, hasSteps: true })
   })
 
 type Sum = Pick<Subtotal, 'commissions' | 'commissionAmountCents' | 'taxWithheldCents'>

@@ -8,6 +8,7 @@ import { enqueue, listReceivers } from '../core/outbox.ts'
 import type { AuditChain, Transaction } from '../database/database.ts'
 import { isSqlite } from '../database/event-loop.ts'
 import type { PayoutJobRow } from '../database/tables.ts'
+import { hasWaitingDebts, insertWaitingDebts } from './debts.ts'
 import * as queries from './step-queries.ts'
 
 /** How long a process that no longer responds keeps its lease on a batch. Each step renews it. */
@@ -73,6 +74,8 @@ export async function runJob(deps: JobDeps, lease: queries.Lease): Promise<void>
     if (job?.claimedBy !== lease.claimedBy) return
     const phase = job.phase === 'RESERVING' ? 'UNDOING' : job.phase
     const size = new StepSize()
+    const debts = new StepSize()
+    while (phase === 'ASSIGNING' && !deps.stopping.aborted && (await debtStep(deps, job, debts)));
     let after: queries.BatchCursor | undefined = cursorOf(job)
     while (after && !deps.stopping.aborted) after = await step(deps, { ...job, phase }, { after, size })
     if (!after) size.report(deps, job.batchId, phase)
@@ -84,6 +87,19 @@ export async function runJob(deps: JobDeps, lease: queries.Lease): Promise<void>
 
 const cursorOf = ({ cursorAt, cursorId }: PayoutJobRow): queries.BatchCursor =>
   cursorAt === null || cursorId === null ? NEWEST : { happenedAt: cursorAt, id: cursorId }
+
+/** Inserts the next debts of a new batch. Returns whether any are left. */
+function debtStep(deps: JobDeps, job: PayoutJobRow, size: StepSize): Promise<boolean> {
+  const { shopId, batchId } = job
+  const ctx = { newId: deps.newId, now: deps.now, shop: { id: shopId } }
+  const change = async (trx: Transaction) => {
+    const isHeld = await queries.updateJob(trx, job, { claimedUntil: leaseEnd(deps) })
+    if (!isHeld) return false
+    await insertWaitingDebts(ctx, trx, batchId, { limit: size.rows })
+    return hasWaitingDebts(trx, job)
+  }
+  return deps.db.transact((trx) => size.measure(trx, () => change(trx)), shopId)
+}
 
 /**
  * Changes the next commissions. They are found outside of the transaction: a batch that has a job gets none, and one that has
@@ -155,8 +171,21 @@ export function startPayoutJobs(deps: JobDeps): void {
   setInterval(work, RESUME_INTERVAL_MS).unref()
 }
 
+/** Waits until all debts of a new batch are inserted. Resumes what a dead process left. */
+export async function awaitDebts(
+  deps: JobDeps,
+  { shopId, batchId }: { shopId: string; batchId: string },
+): Promise<void> {
+  while (!deps.stopping.aborted && (await hasWaitingDebts(deps.db.read, { shopId, batchId }))) {
+    const job = await findJob(deps.db.read, shopId, batchId)
+    if (!job) return
+    if (hasExpired(deps, job)) await resumeJob(deps, job)
+    else await sleep(WAIT_MS)
+  }
+}
+
 /**
- * Waits for what a new batch depends on: releases of commissions, and a construction with the same `Idempotency-Key`.
+ * Waits for what a new batch depends on: releases of commissions, open debts, and a construction with the same `Idempotency-Key`.
  * Resumes what a dead process left.
  */
 export async function awaitJobs(deps: JobDeps, shopId: string, idempotencyKey: string | undefined): Promise<void> {
@@ -165,6 +194,7 @@ export async function awaitJobs(deps: JobDeps, shopId: string, idempotencyKey: s
     for (const job of jobs) if (hasExpired(deps, job)) await resumeJob(deps, job)
     const isAwaited = ({ phase, idempotencyKey: key }: PayoutJobRow) =>
       phase === 'UNDOING' || phase === 'RELEASING' || (idempotencyKey !== undefined && key === idempotencyKey)
+    for (const { batchId, phase } of jobs) if (phase === 'ASSIGNING') await awaitDebts(deps, { shopId, batchId })
     const isOver = !jobs.some((job) => !hasExpired(deps, job) && isAwaited(job))
     if (isOver || deps.stopping.aborted) return
     await sleep(WAIT_MS)

@@ -12,16 +12,9 @@ import { runReport } from '../core/report.ts'
 import { defineReport, type Reader, type Transaction } from '../database/database.ts'
 import type { PayoutBatchRow } from '../database/tables.ts'
 import { heldBack, payoutLines } from '../engine/payout.ts'
-import {
-  type BatchPlan,
-  batchTooLarge,
-  insertDebts,
-  MAX_AT_ONCE,
-  parseCandidateFilter,
-  payoutNotFound,
-  planBatch,
-} from './batch.ts'
+import { type BatchPlan, batchTooLarge, MAX_AT_ONCE, parseCandidateFilter, payoutNotFound, planBatch } from './batch.ts'
 import { construct, type HeldBack, previewReport, rejectOverlap } from './construction.ts'
+import { beginDebts, insertDebts, sumWaitingDebts } from './debts.ts'
 import { batchEvent, toBatch } from './events.ts'
 import { awaitJobs } from './jobs.ts'
 import { sumFiles, sumReturned } from './line-queries.ts'
@@ -96,7 +89,7 @@ export async function create(ctx: Context, body: Body<'createPayout'>) {
     // The totals come from the commissions that were assigned.
     const plan = planBatch(current, filter, await queries.sumBatch(trx, ctx.shop.id, batch.id), initialSums)
     const withheld = heldBack(await queries.sumHeldBack(trx, ctx.shop.id, { ...filter, currency }))
-    return insertBatch(ctx, trx, { id: batch.id, filter, plan, withheld })
+    return insertBatch(ctx, trx, { id: batch.id, filter, plan, withheld, hasSteps: false })
   })
 }
 
@@ -114,8 +107,8 @@ async function createLarge(ctx: Context, filter: queries.CandidateFilter) {
     { shopId: ctx.shop.id, query: { filter, minimums } },
     PREVIEW_TIMEOUT_MS,
   )
-  const constructing = construct(ctx, filter, found, (trx, { id, plan, heldBack: waiting }) =>
-    insertBatch(ctx, trx, { id, filter, plan, withheld: heldBack([toHeldBackRow(waiting)]) }),
+  const constructing = construct(ctx, filter, found, (trx, { heldBack: waiting, ...made }) =>
+    insertBatch(ctx, trx, { ...made, filter, withheld: heldBack([toHeldBackRow(waiting)]) }),
   )
   return constructing.catch(async (error) => {
     if (!ctx.idempotency || !(error instanceof ApiError) || error.status >= 500) throw error
@@ -134,16 +127,18 @@ interface PlannedBatch {
   filter: queries.CandidateFilter
   plan: BatchPlan
   withheld: Withheld
+  hasSteps: boolean
 }
 
 /** What a batch holds back; null when the sum exceeds the largest exact integer. */
 type Withheld = ReturnType<typeof heldBack>
 
 /** Inserts the batch of commissions that reference it already, and the debts it carries forward. */
-async function insertBatch(ctx: Context, trx: Transaction, { id, filter, plan, withheld }: PlannedBatch) {
+async function insertBatch(ctx: Context, trx: Transaction, planned: PlannedBatch) {
+  const { id, filter, plan, withheld, hasSteps } = planned
   const row = { id, version: 1, ...newBatch(ctx, filter, plan, withheld) }
   await queries.insertBatch(trx, ctx.shop.id, row)
-  await insertDebts(ctx, trx, id, plan.debts)
+  await (hasSteps ? beginDebts : insertDebts)(ctx, trx, id, plan.debts)
   const { periodStart, periodEnd, currency, commissions, netPayableCents } = row
   const data = {
     periodStart,
@@ -254,7 +249,7 @@ export const batchLinesReport = defineReport(
   'batchLinesReport',
   async (db, { shopId, query: batchIds }: { shopId: string; query: string[] }): Promise<Lines> => {
     if (batchIds.length === 0) return new Map()
-    const rows = await queries.sumBatches(db, shopId, batchIds)
+    const rows = [...(await queries.sumBatches(db, shopId, batchIds)), ...(await sumWaitingDebts(db, shopId, batchIds))]
     const contacts = await findContacts(db, shopId, new Set(rows.map((row) => row.affiliateId)))
     const byBatch = Map.groupBy(rows, (row) => row.batchId)
     return new Map(

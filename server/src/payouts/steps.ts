@@ -1,10 +1,12 @@
 import { findJob } from '../commissions/job-queries.ts'
+import { concurrentChange } from '../contract/errors.ts'
 import type { Context } from '../core/context.ts'
 import { type Mutation, mutate } from '../core/mutate.ts'
 import type { Transaction } from '../database/database.ts'
 import type { PayoutBatchRow } from '../database/tables.ts'
 import { MAX_AT_ONCE } from './batch.ts'
-import { finishJob, newLease } from './jobs.ts'
+import { hasWaitingDebts } from './debts.ts'
+import { awaitDebts, finishJob, newLease } from './jobs.ts'
 import { insertJob } from './step-queries.ts'
 
 /** Replaces the steps that a large batch still needs. Returns false for a small one. */
@@ -18,6 +20,7 @@ export async function inSteps<T>(
   work: (trx: Transaction, startSteps: StartSteps) => Promise<Mutation<T>>,
 ): Promise<T> {
   const key = { shopId: ctx.shop.id, batchId }
+  await awaitDebts(ctx, key)
   let lease: ReturnType<typeof newLease> | undefined
   const startSteps = async (trx: Transaction, phase: SteppedPhase, changedAt: string): Promise<boolean> => {
     if (commissions <= MAX_AT_ONCE && !(await findJob(trx, key.shopId, batchId))) return false
@@ -27,7 +30,10 @@ export async function inSteps<T>(
     return true
   }
   try {
-    return await mutate(ctx, (trx) => work(trx, (phase, changedAt) => startSteps(trx, phase, changedAt)))
+    return await mutate(ctx, async (trx) => {
+      if (await hasWaitingDebts(trx, key)) throw concurrentChange()
+      return work(trx, (phase, changedAt) => startSteps(trx, phase, changedAt))
+    })
   } finally {
     if (lease) await finishJob(ctx, { ...key, ...lease })
   }
