@@ -300,6 +300,52 @@ test('payouts show the unpaid commissions, and why they are not in a batch', asy
   expect(text).toMatch(/Waiting for payout .*USD \d+ \d+ [\d,.]+ USD In no batch yet\./)
 })
 
+test('a batch shows its payments with their states; details of the payee unblock one, and a report settles it', async () => {
+  const period: Fields = [
+    ['from', '2026-01-01'],
+    ['until', '2026-12-31'],
+    ['currency', 'USD'],
+  ]
+  const { to } = await done('/payouts', period)
+  const path = to.replace('/admin', '')
+  expect(await words(path)).toMatch(/Blocked No payee details Enter details/)
+  const payee = `/affiliates/${shop.affiliateId}/payee`
+  const wrong = await owner.submit(`/admin${payee}`, [
+    ['method', 'SEPA'],
+    ['name', 'Mira'],
+    ['iban', 'DE00 1234'],
+    ['townName', 'Berlin'],
+    ['country', 'DE'],
+  ])
+  expect(codeOf(wrong)).toEqual([400, 'payee_invalid'])
+  await done(payee, [
+    ['method', 'PAYPAL'],
+    ['email', 'mira@pay.example'],
+  ])
+  const shown = await owner.open(`/admin${payee}`)
+  expect([shown.text.includes('mira@pay.example'), wordsOf(shown.text).includes('PayPal')]).toEqual([false, true])
+  expect(await words(`${path}?state=READY`)).toMatch(/Ready PAYPAL/)
+  const file = await expectOk(
+    shop.server.request('POST', '/admin/v1/payout-files/file-1', {
+      key: shop.server.shop.ownerToken,
+      body: { batchId: to.split('/').at(-1), format: 'paypal' },
+    }),
+  ).catch(() => undefined)
+  const csv = await owner.open(`${to}/lines.csv`)
+  expect([csv.headers.get('Content-Type'), csv.headers.get('Content-Disposition')?.slice(0, 10)]).toEqual([
+    'text/csv; charset=utf-8',
+    'attachment',
+  ])
+  expect(csv.text.split('\r\n')[0]).toBe('name,email,amount,currency,state,method,paymentReference,reference,date')
+  expect(file === undefined || csv.text.includes('SENT')).toBe(true)
+  const report = await done('/payouts/reconcile', [
+    ['report', 'reference,outcome,amount,currency\nlin_unknown,settled,1.00,USD'],
+  ])
+  expect(report.notice).toBe('0 settled, 0 returned. 1 payment unchanged (lin_unknown: unknown).')
+  const bad = await owner.submit('/admin/payouts/reconcile', [['report', 'lin_1,perhaps']])
+  expect(noticeOf(bad)).toBe('Payment 1 must have a reference, and settled or returned.')
+})
+
 test('the overview compares with the period before, in every currency, and names what needs attention', async () => {
   await order({ amountCents: 1000, occurredAt: new Date(shop.server.deps.now() - 40 * 86_400_000).toISOString() })
   const text = await words('')

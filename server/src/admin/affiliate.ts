@@ -100,7 +100,7 @@ ${facts(
   ],
   'facts one',
 )}
-${isOwner ? html`<p class="row"><a class="button small" href="${LIST}/${one.id}/edit">Edit</a> <a class="button small danger" href="${LIST}/${one.id}/archive">Archive</a></p>` : ''}</section>
+${isOwner ? html`<p class="row"><a class="button small" href="${LIST}/${one.id}/edit">Edit</a> <a class="button small" href="${LIST}/${one.id}/payee">How to pay</a> <a class="button small danger" href="${LIST}/${one.id}/archive">Archive</a></p>` : ''}</section>
 </div></div>`,
   }
 }

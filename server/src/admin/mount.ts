@@ -15,6 +15,7 @@ import { journeyRoutes } from './journey.ts'
 import { keyRoutes } from './keys.ts'
 import { orderRoutes } from './orders.ts'
 import { overviewRoutes } from './overview.ts'
+import { payeeRoutes } from './payee.ts'
 import { payoutRoutes } from './payouts.ts'
 import { problemPage, sendPage } from './problem.ts'
 import { programPageRoutes } from './program.ts'
@@ -32,6 +33,7 @@ const routes = [
   commissionBulkRoutes,
   affiliateRoutes,
   affiliatePageRoutes,
+  payeeRoutes,
   programRoutes,
   programPageRoutes,
   backtestRoutes,

@@ -11,6 +11,8 @@ import { firstInstantOf } from './commission-filter.ts'
 import { COMMISSION_COLUMNS, commissionCells, namesOf } from './commission-table.ts'
 import { confirmation, field, form, hidden, input, select, withFormLabels } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
+import { lineSection, payoutLineRoutes } from './payout-lines.ts'
+import { reconcileRoutes } from './reconcile.ts'
 import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type View, validateBody } from './route.ts'
 import {
   badge,
@@ -26,18 +28,7 @@ import {
   urlWithQuery,
   withMoney,
 } from './show.ts'
-import {
-  ACTIONS,
-  type Cell,
-  type Column,
-  nameColumn,
-  numberColumn,
-  pageOf,
-  pager,
-  slice,
-  table,
-  wideColumn,
-} from './table.ts'
+import { ACTIONS, type Cell, type Column, nameColumn, numberColumn, pageOf, pager, table, wideColumn } from './table.ts'
 
 type Schemas = components['schemas']
 type Batch = Schemas['PayoutBatch']
@@ -58,7 +49,9 @@ export const payoutRoutes: Route[] = [
   { path: '/payouts', roles: OWNER_ONLY, show: list },
   { path: '/payouts/new', roles: OWNER_ONLY, audit: 'payout.previewed', show: showNew },
   { path: '/payouts', roles: OWNER_ONLY, act: create, page: showNew },
-  { path: '/payouts/:id', roles: OWNER_ONLY, show },
+  ...reconcileRoutes,
+  { path: '/payouts/:id', roles: OWNER_ONLY, audit: 'payout.shown', show },
+  ...payoutLineRoutes,
   { path: '/payouts/:id/pay', roles: OWNER_ONLY, act: pay, page: show },
   { path: '/payouts/:id/cancel', roles: OWNER_ONLY, audit: 'payout.shown', show: confirmCancel },
   { path: '/payouts/:id/cancel', ...rolesAndAuditOf('cancelPayout'), act: cancelBatch, page: show },
@@ -70,7 +63,7 @@ async function list({ ctx, query, zone }: PageRequest): Promise<View> {
   return {
     title: 'Payouts',
     lead: 'A batch contains the approved commissions of a period. Create one, pay it, and mark it as paid.',
-    actions: html`<a class="button main" href="${PATH}/new">New batch</a>`,
+    actions: html`<a class="button" href="${PATH}/reconcile">Reconcile</a><a class="button main" href="${PATH}/new">New batch</a>`,
     body: html`${waitingSection(waiting)}
 <h2>Batches</h2>
 ${rows.length ? table('Payout batches', COLUMNS, rows) : empty('No payout batches yet', 'Approve commissions, then create the first batch.', 'payouts')}
@@ -282,7 +275,7 @@ const find = ({ ctx, params }: PageRequest) => payouts.find(ctx, params.id ?? ''
 
 async function show(request: PageRequest): Promise<View> {
   const { ctx, query, zone } = request
-  const batch = await payouts.show(ctx, request.params.id ?? '')
+  const batch = await find(request)
   const own = await commissions.list(ctx, { ...pageOf(query), payoutBatchId: batch.id })
   const names = await namesOf(request, own.data)
   const rows = own.data.map((one) => commissionCells(one, names, zone))
@@ -290,44 +283,19 @@ async function show(request: PageRequest): Promise<View> {
   return {
     title: `Payout of ${dayText(batch.periodStart, zone)} – ${dayText(batch.periodEnd, zone)}`,
     crumb: { to: PATH, text: 'Payouts' },
+    subjectId: batch.id,
     badges: badge(batch.status),
     actions: canCancel
       ? html`<a class="button danger" href="${PATH}/${batch.id}/cancel">Cancel this batch</a>`
       : undefined,
     body: html`${batchFacts(batch, zone)}
 ${batch.status === 'OPEN' ? payment(request, batch) : ''}
-${lines(request, batch)}
+${await lineSection(request, batch)}
 <h2>Commissions</h2>
 ${rows.length ? table('Commissions of this batch', COMMISSION_COLUMNS, rows) : html`<p>This batch contains no commissions.</p>`}
 ${pager(`${PATH}/${batch.id}`, query, own.pagination)}`,
   }
 }
-
-function lines({ query }: PageRequest, batch: Batch): Html {
-  const { data, pagination } = slice(batch.lines ?? [], query, 'lines')
-  const rows = data.map((line) => lineRow(line, batch.currency))
-  return html`<h2>Affiliates</h2>
-${rows.length ? table('Affiliates', LINES, rows) : html`<p>This batch pays no affiliate.</p>`}
-${pager(`${PATH}/${batch.id}`, query, pagination, 'lines')}`
-}
-
-const LINES: Column[] = [
-  nameColumn('Affiliate'),
-  nameColumn('Email'),
-  numberColumn('Commissions'),
-  numberColumn('Commission'),
-  numberColumn('Withheld'),
-  numberColumn('To pay'),
-]
-
-const lineRow = (line: Schemas['PayoutLine'], currency: string): Cell[] => [
-  affiliateLink(line),
-  line.email,
-  line.commissions,
-  money(line.commissionCents, currency),
-  money(line.taxWithheldCents, currency),
-  money(line.netPayableCents, currency),
-]
 
 /** Typing the total prevents paying the wrong batch, or one that has changed since the page was loaded. */
 const payment = (

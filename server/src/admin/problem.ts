@@ -24,6 +24,14 @@ export function sendPage(
   return c.html(page, status as ContentfulStatusCode)
 }
 
+/** Sends a CSV file that browsers save. */
+export const sendFile = (c: HonoContext, { name, text }: { name: string; text: string }): Response =>
+  c.body(text, 200, {
+    ...PAGE_HEADERS,
+    'Content-Type': 'text/csv; charset=utf-8',
+    'Content-Disposition': `attachment; filename="${name.replace(/[^\w.-]/g, '_')}"`,
+  })
+
 const TITLES: Record<number, string> = {
   401: 'Sign in required',
   403: 'Permission denied',

@@ -32,6 +32,8 @@ export interface View {
   body: Html | Html[]
   /** Subject of the audit record. */
   subjectId?: string
+  /** A file to save instead of a page. */
+  download?: { name: string; text: string }
   /** No data is shown yet, so no audit record is written. */
   isEmpty?: boolean
 }

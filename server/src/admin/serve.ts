@@ -23,7 +23,7 @@ import { toApiError } from '../http/response.ts'
 import { type Env, logFields, type Server } from '../http/server.ts'
 import { MAX_FORM_BYTES, readForm, withFormLabels } from './form.ts'
 import { clearFlashCookie, FLASH_COOKIE, flashCookie, layout, readFlash } from './layout.ts'
-import { problemView, sendPage } from './problem.ts'
+import { problemView, sendFile, sendPage } from './problem.ts'
 import { type Action, type Page, type PageRequest, type Route, SIGN_OUT } from './route.ts'
 import { withMoney } from './show.ts'
 
@@ -80,6 +80,7 @@ async function show({ c, server, owner, request }: Call, { show, audit, path }: 
   const view = await show(request)
   if (audit && !view.isEmpty) await recordAccess(request.ctx, audit, view.subjectId ?? null)
   else await request.ctx.recheck(request.ctx.db.read)
+  if (view.download) return sendFile(c, view.download)
   const cookie = getCookie(c, FLASH_COOKIE)
   if (cookie) c.header('Set-Cookie', clearFlashCookie(request.ctx.isHttps))
   const flash = readFlash(server.deps.vault, owner.session.tokenHash, cookie)

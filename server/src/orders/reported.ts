@@ -2,7 +2,8 @@ import { findCommissionsById } from '../commissions/queries.ts'
 import { invalid } from '../contract/errors.ts'
 import type { Context } from '../core/context.ts'
 import { goodsOf } from '../engine/commission.ts'
-import type { Decision, Facts } from '../engine/facts.ts'
+import type { Decision } from '../engine/facts.ts'
+import { parseFacts } from '../engine/stored-facts.ts'
 import { findOrder, listOrders } from './queries.ts'
 
 /** A reported order in a list. */
@@ -39,7 +40,7 @@ export async function listReported(
   const ids = page.flatMap(({ commissionId }) => commissionId ?? [])
   const commissions = new Map((await findCommissionsById(db.read, shop.id, ids)).map((row) => [row.id, row]))
   const data = page.map((row): ReportedOrder => {
-    const { order }: Facts = JSON.parse(row.facts)
+    const { order } = parseFacts(row.facts)
     const decision: Decision = JSON.parse(row.decision)
     const own = row.commissionId === null ? undefined : commissions.get(row.commissionId)
     return {

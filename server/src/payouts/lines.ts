@@ -28,14 +28,23 @@ type Totals = Record<State, { lines: number; cents: number }>
 export async function list(
   ctx: Context,
   batchId: string,
+  query: Query<'listPayoutLines'>,
+): Promise<Page<PaymentLine> & { totals: Totals }> {
+  const found = await describeLines(ctx, batchId, query)
+  await recordAccess(ctx, 'payout_lines.listed', batchId)
+  return found
+}
+
+/** {@link list} for a caller that records the access. */
+export async function describeLines(
+  ctx: Context,
+  batchId: string,
   { state, page, limit }: Query<'listPayoutLines'>,
 ): Promise<Page<PaymentLine> & { totals: Totals }> {
   const batch = await findBatch(ctx.db.read, ctx.shop.id, batchId)
   if (!batch) throw payoutNotFound()
   const query = { batch, state, page, limit }
-  const found = await runReport(ctx, paymentLinesReport, { shopId: ctx.shop.id, query })
-  await recordAccess(ctx, 'payout_lines.listed', batchId)
-  return found
+  return runReport(ctx, paymentLinesReport, { shopId: ctx.shop.id, query })
 }
 
 interface LinesQuery {

@@ -1,5 +1,5 @@
-// The pages work without this script. It adds copy buttons, "select all", counts of a selection, keys for charts, and
-// the check of codes while they are typed.
+// The pages work without this script. It adds copy buttons, "select all", counts of a selection, keys for charts,
+// the check of codes while they are typed, and files that are dropped.
 for (const button of document.querySelectorAll('button[data-copy]')) {
   const source = document.getElementById(button.dataset.copy)
   button.hidden = false
@@ -56,3 +56,13 @@ for (const field of document.querySelectorAll('input[data-code]')) {
 
 for (const select of document.querySelectorAll('form.filters select[data-submit]'))
   select.addEventListener('change', () => select.form.requestSubmit())
+
+// A file that is dropped on the report of payments is read into the field.
+for (const field of document.querySelectorAll('textarea[name="report"]')) {
+  field.addEventListener('drop', async (event) => {
+    const [file] = event.dataTransfer.files
+    if (!file) return
+    event.preventDefault()
+    field.value = await file.text()
+  })
+}

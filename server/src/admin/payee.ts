@@ -1,0 +1,124 @@
+import * as affiliates from '../affiliates/affiliates.ts'
+import * as payees from '../affiliates/payees.ts'
+import { ApiError, affiliateNotFound } from '../contract/errors.ts'
+import { confirmation, field, form, input, select } from './form.ts'
+import { type Html, html } from './html.ts'
+import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type View, validateBody } from './route.ts'
+import { day, facts } from './show.ts'
+
+export const payeeRoutes: Route[] = [
+  { path: '/affiliates/:id/payee', ...rolesAndAuditOf('getPayee'), show },
+  { path: '/affiliates/:id/payee', ...rolesAndAuditOf('setPayee'), act: set, page: show },
+  { path: '/affiliates/:id/payee/delete', roles: OWNER_ONLY, show: confirmRemoval },
+  { path: '/affiliates/:id/payee/delete', ...rolesAndAuditOf('deletePayee'), act: remove, page: show },
+]
+
+const METHODS = [
+  ['PAYPAL', 'PayPal'],
+  ['WISE', 'Wise'],
+  ['SEPA', 'Bank transfer (SEPA)'],
+] as const
+
+/** The fields of each way of payment. */
+const FIELDS: Record<string, readonly string[]> = {
+  PAYPAL: ['email'],
+  WISE: ['email', 'name'],
+  SEPA: ['name', 'iban', 'bic', 'streetName', 'buildingNumber', 'postalCode', 'townName', 'country'],
+}
+const LABELS = {
+  email: 'Email of the account',
+  name: 'Account holder',
+  iban: 'IBAN',
+  bic: 'BIC (optional)',
+  streetName: 'Street',
+  buildingNumber: 'Number',
+  postalCode: 'Postal code',
+  townName: 'Town',
+  country: 'Country',
+} as const
+
+/** @throws ApiError 404 `affiliate_not_found`. */
+async function findName({ ctx, params }: PageRequest): Promise<{ id: string; name: string }> {
+  const { data } = await affiliates.list(ctx, { id: params.id ?? '', page: 1, limit: 1 })
+  if (!data[0]) throw affiliateNotFound()
+  return data[0]
+}
+
+async function findPayee({ ctx }: PageRequest, id: string) {
+  return payees.getPayee(ctx, id).catch((error) => {
+    if (error instanceof ApiError && error.code === 'payee_not_found') return undefined
+    throw error
+  })
+}
+
+async function show(request: PageRequest): Promise<View> {
+  const { form: sent, query, zone } = request
+  const { id, name } = await findName(request)
+  const known = await findPayee(request, id)
+  const path = `/admin/affiliates/${id}/payee`
+  const asked = sent.get('method') ?? query.get('method') ?? known?.method ?? 'PAYPAL'
+  const method = METHODS.find(([one]) => one === asked)?.[0] ?? 'PAYPAL'
+  return {
+    title: `How ${name} is paid`,
+    crumb: { to: `/admin/affiliates/${id}`, text: name },
+    lead: 'The details are encrypted, are part of payment files only, and are shown masked.',
+    subjectId: id,
+    body: html`${known ? current(known, path, zone) : ''}
+<form class="filters" method="get" action="${path}">${select('method', 'Way of payment', METHODS, method)}
+<div class="row"><button>Choose</button></div></form>
+<section class="card narrow">${form(
+      request,
+      path,
+      html`<input type="hidden" name="method" value="${method}">
+${(FIELDS[method] ?? []).map((one) => detail(one as keyof typeof LABELS, sent))}
+<div class="sticky"><button class="main">${known ? 'Replace the details' : 'Save'}</button> <a class="button" href="/admin/affiliates/${id}">Back</a></div>`,
+    )}</section>`,
+  }
+}
+
+const detail = (name: keyof typeof LABELS, sent: URLSearchParams): Html =>
+  input({
+    name,
+    label: LABELS[name],
+    value: sent.get(name) ?? '',
+    maxlength: 254,
+    required: ['email', 'name', 'iban', 'townName', 'country'].includes(name),
+    ...(name === 'country' && { hint: 'Two capital letters, such as DE.' }),
+  })
+
+const current = (
+  { method, account, updatedAt }: Awaited<ReturnType<typeof payees.getPayee>>,
+  path: string,
+  zone: string,
+) =>
+  html`<section class="card" aria-labelledby="current"><h2 id="current">Current details</h2>${facts([
+    ['Way of payment', METHODS.find(([one]) => one === method)?.[1] ?? method],
+    ['Account', account ?? 'cannot be decrypted'],
+    ['Since', day(updatedAt, zone)],
+  ])}<p class="row"><a class="button small danger" href="${path}/delete">Remove</a></p></section>`
+
+async function set({ ctx, params, form }: PageRequest) {
+  const method = form.get('method') ?? ''
+  const names = FIELDS[method] ?? []
+  const details = Object.fromEntries(names.flatMap((name) => (field(form, name) ? [[name, field(form, name)]] : [])))
+  await payees.setPayee(ctx, params.id ?? '', validateBody('setPayee', { method, ...details }))
+  return { to: `/admin/affiliates/${params.id}`, flash: { text: 'The payee details are saved.' } }
+}
+
+async function confirmRemoval(request: PageRequest): Promise<View> {
+  const { id, name } = await findName(request)
+  const path = `/admin/affiliates/${id}/payee`
+  const text = html`<p>Payments to the affiliate are not part of payment files any more. Payments that were sent are kept.</p>`
+  const body = confirmation(request, { text, action: `${path}/delete`, button: 'Remove details', back: path })
+  return {
+    title: 'Remove the payee details?',
+    crumb: { to: `/admin/affiliates/${id}`, text: name },
+    subjectId: id,
+    body,
+  }
+}
+
+async function remove({ ctx, params }: PageRequest) {
+  await payees.removePayee(ctx, params.id ?? '')
+  return { to: `/admin/affiliates/${params.id}`, flash: { text: 'The payee details are removed.' } }
+}

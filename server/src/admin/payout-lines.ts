@@ -1,0 +1,105 @@
+import type { components } from '../contract/schema.d.ts'
+import { describeLines } from '../payouts/lines.ts'
+import { type Html, html, isolated } from './html.ts'
+import { OWNER_ONLY, type PageRequest, type Route, type View } from './route.ts'
+import { badge, count, counted, money, tabs, typedAmount, urlWithQuery } from './show.ts'
+import { type Cell, type Column, nameColumn, numberColumn, pageOf, pager, table, wideColumn } from './table.ts'
+
+type Schemas = components['schemas']
+type Line = Schemas['PaymentLine']
+type Batch = Pick<Schemas['PayoutBatch'], 'status' | 'currency'> & { id: string }
+
+const STATES = ['READY', 'BLOCKED', 'SENT', 'SETTLED', 'RETURNED'] as const
+
+export const payoutLineRoutes: Route[] = [
+  { path: '/payouts/:id/lines.csv', roles: OWNER_ONLY, audit: 'payout_lines.listed', show: download },
+]
+
+const LINES: Column[] = [nameColumn('Affiliate'), numberColumn('Amount'), 'State', 'Paid by', wideColumn('Reference')]
+
+/** The payments of a batch, one for each affiliate, with their states. */
+export async function lineSection({ ctx, query }: PageRequest, { id, currency }: Batch): Promise<Html> {
+  const path = `/admin/payouts/${id}`
+  const state = STATES.find((one) => one === query.get('state'))
+  const { data, pagination, totals } = await describeLines(ctx, id, {
+    ...pageOf(query, 'lines'),
+    ...(state && { state }),
+  })
+  const shown = STATES.filter((one) => totals[one].lines > 0 || one === state)
+  return html`<h2>Payments</h2>
+${
+  shown.length > 1 || state
+    ? tabs('By state', [
+        { to: path, text: 'All', isCurrent: state === undefined },
+        ...shown.map((one) => ({
+          to: urlWithQuery(path, { state: one }),
+          text: `${STATE_NAMES[one]} ${count(totals[one].lines)}: ${money(totals[one].cents, currency)}`,
+          isCurrent: one === state,
+        })),
+      ])
+    : ''
+}
+${
+  totals.BLOCKED.lines > 0
+    ? html`<p class="notice wait">${counted(totals.BLOCKED.lines, 'payment')} cannot be part of a payment file yet. Enter how the affiliate is paid, or pay by hand.</p>`
+    : ''
+}
+${data.length ? table('Payments', LINES, data.map(row)) : html`<p>This batch pays no affiliate.</p>`}
+${data.length ? html`<p class="row"><a class="button small" href="${path}/lines.csv">Download as CSV</a></p>` : ''}
+${pager(path, query, pagination, 'lines')}`
+}
+
+const STATE_NAMES = {
+  READY: 'Ready',
+  BLOCKED: 'Blocked',
+  SENT: 'Sent',
+  SETTLED: 'Settled',
+  RETURNED: 'Returned',
+}
+
+/** Why a payment is blocked, and what resolves it. */
+const BLOCKED: Record<string, string> = {
+  no_payee_details: 'No payee details',
+  currency_not_supported: 'The way of payment does not support the currency',
+  amount_not_supported: 'The amount is too large for one payment',
+}
+
+const row = (line: Line): Cell[] => [
+  html`<a href="/admin/affiliates/${line.affiliateId}">${isolated(line.name || line.affiliateId)}</a><small>${isolated(line.email)}</small>`,
+  money(line.amountCents, line.currency),
+  html`${badge(line.state)}${line.reason ? html`<small>${isolated(BLOCKED[line.reason] ?? line.reason)}</small>` : ''}`,
+  line.state === 'BLOCKED'
+    ? html`<a href="/admin/affiliates/${line.affiliateId}/payee">Enter details</a>`
+    : (line.method ?? 'by hand'),
+  [line.paymentReference, line.reference, line.date].filter(Boolean).join(' · ') || '–',
+]
+
+/** Text of a cell. Spreadsheets evaluate text that begins like a formula, so it gets an apostrophe. */
+const csvCell = (text: string): string => `"${(/^[=+\-@\t\r]/.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`
+
+const MAX_LINES = 100
+
+/** All payments of a batch for a spreadsheet. Details of accounts are only part of payment files. */
+async function download({ ctx, params }: PageRequest): Promise<View> {
+  const id = params.id ?? ''
+  const lines: Line[] = []
+  for (let page = 1; ; page++) {
+    const { data, pagination } = await describeLines(ctx, id, { page, limit: MAX_LINES })
+    lines.push(...data)
+    if (page >= pagination.totalPages) break
+  }
+  const rows = lines.map((line) => [
+    csvCell(line.name),
+    csvCell(line.email),
+    typedAmount(line.amountCents, line.currency),
+    line.currency,
+    line.state,
+    line.method ?? '',
+    csvCell(line.paymentReference ?? ''),
+    csvCell(line.reference ?? ''),
+    line.date ?? '',
+  ])
+  const heading = ['name', 'email', 'amount', 'currency', 'state', 'method', 'paymentReference', 'reference', 'date']
+  const text = [heading, ...rows].map((cells) => `${cells.join(',')}\r\n`).join('')
+  return { title: '', body: html``, subjectId: id, download: { name: `${id}.csv`, text } }
+}
