@@ -108,7 +108,7 @@ async function set({ ctx, params, form }: PageRequest) {
 async function confirmRemoval(request: PageRequest): Promise<View> {
   const { id, name } = await findName(request)
   const path = `/admin/affiliates/${id}/payee`
-  const text = html`<p>Payments to the affiliate are not part of payment files any more. Payments that were sent are kept.</p>`
+  const text = html`<p>New payment files leave the affiliate out. Payments that were sent are kept.</p>`
   const body = confirmation(request, { text, action: `${path}/delete`, button: 'Remove details', back: path })
   return {
     title: 'Remove the payee details?',
