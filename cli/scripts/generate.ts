@@ -37,6 +37,7 @@ const ENUMS = [
   'ProgramStatus',
   'PayoutBatchStatus',
   'PayeeMethod',
+  'PayoutLineState',
   'CommissionType',
   'DiscountType',
   'DeliveryStatus',

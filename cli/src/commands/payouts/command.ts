@@ -1,4 +1,4 @@
-import type { PayoutPreview, PayoutQuery } from '@referral/sdk'
+import type { components, PayoutPreview, PayoutQuery } from '@referral/sdk'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { defineCommand, defineGroup } from '../../command.ts'
 import { enums } from '../../contract.ts'
@@ -13,6 +13,9 @@ import type { CreateOptions } from './create.ts'
 import type { ExportOptions } from './export.ts'
 import type { PayOptions } from './pay.ts'
 import type { UnpaidOptions } from './unpaid.ts'
+
+type PaymentLine = components['schemas']['PaymentLine']
+type LineState = components['schemas']['PayoutLineState']
 
 const COLUMNS: Column<PayoutPreview>[] = [
   'id',
@@ -49,6 +52,8 @@ export function addPayouts(program: Command): void {
   addUnpaid(payouts)
   addPay(payouts)
   addExport(payouts)
+  addLines(payouts)
+  addReconcile(payouts)
   addCancel(payouts)
 }
 
@@ -126,21 +131,80 @@ function addExport(payouts: Command): void {
   defineCommand<ExportOptions>(payouts, 'export <id...>', {
     summary: 'export the payees of batches to files, one per currency',
     details:
-      'csv contains every affiliate of the batch. paypal and wise are the import formats of these services for mass payments; payees the format cannot represent are left out and reported, and the command exits with 8. `SHA256SUMS` contains the checksums of the files; check them with `sha256sum -c SHA256SUMS`.',
+      'csv contains every affiliate of the batch. paypal and wise are the import formats of these services for mass payments; payees the format cannot represent are left out and reported, and the command exits with 8. `SHA256SUMS` contains the checksums of the files; check them with `sha256sum -c SHA256SUMS`.\n\nWith --file-id, the lines of the batch that are paid by the format are marked as sent under this id, with the payee details of the affiliates; this requires an owner token. The same id again writes the same file. Payees who cannot be paid are reported, wait for another file, and the command exits with 8. sepa is ISO 20022 pain.001.001.09, for euros. `referral payouts reconcile` records what became of the payments.',
     output: 'ExportedFile[]',
     writes: true,
     examples: [
       'referral payouts export bat_… --format paypal',
       'referral payouts export bat_… bat_… --format csv --dir out',
+      "referral payouts export bat_… --format sepa --file-id 2026-10 --from-name 'Hats Ltd' --from-iban DE89370400440532013000",
     ],
     action: async (run, { options, args }) => (await import('./export.ts')).exportBatches(run, args, options),
   })
-    .addOption(choiceOption('--format <format>', 'file format', ['csv', 'paypal', 'wise']).default('csv'))
+    .addOption(choiceOption('--format <format>', 'file format', ['csv', 'paypal', 'wise', 'sepa']).default('csv'))
+    .option('--file-id <id>', 'mark the lines as sent under this id')
+    .option('--from-name <name>', 'name of the account to pay from; for sepa')
+    .option('--from-iban <iban>', 'IBAN of the account to pay from; for sepa')
+    .option('--from-bic <bic>', 'BIC of the account to pay from; for sepa')
+    .option('--execution-date <date>', 'when the bank executes the payments; for sepa (default: today)')
     .option('--dir <folder>', 'output folder', '.')
     .option('--force', 'overwrite existing files')
     .addOption(
       new Option('--expect-total <cents>', 'fail when the net total of the batch differs').argParser(wholeCents),
     )
+}
+
+const LINE_COLUMNS: Column<PaymentLine>[] = [
+  'affiliateId',
+  'name',
+  'state',
+  {
+    field: 'amountCents',
+    title: 'amount',
+    format: ({ amountCents, currency }) => formatMoney(amountCents, currency),
+  },
+  'reason',
+  'paymentReference',
+  'reference',
+  'date',
+]
+
+function addLines(payouts: Command): void {
+  defineCommand<{ state?: LineState; all?: boolean }>(payouts, 'lines <id>', {
+    summary: 'list the payments of a batch and their states',
+    output: 'PaymentLine[]',
+    owner: true,
+    examples: ['referral payouts lines bat_… --state BLOCKED'],
+    action: async (run, { options, args: [id = ''] }) => {
+      const client = await run.ownerClient()
+      const { readLines } = await import('./payment-file.ts')
+      const lines: PaymentLine[] = []
+      for (let page = 1; ; page++) {
+        const query = { page, limit: 100, ...(options.state && { state: options.state }) }
+        const { data, pagination } = await readLines(client, id, query)
+        lines.push(...data)
+        if (!options.all && lines.length < pagination.total)
+          run.reporter.info(`showing ${lines.length} of ${pagination.total}, use --all`)
+        if (!options.all || page >= pagination.totalPages) break
+      }
+      run.printRows(lines, LINE_COLUMNS)
+    },
+  })
+    .addOption(choiceOption('--state <state>', 'filter by state', enums.PayoutLineState))
+    .option('--all', 'all lines instead of the first 100')
+}
+
+function addReconcile(payouts: Command): void {
+  defineCommand(payouts, 'reconcile <file>', {
+    summary: 'record what a bank or payment service reports about payments',
+    details:
+      'Reads payment status reports (pain.002), account statements (camt.053) and notifications (camt.054) of banks; the payouts of PayPal as CSV or as JSON of its API; the transfers of Wise as CSV; and CSV with the columns paymentReference, outcome, amount, currency, date, reason and reference. Repeating a file changes nothing. Returned amounts become payable again in the next batch. Payments that are unknown, were reported with another amount, or were settled twice are reported and not changed, and the command exits with 8.',
+    output: 'ReconciledResult[]',
+    owner: true,
+    writes: true,
+    examples: ['referral payouts reconcile statement.xml', 'referral payouts reconcile paypal-report.csv --dry-run'],
+    action: async (run, { args: [file = ''] }) => (await import('./reconcile.ts')).reconcile(run, file),
+  })
 }
 
 function addCancel(payouts: Command): void {

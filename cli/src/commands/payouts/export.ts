@@ -10,7 +10,13 @@ import { type BatchWithLines, checkTotal, readBatch } from './batches.ts'
 import { type ExportFormat, exportFormats, type Payee } from './formats.ts'
 
 export interface ExportOptions {
-  format: keyof typeof exportFormats
+  format: keyof typeof exportFormats | 'sepa'
+  /** Marks the lines as sent under this id. */
+  fileId?: string
+  fromName?: string
+  fromIban?: string
+  fromBic?: string
+  executionDate?: string
   dir: string
   force?: boolean
   expectTotal?: number
@@ -33,6 +39,10 @@ export async function exportBatches(
 ): Promise<ExitCode | undefined> {
   if (options.expectTotal !== undefined && new Set(ids).size > 1)
     throw usageError('--expect-total requires exactly one batch.', 'Export each batch with its own total.')
+  if (options.fileId !== undefined) return exportSent(run, ids, { ...options, fileId: options.fileId })
+  const { format } = options
+  if (format === 'sepa')
+    throw usageError('--format sepa requires --file-id.', 'A SEPA file contains payee details, so its lines are sent.')
   const client = await run.client()
   const batches: BatchWithLines[] = []
   for (const id of new Set(ids)) batches.push(verifyTotals(await readBatch(client, id)))
@@ -40,13 +50,9 @@ export async function exportBatches(
   for (const { id, status, totals } of batches)
     if (status === 'OPEN')
       run.reporter.info(`${id} is open and can still change. Pay it with --expect-total ${totals.netPayableCents}`)
-  const { files, excluded } = buildFiles(batches, options)
+  const { files, excluded } = buildFiles(batches, { ...options, format })
   if (!run.dryRun) writeFiles(files, options)
-  const columns = ['file', 'currency', 'rows', 'totalCents', 'sha256']
-  run.printRows<ExportedFile>(
-    files.map(({ text: _, ...file }) => ({ ...file, written: !run.dryRun })),
-    columns,
-  )
+  printFiles(run, files)
   for (const { payee, currency, reason } of excluded)
     run.reporter.warn(
       `left out: ${payee.name} <${payee.email}> ${formatMoney(payee.netPayableCents, currency)}: ${reason}`,
@@ -54,6 +60,26 @@ export async function exportBatches(
   const owed = excluded.filter(({ payee }) => payee.netPayableCents > 0)
   return owed.length ? exitCode.partial : undefined
 }
+
+/** Marks the lines of one batch as sent. */
+async function exportSent(
+  run: Run,
+  ids: readonly string[],
+  options: ExportOptions & { fileId: string },
+): Promise<ExitCode | undefined> {
+  const [batchId = '', ...others] = new Set(ids)
+  if (others.length > 0) throw usageError('--file-id requires exactly one batch.', 'Export each batch to its own file.')
+  if (options.expectTotal !== undefined)
+    checkTotal(await readBatch(await run.client(), batchId), options.expectTotal, 'Nothing was exported.')
+  const { exportPaymentFile } = await import('./payment-file.ts')
+  return exportPaymentFile(run, batchId, options)
+}
+
+export const printFiles = (run: Run, files: readonly FileDraft[]): void =>
+  run.printRows<ExportedFile>(
+    files.map(({ text: _, ...file }) => ({ ...file, written: !run.dryRun })),
+    ['file', 'currency', 'rows', 'totalCents', 'sha256'],
+  )
 
 /** Rejects a batch whose lines do not add up to its total. */
 function verifyTotals(batch: BatchWithLines): BatchWithLines {
@@ -73,12 +99,12 @@ function verifyTotals(batch: BatchWithLines): BatchWithLines {
   return batch
 }
 
-type FileDraft = Omit<ExportedFile, 'written'> & { text: string }
+export type FileDraft = Omit<ExportedFile, 'written'> & { text: string }
 type ExcludedPayee = { payee: Payee; currency: string; reason: string }
 
 function buildFiles(
   batches: readonly BatchWithLines[],
-  options: ExportOptions,
+  options: ExportOptions & { format: keyof typeof exportFormats },
 ): { files: FileDraft[]; excluded: ExcludedPayee[] } {
   const format = exportFormats[options.format]
   const excluded: ExcludedPayee[] = []
@@ -125,7 +151,7 @@ function renderFile(
 }
 
 /** The files contain personal data: only their owner can read them. */
-function writeFiles(files: readonly FileDraft[], { dir, force }: ExportOptions): void {
+export function writeFiles(files: readonly FileDraft[], { dir, force }: ExportOptions): void {
   const existing = files.find(({ file }) => existsSync(file) && readFileSync(file, 'utf8') !== findText(files, file))
   if (existing && !force)
     throw usageError(

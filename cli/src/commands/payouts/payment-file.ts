@@ -1,0 +1,106 @@
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import type { components, ReferralClient } from '@referral/sdk'
+import { type ExitCode, exitCode, unwrap, usageError } from '../../errors.ts'
+import { formatMoney, sumCents } from '../../money.ts'
+import type { Run } from '../../run.ts'
+import { type ExportOptions, type FileDraft, printFiles, writeFiles } from './export.ts'
+import { renderTables } from './payment-formats.ts'
+import { type FileLine, renderSepa } from './sepa.ts'
+
+type Schemas = components['schemas']
+type PayoutFile = Schemas['PayoutFile']
+
+/**
+ * Marks the lines of a batch that a format can pay as sent, and writes them to a file. The same id again writes the same
+ * file. Payees who cannot be paid are named.
+ */
+export async function exportPaymentFile(
+  run: Run,
+  batchId: string,
+  options: ExportOptions & { fileId: string },
+): Promise<ExitCode | undefined> {
+  const { fileId, format } = options
+  const body = { batchId, format, ...sepaOptions(options) }
+  const path = `/admin/v1/payout-files/${encodeURIComponent(fileId)}`
+  if (run.dryRun) return run.printDryRun('PUT', path, { batchId, format })
+  const client = await run.ownerClient()
+  const created = await client.PUT('/admin/v1/payout-files/{id}', { params: { path: { id: fileId } }, body })
+  const { data: file } = unwrap(created)
+  const { lines, debtor } = await readFile(client, file)
+  const note = `Referrals ${file.createdAt.slice(0, 7)}`
+  const texts =
+    file.format === 'sepa' && debtor
+      ? [{ text: renderSepa({ file, debtor }, lines, note), lines }]
+      : renderTables(file.format === 'sepa' ? 'csv' : file.format, lines, note)
+  const stem = join(options.dir, `payouts-${file.format}-${file.currency}-${file.id}`)
+  const extension = file.format === 'sepa' ? 'xml' : 'csv'
+  const files = texts.map(({ text, lines: some }, part): FileDraft => {
+    const name = `${stem}${texts.length > 1 ? `-${part + 1}` : ''}.${extension}`
+    const sha256 = createHash('sha256').update(text).digest('hex')
+    const totalCents = Number(sumCents(some.map(({ amountCents }) => amountCents)))
+    return { file: name, currency: file.currency, rows: some.length, totalCents, sha256, text }
+  })
+  writeFiles(files, options)
+  printFiles(run, files)
+  return reportRest(run, client, batchId)
+}
+
+/** What only SEPA needs. */
+function sepaOptions({ format, fromName, fromIban, fromBic, executionDate }: ExportOptions) {
+  const sent = [fromName, fromIban, fromBic, executionDate].some((option) => option !== undefined)
+  if (format !== 'sepa') {
+    if (sent) throw usageError('--from-name, --from-iban, --from-bic and --execution-date are only for --format sepa.')
+    return {}
+  }
+  if (!fromIban !== !fromName) throw usageError('--from-name and --from-iban belong together.')
+  return {
+    ...(fromName && fromIban && { debtor: { name: fromName, iban: fromIban, ...(fromBic && { bic: fromBic }) } }),
+    ...(executionDate && { executionDate }),
+  }
+}
+
+/** The lines of a file, read in pages. */
+export async function readFile(
+  client: ReferralClient,
+  { id }: Pick<PayoutFile, 'id'>,
+): Promise<{ lines: FileLine[]; debtor: Schemas['Debtor'] | null }> {
+  const lines: FileLine[] = []
+  for (;;) {
+    const after = lines.at(-1)?.id
+    const params = { path: { id }, query: { ...(after && { after }) } }
+    const page = unwrap(await client.GET('/admin/v1/payout-files/{id}/lines', { params }))
+    lines.push(...page.data)
+    if (!page.hasMore) return { lines, debtor: page.debtor }
+  }
+}
+
+/** Names who is not paid by any file, and says how many lines wait for one of another format. */
+async function reportRest(run: Run, client: ReferralClient, batchId: string): Promise<ExitCode | undefined> {
+  const { totals } = await readLines(client, batchId, { state: 'READY', limit: 1 })
+  if (totals.READY.lines > 0)
+    run.reporter.info(`${totals.READY.lines} lines are paid by another method: export them in its format.`)
+  for (let page = 1; ; page++) {
+    const { data, pagination } = await readLines(client, batchId, { state: 'BLOCKED', limit: 100, page })
+    for (const { name, email, amountCents, currency, reason } of data)
+      run.reporter.warn(`blocked: ${name} <${email}> ${formatMoney(amountCents, currency)}: ${reasonText(reason)}`)
+    if (page >= pagination.totalPages) break
+  }
+  return totals.BLOCKED.lines > 0 ? exitCode.partial : undefined
+}
+
+const REASONS: Record<string, string> = {
+  no_payee_details: 'no payee details; set them with `referral affiliates payee set`',
+  currency_not_supported: 'SEPA pays euros only',
+  amount_not_supported: 'the payment service does not support this amount',
+}
+
+const reasonText = (reason: string | null): string => REASONS[reason ?? ''] ?? reason ?? 'unknown'
+
+/** One page of the lines of a batch. */
+export const readLines = async (
+  client: ReferralClient,
+  batchId: string,
+  query: { state?: Schemas['PayoutLineState']; page?: number; limit?: number },
+): Promise<Schemas['PaymentLineList']> =>
+  unwrap(await client.GET('/admin/v1/payouts/{id}/lines', { params: { path: { id: batchId }, query } }))

@@ -1,0 +1,82 @@
+import { statSync } from 'node:fs'
+import type { components, ReferralClient } from '@referral/sdk'
+import { decodeUtf8, readBytes } from '../../csv/parse.ts'
+import { type ExitCode, exitCode, toFailure, unwrap, usageError } from '../../errors.ts'
+import { formatMoney } from '../../money.ts'
+import type { Run } from '../../run.ts'
+import { readFile } from './payment-file.ts'
+import { readBankMessage } from './results/bank.ts'
+import type { PaymentResult, ReportedResults } from './results/result.ts'
+import { readPaypalDetails, readTable } from './results/services.ts'
+
+type Reconciled = components['schemas']['ReconciledResult']
+
+/** More would not fit into memory when it is parsed. */
+const MAX_BYTES = 100 * 1024 * 1024
+/** The limit of one request. */
+const MAX_RESULTS = 500
+
+/** Reads a file of a bank or payment service, and records what it reports. */
+export async function reconcile(run: Run, file: string): Promise<ExitCode | undefined> {
+  const reported = readResults(file)
+  const { kind, pending, problems, others } = reported
+  if (run.dryRun) {
+    run.reporter.info(`${file}: ${kind}`)
+    return run.printDryRun('POST', '/admin/v1/payout-lines/reconcile', { results: reported.results })
+  }
+  const client = await run.ownerClient()
+  const results = [...reported.results, ...(await resultsOfFiles(run, client, reported))]
+  const done: Reconciled[] = []
+  for (let start = 0; start < results.length; start += MAX_RESULTS) {
+    const body = { results: results.slice(start, start + MAX_RESULTS) }
+    const { data } = unwrap(await client.POST('/admin/v1/payout-lines/reconcile', { body }))
+    done.push(...data.results)
+  }
+  run.printRows<Reconciled>(done, ['paymentReference', 'result', 'affiliateId', 'amountCents'])
+  for (const [i, one] of done.entries()) {
+    const warning = describe(one, results[i])
+    if (warning) run.reporter.warn(`${one.paymentReference}: ${warning}`)
+  }
+  for (const problem of problems) run.reporter.warn(problem)
+  for (const { paymentReference, status } of pending)
+    run.reporter.info(`${paymentReference}: ${status || 'no status'} is not final; nothing was changed`)
+  const count = (result: string) => done.filter((one) => one.result === result).length
+  run.reporter.info(
+    `${kind}: ${count('settled')} settled, ${count('returned')} returned, ${done.length - count('settled') - count('returned')} unchanged, ${pending.length} pending, ${others} of other payments`,
+  )
+  const isTold = done.some(({ result }) => ['unknown', 'amount_mismatch', 'settled_twice'].includes(result))
+  return isTold || problems.length > 0 ? exitCode.partial : undefined
+}
+
+function readResults(file: string): ReportedResults {
+  const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0
+  if (size > MAX_BYTES) throw usageError(`${file} is larger than 100 MiB.`, 'Split it, or export a shorter period.')
+  const text = decodeUtf8(readBytes(file), file).replace(/^\ufeff/, '')
+  const [first] = text.trimStart()
+  if (first === '<') return readBankMessage(text, file)
+  return first === '{' ? readPaypalDetails(text, file) : readTable(text, file)
+}
+
+/** The results of payment files that were settled or rejected as a whole. */
+async function resultsOfFiles(run: Run, client: ReferralClient, { files }: ReportedResults): Promise<PaymentResult[]> {
+  const results: PaymentResult[] = []
+  for (const { id, outcome, reason, date } of files) {
+    try {
+      const { lines } = await readFile(client, { id })
+      for (const { paymentReference } of lines) results.push({ paymentReference, outcome, reason, date })
+    } catch (error) {
+      if (toFailure(error).code !== 'payout_file_not_found') throw error
+      run.reporter.warn(`The status of an unknown payment file, ${id}: ${outcome}`)
+    }
+  }
+  return results
+}
+
+/** What a person should look at, or undefined. */
+function describe({ result, amountCents }: Reconciled, sent: PaymentResult | undefined): string | undefined {
+  if (result === 'unknown') return 'unknown; no payment file of your shop contains it'
+  if (result === 'settled_twice') return 'settled twice, with different references; check whether it was paid twice'
+  if (result !== 'amount_mismatch') return undefined
+  const reported = formatMoney(sent?.amountCents ?? 0, sent?.currency ?? '')
+  return `reported with ${reported}, but ${amountCents} cents were sent; nothing was changed`
+}

@@ -1,0 +1,84 @@
+import type { components } from '@referral/sdk'
+import { minorUnitDigits } from '../../../money.ts'
+
+/** A result as the service accepts it. */
+export type PaymentResult = components['schemas']['PaymentResult']
+
+/** What a file of a bank or payment service reports. */
+export interface ReportedResults {
+  /** The kind of file, for people. */
+  kind: string
+  results: PaymentResult[]
+  /** Files that were accepted or rejected as a whole. */
+  files: { id: string; outcome: PaymentResult['outcome']; reason: string | null; date: string | null }[]
+  /** Payments that are not final, by reference. */
+  pending: { paymentReference: string; status: string }[]
+  /** Rows with the reference of a payment that cannot be read. */
+  problems: string[]
+  /** How many rows are of other payments. */
+  others: number
+}
+
+export const emptyResults = (kind: string): ReportedResults => ({
+  kind,
+  results: [],
+  files: [],
+  pending: [],
+  problems: [],
+  others: 0,
+})
+
+/** Whether a reference is one that the service writes into payment files. */
+export const isPaymentReference = (text: string | undefined): text is string =>
+  text !== undefined && /^\s*PLN[_-]?[0-9A-HJKMNP-TV-Z]{26}\s*$/i.test(text)
+
+/**
+ * Parses an amount, whose sign is of no interest here: a debit is negative in some reports.
+ *
+ * @returns minor units, or undefined when it is not an exact amount of the currency.
+ */
+export function parseAmount(text: string, currency: string): number | undefined {
+  const [, units, fraction = ''] = /^-?(\d{1,15})(?:\.(\d+))?$/.exec(text.trim()) ?? []
+  if (units === undefined) return undefined
+  const digits = minorUnitDigits(currency)
+  if (/[^0]/.test(fraction.slice(digits))) return undefined
+  const cents = Number(units + fraction.slice(0, digits).padEnd(digits, '0'))
+  return Number.isSafeInteger(cents) ? cents : undefined
+}
+
+/** The date of an ISO 8601 date or timestamp, or null. */
+export const dateOf = (text: string | undefined): string | null =>
+  /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])(?!\d)/.exec(text?.trim() ?? '')?.[0] ?? null
+
+/** Text as the service accepts it, or null. */
+export const textOf = (text: string | undefined): string | null => text?.trim().slice(0, 140) || null
+
+interface Row {
+  at: string
+  paymentReference: string
+  outcome: PaymentResult['outcome']
+  amount: string | undefined
+  currency: string | undefined
+  date: string | undefined
+  reason: string | undefined
+  reference: string | undefined
+}
+
+/** Adds a final result, or the problem that prevents it. */
+export function addResult(found: ReportedResults, row: Row): void {
+  const currency = row.currency?.trim().toUpperCase() || null
+  const amountCents = row.amount && currency ? parseAmount(row.amount, currency) : null
+  if (amountCents === undefined || (row.amount && !currency)) {
+    found.problems.push(`${row.at}: ${row.amount} ${currency ?? ''} is not an amount.`)
+    return
+  }
+  found.results.push({
+    paymentReference: row.paymentReference.trim(),
+    outcome: row.outcome,
+    amountCents,
+    currency,
+    date: dateOf(row.date),
+    reason: textOf(row.reason),
+    reference: textOf(row.reference),
+  })
+}

@@ -1,0 +1,160 @@
+import { parseCsv } from '../../../csv/parse.ts'
+import { usageError } from '../../../errors.ts'
+import { addResult, emptyResults, isPaymentReference, type PaymentResult, type ReportedResults } from './result.ts'
+
+/** The columns of a report, in lower case; the first that the file has is used. */
+interface ReportFormat {
+  kind: string
+  paymentReference: string[]
+  status: string[]
+  amount: string[]
+  currency: string[]
+  date: string[]
+  reason: string[]
+  reference: string[]
+  settled: string[]
+  returned: string[]
+  /** Rows with another value in a column are other transfers. */
+  only?: [column: string, value: string]
+}
+
+/** https://developer.paypal.com/docs/api/payments.payouts-batch/v1/: the states of a payout item. */
+const PAYPAL_STATES = {
+  settled: ['SUCCESS', 'COMPLETED', 'CLAIMED'],
+  returned: ['FAILED', 'RETURNED', 'REFUNDED', 'REVERSED', 'DENIED', 'CANCELED', 'CANCELLED'],
+}
+
+const FORMATS: ReportFormat[] = [
+  {
+    kind: 'results as CSV',
+    paymentReference: ['paymentreference'],
+    status: ['outcome', 'status'],
+    amount: ['amount'],
+    currency: ['currency'],
+    date: ['date'],
+    reason: ['reason'],
+    reference: ['reference'],
+    settled: ['SETTLED'],
+    returned: ['RETURNED'],
+  },
+  {
+    kind: 'Wise transfers',
+    paymentReference: ['reference'],
+    status: ['status'],
+    amount: ['target amount (after fees)'],
+    currency: ['target currency'],
+    date: ['finished on', 'created on'],
+    reason: ['note'],
+    reference: ['id'],
+    settled: ['COMPLETED'],
+    returned: ['REFUNDED', 'CANCELLED', 'CANCELED'],
+    only: ['direction', 'OUT'],
+  },
+  {
+    kind: 'PayPal payouts',
+    paymentReference: ['unique id', 'unique_id', 'sender item id', 'sender_item_id', 'customer id', 'item id'],
+    status: ['transaction status', 'transaction_status', 'status'],
+    amount: ['amount', 'payment amount', 'gross'],
+    currency: ['currency', 'currency code', 'amount currency'],
+    date: ['time processed', 'time_processed', 'date'],
+    reason: ['error', 'error code', 'reason', 'reason/error', 'error message'],
+    reference: ['transaction id', 'transaction_id'],
+    ...PAYPAL_STATES,
+  },
+]
+
+/** Reads a table of results: the transfers of Wise, the payouts of PayPal, or columns named as in the API. */
+export function readTable(text: string, file: string): ReportedResults {
+  const { header, rows } = parseCsv(text, file)
+  const names = header.map((name) => name.toLowerCase())
+  const has = (columns: string[]) => columns.some((name) => names.includes(name))
+  const isWise = names.includes('target amount (after fees)')
+  const format = FORMATS.find(
+    (one) => has(one.paymentReference) && has(one.status) && (one.kind.startsWith('Wise') ? isWise : true),
+  )
+  if (!format)
+    throw usageError(
+      `${file} has none of the known tables of results.`,
+      'Use the report of PayPal or Wise, or columns named paymentReference, outcome, amount, currency, date, reason and reference.',
+    )
+  const found = emptyResults(format.kind)
+  for (const { line, cells } of rows) {
+    const byName = new Map(Object.entries(cells).map(([name, value]) => [name.toLowerCase(), value]))
+    const cell = (columns: string[]) => columns.map((name) => byName.get(name)).find((value) => value?.trim())
+    const paymentReference = cell(format.paymentReference)
+    const [column = '', value] = format.only ?? []
+    const isOther = value !== undefined && byName.get(column)?.trim().toUpperCase() !== value
+    if (!isPaymentReference(paymentReference) || isOther) {
+      found.others++
+      continue
+    }
+    const status = cell(format.status)?.trim().toUpperCase() ?? ''
+    const outcome = outcomeOf(format, status)
+    if (!outcome) found.pending.push({ paymentReference, status })
+    else
+      addResult(found, {
+        at: `line ${line}`,
+        paymentReference,
+        outcome,
+        amount: cell(format.amount),
+        currency: cell(format.currency),
+        date: cell(format.date),
+        reason: outcome === 'RETURNED' ? cell(format.reason) : undefined,
+        reference: cell(format.reference),
+      })
+  }
+  return found
+}
+
+function outcomeOf(
+  { settled, returned }: Pick<ReportFormat, 'settled' | 'returned'>,
+  status: string,
+): PaymentResult['outcome'] | undefined {
+  if (settled.includes(status)) return 'SETTLED'
+  return returned.includes(status) ? 'RETURNED' : undefined
+}
+
+interface PayoutItem {
+  transaction_id?: string
+  transaction_status?: string
+  time_processed?: string
+  payout_item?: { sender_item_id?: string; amount?: { value?: string; currency?: string } }
+  errors?: { name?: string }
+}
+
+/** Reads the details of a payout batch, as the PayPal API returns them. */
+export function readPaypalDetails(text: string, file: string): ReportedResults {
+  const items = parseJson(text, file).items
+  if (!Array.isArray(items)) throw usageError(`${file} has no items of a PayPal payout batch.`)
+  const found = emptyResults('PayPal payouts')
+  for (const item of items as PayoutItem[]) {
+    const paymentReference = item.payout_item?.sender_item_id
+    if (!isPaymentReference(paymentReference)) {
+      found.others++
+      continue
+    }
+    const status = item.transaction_status ?? ''
+    const outcome = outcomeOf(PAYPAL_STATES, status)
+    if (!outcome) found.pending.push({ paymentReference, status })
+    else
+      addResult(found, {
+        at: paymentReference,
+        paymentReference,
+        outcome,
+        amount: item.payout_item?.amount?.value,
+        currency: item.payout_item?.amount?.currency,
+        date: item.time_processed,
+        reason: outcome === 'RETURNED' ? item.errors?.name : undefined,
+        reference: item.transaction_id,
+      })
+  }
+  return found
+}
+
+function parseJson(text: string, file: string): { items?: unknown } {
+  try {
+    return JSON.parse(text) ?? {}
+  } catch {
+    throw usageError(`${file} is not JSON.`)
+  }
+}

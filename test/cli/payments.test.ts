@@ -1,0 +1,280 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { validateXML } from 'xmllint-wasm'
+import { toSepaText } from '../../cli/src/commands/payouts/sepa-text.ts'
+import { temporaryFolder } from '../support/process.ts'
+import { cli, json, openShop, type Shop } from './support.ts'
+
+const folder = temporaryFolder()
+let shop: Shop
+beforeAll(async () => {
+  shop = await openShop()
+}, 60_000)
+afterAll(async () => {
+  await shop.close()
+  folder.remove()
+})
+
+interface Line {
+  affiliateId: string
+  name: string
+  state: string
+  amountCents: number
+  reason: string | null
+  paymentReference: string | null
+}
+
+// Valid IBANs of five countries, and names that a bank cannot process as they are.
+const PAYEES = [
+  ['Zoë Müller', 'DE89 3704 0044 0532 0130 00', 'COBADEFFXXX', 'Berlin', 'DE'],
+  ['Łukasz Żółć', 'PL61 1090 1014 0000 0712 1981 2874', 'WBKPPLPP', 'Łódź', 'PL'],
+  ['Γιώργος Παπαδόπουλος', 'GR16 0110 1250 0000 0001 2300 695', 'ETHNGRAA', 'Αθήνα', 'GR'],
+  ["Renée D'Arc & <Fils>", 'FR14 2004 1010 0505 0001 3M02 606', 'PSSTFRPP', 'Besançon', 'FR'],
+  ['Ægir Þórsson', 'IS14 0159 2600 7654 5510 7303 39', 'GLITISRE', 'Reykjavík', 'IS'],
+] as const
+
+/** Creates five affiliates with an order of 10.00 euros each in a month, and a batch. */
+async function euroBatch(month: string): Promise<string> {
+  const program = await shop.client.programs.create({ name: month, commissionPercent: 10, autoApproveOrder: true })
+  for (const [i, [name, iban, bic, town, country]] of PAYEES.entries()) {
+    const email = `p${i}-${month}@example.com`
+    const { id } = await shop.client.affiliates.create({ email, name, campaignId: program.id })
+    await shop.client.affiliates.update(id, { status: 'APPROVED' })
+    const order = { externalOrderId: `${month}-${i}`, ref: id, amountCents: 10_000 + i * 10, currency: 'EUR' }
+    await shop.client.events.conversion({ ...order, occurredAt: `${month}-10` })
+    const details = ['--name', name, '--iban', iban, '--bic', bic, '--town', town, '--country', country]
+    await json(['affiliates', 'payee', 'set', id, '--method', 'SEPA', ...details], { env: shop.env })
+  }
+  return (await json<{ id: string }>(['payouts', 'create', '--month', month], { env: shop.env })).id
+}
+
+const FROM = ['--from-name', 'Hüte GmbH', '--from-iban', 'DE02120300000000202051', '--from-bic', 'BYLADEM1001']
+const exportTo = (batch: string, fileId: string, ...more: string[]) =>
+  cli(['payouts', 'export', batch, '--file-id', fileId, '--dir', folder.path, ...more], { env: shop.env })
+const linesOf = (batch: string) => json<Line[]>(['payouts', 'lines', batch, '--all'], { env: shop.env })
+const write = (name: string, text: string) => {
+  const file = join(folder.path, name)
+  writeFileSync(file, text)
+  return file
+}
+const reconcile = (file: string) => cli(['payouts', 'reconcile', file, '--json'], { env: shop.env })
+const resultsOf = ({ stdout }: { stdout: string }) => JSON.parse(stdout).map(({ result }: { result: string }) => result)
+
+const SCHEMA = readFileSync(new URL('../payouts/pain.001.001.09.xsd', import.meta.url), 'utf8')
+
+/** The problems of a message according to its schema. */
+const problemsOf = async (contents: string) =>
+  (
+    await validateXML({
+      xml: [{ fileName: 'message.xml', contents }],
+      schema: [{ fileName: 'pain.xsd', contents: SCHEMA }],
+    })
+  ).errors.map(({ message }) => message)
+
+/** An account statement with one entry for each payment; returned ones are credited again. */
+function statement(payments: { line: Line; isReturned?: boolean }[]): string {
+  const entry = ({ line, isReturned }: { line: Line; isReturned?: boolean }) => {
+    const amount = `<Amt Ccy="EUR">${(line.amountCents / 100).toFixed(2)}</Amt>`
+    const ofKind = isReturned ? 'CRDT' : 'DBIT'
+    const reason = isReturned ? '<RtrInf><Rsn><Cd>AC04</Cd></Rsn></RtrInf>' : ''
+    return `<Ntry>${amount}<CdtDbtInd>${ofKind}</CdtDbtInd><Sts><Cd>BOOK</Cd></Sts><BookgDt><Dt>2026-11-04</Dt></BookgDt>
+      <NtryDtls><TxDtls><Refs><AcctSvcrRef>B${line.paymentReference}</AcctSvcrRef><EndToEndId>${line.paymentReference}</EndToEndId></Refs>
+      ${amount}${reason}</TxDtls></NtryDtls></Ntry>`
+  }
+  return `<?xml version="1.0" encoding="UTF-8"?>
+    <Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"><BkToCstmrStmt><Stmt>
+    <Ntry><Amt Ccy="EUR">7.00</Amt><CdtDbtInd>DBIT</CdtDbtInd><Sts><Cd>BOOK</Cd></Sts>
+      <NtryDtls><TxDtls><Refs><EndToEndId>NOTPROVIDED</EndToEndId></Refs></TxDtls></NtryDtls></Ntry>
+    ${payments.map(entry).join('\n')}</Stmt></BkToCstmrStmt></Document>`
+}
+
+test('a bank returns two of five payments, and the next batch pays them', async () => {
+  const batch = await euroBatch('2026-09')
+  const exported = await exportTo(batch, 'september', '--format', 'sepa', '--execution-date', '2026-10-05', ...FROM)
+  expect(exported.code, exported.stderr).toBe(0)
+  const file = join(folder.path, 'payouts-sepa-EUR-september.xml')
+  const message = readFileSync(file, 'utf8')
+  expect(await problemsOf(message)).toEqual([])
+  expect(message).toContain('<CtrlSum>50.10</CtrlSum>')
+  for (const name of ['Zoe Muller', 'Lukasz Zolc', 'Giorgos Papadopoylos', "Renee D'Arc + .Fils.", 'AEgir THorsson'])
+    expect(message).toContain(`<Nm>${name.replace("'", '&apos;')}</Nm>`)
+  // Exporting again writes the same file.
+  expect((await exportTo(batch, 'september', '--format', 'sepa')).code).toBe(0)
+  expect(readFileSync(file, 'utf8')).toBe(message)
+  const lines = await linesOf(batch)
+  expect(lines.map(({ state }) => state)).toEqual(Array(5).fill('SENT'))
+
+  const [one, two, ...settled] = lines as [Line, Line, ...Line[]]
+  const booked = write('november.xml', statement(lines.map((line) => ({ line }))))
+  const first = await reconcile(booked)
+  expect([first.code, resultsOf(first)]).toEqual([0, Array(5).fill('settled')])
+  const returns = write('returns.xml', statement([one, two].map((line) => ({ line, isReturned: true }))))
+  expect(resultsOf(await reconcile(returns))).toEqual(['returned', 'returned'])
+  const again = [await reconcile(booked), await reconcile(returns)]
+  expect(again.map(({ code }) => code)).toEqual([0, 0])
+  expect(resultsOf(again[0]!).sort()).toEqual([
+    ...Array(2).fill('already_returned'),
+    ...Array(3).fill('already_settled'),
+  ])
+  expect((await linesOf(batch)).map(({ state }) => state)).toEqual([
+    'RETURNED',
+    'RETURNED',
+    ...settled.map(() => 'SETTLED'),
+  ])
+  expect((await shop.client.payouts.list({ id: batch })).data[0]).toMatchObject({ status: 'PAID' })
+
+  const thisMonth = new Date().toISOString().slice(0, 7)
+  const next = (await json<{ id: string }>(['payouts', 'create', '--month', thisMonth], { env: shop.env })).id
+  expect((await linesOf(next)).map(({ affiliateId, amountCents }) => [affiliateId, amountCents])).toEqual(
+    [one, two].map(({ affiliateId, amountCents }) => [affiliateId, amountCents]),
+  )
+  const retried = await exportTo(next, 'retry', '--format', 'sepa', ...FROM)
+  expect([retried.code, retried.stderr]).toEqual([0, expect.not.stringContaining('blocked')])
+  const retriedLines = await linesOf(next)
+  const last = write('last.xml', statement(retriedLines.map((line) => ({ line }))))
+  expect(resultsOf(await reconcile(last))).toEqual(['settled', 'settled'])
+  expect((await shop.client.payouts.list({ id: next })).data[0]).toMatchObject({ status: 'PAID' })
+}, 120_000)
+
+describe('other reports', () => {
+  let lines: Line[]
+  let batch: string
+  beforeAll(async () => {
+    batch = await euroBatch('2026-08')
+    expect((await exportTo(batch, 'august', '--format', 'csv')).code).toBe(0)
+    lines = await linesOf(batch)
+  }, 60_000)
+
+  const decimal = (line: Line) => (line.amountCents / 100).toFixed(2)
+
+  test('PayPal as JSON: what is not final is named and changes nothing', async () => {
+    const items = [
+      { transaction_status: 'UNCLAIMED', payout_item: { sender_item_id: lines[0]?.paymentReference } },
+      {
+        transaction_id: 'T1',
+        transaction_status: 'SUCCESS',
+        payout_item: {
+          sender_item_id: lines[0]?.paymentReference,
+          amount: { value: decimal(lines[0]!), currency: 'EUR' },
+        },
+      },
+      { transaction_status: 'SUCCESS', payout_item: { sender_item_id: 'PLN01KAH0000000000000000000ZZ' } },
+      { transaction_status: 'SUCCESS', payout_item: { sender_item_id: 'another system' } },
+    ]
+    const done = await reconcile(write('paypal.json', JSON.stringify({ items })))
+    expect([done.code, resultsOf(done)]).toEqual([8, ['settled', 'unknown']])
+    expect(done.stderr).toContain('UNCLAIMED is not final')
+    expect(done.stderr).toContain('PLN01KAH0000000000000000000ZZ: unknown')
+  })
+
+  test('PayPal as CSV, with a payment that failed', async () => {
+    const rows = [
+      'Recipient,Amount,Currency,Unique ID,Transaction ID,Status,Error',
+      `p@x.example,-${decimal(lines[1]!)},EUR,${lines[1]?.paymentReference},T2,FAILED,RECEIVER_UNREGISTERED`,
+    ]
+    expect(resultsOf(await reconcile(write('paypal.csv', rows.join('\n'))))).toEqual(['returned'])
+    expect((await linesOf(batch))[1]).toMatchObject({ state: 'RETURNED', reason: 'RECEIVER_UNREGISTERED' })
+  })
+
+  test('Wise: other transfers are skipped, and another amount changes nothing', async () => {
+    const head =
+      'ID,Status,Direction,"Created on","Finished on","Target amount (after fees)","Target currency",Reference'
+    const row = (id: string, status: string, direction: string, amount: string, line: Line | undefined) =>
+      `${id},${status},${direction},2026-11-03 08:00:00,2026-11-03 09:00:00,${amount},EUR,${line?.paymentReference}`
+    const rows = [
+      row('W1', 'COMPLETED', 'OUT', '1', lines[2]),
+      row('W2', 'COMPLETED', 'IN', decimal(lines[2]!), lines[2]),
+      row('W3', 'COMPLETED', 'OUT', decimal(lines[2]!), lines[2]),
+    ]
+    const done = await reconcile(write('wise.csv', [head, ...rows].join('\n')))
+    expect([done.code, resultsOf(done)]).toEqual([8, ['amount_mismatch', 'settled']])
+    expect(done.stderr).toContain(`reported with 1.00 EUR, but ${lines[2]?.amountCents} cents were sent`)
+  })
+
+  const report = (group: string, transactions = '') =>
+    `<Document xmlns="urn:iso:std:iso:20022:tech:xsd:pain.002.001.10"><CstmrPmtStsRpt><GrpHdr><CreDtTm>2026-11-05T10:00:00</CreDtTm></GrpHdr>
+    <OrgnlGrpInfAndSts><OrgnlMsgId>august</OrgnlMsgId>${group}</OrgnlGrpInfAndSts>
+    <OrgnlPmtInfAndSts>${transactions}</OrgnlPmtInfAndSts></CstmrPmtStsRpt></Document>`
+
+  test('a status report rejects one payment, and then the file as a whole', async () => {
+    const rejected = `<TxInfAndSts><OrgnlEndToEndId>${lines[3]?.paymentReference}</OrgnlEndToEndId><TxSts>RJCT</TxSts>
+      <StsRsnInf><Rsn><Cd>AC01</Cd></Rsn></StsRsnInf></TxInfAndSts>`
+    expect(resultsOf(await reconcile(write('one.xml', report('', rejected))))).toEqual(['returned'])
+    const whole = await reconcile(write('whole.xml', report('<GrpSts>RJCT</GrpSts>')))
+    expect(resultsOf(whole)).toEqual(['returned', 'already_returned', 'returned', 'already_returned', 'returned'])
+    expect((await shop.client.payouts.list({ id: batch })).data[0]).toMatchObject({ status: 'PAID' })
+  })
+
+  test('a dry run records nothing', async () => {
+    const rows = `paymentReference,outcome\n${lines[4]?.paymentReference},SETTLED`
+    const file = write('own.csv', rows)
+    const { code, stdout, stderr } = await cli(['payouts', 'reconcile', file, '--dry-run', '--json'], { env: shop.env })
+    expect([code, JSON.parse(stdout).body.results.length, stderr]).toEqual([
+      0,
+      1,
+      expect.stringContaining('nothing was sent'),
+    ])
+  })
+
+  test.for([
+    [
+      'a document type',
+      '<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><Document>&x;</Document>',
+      'document type',
+    ],
+    ['broken XML', '<Document><CstmrPmtStsRpt></Document>', 'not well-formed'],
+    ['another message', '<Document><Other/></Document>', 'neither pain.002'],
+    ['another table', 'a,b\n1,2', 'none of the known tables'],
+    ['another object', '{"rows":[]}', 'no items'],
+  ] as const)('2 for %s', async ([, text, message]) => {
+    const { code, stderr } = await reconcile(write('wrong', text))
+    expect([code, stderr]).toEqual([2, expect.stringContaining(message)])
+  })
+})
+
+test('who cannot be paid is named, and paid by a later file', async () => {
+  const program = await shop.client.programs.create({ name: 'July', commissionPercent: 10, autoApproveOrder: true })
+  const affiliate = async (name: string) => {
+    const { id } = await shop.client.affiliates.create({ email: `${name}@july.example`, name, campaignId: program.id })
+    await shop.client.affiliates.update(id, { status: 'APPROVED' })
+    const order = { externalOrderId: `july-${name}`, ref: id, amountCents: 12_345, currency: 'USD' }
+    await shop.client.events.conversion({ ...order, occurredAt: '2026-07-10' })
+    return id
+  }
+  const [paid, blocked] = [await affiliate('paid'), await affiliate('=cmd')]
+  const setPaypal = (id: string) =>
+    json(['affiliates', 'payee', 'set', id, '--stdin'], {
+      env: shop.env,
+      input: JSON.stringify({ method: 'PAYPAL', email: 'p@pay.example' }),
+    })
+  expect(await setPaypal(paid)).toMatchObject({ account: 'p…@pay.example' })
+  const { id } = await json<{ id: string }>(['payouts', 'create', '--month', '2026-07'], { env: shop.env })
+  const first = await exportTo(id, 'july', '--format', 'paypal')
+  expect(first.code).toBe(8)
+  expect(first.stderr).toContain('blocked: =cmd <=cmd@july.example> 12.35 USD: no payee details')
+  const reference = (await linesOf(id)).find(({ state }) => state === 'SENT')?.paymentReference
+  const text = readFileSync(join(folder.path, 'payouts-paypal-USD-july.csv'), 'utf8')
+  expect(text).toMatch(new RegExp(`^p@pay\\.example,12\\.35,USD,${reference},Referrals \\d{4}-\\d\\d,PAYPAL\r\n$`))
+  await setPaypal(blocked)
+  expect((await exportTo(id, 'july-2', '--format', 'csv')).code).toBe(0)
+  const csv = readFileSync(join(folder.path, 'payouts-csv-USD-july-2.csv'), 'utf8')
+  expect(csv).toContain(`,${blocked},'=cmd,'=cmd@july.example,USD,1235,12.35,PAYPAL,'=cmd,p@pay.example,`)
+}, 60_000)
+
+test('sepa requires a file id, and a file id one batch', async () => {
+  const sepa = await cli(['payouts', 'export', 'bat_1', '--format', 'sepa'], { env: shop.env })
+  const several = await cli(['payouts', 'export', 'bat_1', 'bat_2', '--file-id', 'x'], { env: shop.env })
+  expect([sepa.code, several.code]).toEqual([2, 2])
+})
+
+test.for([
+  ['Zoë Ångström-Müller', 'Zoe Angstrom-Muller'],
+  ['ﬁne\u200bprint ½ ǅ', 'fine.print 1.2 Dz'],
+  ['Владимир Щукин', 'Vladimir Shtukin'],
+  ['日本', '..'],
+  ['a\n\tb', 'a b'],
+] as const)('%s is %s in the character set of SEPA', ([text, expected]) => {
+  expect(toSepaText(text, 70)).toBe(expected)
+  expect(toSepaText(text.repeat(50), 70)).toMatch(/^[A-Za-z0-9/\-?:().,'+ ]{1,70}$/)
+})
