@@ -1,6 +1,7 @@
 import * as affiliates from '../affiliates/affiliates.ts'
 import { readBalance } from '../affiliates/balance.ts'
 import * as connections from '../affiliates/connections.ts'
+import { createPageLink } from '../affiliates/own-page.ts'
 import * as commissions from '../commissions/commissions.ts'
 import { affiliateNotFound } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
@@ -9,6 +10,7 @@ import { assignCode, codeForm } from './coupons.ts'
 import { confirmation, form, input, select } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
 import { programOptions } from './lookup.ts'
+import { linkOf } from './referral-link.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES, OWNER_ONLY, rolesAndAuditOf, validateBody } from './route.ts'
 import { badge, copyable, count, day, empty, facts, money, nameOf, urlWithQuery } from './show.ts'
@@ -27,6 +29,7 @@ export const affiliatePageRoutes: Route[] = [
   { path: '/affiliates/:id/edit', roles: OWNER_ONLY, act: change, page: edit },
   { path: '/affiliates/:id/status', roles: OWNER_ONLY, act: changeStatus, page: show },
   { path: '/affiliates/:id/code', roles: OWNER_ONLY, act: changeCode, page: show },
+  { path: '/affiliates/:id/link', roles: OWNER_ONLY, act: createLink, page: show },
   { path: '/affiliates/:id/archive', roles: OWNER_ONLY, audit: 'affiliate.shown', show: confirmArchive },
   { path: '/affiliates/:id/archive', roles: OWNER_ONLY, act: archive, page: show },
   { path: '/affiliates/:id/connections', ...rolesAndAuditOf('createConnection'), act: connect, page: show },
@@ -78,12 +81,13 @@ ${await connectionSection(request, one)}
 <section class="card" aria-labelledby="share"><h2 id="share">Link and code</h2>
 ${facts(
   [
-    ['Link', copyable('link', 'Link', linkOf(request, one.slug))],
+    ['Link', copyable('link', 'Link', linkOf(ctx.shop, one.slug))],
     ['Code', copyable('code-value', 'Code', one.discountCode)],
   ],
   'facts one',
 )}
 ${isOwner ? html`<details${request.form.has('code') ? html` open` : ''}><summary>Change the code</summary>${form(request, `${LIST}/${one.id}/code`, codeForm(request, one.discountCode))}</details>` : ''}</section>
+${isOwner ? ownPageCard(request, one) : ''}
 <section class="card" aria-labelledby="about"><h2 id="about">About</h2>
 ${facts(
   [
@@ -103,12 +107,6 @@ ${facts(
 ${isOwner ? html`<p class="row"><a class="button small" href="${LIST}/${one.id}/edit">Edit</a> <a class="button small" href="${LIST}/${one.id}/payee">How to pay</a> <a class="button small danger" href="${LIST}/${one.id}/archive">Archive</a></p>` : ''}</section>
 </div></div>`,
   }
-}
-
-/** The link that credits visits to the affiliate. Without a domain of the store only its parameter is known. */
-function linkOf({ ctx }: PageRequest, slug: string): string {
-  const query = `?ref=${encodeURIComponent(slug)}`
-  return ctx.shop.storeDomain ? `https://${ctx.shop.storeDomain}/${query}` : query
 }
 
 const addressOf = ({ homeAddress, homePostalCode, homeCity, homeState, homeCountry }: Affiliate): Html | undefined => {
@@ -158,6 +156,24 @@ async function changeStatus({ ctx, params, form }: PageRequest) {
   const sent = { status: form.get('status') ?? '' }
   const { id, name, status } = await affiliates.update(ctx, params.id ?? '', validateBody('updateAffiliate', sent))
   return { to: `${LIST}/${id}`, flash: { text: `${name} is ${status.toLowerCase()}.` } }
+}
+
+const HOURS = [
+  ['1', 'for an hour'],
+  ['24', 'for a day'],
+  ['168', 'for a week'],
+] as const
+
+const ownPageCard = (request: PageRequest, { id }: Affiliate): Html =>
+  html`<section class="card" aria-labelledby="own"><h2 id="own">Their own page</h2>
+<p class="hint">A link to send to the affiliate: their link and code, orders and balance, nothing of others.</p>
+${form(request, `${LIST}/${id}/link`, html`${select('hours', 'Valid', HOURS, '24')}<button>Create a link</button>`)}</section>`
+
+async function createLink({ ctx, params, form }: PageRequest) {
+  const id = params.id ?? ''
+  const { path } = await createPageLink(ctx, id, Number(form.get('hours') ?? 24))
+  const text = 'Send this link to the affiliate. Put the address of this server before it.'
+  return { to: `${LIST}/${id}`, flash: { text, secret: { name: 'Link to their own page', value: path } } }
 }
 
 async function changeCode(request: PageRequest) {

@@ -96,6 +96,17 @@ ${body}
 </main>`,
   )
 
+/** Renders a page without a menu, for somebody who is not a user. */
+export const standaloneLayout = (shop: string, title: string, body: Html): Html =>
+  document(
+    `${title} · ${shop}`,
+    html`<main id="main" class="wide alone" tabindex="-1">
+${shopName(shop)}
+<h1>${title}</h1>
+${body}
+</main>`,
+  )
+
 function menuGroup({ heading, items }: (typeof MENU)[number], isOwner: boolean, current: string): Html {
   const shown = items.filter((item) => isOwner || !item.owner)
   if (shown.length === 0) return html``

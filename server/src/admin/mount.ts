@@ -3,6 +3,7 @@ import { ApiError } from '../contract/errors.ts'
 import { rejectMethod, toApiError } from '../http/response.ts'
 import { type Env, logFields, type Server } from '../http/server.ts'
 import { affiliatePageRoutes } from './affiliate.ts'
+import { mountAffiliatePage } from './affiliate-own.ts'
 import { affiliateRoutes } from './affiliates.ts'
 import { mountAssets } from './assets.ts'
 import { auditRoutes } from './audit.ts'
@@ -54,6 +55,7 @@ export function mountAdmin(app: Hono<Env>, server: Server): void {
   const pages = new Hono<Env>()
   mountAssets(pages)
   mountSignIn(pages, server)
+  mountAffiliatePage(pages, server)
   for (const route of routes)
     pages.on('show' in route ? 'GET' : 'POST', `/admin${route.path}`, servePage(server, route))
   for (const [path, methods] of methodsByPath(pages)) pages.all(path, rejectMethod(methods))

@@ -166,7 +166,7 @@ ${isSubmitted ? await preview(request, batchInput) : ''}`,
 }
 
 const EARLIER = [
-  ['include', 'Include those not paid yet'],
+  ['include', 'Include unpaid ones'],
   ['exclude', 'Only this period'],
 ] as const
 

@@ -235,3 +235,46 @@ export function exampleOf(id: string): Call {
     return callOwner(server, operation(id), { ...sessionFor(server, { id }), ...(fresh && { id: fresh }) })
   }
 }
+
+/** Pages with their filters; each leads to other queries. */
+const PAGES = [
+  '',
+  '?days=90',
+  '/orders',
+  '/orders?after=api:1000',
+  '/orders?id=%231001',
+  '/commissions',
+  '/commissions?status=ALL&page=40',
+  '/commissions?status=ALL&order=1000',
+  '/commissions?status=PAID&min=10&currency=USD',
+  `/commissions?status=ALL&affiliate=${ID.affiliate}&from=2026-08-12&to=2026-09-20`,
+  `/commissions/all?programId=${ID.program}`,
+  '/affiliates',
+  '/affiliates?status=APPROVED&q=karim',
+  `/affiliates/${ID.affiliate}`,
+  '/programs',
+  `/programs/${ID.program}`,
+  `/programs/${ID.program}/backtest?commissionType=PERCENT_OF_SALE&commissionPercent=20&cookieDurationDays=30`,
+  '/coupons?code=NISA',
+  '/payouts',
+  '/payouts/new?from=2026-10-01&until=2026-10-31&currency=USD',
+  `/payouts/${ID.batch}`,
+  `/journey?affiliateId=${ID.affiliate}`,
+  '/keys',
+  '/webhooks',
+  '/deliveries?status=FAILED',
+  '/settings',
+  '/team',
+  '/audit?action=key.created',
+]
+
+/** Opens every page as a signed-in owner. */
+export const everyPage = (): PlannedCall[] =>
+  PAGES.map((path) => ({
+    id: path,
+    name: `page ${path}`,
+    call: async (server) => {
+      const reply = await server.app.request(`/admin${path}`, { headers: { Cookie: server.session.Cookie ?? '' } })
+      return { status: reply.status, body: { error: await reply.text() } }
+    },
+  }))

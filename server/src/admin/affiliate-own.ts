@@ -1,0 +1,109 @@
+import type { Hono } from 'hono'
+import { readBalance } from '../affiliates/balance.ts'
+import { openPageLink } from '../affiliates/own-page.ts'
+import { summarize } from '../analytics/analytics.ts'
+import * as commissions from '../commissions/commissions.ts'
+import { RESTRICTION_TEXTS } from '../commissions/explain.ts'
+import { orderNameOf } from '../commissions/search.ts'
+import type { components } from '../contract/schema.d.ts'
+import { limitPublic } from '../http/rate-limit.ts'
+import { toApiError } from '../http/response.ts'
+import { type Env, logFields, type Server } from '../http/server.ts'
+import { type Html, html, isolated } from './html.ts'
+import { signedOutLayout, standaloneLayout } from './layout.ts'
+import { sendPage } from './problem.ts'
+import { linkOf } from './referral-link.ts'
+import { badge, copyable, count, empty, facts, money, time } from './show.ts'
+import { type Column, numberColumn, pageOf, pager, table, wideColumn } from './table.ts'
+
+type Commission = components['schemas']['Commission']
+
+const PATH = '/affiliate'
+const COLUMNS: Column[] = ['Order', 'Date', numberColumn('Commission'), 'Status', wideColumn('Why')]
+
+/** Mounts the page of an affiliate, which a link opens without a sign-in. */
+export function mountAffiliatePage(app: Hono<Env>, server: Server): void {
+  app.get(PATH, async (c) => {
+    const state = c.get('request')
+    const query = new URL(c.req.url).searchParams
+    try {
+      await limitPublic(server, state)
+      const page = await render({ ...server.deps, requestId: state.requestId }, query)
+      return sendPage(c, { status: 200, page })
+    } catch (thrown) {
+      const error = toApiError(server, thrown as Error, logFields(state))
+      const page = signedOutLayout('This page cannot be opened', html`<p class="lead">${error.message}</p>`)
+      return sendPage(c, { ...error, status: error.status, page })
+    }
+  })
+}
+
+async function render(deps: Parameters<typeof openPageLink>[0], query: URLSearchParams): Promise<Html> {
+  const { ctx, affiliate, expiresAt } = await openPageLink(deps, query.get('token') ?? '')
+  const { timeZone, name: shop } = ctx.shop
+  const [{ balances }, { data, pagination }, { totals }] = await Promise.all([
+    readBalance(ctx, affiliate.id),
+    commissions.list(ctx, { affiliateId: affiliate.id, ...pageOf(query) }),
+    summarize(ctx, { affiliateId: affiliate.id }),
+  ])
+  const rows = data.map((one) => [
+    one.trackingMethod === 'ADJUSTMENT' ? 'Adjustment' : isolated(orderNameOf(one)),
+    time(one.happenedAt, '–', timeZone),
+    money(one.commissionAmountCents, one.currency),
+    badge(one.orderStatus),
+    reasonOf(one),
+  ])
+  return standaloneLayout(
+    shop,
+    `Hello ${affiliate.name}`,
+    html`<p class="lead">Your referrals at ${isolated(shop)}. This page is for you alone, and its link is valid until ${time(expiresAt, '–', timeZone)}.</p>
+<section class="card" aria-labelledby="share"><h2 id="share">Share</h2>
+${facts([
+  ['Your link', copyable('link', 'your link', linkOf(ctx.shop, affiliate.slug))],
+  ['Your code', copyable('code', 'your code', affiliate.discountCode)],
+])}</section>
+<h2>Balance</h2>
+${
+  balances.length
+    ? balances.map((one) =>
+        facts(
+          [
+            ['Awaiting approval', money(one.pendingCents, one.currency)],
+            ['Approved', money(one.approvedCents, one.currency)],
+            ['Being paid', money(one.batchedCents, one.currency)],
+          ],
+          'stats',
+        ),
+      )
+    : html`<p>Nothing is unpaid.</p>`
+}
+<h2>Last 30 days</h2>
+${facts(
+  [
+    ['Clicks', count(totals.clicks)],
+    ['Orders', count(totals.orders)],
+    ['Commission', money(totals.commissionCents, ctx.shop.currency)],
+  ],
+  'stats',
+)}
+<h2>Orders</h2>
+${rows.length ? table('Orders', COLUMNS, rows) : empty('No orders yet', 'Orders with your code or through your link appear here.', 'orders')}
+${pager(PATH, query, pagination)}`,
+  )
+}
+
+const WORDS: Partial<Record<Commission['orderStatus'], string>> = {
+  PENDING: 'The shop has not approved it yet.',
+  APPROVED: 'Approved; part of the next payout.',
+  ACCEPTED: 'Approved; part of the next payout.',
+  PAYABLE: 'In a payout that is being paid.',
+  PAID: 'Paid.',
+  REJECTED: 'The shop did not approve it.',
+  REVERSED: 'Taken back after it was paid.',
+  CANCELED: 'The order was canceled.',
+  REFUNDED: 'The customer returned everything.',
+}
+
+/** Why a commission is what it is, in words for the affiliate. */
+const reasonOf = ({ orderStatus, restrictionReasonCode: code }: Commission): string =>
+  (code && RESTRICTION_TEXTS[code as keyof typeof RESTRICTION_TEXTS]) || (WORDS[orderStatus] ?? '')

@@ -1,0 +1,74 @@
+import { findShop } from '../accounts/queries.ts'
+import { ApiError, affiliateNotFound, invalidBody } from '../contract/errors.ts'
+import type { components } from '../contract/schema.d.ts'
+import { type Context, type Deps, nowIso } from '../core/context.ts'
+import { recordAccess } from '../core/mutate.ts'
+import type { Reader } from '../database/database.ts'
+import { toAffiliate } from './affiliates.ts'
+import { findAffiliate } from './queries.ts'
+
+const HOUR_MS = 3_600_000
+/** How long a link can be valid, in hours. */
+export const LINK_HOURS = [1, 24, 168]
+
+/** What the token of a link is sealed with, so that no other sealed text is one. */
+const BOUND = 'affiliate page'
+
+interface Token {
+  shopId: string
+  affiliateId: string
+  expiresAt: string
+}
+
+/**
+ * Creates a link to the page of an affiliate: read-only, for this affiliate alone, and valid for some hours. The token is not
+ * stored. It ends early when the affiliate is archived or rejected, or the shop suspended.
+ *
+ * @throws ApiError 400 `invalid_body`, 404 `affiliate_not_found`.
+ */
+export async function createPageLink(
+  ctx: Context,
+  affiliateId: string,
+  hours: number,
+): Promise<{ path: string; expiresAt: string }> {
+  if (!LINK_HOURS.includes(hours)) throw invalidBody(`The hours must be one of ${LINK_HOURS.join(', ')}.`)
+  if (!(await findAffiliate(ctx.db.read, ctx.shop.id, affiliateId))) throw affiliateNotFound()
+  const expiresAt = new Date(ctx.now() + hours * HOUR_MS).toISOString()
+  const token: Token = { shopId: ctx.shop.id, affiliateId, expiresAt }
+  await recordAccess(ctx, 'affiliate_link.created', affiliateId)
+  const sealed = ctx.vault.seal(JSON.stringify(token), BOUND)
+  return { path: `/affiliate?${new URLSearchParams({ token: sealed })}`, expiresAt }
+}
+
+/** The affiliate of a link, and a context that reads the shop for it. */
+export interface OpenedPage {
+  ctx: Context
+  affiliate: components['schemas']['Affiliate']
+  expiresAt: string
+}
+
+/** @throws ApiError 401 `session_expired` for a link that is invalid or has expired. */
+export async function openPageLink(deps: Deps & { requestId: string }, sealed: string): Promise<OpenedPage> {
+  const token = readToken(deps, sealed)
+  const recheck = async (db: Reader) => (await findOpen(deps, db, token)).shop
+  const { shop, row } = await findOpen(deps, deps.db.read, token)
+  const ctx: Context = { ...deps, shop, actor: `affiliate:${row.id}`, recheck }
+  return { ctx, affiliate: toAffiliate(row), expiresAt: token.expiresAt }
+}
+
+function readToken({ vault }: Pick<Deps, 'vault'>, sealed: string): Token {
+  const text = vault.open(sealed, BOUND)
+  if (text === null) throw linkExpired()
+  return JSON.parse(text)
+}
+
+async function findOpen(deps: Pick<Deps, 'now'>, db: Reader, { shopId, affiliateId, expiresAt }: Token) {
+  if (expiresAt <= nowIso(deps)) throw linkExpired()
+  const shop = await findShop(db, shopId)
+  const row = shop && (await findAffiliate(db, shopId, affiliateId))
+  if (!row || shop.suspendedAt !== null || row.status === 'REJECTED') throw linkExpired()
+  return { shop, row }
+}
+
+const linkExpired = () =>
+  new ApiError(401, 'session_expired', 'This link is invalid or has expired. Request a new one from the shop.')
