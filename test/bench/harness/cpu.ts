@@ -13,11 +13,21 @@ export async function postmasterOf(url: string): Promise<number> {
 
 const TICKS_PER_SECOND = 100
 
-/** The CPU time of a process's children. Linux only; 0 elsewhere. */
-export function cpuSecondsOf(parent: number): number {
+/** The CPU time of a process's children with this title. Linux only; 0 elsewhere. */
+export function cpuSecondsOf(parent: number, title = /^/): number {
   const pids = readdirSync('/proc').map(Number).filter(Boolean)
-  const stats = pids.map(statOf).filter((one) => one?.parent === parent)
-  return stats.reduce((sum, one) => sum + one!.ticks, 0) / TICKS_PER_SECOND
+  const children = pids.map((pid) => ({ pid, stat: statOf(pid) })).filter(({ stat }) => stat?.parent === parent)
+  const counted = children.filter(({ pid }) => title.test(titleOf(pid)))
+  return counted.reduce((sum, { stat }) => sum + stat!.ticks, 0) / TICKS_PER_SECOND
+}
+
+/** PostgreSQL shows there what a process does. */
+function titleOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+  } catch {
+    return ''
+  }
 }
 
 function statOf(pid: number): { parent: number; ticks: number } | undefined {
