@@ -117,8 +117,9 @@ function onPostgres({ table, scopes, program, status, where, columns }: Counted)
       with counted as (
         insert into "rowCounts" as c (${KEY}, rows)
         select d."shopId", '${table}', d.scope,
-          coalesce((select max(generation) from "rowCounts" g
-            where g."shopId" = d."shopId" and g.list = '${table}' and g.scope = d.scope), 0),
+          coalesce((select generation from "rowCounts" g
+            where g."shopId" = d."shopId" and g.list = '${table}' and g.scope = d.scope
+            order by generation desc limit 1), 0),
           d."programId", d.status, d.n
         from (
           select $."shopId", s.scope, ${program} as "programId", ${status} as status, sum(r.n) as n
@@ -137,7 +138,9 @@ function onPostgres({ table, scopes, program, status, where, columns }: Counted)
       end if;`,
     )
     return [
-      `create function ${name}() returns trigger language plpgsql as $body$
+      // Statistics say that a scope has one row, so PostgreSQL would read and sort all of its earlier versions.
+      `create function ${name}() returns trigger language plpgsql
+        set enable_sort = off set enable_bitmapscan = off set enable_seqscan = off as $body$
         declare shops text[]; scopes text[]; generations integer[];
         begin ${body} return null; end $body$`,
       `create trigger ${name} after ${event} on "${table}" referencing ${transition}
