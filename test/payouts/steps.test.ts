@@ -294,7 +294,10 @@ async function expectExact(server: TestServer): Promise<void> {
   expect((await check(server.deps)).problems).toEqual([])
 }
 
-test('the debts of many affiliates are inserted in steps; lines include them at once', async ({ server, client }) => {
+test('the debts of many affiliates are inserted in steps; lines include them at once', { timeout: 60_000 }, async ({
+  server,
+  client,
+}) => {
   addDebtors(server)
   let seen = 0
   const look = async () => {
@@ -310,11 +313,9 @@ test('the debts of many affiliates are inserted in steps; lines include them at 
   await expectExact(server)
 })
 
-test('a commission that is canceled before the debt of its affiliate is inserted leaves exact totals', async ({
-  server,
-  client,
-  owner,
-}) => {
+test('a commission that is canceled before the debt of its affiliate is inserted leaves exact totals', {
+  timeout: 60_000,
+}, async ({ server, client, owner }) => {
   addDebtors(server)
   let isCanceled = false
   await atEveryStep(
@@ -336,7 +337,7 @@ test('a commission that is canceled before the debt of its affiliate is inserted
   expect((await check(server.deps)).problems).toEqual([])
 })
 
-test('paying a batch waits until its debts are inserted', async ({ server, client }) => {
+test('paying a batch waits until its debts are inserted', { timeout: 60_000 }, async ({ server, client }) => {
   addDebtors(server)
   let paying: Promise<unknown> | undefined
   await atEveryStep(
@@ -354,7 +355,9 @@ test('paying a batch waits until its debts are inserted', async ({ server, clien
   expect([batch?.status, ...new Set(statuses)]).toEqual(['PAID', 'PAID'])
 })
 
-test('debts that a dead process has not inserted are inserted by another one', async ({ server }) => {
+test('debts that a dead process has not inserted are inserted by another one', { timeout: 60_000 }, async ({
+  server,
+}) => {
   addDebtors(server)
   const died = Promise.withResolvers<void>()
   const end = beforeTransaction(server, async (shopId) => {
