@@ -52,7 +52,7 @@ test.beforeAll(async ({ ownerServer: server }) => {
   watched.causing('retention')
   await purgeExpired({ ...server.deps, config: { ...server.deps.config, journeyRetentionDays: 1000 } })
   statements = [...watched.seen.values()]
-}, 300_000)
+}, 600_000)
 
 test('every operation of the document is called, with every filter, and succeeds', () => {
   expect([...called].sort()).toEqual(allOperations.map(({ id }) => id).sort())

@@ -17,7 +17,7 @@ import { form, hidden } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES, rolesAndAuditOf, validateBody } from './route.ts'
-import { counted, empty, money, urlWithQuery } from './show.ts'
+import { counted, empty, money, time, urlWithQuery } from './show.ts'
 import { ACTIONS, type Cell, CHOICE, nextPage, PAGE_SIZE, pageOf, pager, table } from './table.ts'
 
 type Commission = components['schemas']['Commission']
@@ -72,8 +72,12 @@ async function read(request: PageRequest, filter: CommissionFilter): Promise<{ d
     return { data: [...data, ...others], rest: html`` }
   }
   if (isByAmount(filter)) {
-    const { data, hasMore } = await search(ctx, { ...filter, after: query.get('after') ?? undefined }, PAGE_SIZE)
-    return { data, rest: nextPage(PATH, query, hasMore ? data.at(-1)?.id : undefined) }
+    const { data, next } = await search(ctx, { ...filter, after: query.get('after') ?? undefined }, PAGE_SIZE)
+    const hint =
+      next && data.length < PAGE_SIZE
+        ? html`<p class="hint">Searched back to ${time(next.at, '–', request.zone)}. The next page continues there.</p>`
+        : ''
+    return { data, rest: html`${hint}${nextPage(PATH, query, next?.after)}` }
   }
   const period = { ...(from && { from }), ...(to && { to }) }
   const { data, pagination } = await commissions.list(ctx, { ...pageOf(query), ...shared, ...period })

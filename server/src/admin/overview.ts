@@ -56,10 +56,13 @@ ${isQuiet ? '' : topAffiliates(overview, ctx.shop.currency)}`,
 /** The sums of a shop with more commissions are kept for a minute: a period can have a hundred thousand of them. */
 const LARGE = 50_000
 const KEPT_MS = 60_000
+/** Older sums are still shown while they are read again. */
+const SHOWN_MS = 3_600_000
 const MAX_KEPT = 200
 interface Kept {
   overview: Overview
   readAt: number
+  isRefreshing?: boolean
 }
 const keptBy = new WeakMap<object, Map<string, Kept>>()
 
@@ -70,12 +73,23 @@ async function findOverview({ ctx }: PageRequest, { days, ...period }: Period, i
   keptBy.set(ctx.db, kept)
   const key = `${ctx.shop.id} ${ctx.shop.currency} ${period.to} ${days}`
   const found = kept.get(key)
-  if (found && Math.abs(ctx.now() - found.readAt) < KEPT_MS)
-    return { overview: found.overview, readAt: new Date(found.readAt).toISOString() }
-  const overview = await readOverview(ctx, period)
-  if (kept.size >= MAX_KEPT) kept.clear()
-  kept.set(key, { overview, readAt: ctx.now() })
-  return { overview, readAt: null }
+  const age = found ? Math.abs(ctx.now() - found.readAt) : Number.POSITIVE_INFINITY
+  const read = async () => {
+    const overview = await readOverview(ctx, period)
+    if (kept.size >= MAX_KEPT) kept.clear()
+    kept.set(key, { overview, readAt: ctx.now() })
+    return overview
+  }
+  if (!found || age > SHOWN_MS) return { overview: await read(), readAt: null }
+  // The sums are shown with their time, and read again for the next request.
+  if (age > KEPT_MS && !found.isRefreshing) {
+    found.isRefreshing = true
+    read().catch((error: Error) => {
+      found.isRefreshing = false
+      ctx.log.warn({ requestId: ctx.requestId, name: error.name }, 'overview_not_refreshed')
+    })
+  }
+  return { overview: found.overview, readAt: new Date(found.readAt).toISOString() }
 }
 
 /** The shop's currency first. */

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Context } from '../core/context.ts'
-import { countRows } from '../core/queries.ts'
+import { countRows, withoutIndex } from '../core/queries.ts'
 import { runReport } from '../core/report.ts'
 import { defineReport } from '../database/database.ts'
 
@@ -29,7 +29,7 @@ export const balanceReport = defineReport(
       .select(sql<number>`cast(sum("taxWithheldCents") as bigint)`.as('taxCents'))
       .where('shopId', '=', shopId)
       .where('affiliateId', '=', affiliateId)
-      .where('orderStatus', 'in', ['PENDING', 'APPROVED', 'ACCEPTED', 'PAYABLE'])
+      .where(withoutIndex(db, 'orderStatus'), 'in', ['PENDING', 'APPROVED', 'ACCEPTED', 'PAYABLE'])
       .groupBy(['currency', 'orderStatus', sql`case when "payoutBatchId" is null then 0 else 1 end`])
       .execute()
     const balances = new Map<string, Balance>()

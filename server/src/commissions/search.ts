@@ -30,11 +30,13 @@ export interface CommissionSearch {
 /** Commissions found by a search, newest first. Rows that match are not counted, which would read all of them. */
 export interface FoundCommissions {
   data: Commission[]
-  hasMore: boolean
+  /** Where the search continues; undefined at the end of the list. */
+  next: { after: string; at: string } | undefined
 }
 
 /**
- * Finds commissions by amount. No index has amounts, so it runs in the report worker.
+ * Finds commissions by amount. No index has amounts, so each call reads a part of the list in the report worker, and can find
+ * less than a page.
  *
  * @throws ApiError 400 `invalid_parameter` or `period_invalid`.
  */
@@ -42,31 +44,35 @@ export async function search(ctx: Context, asked: CommissionSearch, limit: numbe
   const bounds = checkPeriod(parseQueryInstant('from', asked.from), parseQueryInstant('to', asked.to))
   const start = await readCursor(ctx, 'commissions', { after: asked.after, page: 1 })
   const jobs = await listJobs(ctx.db.read, ctx.shop.id)
-  const query = { ...asked, ...bounds, start, limit: limit + 1 }
-  const rows = await runReport(ctx, searchReport, { shopId: ctx.shop.id, query })
-  const data = rows.slice(0, limit).map((row) => toCommission(toEffective(row, jobs)))
-  return { data, hasMore: rows.length > limit }
+  const found = await runReport(ctx, searchReport, {
+    shopId: ctx.shop.id,
+    query: { ...asked, ...bounds, start, limit },
+  })
+  const rows = await findCommissionsById(ctx.db.read, ctx.shop.id, found.ids)
+  const byId = new Map(rows.map((row) => [row.id, row]))
+  const data = found.ids.flatMap((id) => byId.get(id) ?? []).map((row) => toCommission(toEffective(row, jobs)))
+  return { data, next: found.next }
 }
 
 type SearchQuery = CommissionSearch & { start: { at: string; id: string } | undefined; limit: number }
 
-/** Reads rows one by one until a page is full. */
+/** The rows that one search reads. */
+const MAX_READ = 5000
+
+/** The ids of a page, and the last row that was read. */
 export const searchReport = defineReport(
   import.meta.url,
   'searchReport',
-  (db, { shopId, query }: { shopId: string; query: SearchQuery }): Promise<CommissionRow[]> => {
-    const {
-      affiliateId,
-      status,
-      programId,
-      from,
-      to,
-      start,
-      currency,
-      minAmountCents: min,
-      maxAmountCents: max,
-    } = query
-    let list = db.selectFrom('commissions').selectAll().where('shopId', '=', shopId)
+  async (
+    db,
+    { shopId, query }: { shopId: string; query: SearchQuery },
+  ): Promise<{ ids: string[]; next: FoundCommissions['next'] }> => {
+    const { affiliateId, status, programId, from, to, start, currency } = query
+    const { minAmountCents: min = 0 - Number.MAX_SAFE_INTEGER, maxAmountCents: max = Number.MAX_SAFE_INTEGER } = query
+    let list = db
+      .selectFrom('commissions')
+      .select(['id', 'happenedAt', 'currency', 'commissionAmountCents'])
+      .where('shopId', '=', shopId)
     // The index of one condition also sorts; the others are checked row by row.
     if (affiliateId) list = list.where('affiliateId', '=', affiliateId)
     if (status) list = list.where(affiliateId ? withoutIndex(db, 'orderStatus') : 'orderStatus', '=', status)
@@ -74,11 +80,18 @@ export const searchReport = defineReport(
     if (programId) list = list.where(isOther ? withoutIndex(db, 'programId') : 'programId', '=', programId)
     if (from) list = list.where('happenedAt', '>=', from)
     if (to) list = list.where('happenedAt', '<=', to)
-    if (currency) list = list.where('currency', '=', currency)
-    if (min !== undefined) list = list.where('commissionAmountCents', '>=', min)
-    if (max !== undefined) list = list.where('commissionAmountCents', '<=', max)
     if (start) list = list.where(afterCursor('commissions', start))
-    return list.orderBy('happenedAt', 'desc').orderBy('id', 'desc').limit(query.limit).execute()
+    const rows = await list.orderBy('happenedAt', 'desc').orderBy('id', 'desc').limit(MAX_READ).execute()
+    const matching = rows.filter(
+      (row) =>
+        (!currency || row.currency === currency) &&
+        row.commissionAmountCents >= min &&
+        row.commissionAmountCents <= max,
+    )
+    const page = matching.slice(0, query.limit)
+    const isCut = matching.length > page.length
+    const last = isCut ? page.at(-1) : rows.length === MAX_READ ? rows.at(-1) : undefined
+    return { ids: page.map(({ id }) => id), next: last && { after: last.id, at: last.happenedAt } }
   },
 )
 

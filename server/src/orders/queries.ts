@@ -59,11 +59,8 @@ export function listOrders(db: Reader, shopId: string, filter: OrderFilter, limi
   let list = db.selectFrom('orders').selectAll().where('shopId', '=', shopId)
   if (from) list = list.where('orderAt', '>=', from)
   if (to) list = list.where('orderAt', '<=', to)
-  if (after) {
-    // The first condition finds the position in the index; the second skips rows of the same instant.
-    list = list
-      .where('orderAt', '<=', after.orderAt)
-      .where((eb) => eb.or([eb('orderAt', '<', after.orderAt), eb('orderId', '<', after.orderId)]))
-  }
+  // One row comparison, so that the index seeks to the position even among orders of the same instant.
+  if (after)
+    list = list.where((eb) => eb(eb.refTuple('orderAt', 'orderId'), '<', eb.tuple(after.orderAt, after.orderId)))
   return list.orderBy('orderAt', 'desc').orderBy('orderId', 'desc').limit(limit).execute()
 }
