@@ -15,6 +15,7 @@ const COMMAND_GROUPS: readonly [names: readonly string[], load: () => Promise<Re
   [['commissions'], async () => (await import('./commands/commissions/command.ts')).addCommissions],
   [['coupons'], async () => (await import('./commands/coupons.ts')).addCoupons],
   [['payouts'], async () => (await import('./commands/payouts/command.ts')).addPayouts],
+  [['statement'], async () => (await import('./commands/statement/command.ts')).addStatement],
   [['events'], async () => (await import('./commands/events/command.ts')).addEvents],
   [['analytics'], async () => (await import('./commands/analytics.ts')).addAnalytics],
   [['journey'], async () => (await import('./commands/journey.ts')).addJourney],

@@ -997,6 +997,53 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/v1/affiliates/{affiliateId}/statement": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the statement of an affiliate
+         * @description Every order, refund, adjustment and payment of an affiliate in a month of the shop's time zone, with its reason, and the balances before and after, by currency.
+         *     A line has a `hash` that covers it and all lines before it. The digest of the statement is in the audit record `statement.issued`, so
+         *     `referral statement verify` finds an altered line without the server. Keep the JSON file to verify it later; `csv` and `html` are for reading and printing.
+         *
+         *     A statement is computed when it is requested: an order that is approved or recorded later is in the statement of the month in which it happened, and
+         *     the statement then has another `number`. The opening balance always equals the closing balance of the month before, requested at the same time.
+         */
+        get: operations["getStatement"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/v1/ledger": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export the ledger
+         * @description What all affiliates earned, returned and were paid in a month of the shop's time zone, as CSV with their names: orders and adjustments by time, then refunds
+         *     of commissions that were not paid, then payments. Text that a spreadsheet would evaluate is prefixed with an apostrophe.
+         *     Writes the audit record `ledger.exported`.
+         */
+        get: operations["exportLedger"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/v1/orders/{externalOrderId}/explanation": {
         parameters: {
             query?: never;
@@ -1903,6 +1950,66 @@ export interface components {
             /** @description The minimum that the balance has not reached; null for other reasons. */
             minimumCents: number | null;
             oldestAt: components["schemas"]["Instant"];
+        };
+        Statement: {
+            /**
+             * @description The version of the format.
+             * @constant
+             */
+            statement: 1;
+            shopId: string;
+            shopName: string;
+            affiliateId: string;
+            name: string;
+            email: string;
+            month: string;
+            timeZone: string;
+            periodStart: components["schemas"]["Instant"];
+            periodEnd: components["schemas"]["Instant"];
+            currencies: components["schemas"]["StatementSums"][];
+            /** @description Ends with the first digits of the digest: another content has another number. */
+            number: string;
+            /** @description The hash of the last line. SHA-256, as hex. */
+            digest: string;
+            /** @description By time. */
+            lines: components["schemas"]["StatementLine"][];
+        };
+        StatementSums: {
+            currency: string;
+            /** @description What the affiliate was owed before the month, after tax. Negative for a debt. */
+            openingCents: number;
+            ordersCents: number;
+            refundsCents: number;
+            adjustmentsCents: number;
+            /** @description Negative. */
+            paymentsCents: number;
+            /** @description The sum of all. */
+            closingCents: number;
+            /** @description Orders of the month that are `PENDING`, which are not part of the balance. */
+            notApprovedCents: number;
+        };
+        StatementLine: {
+            /** @description From 1. */
+            line: number;
+            at: components["schemas"]["Instant"];
+            /** @enum {string} */
+            kind: "ORDER" | "REFUND" | "ADJUSTMENT" | "PAYMENT";
+            /** @description In plain words. */
+            reason: string;
+            currency: string;
+            /** @description The current status of the commission. */
+            status: string | null;
+            /** @description The change of the balance: commission less tax, and 0 while an order is not approved. */
+            amountCents: number;
+            commissionCents: number;
+            taxWithheldCents: number;
+            orderId: string | null;
+            commissionId: string | null;
+            refundId: string | null;
+            payoutBatchId: string | null;
+            /** @description The balance after the line in its currency. */
+            balanceCents: number;
+            hash: string;
         };
         ShopInfo: {
             id: string;
@@ -6542,6 +6649,117 @@ export interface operations {
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableOrBusyUnmetered"];
+        };
+    };
+    getStatement: {
+        parameters: {
+            query: {
+                /**
+                 * @description A month in the shop's time zone.
+                 * @example 2026-10
+                 */
+                month: string;
+                /** @description The format of the file; `json` by default. */
+                format?: "json" | "csv" | "html";
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The affiliate, also an archived one.
+                 * @example aff_01KAH0000000000000000000A1
+                 */
+                affiliateId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The statement, in the format that was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Statement"];
+                    "text/csv": string;
+                    "text/html": string;
+                };
+            };
+            /** @description A parameter is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["OwnerReadForbidden"];
+            /** @description The affiliate does not exist in your shop. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            /** @description A balance cannot be represented exactly. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            429: components["responses"]["AdminThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableUnmetered"];
+        };
+    };
+    exportLedger: {
+        parameters: {
+            query: {
+                /**
+                 * @description A month in the shop's time zone.
+                 * @example 2026-10
+                 */
+                month: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The rows. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example date,at,kind,affiliateId,name,email,order,refundId,payoutBatchId,status,currency,commissionCents,taxWithheldCents,netCents,commissionId */
+                    "text/csv": string;
+                };
+            };
+            /** @description A parameter is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["OwnerReadForbidden"];
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            429: components["responses"]["AdminThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableUnmetered"];
         };
     };
     explainOrder: {

@@ -286,6 +286,27 @@ export const causes: Record<string, Cause> = {
     return callOwnerOperation(server, 'runBacktest', { key: ownerToken, body: { clickTouch: 'LAST' } })
   },
   'runBacktest program_not_found': badBody({ clickTouch: 'LAST', programId: 'prg_none' }),
+  'getStatement invalid_parameter': badQuery('month=2026-13'),
+  'getStatement affiliate_not_found': unknown,
+  'getStatement total_too_large': async (server) => {
+    const { shopId, ownerToken, key } = await server.createShop()
+    const { affiliate } = await withAffiliate(server, { key })
+    await expectOk(
+      convert(
+        server,
+        { externalOrderId: 'x', amountCents: 1000, couponCode: 'NISA16', occurredAt: '2026-09-01' },
+        { key },
+      ),
+    )
+    updateRows(
+      server,
+      'commissions',
+      { commissionAmountCents: Number.MAX_SAFE_INTEGER, taxWithheldCents: -1000 },
+      { shopId },
+    )
+    return callOwnerOperation(server, 'getStatement', { key: ownerToken, id: affiliate.id, query: 'month=2026-10' })
+  },
+  'exportLedger invalid_parameter': badQuery('month=October'),
   'exportAudit invalid_parameter': badQuery('after=99999'),
   'listAudit invalid_parameter': badQuery('limit=101'),
   'listAudit period_invalid': badQuery('from=2026-10-02&to=2026-10-01'),

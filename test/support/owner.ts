@@ -219,6 +219,9 @@ const PATH: Record<string, string> = {
   createPayoutFile: NEW_FILE,
 }
 
+/** The query of a valid call. */
+const QUERY: Record<string, string> = { getStatement: 'month=2026-10', exportLedger: 'month=2026-10' }
+
 export interface OwnerCall extends RequestOptions {
   query?: string
   method?: string
@@ -228,7 +231,7 @@ export interface OwnerCall extends RequestOptions {
 
 /** A valid call of an operation with the first example of its request, changed by `given`. */
 export function callOwner(server: TestServer, op: DocumentedOperation, given: OwnerCall = {}): Promise<Reply> {
-  const { query = '', method = op.method, id = PATH[op.id], ...rest } = given
+  const { query = QUERY[op.id] ?? '', method = op.method, id = PATH[op.id], ...rest } = given
   const path = op.path.replace(/\{(\w+)\}/g, (_, name) => {
     const parameter = op.parameters.find((one) => one.name === name)
     return encodeURIComponent(id ?? String((parameter as { example?: unknown } | undefined)?.example))

@@ -180,6 +180,44 @@ export const payouts = (core: Core) => ({
         core.api.GET('/admin/v1/payouts/{id}/lines', { ...init, params: { path: { id }, ...(query && { query }) } }),
       pick: pickReply,
     }),
+
+  /**
+   * Returns the statement of an affiliate for a month of the shop, to be verified with `referral statement verify`.
+   *
+   * @param affiliateId The id of the affiliate.
+   * @param month Such as `2026-10`.
+   * @param options Timeouts, retries, headers and a signal for this call.
+   * @throws {NotFoundError} `affiliate_not_found`.
+   *
+   * @example
+   * const { currencies, lines } = await admin.payouts.statement(affiliate.id, '2026-10')
+   */
+  statement: (affiliateId: string, month: string, options?: CallOptions): Call<Schemas['Statement']> =>
+    startCall(core, {
+      options,
+      send: (init) =>
+        core.api.GET('/admin/v1/affiliates/{affiliateId}/statement', {
+          ...init,
+          params: { path: { affiliateId }, query: { month } },
+        }),
+      pick: (body) => (typeof body === 'string' ? undefined : body),
+    }),
+
+  /**
+   * Exports what all affiliates earned, returned and were paid in a month of the shop, as CSV.
+   *
+   * @param month Such as `2026-10`.
+   * @param options Timeouts, retries, headers and a signal for this call.
+   *
+   * @example
+   * const csv = await admin.payouts.ledger('2026-10')
+   */
+  ledger: (month: string, options?: CallOptions): Call<string> =>
+    startCall(core, {
+      options,
+      send: (init) => core.api.GET('/admin/v1/ledger', { ...init, params: { query: { month } } }),
+      pick: (text) => text,
+    }),
 })
 
 /** How orders were decided. */

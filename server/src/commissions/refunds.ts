@@ -119,7 +119,14 @@ export async function recordRefund(
   if (reservedBy) await insertReservationChange(trx, reservedBy, before, isOut ? undefined : plan.row)
   const recomputed = batch && (await recomputeBatch(ctx, trx, batch.id, [{ before: current, after: plan.row }]))
   const { externalRefundId, goodsCents, adjustmentId } = refund
-  const data = { externalRefundId, goodsCents, commissionCents, adjustmentId, status: plan.row.orderStatus }
+  const data = {
+    externalRefundId,
+    goodsCents,
+    commissionCents,
+    ...(taxCents !== 0 && { taxCents }),
+    adjustmentId,
+    status: plan.row.orderStatus,
+  }
   return {
     result: { ...plan, refund },
     audit: { action: 'commission.refunded', subjectId: before.id, data },

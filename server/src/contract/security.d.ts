@@ -61,6 +61,8 @@ export interface SecuritySchemes {
   createPayoutFile: 'ownerToken'
   listPayoutFileLines: 'ownerToken'
   reconcilePayouts: 'ownerToken'
+  getStatement: 'ownerToken'
+  exportLedger: 'ownerToken'
   explainOrder: 'ownerToken'
   runBacktest: 'ownerToken'
   listAudit: 'ownerToken'

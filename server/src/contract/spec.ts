@@ -16,13 +16,16 @@ type Parameters<Id extends OperationId> = Documented[Id]['parameters']
 type WithPageDefaults<Q> = Q &
   (Q extends { page?: number } ? { page: number } : unknown) &
   (Q extends { limit?: number } ? { limit: number } : unknown)
-type Content<R> = R extends { content: { 'application/json': infer B } }
-  ? B
-  : R extends { content: { 'text/html': infer B } }
+/** Text of several types, such as a file in the format that the caller chose, is sent as it is. */
+type Content<R> = R extends { content: { 'text/csv': unknown } }
+  ? string | ReadableStream
+  : R extends { content: { 'application/json': infer B } }
     ? B
-    : R extends { content: { 'text/event-stream': unknown } | { 'application/x-ndjson': unknown } }
-      ? ReadableStream
-      : undefined
+    : R extends { content: { 'text/html': infer B } }
+      ? B
+      : R extends { content: { 'text/event-stream': unknown } | { 'application/x-ndjson': unknown } }
+        ? ReadableStream
+        : undefined
 
 export type Query<Id extends OperationId> = WithPageDefaults<Defined<Parameters<Id>['query']>>
 export type Path<Id extends OperationId> = Defined<Parameters<Id>['path']>

@@ -13,3 +13,11 @@ const DIGITS = new Map(
 
 /** The number of minor-unit digits of a currency: 2 for USD and for an unknown one, 0 for JPY, 3 for KWD. */
 export const minorUnitDigits = (currency: string): number => DIGITS.get(currency) ?? 2
+
+/** An amount in currency units, with exactly the digits of the currency: `-14.40`. */
+export function toUnits(cents: number, currency: string): string {
+  const digits = minorUnitDigits(currency)
+  const text = String(Math.abs(cents)).padStart(digits + 1, '0')
+  const whole = text.slice(0, text.length - digits)
+  return `${cents < 0 ? '-' : ''}${whole}${digits ? `.${text.slice(-digits)}` : ''}`
+}

@@ -25,9 +25,12 @@ import * as clicks from '../orders/clicks.ts'
 import * as conversions from '../orders/conversions.ts'
 import * as refundEvents from '../orders/refund-events.ts'
 import * as payoutFiles from '../payouts/files.ts'
+import { exportLedger } from '../payouts/ledger.ts'
 import * as payoutLines from '../payouts/lines.ts'
 import * as payouts from '../payouts/payouts.ts'
 import { reconcile } from '../payouts/reconcile.ts'
+import { STATEMENT_STYLE } from '../payouts/statement-files.ts'
+import * as statements from '../payouts/statements.ts'
 import * as unpaid from '../payouts/unpaid.ts'
 import * as geoRules from '../programs/geo-rules.ts'
 import * as productRules from '../programs/product-rules.ts'
@@ -39,6 +42,7 @@ import * as streams from '../webhooks/streams.ts'
 import * as webhooks from '../webhooks/webhooks.ts'
 import { sessionCookie } from './authorize-owner.ts'
 import { DOCS_HEADERS, docsPage } from './docs.ts'
+import { inlineStyleSource, pageHeaders } from './response.ts'
 
 /** Replies 200 with the result of a use case. */
 const ok = async <Body>(result: Body | Promise<Body>) => ({ status: 200 as const, body: await result })
@@ -54,6 +58,13 @@ const recordedHeaders = (alreadyRecorded: boolean, differs = false): Record<stri
 
 /** Returns the first of a field and its aliases that was sent. Blank text counts as not sent. */
 const firstText = (...texts: (string | null | undefined)[]) => texts.find((text) => text?.trim())
+
+const CSV_HEADERS = { 'Content-Type': 'text/csv; charset=utf-8' }
+const STATEMENT_HEADERS: Record<string, Record<string, string>> = {
+  json: { 'Content-Type': 'application/json' },
+  csv: CSV_HEADERS,
+  html: pageHeaders({ style: inlineStyleSource(STATEMENT_STYLE) }),
+}
 
 /** The whole API: operation, use case, status. Aliases of the wire format are resolved here. */
 export const handlers: Handlers<Contexts> = {
@@ -93,6 +104,16 @@ export const handlers: Handlers<Contexts> = {
   payPayout: (ctx, { query }) => ok(payouts.pay(ctx, query)),
   getUnpaid: (ctx, { query: { includeEarlier, ...query } }) =>
     ok(unpaid.read(ctx, { ...query, includeEarlier: includeEarlier === '1' })),
+  getStatement: async (ctx, { path, query }) => ({
+    status: 200,
+    body: await statements.issue(ctx, path.affiliateId, query),
+    headers: STATEMENT_HEADERS[query.format ?? 'json'],
+  }),
+  exportLedger: async (ctx, { query }) => ({
+    status: 200,
+    body: await exportLedger(ctx, query.month),
+    headers: CSV_HEADERS,
+  }),
   cancelPayout: (ctx, { path }) => data(payouts.cancel(ctx, path.id)),
   listPayoutLines: (ctx, { path, query }) => ok(payoutLines.list(ctx, path.id, query)),
   listPayoutFiles: (ctx, { path }) => ok(payoutFiles.list(ctx, path.id)),

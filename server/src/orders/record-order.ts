@@ -130,7 +130,12 @@ export async function recordOrder(
     audit: {
       action: 'commission.created',
       subjectId: row.id,
-      data: { orderId: row.orderId, amountCents: row.commissionAmountCents, status: row.orderStatus },
+      data: {
+        orderId: row.orderId,
+        amountCents: row.commissionAmountCents,
+        ...(row.taxWithheldCents !== 0 && { taxWithheldCents: row.taxWithheldCents }),
+        status: row.orderStatus,
+      },
     },
     events: [{ event: 'commission.created', data }, ...statusEvents(stored, null)],
   }

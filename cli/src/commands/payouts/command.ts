@@ -12,6 +12,7 @@ import type { Run } from '../../run.ts'
 import type { CreateOptions } from './create.ts'
 import type { ExportOptions } from './export.ts'
 import type { PayOptions } from './pay.ts'
+import type { StatementOptions } from './statement.ts'
 import type { UnpaidOptions } from './unpaid.ts'
 
 type PaymentLine = components['schemas']['PaymentLine']
@@ -55,6 +56,7 @@ export function addPayouts(program: Command): void {
   addLines(payouts)
   addReconcile(payouts)
   addCancel(payouts)
+  addStatements(payouts)
 }
 
 const UNPAID_NOTE =
@@ -215,6 +217,28 @@ function addCancel(payouts: Command): void {
     writes: true,
     action: async (run, { options, args: [id = ''] }) => cancel(run, id, options),
   }).option('-y, --yes', 'skip the confirmation')
+}
+
+function addStatements(payouts: Command): void {
+  const month = () => new Option('--month <month>', 'a month such as 2026-10, or last or this').default('last')
+  defineCommand<StatementOptions>(payouts, 'statement <affiliate>', {
+    summary: 'print the statement of an affiliate for a month',
+    details:
+      'Every order, refund, adjustment and payment with its reason, and the balances before and after, by currency. Keep the JSON to verify it later with `statement verify`; html is for printing.',
+    output: 'Statement',
+    owner: true,
+    examples: ['referral payouts statement aff_… --month last > statement.json'],
+    action: async (run, { options, args: [id = ''] }) =>
+      (await import('./statement.ts')).printStatement(run, id, options),
+  })
+    .addOption(month())
+    .addOption(choiceOption('--format <format>', 'file format', ['json', 'csv', 'html']).default('json'))
+  defineCommand<StatementOptions>(payouts, 'ledger', {
+    summary: 'print what all affiliates earned, returned and were paid in a month, as CSV with their names',
+    owner: true,
+    examples: ['referral payouts ledger --month last > ledger.csv'],
+    action: async (run, { options }) => (await import('./statement.ts')).printLedger(run, options),
+  }).addOption(month())
 }
 
 const addSelectionOptions = (command: Command): Command =>

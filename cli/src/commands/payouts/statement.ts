@@ -1,0 +1,35 @@
+import { unwrap } from '../../errors.ts'
+import { toJson } from '../../output/text.ts'
+import { requirePeriod } from '../../period.ts'
+import type { Run } from '../../run.ts'
+
+export interface StatementOptions {
+  month: string
+  format: 'json' | 'csv' | 'html'
+}
+
+/** Prints the statement of an affiliate in the format of a file. */
+export async function printStatement(run: Run, affiliateId: string, options: StatementOptions): Promise<undefined> {
+  const { format } = options
+  const month = await monthOf(run, options.month)
+  const client = await run.ownerClient()
+  const params = { path: { affiliateId }, query: { month, format } }
+  const body: unknown = unwrap(await client.GET('/admin/v1/affiliates/{affiliateId}/statement', { params }))
+  run.printText(typeof body === 'string' ? body : `${toJson(body)}\n`)
+}
+
+/** Prints the ledger of a month as CSV. */
+export async function printLedger(run: Run, options: Pick<StatementOptions, 'month'>): Promise<undefined> {
+  const month = await monthOf(run, options.month)
+  run.printText(unwrap(await (await run.ownerClient()).GET('/admin/v1/ledger', { params: { query: { month } } })))
+}
+
+const DAYS_MS = 15 * 86_400_000
+
+/** The name of a month; `last` and `this` are those of the shop. */
+async function monthOf(run: Run, month: string): Promise<string> {
+  if (/^\d{4}-/.test(month)) return month
+  const { from } = await requirePeriod({ month }, run)
+  // The middle of a month has the same name in every time zone.
+  return new Date(Date.parse(from) + DAYS_MS).toISOString().slice(0, 7)
+}

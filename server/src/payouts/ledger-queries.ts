@@ -1,0 +1,105 @@
+import { sql } from 'kysely'
+import { EFFECTIVE } from '../commissions/job-queries.ts'
+import type { Reader } from '../database/database.ts'
+
+/** The last row of a page. */
+export interface LedgerCursor {
+  at: string
+  id: string
+}
+
+interface LedgerFilter {
+  from: string
+  to: string
+  after: LedgerCursor
+}
+
+const PAGE_SIZE = 1000
+
+const withJob = (db: Reader, shopId: string) =>
+  db
+    .selectFrom('commissions')
+    .leftJoin('payoutJobs as job', (join) =>
+      join.onRef('job.shopId', '=', 'commissions.shopId').onRef('job.batchId', '=', 'commissions.payoutBatchId'),
+    )
+    .where('commissions.shopId', '=', shopId)
+
+/** Orders and adjustments by time, with the sum of the refunds that reduced them. */
+export async function listLedgerCommissions(db: Reader, shopId: string, { from, to, after }: LedgerFilter) {
+  const refunded = (column: 'commissionCents' | 'taxCents') =>
+    sql<number>`cast(coalesce((select sum(r.${sql.ref(column)}) from refunds r where r."shopId" = commissions."shopId"
+      and r."commissionId" = commissions.id and r."adjustmentId" is null), 0) as bigint)`
+  const page = await withJob(db, shopId)
+    .select([
+      'commissions.id',
+      'affiliateId',
+      'externalOrderId',
+      'orderId',
+      'currency',
+      'commissionAmountCents',
+      'taxWithheldCents',
+      'trackingMethod',
+      'happenedAt',
+      EFFECTIVE.orderStatus.as('orderStatus'),
+      EFFECTIVE.payoutBatchId.as('payoutBatchId'),
+      refunded('commissionCents').as('refundedCents'),
+      refunded('taxCents').as('refundedTaxCents'),
+    ])
+    .where('happenedAt', '>=', from)
+    .where('happenedAt', '<=', to)
+    .where((eb) => eb(eb.refTuple('commissions.happenedAt', 'commissions.id'), '>', eb.tuple(after.at, after.id)))
+    .orderBy('happenedAt')
+    .orderBy('commissions.id')
+    .limit(PAGE_SIZE)
+    .execute()
+  const last = page.at(-1)
+  return { page, next: last && page.length === PAGE_SIZE ? { at: last.happenedAt, id: last.id } : null }
+}
+
+/** Refunds of commissions that were not paid yet. In the order of their keys, of which each page continues. */
+export async function listLedgerRefunds(db: Reader, shopId: string, { from, to, after }: LedgerFilter) {
+  const page = await withJob(db, shopId)
+    .innerJoin('refunds', (join) =>
+      join.onRef('refunds.shopId', '=', 'commissions.shopId').onRef('refunds.commissionId', '=', 'commissions.id'),
+    )
+    .select([
+      'refunds.commissionId',
+      'refunds.externalRefundId',
+      'refunds.commissionCents',
+      'refunds.taxCents',
+      'refunds.createdAt',
+      'affiliateId',
+      'externalOrderId',
+      'orderId',
+      'currency',
+      EFFECTIVE.orderStatus.as('orderStatus'),
+      EFFECTIVE.payoutBatchId.as('payoutBatchId'),
+    ])
+    .where('refunds.adjustmentId', 'is', null)
+    .where('refunds.createdAt', '>=', from)
+    .where('refunds.createdAt', '<=', to)
+    .where((eb) =>
+      eb(eb.refTuple('refunds.commissionId', 'refunds.externalRefundId'), '>', eb.tuple(after.at, after.id)),
+    )
+    .orderBy('refunds.commissionId')
+    .orderBy('refunds.externalRefundId')
+    .limit(PAGE_SIZE)
+    .execute()
+  const last = page.at(-1)
+  return { page, next: last && page.length === PAGE_SIZE ? { at: last.commissionId, id: last.externalRefundId } : null }
+}
+
+/** The next batch that was paid in the period. */
+export const listPaidBatches = (db: Reader, shopId: string, { from, to, after }: LedgerFilter) =>
+  db
+    .selectFrom('payoutBatches')
+    .select(['id', 'currency', 'status', 'paidAt'])
+    .where('shopId', '=', shopId)
+    .where('status', '=', 'PAID')
+    .where('paidAt', '>=', from)
+    .where('paidAt', '<=', to)
+    .where((eb) => eb(eb.refTuple('paidAt', 'id'), '>', eb.tuple(after.at, after.id)))
+    .orderBy('paidAt')
+    .orderBy('id')
+    .limit(1)
+    .execute()

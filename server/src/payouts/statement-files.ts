@@ -1,0 +1,132 @@
+import type { components } from '../contract/schema.d.ts'
+import { toUnits } from '../core/currencies.ts'
+import { localDate } from '../core/time-zone.ts'
+
+type Statement = components['schemas']['Statement']
+export type StatementFormat = 'json' | 'csv' | 'html'
+
+/** The text of a statement. Rendered in the report thread, because it can have 20,000 lines. */
+export function render(statement: Statement, format: StatementFormat): string {
+  if (format === 'csv') return toCsv(statement)
+  return format === 'html' ? toHtml(statement) : toJson(statement)
+}
+
+/** One line of text for each line of the statement. */
+function toJson({ lines, ...head }: Statement): string {
+  const text = lines.map((line) => JSON.stringify(line)).join(',\n')
+  return `${JSON.stringify(head).slice(0, -1)},"lines":[\n${text}\n]}\n`
+}
+
+// Spreadsheets treat text with such a prefix as a formula, and normalize full-width characters.
+const FORMULA = /^\s*[=+\-@|\uff1d\uff0b\uff0d\uff20]/u
+const CONTROLS = /(?![\n])[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu
+
+/** A cell according to RFC 4180. Text that is a formula is prefixed with an apostrophe; numbers are written unchanged. */
+function cell(value: string | number | null): string {
+  if (value === null) return ''
+  if (typeof value === 'number') return String(value)
+  const text = value.replace(CONTROLS, '')
+  const safe = FORMULA.test(text) ? `'${text}` : text
+  return /[",;\t\r\n]|^\s|\s$/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+}
+
+export const csvLine = (cells: (string | number | null)[]): string => `${cells.map(cell).join(',')}\r\n`
+
+const CSV_HEADER = [
+  'statement',
+  'line',
+  'date',
+  'at',
+  'kind',
+  'reason',
+  'status',
+  'currency',
+  'commissionCents',
+  'taxWithheldCents',
+  'amountCents',
+  'balanceCents',
+  'orderId',
+  'commissionId',
+  'refundId',
+  'payoutBatchId',
+]
+
+function toCsv({ number, timeZone, lines, currencies }: Statement): string {
+  const rows = lines.map((line) =>
+    csvLine([
+      number,
+      line.line,
+      localDate(line.at, timeZone),
+      line.at,
+      line.kind,
+      line.reason,
+      line.status,
+      line.currency,
+      line.commissionCents,
+      line.taxWithheldCents,
+      line.amountCents,
+      line.balanceCents,
+      line.orderId,
+      line.commissionId,
+      line.refundId,
+      line.payoutBatchId,
+    ]),
+  )
+  const balance = (kind: string, currency: string, cents: number) =>
+    csvLine([number, null, null, null, kind, null, null, currency, null, null, null, cents, null, null, null, null])
+  return [
+    csvLine(CSV_HEADER),
+    ...currencies.map((one) => balance('OPENING', one.currency, one.openingCents)),
+    ...rows,
+    ...currencies.map((one) => balance('CLOSING', one.currency, one.closingCents)),
+  ].join('')
+}
+
+const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
+const escapeHtml = (text: string): string =>
+  text.replace(CONTROLS, '').replace(/[&<>"']/g, (one) => ENTITIES[one] ?? one)
+
+/** The style of the page; its hash is in the Content-Security-Policy. */
+export const STATEMENT_STYLE = `
+body { font: 14px/1.4 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem; color: #111 }
+h1 { font-size: 1.4rem; margin: 0 0 .25rem } h2 { font-size: 1.1rem; margin: 2rem 0 .5rem }
+table { border-collapse: collapse; width: 100% } th, td { text-align: left; padding: .25rem .5rem; border-bottom: 1px solid #ddd; vertical-align: top }
+.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap } .small { color: #555; font-size: .85em; overflow-wrap: anywhere }
+thead { display: table-header-group } tr { break-inside: avoid }
+@media print { body { margin: 0; max-width: none; font-size: 11px } }
+`
+
+/** A page that prints well, without script and external resources. */
+function toHtml(statement: Statement): string {
+  const { number, shopName, name, email, month, timeZone, currencies, lines, digest } = statement
+  const title = escapeHtml(`Statement ${number}`)
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title}</title><style>${STATEMENT_STYLE}</style></head>
+<body><h1>${title}</h1>
+<p><bdi>${escapeHtml(shopName)}</bdi> to <bdi>${escapeHtml(name)}</bdi> (${escapeHtml(email)})<br>${escapeHtml(month)}, ${escapeHtml(timeZone)}</p>
+${currencies.map((sums) => section(sums, lines, timeZone)).join('\n') || '<p>Nothing was earned or paid.</p>'}
+<p class="small">Digest ${digest}</p></body></html>
+`
+}
+
+const HEADINGS = ['Line', 'Date', 'Reason', 'Commission', 'Tax', 'Amount', 'Balance']
+const heading = (text: string, index: number) => `<th${index === 1 || index === 2 ? '' : ' class="n"'}>${text}</th>`
+
+function section(sums: Statement['currencies'][number], lines: Statement['lines'], timeZone: string): string {
+  const { currency, openingCents, closingCents, notApprovedCents } = sums
+  const amount = (cents: number) => `<td class="n">${toUnits(cents, currency)}</td>`
+  const total = (text: string, cents: number) =>
+    `<tr><td></td><td></td><td><strong>${text}</strong></td><td></td><td></td><td></td>${amount(cents)}</tr>`
+  const rows = lines
+    .filter((line) => line.currency === currency)
+    .map(
+      (line) =>
+        `<tr><td class="n">${line.line}</td><td>${localDate(line.at, timeZone)}</td><td><bdi>${escapeHtml(line.reason)}</bdi></td>${amount(line.commissionCents)}${amount(line.taxWithheldCents)}${amount(line.amountCents)}${amount(line.balanceCents)}</tr>`,
+    )
+  return `<h2>${escapeHtml(currency)}</h2>
+<table><thead><tr>${HEADINGS.map(heading).join('')}</tr></thead><tbody>
+${total('Opening balance', openingCents)}
+${rows.join('\n')}
+${total('Closing balance', closingCents)}
+</tbody></table>${notApprovedCents ? `<p>Not approved yet: ${toUnits(notApprovedCents, currency)} ${escapeHtml(currency)}</p>` : ''}`
+}

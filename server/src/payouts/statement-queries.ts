@@ -1,0 +1,231 @@
+import { sql } from 'kysely'
+import { EFFECTIVE, listJobs } from '../commissions/job-queries.ts'
+import { hasId, joinSumParts, sumParts } from '../core/queries.ts'
+import type { Reader } from '../database/database.ts'
+import type { CommissionRow, PayoutBatchRow, RefundRow } from '../database/tables.ts'
+
+/** One affiliate and a period, both instants inclusive. */
+export interface Account {
+  shopId: string
+  affiliateId: string
+  periodStart: string
+  periodEnd: string
+}
+
+/** Statuses whose amount the affiliate has earned. */
+export const EARNED: CommissionRow['orderStatus'][] = [
+  'APPROVED',
+  'ACCEPTED',
+  'PAYABLE',
+  'PAID',
+  'REVERSED',
+  'REFUNDED',
+]
+
+const CENTS = sumParts('commissionAmountCents')
+const TAX = sumParts('taxWithheldCents')
+
+/** Commissions as users see them while a batch changes in steps. */
+const effective = (db: Reader, { shopId, affiliateId }: Account) =>
+  db
+    .selectFrom('commissions')
+    .leftJoin('payoutJobs as job', (join) =>
+      join.onRef('job.shopId', '=', 'commissions.shopId').onRef('job.batchId', '=', 'commissions.payoutBatchId'),
+    )
+    .where('commissions.shopId', '=', shopId)
+    .where('commissions.affiliateId', '=', affiliateId)
+
+export type StatementCommission = Pick<
+  CommissionRow,
+  | 'id'
+  | 'orderId'
+  | 'externalOrderId'
+  | 'orderName'
+  | 'currency'
+  | 'commissionType'
+  | 'commissionBaseCents'
+  | 'commissionRateBps'
+  | 'commissionAmountCents'
+  | 'taxWithheldCents'
+  | 'trackingMethod'
+  | 'restrictionReasonCode'
+  | 'orderStatus'
+  | 'debtId'
+  | 'happenedAt'
+>
+
+/** The commissions and adjustments of the period, oldest first. */
+export const listCommissionsOf = (db: Reader, account: Account): Promise<StatementCommission[]> =>
+  effective(db, account)
+    .select([
+      'commissions.id',
+      'orderId',
+      'externalOrderId',
+      'orderName',
+      'currency',
+      'commissionType',
+      'commissionBaseCents',
+      'commissionRateBps',
+      'commissionAmountCents',
+      'taxWithheldCents',
+      'trackingMethod',
+      'restrictionReasonCode',
+      EFFECTIVE.orderStatus.as('orderStatus'),
+      'debtId',
+      'happenedAt',
+    ])
+    .where('happenedAt', '>=', account.periodStart)
+    .where('happenedAt', '<=', account.periodEnd)
+    .orderBy('happenedAt')
+    .orderBy('commissions.id')
+    .execute()
+
+/** Refunds that reduced a commission before it was paid. Later ones have an adjustment of their own. */
+export type StatementRefund = Pick<
+  RefundRow,
+  'commissionId' | 'externalRefundId' | 'reason' | 'goodsCents' | 'commissionCents' | 'taxCents' | 'createdAt'
+> &
+  Pick<CommissionRow, 'orderId' | 'orderName' | 'externalOrderId' | 'currency' | 'orderCurrency' | 'happenedAt'> & {
+    orderStatus: CommissionRow['orderStatus']
+  }
+
+/** The unpaid refunds of all orders of the affiliate that were placed or refunded until the end of the period or later. */
+export const listRefundsOf = (db: Reader, account: Account): Promise<StatementRefund[]> =>
+  effective(db, account)
+    .innerJoin('refunds', (join) =>
+      join.onRef('refunds.shopId', '=', 'commissions.shopId').onRef('refunds.commissionId', '=', 'commissions.id'),
+    )
+    .select([
+      'refunds.commissionId',
+      'refunds.externalRefundId',
+      'refunds.reason',
+      'refunds.goodsCents',
+      'refunds.commissionCents',
+      'refunds.taxCents',
+      'refunds.createdAt',
+      'orderId',
+      'orderName',
+      'externalOrderId',
+      'currency',
+      'orderCurrency',
+      'happenedAt',
+      EFFECTIVE.orderStatus.as('orderStatus'),
+    ])
+    .where('refunds.adjustmentId', 'is', null)
+    .where((eb) =>
+      eb.or([eb('refunds.createdAt', '>=', account.periodStart), eb('happenedAt', '>=', account.periodStart)]),
+    )
+    .orderBy('refunds.createdAt')
+    .orderBy('refunds.id')
+    .execute()
+
+interface Sum {
+  currency: string
+  netCents: bigint
+}
+
+type SumRow = Record<'centsHigh' | 'centsLow' | 'taxHigh' | 'taxLow', number> & { currency: string }
+
+const netOf = ({ currency, centsHigh, centsLow, taxHigh, taxLow }: SumRow): Sum => ({
+  currency,
+  netCents: joinSumParts(centsHigh, centsLow) - joinSumParts(taxHigh, taxLow),
+})
+
+const sums = [
+  CENTS.high.as('centsHigh'),
+  CENTS.low.as('centsLow'),
+  TAX.high.as('taxHigh'),
+  TAX.low.as('taxLow'),
+] as const
+
+/** What was earned before the period, as it is now. */
+export const sumEarnedBefore = async (db: Reader, account: Account): Promise<Sum[]> =>
+  (
+    await effective(db, account)
+      .select('currency')
+      .select(sums)
+      .where('happenedAt', '<', account.periodStart)
+      .where(EFFECTIVE.orderStatus, 'in', EARNED)
+      .groupBy('currency')
+      .execute()
+  ).map(netOf)
+
+const paidAt = EFFECTIVE.paidAt
+
+/** What was paid before the period. */
+export const sumPaidBefore = async (db: Reader, account: Account): Promise<Sum[]> =>
+  (
+    await effective(db, account)
+      .select('currency')
+      .select(sums)
+      .where(paidAt, '<', account.periodStart)
+      .groupBy('currency')
+      .execute()
+  ).map(netOf)
+
+export interface StatementPayment extends Sum {
+  payoutBatchId: string
+  commissions: number
+  paidAt: string
+  periodStart: PayoutBatchRow['periodStart']
+  periodEnd: PayoutBatchRow['periodEnd']
+}
+
+/** What was paid in the period, by batch. */
+export async function listPayments(db: Reader, account: Account): Promise<StatementPayment[]> {
+  const rows = await effective(db, account)
+    .innerJoin('payoutBatches', (join) =>
+      join
+        .onRef('payoutBatches.shopId', '=', 'commissions.shopId')
+        .onRef('payoutBatches.id', '=', 'commissions.payoutBatchId'),
+    )
+    .select([
+      'commissions.currency',
+      'payoutBatches.id as payoutBatchId',
+      'payoutBatches.periodStart',
+      'payoutBatches.periodEnd',
+    ])
+    .select(paidAt.as('at'))
+    .select((eb) => eb.fn.countAll<number>().as('commissions'))
+    .select(sums)
+    .where(paidAt, '>=', account.periodStart)
+    .where(paidAt, '<=', account.periodEnd)
+    .groupBy([
+      'commissions.currency',
+      'payoutBatches.id',
+      'payoutBatches.periodStart',
+      'payoutBatches.periodEnd',
+      sql.ref('at'),
+    ])
+    .execute()
+  return rows.map((row) => ({
+    ...netOf(row),
+    payoutBatchId: row.payoutBatchId,
+    commissions: row.commissions,
+    paidAt: row.at ?? '',
+    periodStart: row.periodStart,
+    periodEnd: row.periodEnd,
+  }))
+}
+
+/** The orders of these commissions. */
+export const listOrdersOf = (db: Reader, shopId: string, ids: string[]) =>
+  db
+    .selectFrom('commissions')
+    .select(['id', 'orderId', 'orderName', 'externalOrderId'])
+    .where('shopId', '=', shopId)
+    .where(hasId(db, ids))
+    .execute()
+
+/** Changes with every commission of the affiliate: reads between two equal states agree with each other. */
+export async function findState(db: Reader, { shopId, affiliateId }: Account): Promise<string> {
+  const { count, versions } = await db
+    .selectFrom('commissions')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .select(sql<number>`cast(coalesce(sum(version), 0) as bigint)`.as('versions'))
+    .where('shopId', '=', shopId)
+    .where('affiliateId', '=', affiliateId)
+    .executeTakeFirstOrThrow()
+  const jobs = (await listJobs(db, shopId)).map(({ batchId, phase }) => `${batchId} ${phase}`)
+  return JSON.stringify([count, versions, jobs.sort()])
+}

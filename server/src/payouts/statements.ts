@@ -1,0 +1,229 @@
+import { findAffiliatesById } from '../affiliates/queries.ts'
+import { invalid, notFound, storageUnavailable } from '../contract/errors.ts'
+import type { components } from '../contract/schema.d.ts'
+import type { Context } from '../core/context.ts'
+import { mutate } from '../core/mutate.ts'
+import { runReport } from '../core/report.ts'
+import { monthPeriod } from '../core/time-zone.ts'
+import { defineReport, type Reader } from '../database/database.ts'
+import { toSafeNumber } from '../engine/money.ts'
+import { batchTooLarge } from './batch.ts'
+import { render, type StatementFormat } from './statement-files.ts'
+import {
+  adjustmentEntry,
+  chainHash,
+  contentHash,
+  type Entry,
+  headHash,
+  orderEntry,
+  partsOfAdjustment,
+  paymentEntry,
+  refundEntry,
+  refundedAt,
+  refundNet,
+  type StatementLine,
+} from './statement-lines.ts'
+import {
+  type Account,
+  findState,
+  listCommissionsOf,
+  listOrdersOf,
+  listPayments,
+  listRefundsOf,
+  sumEarnedBefore,
+  sumPaidBefore,
+} from './statement-queries.ts'
+
+type Statement = components['schemas']['Statement']
+type CurrencySums = Statement['currencies'][number]
+
+/** 20,000 orders take a few seconds. */
+const TIMEOUT_MS = 120_000
+
+/**
+ * The statement of an affiliate for a month of the shop, as the text of a file. Its digest is recorded in the audit, so
+ * that the file can be verified without the server.
+ *
+ * @throws ApiError 400 `invalid_parameter`, 404 `affiliate_not_found`, 409 `total_too_large`, 503 `audit_unavailable`.
+ */
+export async function issue(
+  ctx: Context,
+  affiliateId: string,
+  { month, format = 'json' }: { month: string; format?: StatementFormat },
+): Promise<string> {
+  if (month.startsWith('0000') || month.startsWith('9999'))
+    throw invalid('invalid_parameter', 'month must be a month, like 2026-10.')
+  const { id: shopId, name: shopName, timeZone } = ctx.shop
+  const { from: periodStart, to: periodEnd } = monthPeriod(month, timeZone)
+  const query = { affiliateId, month, timeZone, shopName, periodStart, periodEnd, format }
+  const found = await runReport(ctx, statementReport, { shopId, query }, TIMEOUT_MS)
+  if (found === 'NO_AFFILIATE') throw notFound('affiliate_not_found', 'No affiliate with this id exists in your shop.')
+  if (found === 'TOO_LARGE') throw batchTooLarge()
+  if (found === 'CHANGING') throw storageUnavailable(new Error('The commissions changed while they were read'))
+  const { text, ...facts } = found
+  const audit = { action: 'statement.issued', subjectId: affiliateId, data: { month, ...facts } }
+  return mutate(ctx, async () => ({ result: text, audit }), [])
+}
+
+interface StatementQuery extends Omit<Account, 'shopId'> {
+  month: string
+  timeZone: string
+  shopName: string
+  format: StatementFormat
+}
+
+interface Issued {
+  text: string
+  number: string
+  digest: string
+  lines: number
+  /** The start of the content hash of each line that no other audit record covers, by its number. */
+  contents: Record<string, string>
+}
+
+/** Orders of the affiliate may arrive while the statement is computed. */
+const MAX_ATTEMPTS = 10
+
+/** Reads everything that the affiliate ever earned, so it runs in the report worker, and renders the file there. */
+export const statementReport = defineReport(
+  import.meta.url,
+  'statementReport',
+  async (db, { shopId, query }: { shopId: string; query: StatementQuery }): Promise<Issued | Failure> => {
+    const account = { shopId, ...query }
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+      const before = await findState(db, account)
+      const issued = await computeStatement(db, account)
+      if ((await findState(db, account)) === before) return issued
+    }
+    return 'CHANGING'
+  },
+)
+
+type Failure = 'NO_AFFILIATE' | 'TOO_LARGE' | 'CHANGING'
+
+async function computeStatement(db: Reader, query: Account & StatementQuery): Promise<Issued | Failure> {
+  const [affiliate] = await findAffiliatesById(db, query.shopId, [query.affiliateId])
+  if (!affiliate) return 'NO_AFFILIATE'
+  const entries = await gatherEntries(db, query, query.timeZone)
+  const openings = entries && (await openingBalances(db, query, entries.refunds))
+  const currencies = openings && sumByCurrency(openings, entries.lines)
+  if (!currencies) return 'TOO_LARGE'
+  const head = {
+    statement: 1 as const,
+    shopId: query.shopId,
+    shopName: query.shopName,
+    affiliateId: affiliate.id,
+    name: affiliate.name,
+    email: affiliate.email,
+    month: query.month,
+    timeZone: query.timeZone,
+    periodStart: query.periodStart,
+    periodEnd: query.periodEnd,
+    currencies,
+  }
+  const { lines, contents } = numberLines(head, entries.lines)
+  const digest = lines.at(-1)?.hash ?? headHash(Object.values(head))
+  const number = `${query.month}-${affiliate.id.slice(-6)}-${digest.slice(0, 8)}`
+  const statement: Statement = { ...head, number, digest, lines }
+  return { text: render(statement, query.format), number, digest, lines: lines.length, contents }
+}
+
+/** How many content hashes an audit record holds. */
+const MAX_CONTENTS = 500
+
+function numberLines(head: object & Pick<Statement, 'currencies'>, entries: Entry[]) {
+  const balances = new Map(head.currencies.map(({ currency, openingCents }) => [currency, openingCents]))
+  const contents: Record<string, string> = {}
+  let previous = headHash(Object.values(head))
+  const lines = entries.map((entry, index): StatementLine => {
+    const balanceCents = (balances.get(entry.currency) ?? 0) + entry.amountCents
+    balances.set(entry.currency, balanceCents)
+    const numbered = { line: index + 1, ...entry, balanceCents }
+    const content = contentHash(numbered)
+    previous = chainHash(previous, content)
+    if (isUncovered(entry) && Object.keys(contents).length < MAX_CONTENTS) contents[index + 1] = content.slice(0, 16)
+    return { ...numbered, hash: previous }
+  })
+  return { lines, contents }
+}
+
+/** Orders, refunds and reversals have audit records with their amounts. */
+const isUncovered = ({ kind, orderId }: Entry): boolean =>
+  kind === 'PAYMENT' || (kind === 'ADJUSTMENT' && orderId === null)
+
+const ORDER_OF_KINDS = ['ORDER', 'REFUND', 'ADJUSTMENT', 'PAYMENT']
+
+async function gatherEntries(db: Reader, account: Account, timeZone: string) {
+  const { periodStart, periodEnd } = account
+  const commissions = await listCommissionsOf(db, account)
+  const refunds = await listRefundsOf(db, account)
+  const payments = await listPayments(db, account)
+  const isAdjustment = ({ trackingMethod }: { trackingMethod: string }) => trackingMethod === 'ADJUSTMENT'
+  // The two rows of a canceled debt add up to zero.
+  const adjustments = commissions.filter((row) => isAdjustment(row) && row.orderStatus !== 'CANCELED')
+  const subjects = new Set(adjustments.map((row) => partsOfAdjustment(row).subject))
+  const orders = new Map((await listOrdersOf(db, account.shopId, [...subjects])).map((row) => [row.id, row]))
+  const byCommission = Map.groupBy(refunds, ({ commissionId }) => commissionId)
+  const lines = [
+    ...commissions.filter((row) => !isAdjustment(row)).map((row) => orderEntry(row, byCommission.get(row.id) ?? [])),
+    ...refunds.filter((one) => refundedAt(one) >= periodStart && refundedAt(one) <= periodEnd).map(refundEntry),
+    ...adjustments.map((row) => adjustmentEntry(row, orders)),
+  ]
+  for (const payment of payments) {
+    const netCents = toSafeNumber(payment.netCents)
+    if (netCents === null) return null
+    if (netCents !== 0) lines.push(paymentEntry(payment, netCents, timeZone))
+  }
+  const place = ({ kind }: Entry) => ORDER_OF_KINDS.indexOf(kind)
+  // Sorting is stable, so entries of the same time and kind keep the order of their ids.
+  lines.sort((a, b) => (a.at === b.at ? place(a) - place(b) : a.at < b.at ? -1 : 1))
+  return { lines, refunds }
+}
+
+/** The balances before the period, by currency. */
+async function openingBalances(db: Reader, account: Account, refunds: Parameters<typeof refundNet>[0][]) {
+  const balances = new Map<string, bigint>()
+  const add = (currency: string, cents: bigint) => balances.set(currency, (balances.get(currency) ?? 0n) + cents)
+  for (const { currency, netCents } of await sumEarnedBefore(db, account)) add(currency, netCents)
+  for (const { currency, netCents } of await sumPaidBefore(db, account)) add(currency, -netCents)
+  // The stored amounts include later refunds.
+  for (const refund of refunds) {
+    const isLater = refund.happenedAt < account.periodStart && refundedAt(refund) >= account.periodStart
+    if (isLater) add(refund.currency, BigInt(-refundNet(refund)))
+  }
+  return balances
+}
+
+const COLUMNS = {
+  ORDER: 'ordersCents',
+  REFUND: 'refundsCents',
+  ADJUSTMENT: 'adjustmentsCents',
+  PAYMENT: 'paymentsCents',
+} as const
+
+/** Null when a balance exceeds the largest exact integer. */
+function sumByCurrency(openings: Map<string, bigint>, entries: Entry[]): CurrencySums[] | null {
+  const names = new Set([...openings.keys(), ...entries.map(({ currency }) => currency)])
+  const all: CurrencySums[] = []
+  for (const currency of [...names].sort()) {
+    const openingCents = toSafeNumber(openings.get(currency) ?? 0n)
+    if (openingCents === null) return null
+    const sums = { currency, openingCents, ordersCents: 0, refundsCents: 0, adjustmentsCents: 0, paymentsCents: 0 }
+    let notApprovedCents = 0
+    for (const entry of entries) {
+      if (entry.currency !== currency) continue
+      sums[COLUMNS[entry.kind]] += entry.amountCents
+      if (entry.status === 'PENDING') notApprovedCents += entry.commissionCents - entry.taxWithheldCents
+    }
+    const { ordersCents, refundsCents, adjustmentsCents, paymentsCents } = sums
+    const closingCents = openingCents + ordersCents + refundsCents + adjustmentsCents + paymentsCents
+    if (!Object.values(sums).every((sum) => typeof sum === 'string' || Number.isSafeInteger(sum))) return null
+    if (!Number.isSafeInteger(closingCents)) return null
+    all.push({ ...sums, closingCents, notApprovedCents })
+  }
+  return all.filter(
+    (sums) =>
+      Object.values(sums).some((value) => typeof value === 'number' && value !== 0) ||
+      entries.some(({ currency }) => currency === sums.currency),
+  )
+}

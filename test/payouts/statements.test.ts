@@ -1,0 +1,275 @@
+import { createHash } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { components } from '@referral/sdk'
+import { afterAll, describe, expect } from 'vitest'
+import { cli } from '../cli/support.ts'
+import { Till } from '../commissions/money.ts'
+import { insertRows, rowsOf } from '../support/inspect.ts'
+import { temporaryFolder } from '../support/process.ts'
+import type { TestServer } from '../support/server.ts'
+import { expectOk } from '../support/shop.ts'
+import { type Owner, testWithNewShop as test } from '../support/test.ts'
+import { addAffiliate, addCommission, commissionRow, OCTOBER } from './rows.ts'
+
+type Statement = components['schemas']['Statement']
+type Line = Statement['lines'][number]
+
+const folder = temporaryFolder()
+afterAll(() => folder.remove())
+
+const read = async (owner: Owner, affiliateId: string, month: string): Promise<Statement> => {
+  const { status, body } = await owner('GET', `/affiliates/${affiliateId}/statement?month=${month}`)
+  expect(status, JSON.stringify(body).slice(0, 300)).toBe(200)
+  return body
+}
+const kindsOf = ({ lines }: Statement) => lines.map(({ kind, amountCents }) => [kind, amountCents])
+
+/** Every way in which an affiliate earns, loses and receives money, in September and October. */
+async function history(server: TestServer) {
+  const till = new Till(server, server.shop)
+  const { id } = await till.affiliate()
+  const september = await till.order({ occurredAt: '2026-09-10T12:00:00.000Z' })
+  const paid = await till.order()
+  const reduced = await till.order({ externalOrderId: '=evil', amountCents: 10_000 })
+  const canceled = await till.order()
+  const reversed = await till.order({ amountCents: 1000 })
+  await till.refund(reduced, 're-1', 2500)
+  await till.act('cancel', canceled)
+  const batch = await expectOk(till.batch({ periodStart: '2026-09-01', periodEnd: OCTOBER.periodEnd }))
+  await expectOk(till.pay(batch.id))
+  await till.refund(paid, 're-2', 9000)
+  await till.act('reverse', reversed)
+  return { till, id, september, paid, reduced, reversed, batch }
+}
+
+describe('a statement', () => {
+  test('has every order, refund, adjustment and payment with its reason, and balances that continue', async ({
+    server,
+    owner,
+  }) => {
+    server.clock.ms = Date.parse('2026-11-02T09:00:00.000Z')
+    const { id, batch } = await history(server)
+    const september = await read(owner, id, '2026-09')
+    const october = await read(owner, id, '2026-10')
+    const november = await read(owner, id, '2026-11')
+    expect(kindsOf(september)).toEqual([['ORDER', 1440]])
+    expect(kindsOf(october).sort()).toEqual(
+      [
+        ['ORDER', 1440],
+        ['ORDER', 1600],
+        ['ORDER', 0],
+        ['ORDER', 160],
+      ].sort(),
+    )
+    expect(kindsOf(november)).toEqual(
+      [
+        ['REFUND', -400],
+        ['PAYMENT', -4240],
+        ['ADJUSTMENT', -1440],
+        ['ADJUSTMENT', -160],
+      ].sort(
+        (a, b) =>
+          kindsOf(november).findIndex((one) => one[1] === a[1]) - kindsOf(november).findIndex((one) => one[1] === b[1]),
+      ),
+    )
+    expect(batch.totals.netPayableCents).toBe(4240)
+    const reasons = [...october.lines, ...november.lines].map(({ reason }) => reason)
+    for (const reason of [
+      'Order =evil: commission of 16% on 100.00 USD',
+      'Refund re-1 of order =evil: goods of 25.00 USD',
+      'Refund re-2 of order t-2, after its commission was paid',
+      'Reversal of order t-5: the paid commission is deducted',
+      'Payment for 2026-09-01 to 2026-10-31: 4 entries',
+    ])
+      expect(reasons).toContain(reason)
+    expect(reasons.some((reason) => reason.endsWith('canceled, earns nothing'))).toBe(true)
+    const [first, second, third] = [september, october, november].map(({ currencies }) => currencies[0])
+    expect([first?.openingCents, first?.closingCents]).toEqual([0, 1440])
+    expect(second?.openingCents).toBe(first?.closingCents)
+    expect(third?.openingCents).toBe(second?.closingCents)
+    // The affiliate owes what was refunded and reversed after the payment.
+    expect(third?.closingCents).toBe(-1600)
+    expect(october.lines.map(({ line }) => line)).toEqual([1, 2, 3, 4])
+  })
+
+  test('an order that is not approved is listed, and is not part of the balance', async ({ server, owner }) => {
+    const till = new Till(server, server.shop)
+    const { id } = await till.affiliate('NISA16', { autoApproveOrder: false })
+    const order = await till.order()
+    const before = await read(owner, id, '2026-10')
+    expect(before.lines[0]).toMatchObject({ status: 'PENDING', amountCents: 0, commissionCents: 1440 })
+    expect(before.currencies[0]).toMatchObject({ closingCents: 0, notApprovedCents: 1440 })
+    await till.act('approve', order)
+    const after = await read(owner, id, '2026-10')
+    expect(after.currencies[0]).toMatchObject({ closingCents: 1440, notApprovedCents: 0 })
+    expect(after.number).not.toBe(before.number)
+    expect((await read(owner, id, '2026-10')).number).toBe(after.number)
+  })
+
+  test('months are those of the shop, and currencies have balances of their own', async ({ server, owner }) => {
+    await expectOk(owner('PATCH', '/settings', { timeZone: 'America/New_York' }))
+    const id = addAffiliate(server)
+    addCommission(server, { affiliateId: id, happenedAt: '2026-11-01T03:59:59.999Z' })
+    addCommission(server, { affiliateId: id, happenedAt: '2026-11-01T04:00:00.000Z', currency: 'EUR' })
+    expect((await read(owner, id, '2026-10')).currencies.map(({ currency }) => currency)).toEqual(['USD'])
+    const november = await read(owner, id, '2026-11')
+    expect(november.currencies).toMatchObject([
+      { currency: 'EUR', openingCents: 0, closingCents: 1000 },
+      { currency: 'USD', openingCents: 1000, closingCents: 1000 },
+    ])
+  })
+
+  test('CSV is safe in spreadsheets, HTML escapes names, and staff and other shops get nothing', async ({
+    server,
+    owner,
+    installation,
+  }) => {
+    const id = addAffiliate(server, { name: '<b>=1+1' })
+    addCommission(server, { affiliateId: id, orderName: '=HYPERLINK("x")' })
+    const path = `/affiliates/${id}/statement?month=2026-10`
+    const csv = await owner('GET', `${path}&format=csv`)
+    expect(csv.headers.get('Content-Type')).toBe('text/csv; charset=utf-8')
+    for (const one of String(csv.body).split(/\r\n|,/)) expect(one).not.toMatch(/^"?[=+@]/)
+    const page = await owner('GET', `${path}&format=html`)
+    expect(page.headers.get('Content-Security-Policy')).toContain("default-src 'none'")
+    expect(page.body).toContain('&lt;b&gt;=1+1')
+    expect(page.body).not.toContain('<b>')
+    const ledger = await owner('GET', '/ledger?month=2026-10')
+    expect(ledger.body).toContain('<b>=1+1')
+    expect(String(ledger.body).split('\r\n')).toHaveLength(3)
+    const other = installation.asShop(await installation.createShop())
+    expect((await other.owner('GET', path)).status).toBe(404)
+    for (const wrong of ['', '?month=2026-13', '?month=last'])
+      expect((await owner('GET', `/affiliates/${id}/statement${wrong}`)).status).toBe(400)
+  })
+})
+
+describe('verification', () => {
+  const files = async (server: TestServer, owner: Owner) => {
+    server.clock.ms = Date.parse('2026-11-02T09:00:00.000Z')
+    const { id } = await history(server)
+    const statement = await read(owner, id, '2026-11')
+    const october = await read(owner, id, '2026-10')
+    const { body } = await owner('GET', '/audit/export')
+    const audit = join(folder.path, 'audit.ndjson')
+    writeFileSync(audit, String(body))
+    const verify = async (changed: Statement, ...args: string[]) => {
+      const file = join(folder.path, 'statement.json')
+      writeFileSync(file, JSON.stringify(changed))
+      const { code, stdout, stderr } = await cli(['statement', 'verify', file, ...args, '--json'])
+      return { code, stderr, ...(stdout && JSON.parse(stdout)) }
+    }
+    return { statement, october, audit, verify }
+  }
+
+  test('a statement that was not altered agrees with the audit log', async ({ server, owner }) => {
+    const { statement, october, audit, verify } = await files(server, owner)
+    for (const one of [statement, october]) {
+      expect(await verify(one)).toMatchObject({ code: 0, ok: true, lines: one.lines.length, problem: null })
+      expect(await verify(one, '--audit', audit)).toMatchObject({ ok: true, proven: one.lines.length, unproven: 0 })
+    }
+  })
+
+  test('an altered cent is found and its line named, also when every hash and sum was computed again', async ({
+    server,
+    owner,
+  }) => {
+    const { statement, october, audit, verify } = await files(server, owner)
+    for (const original of [statement, october])
+      for (const { line } of original.lines) {
+        const simple = structuredClone(original)
+        simple.lines[line - 1]!.amountCents += 1
+        expect(await verify(simple)).toMatchObject({ code: 1, ok: false, line })
+        const forged = structuredClone(original)
+        const target = forged.lines[line - 1]!
+        target.amountCents += 1
+        if (target.kind !== 'PAYMENT') target.commissionCents += 1
+        computeAgain(forged)
+        expect(await verify(forged)).toMatchObject({ ok: true })
+        expect(await verify(forged, '--audit', audit)).toMatchObject({ code: 1, ok: false, line })
+      }
+    const removed = structuredClone(october)
+    removed.lines.splice(1, 1)
+    expect(await verify(removed)).toMatchObject({ ok: false, line: 2 })
+    const renamed = { ...structuredClone(october), name: 'Somebody' }
+    expect(await verify(renamed)).toMatchObject({ ok: false, line: 1 })
+  }, 60_000)
+})
+
+/** What a forger with the source code does: new balances, sums, hashes, digest and number. */
+function computeAgain(statement: Statement): void {
+  const balances = new Map(statement.currencies.map(({ currency, openingCents }) => [currency, openingCents]))
+  const columns: Record<string, 'ordersCents'> = {
+    ORDER: 'ordersCents',
+    REFUND: 'refundsCents' as 'ordersCents',
+    ADJUSTMENT: 'adjustmentsCents' as 'ordersCents',
+    PAYMENT: 'paymentsCents' as 'ordersCents',
+  }
+  for (const sums of statement.currencies) for (const name of Object.values(columns)) sums[name] = 0
+  for (const line of statement.lines) {
+    const balance = (balances.get(line.currency) ?? 0) + line.amountCents
+    balances.set(line.currency, balance)
+    line.balanceCents = balance
+    const sums = statement.currencies.find(({ currency }) => currency === line.currency)!
+    sums[columns[line.kind]!] += line.amountCents
+    sums.closingCents = balance
+  }
+  const { statement: version, shopId, shopName, affiliateId, name, email, month, timeZone } = statement
+  const { periodStart, periodEnd, currencies } = statement
+  const head = [
+    version,
+    shopId,
+    shopName,
+    affiliateId,
+    name,
+    email,
+    month,
+    timeZone,
+    periodStart,
+    periodEnd,
+    currencies,
+  ]
+  let previous = sha256(head)
+  for (const line of statement.lines) {
+    previous = sha256([previous, sha256(contentOf(line))])
+    line.hash = previous
+  }
+  statement.digest = previous
+  statement.number = statement.number.replace(/[^-]+$/, previous.slice(0, 8))
+}
+
+const contentOf = (line: Line) => [
+  line.line,
+  line.at,
+  line.kind,
+  line.reason,
+  line.currency,
+  line.status,
+  line.amountCents,
+  line.balanceCents,
+  line.commissionCents,
+  line.taxWithheldCents,
+  line.orderId,
+  line.commissionId,
+  line.refundId,
+  line.payoutBatchId,
+]
+
+test('a month of 20,000 orders', { timeout: 60_000 }, async ({ server, owner }) => {
+  const id = addAffiliate(server)
+  for (let start = 0; start < 20_000; start += 1000)
+    insertRows(
+      server,
+      'commissions',
+      Array.from({ length: 1000 }, () => commissionRow(server, { affiliateId: id })),
+    )
+  const statement = await read(owner, id, '2026-10')
+  const ledger = String((await owner('GET', '/ledger?month=2026-10')).body)
+  expect(statement.lines).toHaveLength(20_000)
+  expect(statement.currencies[0]?.closingCents).toBe(20_000_000)
+  expect(ledger.split('\r\n')).toHaveLength(20_002)
+  expect(rowsOf(server, 'audits', { shopId: server.shop.shopId, action: 'statement.issued' })).toHaveLength(1)
+})
+
+const sha256 = (values: unknown[]) => createHash('sha256').update(JSON.stringify(values)).digest('hex')
