@@ -8,6 +8,7 @@ export const anyReply = {
   totals: {},
   journey: [],
   reasons: [],
+  lines: [],
   attribution: {},
   commission: {},
   trace: {},

@@ -45,7 +45,7 @@ export const spec = parse(read('../../openapi.yaml')) as {
 /** The version in package.json. */
 export const version: string = JSON.parse(read('../package.json')).version
 
-const TEXT_TYPES = ['text/html', 'application/x-ndjson']
+const TEXT_TYPES = ['text/csv', 'text/html', 'application/x-ndjson']
 
 const deref = <T extends { $ref?: string }>(node: T): T =>
   node.$ref

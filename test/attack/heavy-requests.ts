@@ -53,14 +53,6 @@ function of(id: string, resource: string, query = ''): HeavyRequest {
   return { operation: id, name: resource, make: () => ({ method, path: `${named}${query && `?${query}`}` }) }
 }
 
-/** The path contains the affiliate. */
-const statements = (affiliate: string): HeavyRequest[] =>
-  ['json', 'html'].map((format) => ({
-    operation: 'getStatement',
-    name: format,
-    make: () => ({ method: 'GET', path: `/admin/v1/affiliates/${affiliate}/statement?month=2026-10&format=${format}` }),
-  }))
-
 function lists({ commissions, affiliates }: Size): HeavyRequest[] {
   const last = (count: number) => `limit=100&page=${Math.floor(count / 100)}`
   const { affiliate } = LARGE
@@ -123,7 +115,8 @@ function lists({ commissions, affiliates }: Size): HeavyRequest[] {
     ...get('getShopInfo', ''),
     ...get('getUnpaid', 'periodStart=2000-01-01&periodEnd=2099-01-01&includeEarlier=1'),
     ...get('exportLedger', 'month=2026-10'),
-    ...statements(affiliate),
+    of('getStatement', affiliate, 'month=2026-10'),
+    of('getStatementFile', affiliate, 'month=2026-10&format=html'),
     ...get('getSettings', ''),
     ...get('getSession', ''),
     ...get('getDocs', ''),

@@ -288,24 +288,11 @@ export const causes: Record<string, Cause> = {
   'runBacktest program_not_found': badBody({ clickTouch: 'LAST', programId: 'prg_none' }),
   'getStatement invalid_parameter': badQuery('month=2026-13'),
   'getStatement affiliate_not_found': unknown,
-  'getStatement total_too_large': async (server) => {
-    const { shopId, ownerToken, key } = await server.createShop()
-    const { affiliate } = await withAffiliate(server, { key })
-    await expectOk(
-      convert(
-        server,
-        { externalOrderId: 'x', amountCents: 1000, couponCode: 'NISA16', occurredAt: '2026-09-01' },
-        { key },
-      ),
-    )
-    updateRows(
-      server,
-      'commissions',
-      { commissionAmountCents: Number.MAX_SAFE_INTEGER, taxWithheldCents: -1000 },
-      { shopId },
-    )
-    return callOwnerOperation(server, 'getStatement', { key: ownerToken, id: affiliate.id, query: 'month=2026-10' })
-  },
+  'getStatement total_too_large': (server) => withVastBalance(server, 'getStatement', 'month=2026-10'),
+  'getStatementFile invalid_parameter': badQuery('month=2026-13&format=csv'),
+  'getStatementFile affiliate_not_found': unknown,
+  'getStatementFile total_too_large': (server) =>
+    withVastBalance(server, 'getStatementFile', 'month=2026-10&format=csv'),
   'exportLedger invalid_parameter': badQuery('month=October'),
   'exportAudit invalid_parameter': badQuery('after=99999'),
   'listAudit invalid_parameter': badQuery('limit=101'),
@@ -421,4 +408,15 @@ export const causes: Record<string, Cause> = {
   'cancelPayout payout_not_found': unknown,
   'cancelPayout payout_not_cancelable': calling({ id: ID.paidBatch }),
   'cancelPayout concurrent_change': raced({}, {}),
+}
+
+/** An affiliate with more than the largest exact integer. */
+async function withVastBalance(server: OwnerServer, operation: string, query: string): Promise<Reply> {
+  const { shopId, ownerToken, key } = await server.createShop()
+  const { affiliate } = await withAffiliate(server, { key })
+  const order = { externalOrderId: 'x', amountCents: 1000, couponCode: 'NISA16', occurredAt: '2026-09-01' }
+  await expectOk(convert(server, order, { key }))
+  const vast = { commissionAmountCents: Number.MAX_SAFE_INTEGER, taxWithheldCents: -1000 }
+  updateRows(server, 'commissions', vast, { shopId })
+  return callOwnerOperation(server, operation, { key: ownerToken, id: affiliate.id, query })
 }

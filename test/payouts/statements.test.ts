@@ -128,10 +128,10 @@ describe('a statement', () => {
     const id = addAffiliate(server, { name: '<b>=1+1' })
     addCommission(server, { affiliateId: id, orderName: '=HYPERLINK("x")' })
     const path = `/affiliates/${id}/statement?month=2026-10`
-    const csv = await owner('GET', `${path}&format=csv`)
+    const csv = await owner('GET', `${path.replace('?', '/file?')}&format=csv`)
     expect(csv.headers.get('Content-Type')).toBe('text/csv; charset=utf-8')
     for (const one of String(csv.body).split(/\r\n|,/)) expect(one).not.toMatch(/^"?[=+@]/)
-    const page = await owner('GET', `${path}&format=html`)
+    const page = await owner('GET', `${path.replace('?', '/file?')}&format=html`)
     expect(page.headers.get('Content-Security-Policy')).toContain("default-src 'none'")
     expect(page.body).toContain('&lt;b&gt;=1+1')
     expect(page.body).not.toContain('<b>')

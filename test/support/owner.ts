@@ -220,7 +220,11 @@ const PATH: Record<string, string> = {
 }
 
 /** The query of a valid call. */
-const QUERY: Record<string, string> = { getStatement: 'month=2026-10', exportLedger: 'month=2026-10' }
+const QUERY: Record<string, string> = {
+  getStatement: 'month=2026-10',
+  getStatementFile: 'month=2026-10&format=csv',
+  exportLedger: 'month=2026-10',
+}
 
 export interface OwnerCall extends RequestOptions {
   query?: string

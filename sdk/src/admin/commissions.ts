@@ -200,7 +200,33 @@ export const payouts = (core: Core) => ({
           ...init,
           params: { path: { affiliateId }, query: { month } },
         }),
-      pick: (body) => (typeof body === 'string' ? undefined : body),
+      pick: (body) => (body.lines ? body : undefined),
+    }),
+
+  /**
+   * Returns a statement as CSV, or as a page for printing.
+   *
+   * @param affiliateId The id of the affiliate.
+   * @param query The month, such as `2026-10`, and the format.
+   * @param options Timeouts, retries, headers and a signal for this call.
+   * @throws {NotFoundError} `affiliate_not_found`.
+   *
+   * @example
+   * const csv = await admin.payouts.statementFile(affiliate.id, { month: '2026-10', format: 'csv' })
+   */
+  statementFile: (
+    affiliateId: string,
+    query: NonNullable<Query<'getStatementFile'>>,
+    options?: CallOptions,
+  ): Call<string> =>
+    startCall(core, {
+      options,
+      send: (init) =>
+        core.api.GET('/admin/v1/affiliates/{affiliateId}/statement/file', {
+          ...init,
+          params: { path: { affiliateId }, query },
+        }),
+      pick: (text) => text,
     }),
 
   /**

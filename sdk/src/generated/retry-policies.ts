@@ -2,7 +2,7 @@
 import type { RetryPolicy } from '../retry.ts'
 
 /** The paths whose responses are text. */
-export const TEXT_PATH = /\/(docs|statement|export)$/
+export const TEXT_PATH = /\/(docs|file|ledger|export)$/
 
 /** Returns the retry policy of an operation. */
 export const retryPolicyOf = (method: string, path: string): RetryPolicy => {

@@ -47,11 +47,14 @@ export interface Input<Id extends OperationId> {
 /** `2XX` means 200 when an operation documents its other successes by status. */
 type StatusOf<Key> = Key extends '2XX' ? 200 : Key
 
+/** The JSON text of a body that a report has rendered, because serializing it would delay other requests. */
+export type JsonText<Body> = string & { readonly body?: Body }
+
 /** One of the operation's 2xx statuses with its body. */
 export type Reply<Id extends OperationId> = {
   [S in keyof Documented[Id]['responses'] as `${S & (string | number)}` extends `2${string}` ? S : never]: {
     status: StatusOf<S>
-    body: Content<Documented[Id]['responses'][S]>
+    body: Content<Documented[Id]['responses'][S]> | JsonText<Content<Documented[Id]['responses'][S]>>
     headers?: Record<string, string>
   }
 } extends infer Replies

@@ -60,11 +60,6 @@ const recordedHeaders = (alreadyRecorded: boolean, differs = false): Record<stri
 const firstText = (...texts: (string | null | undefined)[]) => texts.find((text) => text?.trim())
 
 const CSV_HEADERS = { 'Content-Type': 'text/csv; charset=utf-8' }
-const STATEMENT_HEADERS: Record<string, Record<string, string>> = {
-  json: { 'Content-Type': 'application/json' },
-  csv: CSV_HEADERS,
-  html: pageHeaders({ style: inlineStyleSource(STATEMENT_STYLE) }),
-}
 
 /** The whole API: operation, use case, status. Aliases of the wire format are resolved here. */
 export const handlers: Handlers<Contexts> = {
@@ -106,8 +101,13 @@ export const handlers: Handlers<Contexts> = {
     ok(unpaid.read(ctx, { ...query, includeEarlier: includeEarlier === '1' })),
   getStatement: async (ctx, { path, query }) => ({
     status: 200,
+    body: await statements.issue(ctx, path.affiliateId, { ...query, format: 'json' }),
+    headers: { 'Content-Type': 'application/json' },
+  }),
+  getStatementFile: async (ctx, { path, query }) => ({
+    status: 200,
     body: await statements.issue(ctx, path.affiliateId, query),
-    headers: STATEMENT_HEADERS[query.format ?? 'json'],
+    headers: query.format === 'csv' ? CSV_HEADERS : pageHeaders({ style: inlineStyleSource(STATEMENT_STYLE) }),
   }),
   exportLedger: async (ctx, { query }) => ({
     status: 200,

@@ -1,6 +1,7 @@
 import { findAffiliatesById } from '../affiliates/queries.ts'
 import { invalid, notFound, storageUnavailable } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
+import type { JsonText } from '../contract/spec.ts'
 import type { Context } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
 import { runReport } from '../core/report.ts'
@@ -49,8 +50,8 @@ const TIMEOUT_MS = 120_000
 export async function issue(
   ctx: Context,
   affiliateId: string,
-  { month, format = 'json' }: { month: string; format?: StatementFormat },
-): Promise<string> {
+  { month, format }: { month: string; format: StatementFormat },
+): Promise<JsonText<Statement>> {
   if (month.startsWith('0000') || month.startsWith('9999'))
     throw invalid('invalid_parameter', 'month must be a month, like 2026-10.')
   const { id: shopId, name: shopName, timeZone } = ctx.shop
@@ -73,7 +74,7 @@ interface StatementQuery extends Omit<Account, 'shopId'> {
 }
 
 interface Issued {
-  text: string
+  text: JsonText<Statement>
   number: string
   digest: string
   lines: number

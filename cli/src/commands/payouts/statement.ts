@@ -13,9 +13,15 @@ export async function printStatement(run: Run, affiliateId: string, options: Sta
   const { format } = options
   const month = await monthOf(run, options.month)
   const client = await run.ownerClient()
-  const params = { path: { affiliateId }, query: { month, format } }
-  const body: unknown = unwrap(await client.GET('/admin/v1/affiliates/{affiliateId}/statement', { params }))
-  run.printText(typeof body === 'string' ? body : `${toJson(body)}\n`)
+  const path = { affiliateId }
+  if (format === 'json') {
+    const init = { params: { path, query: { month } } }
+    return run.printText(
+      `${toJson(unwrap(await client.GET('/admin/v1/affiliates/{affiliateId}/statement', init)))}\n`,
+    ) as undefined
+  }
+  const init = { params: { path, query: { month, format } } }
+  run.printText(unwrap(await client.GET('/admin/v1/affiliates/{affiliateId}/statement/file', init)))
 }
 
 /** Prints the ledger of a month as CSV. */
