@@ -171,7 +171,7 @@ describe('verification', () => {
     }
   })
 
-  test('an altered cent is found and its line named, also when every hash and sum was computed again', async ({
+  test('an altered cent is found and its line named, even when every hash and sum was computed again', async ({
     server,
     owner,
   }) => {

@@ -235,6 +235,7 @@ function addStatements(payouts: Command): void {
     .addOption(choiceOption('--format <format>', 'file format', ['json', 'csv', 'html']).default('json'))
   defineCommand<StatementOptions>(payouts, 'ledger', {
     summary: 'print what all affiliates earned, returned and were paid in a month, as CSV with their names',
+    output: 'Text',
     owner: true,
     examples: ['referral payouts ledger --month last > ledger.csv'],
     action: async (run, { options }) => (await import('./statement.ts')).printLedger(run, options),
