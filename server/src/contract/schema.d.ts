@@ -1008,12 +1008,33 @@ export interface paths {
          * Get the statement of an affiliate
          * @description Every order, refund, adjustment and payment of an affiliate in a month of the shop's time zone, with its reason, and the balances before and after, by currency.
          *     A line has a `hash` that covers it and all lines before it. The digest of the statement is in the audit record `statement.issued`, so
-         *     `referral statement verify` finds an altered line without the server. Keep the JSON file to verify it later; `csv` and `html` are for reading and printing.
+         *     `referral statement verify` finds an altered line without the server. Keep the reply to verify it later.
          *
          *     A statement is computed when it is requested: an order that is approved or recorded later is in the statement of the month in which it happened, and
          *     the statement then has another `number`. The opening balance always equals the closing balance of the month before, requested at the same time.
          */
         get: operations["getStatement"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/v1/affiliates/{affiliateId}/statement/file": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a statement as a file
+         * @description The statement of an affiliate as CSV, or as a page for printing. Text that a spreadsheet would evaluate is prefixed with an apostrophe.
+         *     Writes the audit record `statement.issued`.
+         */
+        get: operations["getStatementFile"];
         put?: never;
         post?: never;
         delete?: never;
@@ -7677,8 +7698,83 @@ export interface operations {
                  * @example 2026-10
                  */
                 month: string;
-                /** @description The format of the file; `json` by default. */
-                format?: "json" | "csv" | "html";
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The affiliate, also an archived one.
+                 * @example aff_01KAH0000000000000000000A1
+                 */
+                affiliateId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The statement. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Statement"];
+                };
+            };
+            /** @description A parameter is invalid. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["OwnerReadForbidden"];
+            /** @description The affiliate does not exist in your shop. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            /** @description A balance cannot be represented exactly. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            429: components["responses"]["AdminThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableUnmetered"];
+        };
+    };
+    getStatementFile: {
+        parameters: {
+            query: {
+                /**
+                 * @description A month in the shop's time zone.
+                 * @example 2026-10
+                 */
+                month: string;
+                /**
+                 * @description The format of the file.
+                 * @example csv
+                 */
+                format: "csv" | "html";
             };
             header?: never;
             path: {
@@ -7699,7 +7795,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Statement"];
                     "text/csv": string;
                     "text/html": string;
                 };

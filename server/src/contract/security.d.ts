@@ -62,6 +62,7 @@ export interface SecuritySchemes {
   listPayoutFileLines: 'ownerToken'
   reconcilePayouts: 'ownerToken'
   getStatement: 'ownerToken'
+  getStatementFile: 'ownerToken'
   exportLedger: 'ownerToken'
   explainOrder: 'ownerToken'
   runBacktest: 'ownerToken'

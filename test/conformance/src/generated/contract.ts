@@ -363,6 +363,12 @@ export const operations: Record<string, DocumentedOperation> = {
     scope: null,
     responses: { '200': { $ref: '#/components/schemas/Statement' } },
   },
+  getStatementFile: {
+    method: 'GET',
+    path: '/admin/v1/affiliates/{affiliateId}/statement/file',
+    scope: null,
+    responses: {},
+  },
   exportLedger: { method: 'GET', path: '/admin/v1/ledger', scope: null, responses: {} },
   explainOrder: {
     method: 'GET',
