@@ -73,7 +73,7 @@ ${
         'Latest commissions',
         COMMISSION_COLUMNS.filter((_, index) => index !== AFFILIATE),
         recent.data.map((row) => commissionCells(row, names, zone).filter((_, index) => index !== AFFILIATE)),
-      )}<p><a href="${urlWithQuery('/admin/commissions', { status: 'ALL', affiliate: one.id })}">All ${count(total)} commissions</a> · <a href="${urlWithQuery('/admin/journey', { affiliateId: one.id })}">Visits and orders</a></p>`
+      )}<p><a href="${urlWithQuery('/admin/commissions', { status: 'ALL', affiliate: one.id })}">All ${count(total)} commissions</a> · <a href="${urlWithQuery('/admin/journey', { affiliateId: one.id })}">Visits and orders</a>${isOwner ? statementLink(request, one) : ''}</p>`
     : empty('No commissions yet', 'Orders with the code or through the link appear here.', 'commissions')
 }
 ${await connectionSection(request, one)}
