@@ -5,6 +5,8 @@ import { createPageLink } from '../affiliates/own-page.ts'
 import * as commissions from '../commissions/commissions.ts'
 import { affiliateNotFound } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
+import { nowIso } from '../core/context.ts'
+import { lastMonth } from '../core/time-zone.ts'
 import { COMMISSION_COLUMNS, commissionCells, namesOf } from './commission-table.ts'
 import { assignCode, codeForm } from './coupons.ts'
 import { confirmation, form, input, select } from './form.ts'
@@ -310,4 +312,11 @@ async function confirmArchive(request: PageRequest): Promise<View> {
 async function archive({ ctx, params }: PageRequest) {
   await affiliates.archive(ctx, params.id ?? '')
   return { to: LIST, flash: { text: 'The affiliate is archived.' } }
+}
+
+/** The statement of last month, for printing. */
+function statementLink({ ctx, zone }: PageRequest, { id }: Affiliate): Html {
+  const month = lastMonth(nowIso(ctx), zone)
+  const path = `/admin/v1/affiliates/${id}/statement/file`
+  return html` · <a href="${urlWithQuery(path, { month, format: 'html' })}">Statement of ${month}</a>`
 }
