@@ -61,3 +61,11 @@ export async function findPaidEvents(
     isIndependent: true,
   }))
 }
+
+/** What the audit of a new commission contains. `statement verify` compares statements with it. */
+export const auditedAmounts = (row: Omit<CommissionRow, 'shopId'>) => ({
+  orderId: row.orderId,
+  amountCents: row.commissionAmountCents,
+  ...(row.taxWithheldCents !== 0 && { taxWithheldCents: row.taxWithheldCents }),
+  status: row.orderStatus,
+})

@@ -6,7 +6,7 @@ import {
   findConnectedAffiliate,
   findProductConnections,
 } from '../affiliates/queries.ts'
-import { statusEvents } from '../commissions/event-queries.ts'
+import { auditedAmounts, statusEvents } from '../commissions/event-queries.ts'
 import { insertCommission, toCommission } from '../commissions/queries.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import type { Mutation } from '../core/mutate.ts'
@@ -130,12 +130,7 @@ export async function recordOrder(
     audit: {
       action: 'commission.created',
       subjectId: row.id,
-      data: {
-        orderId: row.orderId,
-        amountCents: row.commissionAmountCents,
-        ...(row.taxWithheldCents !== 0 && { taxWithheldCents: row.taxWithheldCents }),
-        status: row.orderStatus,
-      },
+      data: auditedAmounts(row),
     },
     events: [{ event: 'commission.created', data }, ...statusEvents(stored, null)],
   }
