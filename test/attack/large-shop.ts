@@ -1,3 +1,4 @@
+import pg from 'pg'
 import { recount } from '../../server/src/operator/check.ts'
 import { engine } from '../support/database.ts'
 import { ID, type OwnerServer } from '../support/owner.ts'
@@ -32,11 +33,11 @@ type SchemaObject = { type: 'trigger' | 'index'; name: string; sql: string }
 export async function fillLargeShop(server: OwnerServer, { commissions, affiliates }: Size): Promise<void> {
   const { sql } = server
   await reportLargeOrder(server)
-  const rebuild = engine === 'sqlite' ? dropIndexes(server) : () => {}
-  const multiply = (table: string, count: number, own: Record<string, string>, like = 'true') => {
+  const filling = engine === 'sqlite' ? fillSqlite(server) : await fillPostgres(server)
+  const multiply = async (table: string, count: number, own: Record<string, string>, like = 'true') => {
     const row = sql.prepare(`select * from "${table}" where ${like} limit 1`).get() as Row
     const names = Object.keys(row)
-    sql.exec(`with recursive n(i) as (select 1 union all select i + 1 from n where i < ${count})
+    await filling.run(`with recursive n(i) as (select 1 union all select i + 1 from n where i < ${count})
       insert into "${table}" (${names.map((name) => `"${name}"`)})
       select ${names.map((name) => own[name] ?? `r."${name}"`)} from (select * from "${table}" where ${like} limit 1) r, n`)
   }
@@ -47,8 +48,8 @@ export async function fillLargeShop(server: OwnerServer, { commissions, affiliat
       ? `strftime('%Y-%m-%dT%H:%M:%fZ', '2026-10-20', '-' || ${secondsBack} || ' seconds')`
       : `to_char(timestamp '2026-10-20' - ${secondsBack} * interval '1 second', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
   const program = `id = '${ID.program}'`
-  multiply('programs', 2000, { id: `'prg_x' || i` }, program)
-  multiply(
+  await multiply('programs', 2000, { id: `'prg_x' || i` }, program)
+  await multiply(
     'affiliates',
     affiliates,
     {
@@ -65,9 +66,9 @@ export async function fillLargeShop(server: OwnerServer, { commissions, affiliat
     },
     `id = '${ID.affiliate}'`,
   )
-  multiply('payoutBatches', 5000, { id: `'bat_x' || i` }, `id = '${ID.paidBatch}'`)
-  multiply('payoutBatches', 1, { id: `'${LARGE.batch}'` }, `id = '${ID.paidBatch}'`)
-  multiply(
+  await multiply('payoutBatches', 5000, { id: `'bat_x' || i` }, `id = '${ID.paidBatch}'`)
+  await multiply('payoutBatches', 1, { id: `'${LARGE.batch}'` }, `id = '${ID.paidBatch}'`)
+  await multiply(
     'commissions',
     commissions,
     {
@@ -90,15 +91,19 @@ export async function fillLargeShop(server: OwnerServer, { commissions, affiliat
     payoutBatchId: 'null',
     happenedAt: `'2001-06-01T12:00:00.000Z'`,
   }
-  multiply(
+  await multiply(
     'commissions',
     PAYOUT.commissions - debts,
     { ...ofPayout, id: `'com_p' || i`, orderId: `'api:p' || i`, externalOrderId: `'p' || i` },
     `id = '${ID.commission}'`,
   )
-  multiply('orders', PAYOUT.commissions - debts, { orderId: `'api:p' || i`, commissionId: `'com_p' || i`, orderAt: at })
+  await multiply('orders', PAYOUT.commissions - debts, {
+    orderId: `'api:p' || i`,
+    commissionId: `'com_p' || i`,
+    orderAt: at,
+  })
   // Adjustments of refunds after payment, larger than what the other commissions earned.
-  multiply(
+  await multiply(
     'commissions',
     debts,
     {
@@ -112,47 +117,78 @@ export async function fillLargeShop(server: OwnerServer, { commissions, affiliat
     },
     `id = '${ID.commission}'`,
   )
-  multiply('payoutBatches', 1, { id: `'bat_open'`, status: `'OPEN'` }, `id = '${ID.batch}'`)
-  multiply('orders', commissions, { orderId: `'api:x' || i`, commissionId: `'com_x' || i`, orderAt: at })
+  await multiply('payoutBatches', 1, { id: `'bat_open'`, status: `'OPEN'` }, `id = '${ID.batch}'`)
+  await multiply('orders', commissions, { orderId: `'api:x' || i`, commissionId: `'com_x' || i`, orderAt: at })
   const journey = { id: `'evt_x' || i`, orderId: 'null', occurredAt: at, type: `'click'` }
   const person = { customerEmail: `'${LARGE.email}'`, customerEmailKey: `'${LARGE.email}'` }
-  multiply('journey', commissions, {
+  await multiply('journey', commissions, {
     ...journey,
     ...person,
     sessionId: `'${LARGE.session}'`,
     affiliateId: `'${LARGE.affiliate}'`,
   })
-  multiply('connections', commissions / 10, {
+  await multiply('connections', commissions / 10, {
     id: `'con_x' || i`,
     kind: `'customerEmail'`,
     value: `'c' || i || '@example.com'`,
   })
-  multiply('productRules', 9000, { id: `'rul_x' || i`, value: `cast(700000000 + i as text)` })
+  await multiply('productRules', 9000, { id: `'rul_x' || i`, value: `cast(700000000 + i as text)` })
   const places = JSON.stringify(Array.from({ length: 500 }, (_, i) => `${i}`.padEnd(100, 'x')))
-  multiply('geoRules', 900, { programId: `'prg_x' || i`, cities: `'${places}'`, states: `'${places}'` })
-  multiply('webhookEvents', commissions, { id: `'evt_x' || i` })
+  await multiply('geoRules', 900, { programId: `'prg_x' || i`, cities: `'${places}'`, states: `'${places}'` })
+  await multiply('webhookEvents', commissions, { id: `'evt_x' || i` })
   const failed = { status: `'FAILED'`, code: `'timeout'`, finishedAt: `'2026-11-01T12:00:00.000Z'` }
-  multiply('deliveries', commissions, { id: `'dlv_0x' || i`, eventId: `'evt_x' || i`, ...failed })
+  await multiply('deliveries', commissions, { id: `'dlv_0x' || i`, eventId: `'evt_x' || i`, ...failed })
   const last = sql.prepare('select max(seq) from audits where "shopId" = ?').pluck().get(server.shop.shopId)
-  multiply('audits', commissions, { id: `'aud_x' || i`, seq: `${last} + i` }, `"shopId" = '${server.shop.shopId}'`)
+  await multiply(
+    'audits',
+    commissions,
+    { id: `'aud_x' || i`, seq: `${last} + i` },
+    `"shopId" = '${server.shop.shopId}'`,
+  )
   sql
     .prepare('update "auditHeads" set seq = (select max(seq) from audits where "shopId" = ?) where "shopId" = ?')
     .run(server.shop.shopId, server.shop.shopId)
-  rebuild()
+  await filling.end()
   await recount({ databaseUrl: server.url })
 }
 
-/** Fast inserts into SQLite: counting and indexing each row takes most of the time. Returns a function that restores the settings. */
-function dropIndexes({ sql }: OwnerServer): () => void {
+/** Inserts rows; `end` restores what was dropped to insert them fast. */
+interface Filling {
+  run: (statement: string) => Promise<unknown> | void
+  end: () => Promise<void> | void
+}
+
+/** Counting and indexing each row takes most of the time. */
+function fillSqlite({ sql }: OwnerServer): Filling {
   sql.exec('pragma synchronous = off; pragma cache_size = -1000000; pragma temp_store = memory')
   const dropped = sql
     .prepare(`select type, name, sql from sqlite_schema where type in ('trigger', 'index') and sql is not null`)
     .all() as SchemaObject[]
   for (const { type, name } of dropped) sql.exec(`drop ${type} "${name}"`)
-  return () => {
+  const end = () => {
     for (const object of dropped) sql.exec(object.sql)
     sql.exec('pragma wal_checkpoint(truncate); pragma cache_size = -2000')
   }
+  return { run: (statement) => sql.exec(statement), end }
+}
+
+/** The same on a connection without timeouts. Primary keys stay, and replicas run no triggers. */
+async function fillPostgres({ url }: OwnerServer): Promise<Filling> {
+  const client = new pg.Client(url)
+  await client.connect()
+  await client.query('set session_replication_role = replica; set synchronous_commit = off')
+  const { rows: dropped } = await client.query<{ name: string; sql: string }>(`
+    select c.relname as name, pg_get_indexdef(i.indexrelid) as sql from pg_index i
+    join pg_class c on c.oid = i.indexrelid
+    where not i.indisprimary and c.relnamespace = 'public'::regnamespace
+      and not exists (select 1 from pg_constraint where conindid = i.indexrelid)`)
+  for (const { name } of dropped) await client.query(`drop index "${name}"`)
+  const end = async () => {
+    for (const { sql } of dropped) await client.query(sql)
+    await client.query('analyze')
+    await client.end()
+  }
+  return { run: (statement) => client.query(statement), end }
 }
 
 /** An order of a thousand lines with a thousand refunds. */

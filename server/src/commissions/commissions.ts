@@ -23,11 +23,9 @@ export async function list(ctx: Context, query: Query<'listCommissions'>) {
   const externalOrderId = query.externalOrderId?.trim()
   const start = await readCursor(ctx, 'commissions', query)
   const filter = { ...query, ...bounds, externalOrderId }
-  const reading = readList(ctx, commissionList, { ...filter, start }, readsManyRows(filter, isDeepPage(query)))
-  reading.catch(() => {})
-  const jobs = await listJobs(ctx.db.read, ctx.shop.id)
-  const page = await reading
-  if (jobs.length === 0 && !page.data.some(isInterim)) return page
+  const readsMany = readsManyRows(filter, isDeepPage(query))
+  const { isChanging, ...page } = await readList(ctx, commissionList, { ...filter, start }, readsMany)
+  if (!isChanging && !page.data.some(isInterim)) return page
   return runReport(ctx, effectiveCommissionList, { shopId: ctx.shop.id, query: { ...filter, start } })
 }
 

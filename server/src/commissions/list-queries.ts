@@ -1,12 +1,12 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Query } from '../contract/spec.ts'
 import { afterCursor, type Page, type PageQuery, toPage } from '../core/pagination.ts'
-import { countByDay, countRows, withoutIndex } from '../core/queries.ts'
+import { type CountValues, countByDay, countQuery, countRows, withoutIndex } from '../core/queries.ts'
 import { defineReport, type Reader } from '../database/database.ts'
 import { preparedByShape } from '../database/prepared.ts'
 import type { CommissionRow } from '../database/tables.ts'
 import { storedOrderIds } from '../engine/normalize.ts'
-import { EFFECTIVE } from './job-queries.ts'
+import { EFFECTIVE, listJobs } from './job-queries.ts'
 import { findCommissionByOrder } from './queries.ts'
 
 /** A column whose index can find the rows. */
@@ -130,9 +130,9 @@ export async function listCommissions(
   db: Reader,
   shopId: string,
   { page, limit, start, ...input }: ListFilter & PageQuery,
-): Promise<Page<Pick<CommissionRow, (typeof LISTED_COLUMNS)[number]>>> {
+): Promise<StoredPage> {
   const filter = await toStoredFilter(db, shopId, input)
-  const counting = countCommissions(db, shopId, filter)
+  const counting = countForPage(db, shopId, filter)
   const offset = (page - 1) * limit
   const readPage = async () => {
     const place = start
@@ -144,11 +144,11 @@ export async function listCommissions(
   // Both take one round trip. With several conditions an empty list would be searched for, so its total is read first.
   const conditions = Object.values(filter).filter((value) => value !== undefined).length
   if (offset === 0 ? conditions <= 1 : conditions === 0 && offset < DEEP_OFFSET) {
-    const [total, rows] = await Promise.all([counting, readPage()])
-    return toPage(rows, { page, limit }, total)
+    const [{ total, isChanging }, rows] = await Promise.all([counting, readPage()])
+    return { ...toPage(rows, { page, limit }, total), isChanging }
   }
-  const total = await counting
-  return toPage(total <= offset ? [] : await readPage(), { page, limit }, total)
+  const { total, isChanging } = await counting
+  return { ...toPage(total <= offset ? [] : await readPage(), { page, limit }, total), isChanging }
 }
 
 async function toStoredFilter(db: Reader, shopId: string, input: ListFilter): Promise<StoredFilter> {
@@ -206,12 +206,45 @@ export const readsManyRows = (filter: ListFilter, isDeep: boolean): boolean =>
 /** The stored counts are by affiliate or by day, not by both. */
 const hasUncountedPeriod = (filter: ListFilter): boolean => isCountedBy(filter, 'scope') && isCountedBy(filter, 'day')
 
+interface Counted {
+  total: number
+  /** A batch of the shop changes in steps, so rows may not be as users see them. */
+  isChanging: boolean
+}
+
+type StoredPage = Page<Pick<CommissionRow, (typeof LISTED_COLUMNS)[number]>> & Pick<Counted, 'isChanging'>
+
+/** The stored count and the jobs of the shop, with one statement. */
+const countWithJobs = preparedByShape<CountValues>()((db, values) =>
+  countQuery(db, values)
+    .select((eb) =>
+      eb
+        .selectFrom('payoutJobs')
+        .select((jobs) => jobs.fn.countAll<number>().as('count'))
+        .where('shopId', '=', values.shopId)
+        .as('jobs'),
+    )
+    .compile(),
+)
+
+async function countForPage(db: Reader, shopId: string, filter: StoredFilter): Promise<Counted> {
+  const { affiliateId: scope = '', programId, status } = filter
+  if (!isUncounted(filter) && !isCountedBy(filter, 'day')) {
+    const [row] = await countWithJobs(db, { shopId, list: 'commissions', scope, programId, status })
+    return { total: row?.total ?? 0, isChanging: (row?.jobs ?? 0) > 0 }
+  }
+  const [total, jobs] = await Promise.all([countCommissions(db, shopId, filter), listJobs(db, shopId)])
+  return { total, isChanging: jobs.length > 0 }
+}
+
+/** Whether no stored count knows the filter. Scopes of days contain a colon; ids of affiliates do not. */
+const isUncounted = (filter: StoredFilter): boolean =>
+  isCountedBy(filter, 'rows', 'few') || hasUncountedPeriod(filter) || (filter.affiliateId?.includes(':') ?? false)
+
 /** The exact number of matching commissions. Rows are read only where a filter matches few of them. */
 async function countCommissions(db: Reader, shopId: string, filter: StoredFilter): Promise<number> {
   const { from, to, affiliateId, programId, status } = filter
-  // Scopes of days contain a colon; ids of affiliates do not.
-  const isUncounted = isCountedBy(filter, 'rows', 'few') || hasUncountedPeriod(filter) || affiliateId?.includes(':')
-  if (isUncounted) return countMatching(db, { ...filter, shopId })
+  if (isUncounted(filter)) return countMatching(db, { ...filter, shopId })
   if (!isCountedBy(filter, 'day')) {
     return countRows(db, shopId, { list: 'commissions', scope: affiliateId, programId, status })
   }

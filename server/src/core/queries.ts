@@ -65,7 +65,10 @@ export interface CountFilter {
   status?: string
 }
 
-const findCount = preparedByShape<CountFilter & { shopId: string; scope: string }>()((db, values) => {
+export type CountValues = CountFilter & { shopId: string; scope: string }
+
+/** The query of {@link countRows}. */
+export function countQuery(db: Reader, values: CountValues) {
   let counts = db
     .selectFrom('rowCounts')
     .select(sql<number>`cast(coalesce(sum(rows), 0) as bigint)`.as('total'))
@@ -85,8 +88,10 @@ const findCount = preparedByShape<CountFilter & { shopId: string; scope: string 
         .where('scope', '=', values.scope),
     )
   }
-  return counts.compile()
-})
+  return counts
+}
+
+const findCount = preparedByShape<CountValues>()((db, values) => countQuery(db, values).compile())
 
 /** The exact number of matching rows of a list, read from the stored counts. */
 export async function countRows(db: Reader, shopId: string, filter: CountFilter): Promise<number> {
