@@ -1,0 +1,82 @@
+// PostgreSQL only: a commit on SQLite has no connection that can break.
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createApiKey } from '../../server/src/accounts/keys.ts'
+import * as shops from '../../server/src/accounts/shops.ts'
+import { createDeps, type MutationContext } from '../../server/src/core/context.ts'
+import { type Database, openDatabase } from '../../server/src/database/database.ts'
+import { testConfig } from '../../server/src/testing/config.ts'
+import { type TestDatabase, testDatabase } from '../support/database.ts'
+import { createShop } from '../support/tenants.ts'
+
+/** Breaks a connection between a commit and its response. */
+interface LossyProxy {
+  url: string
+  /** Loses the response to the next commit that contains this text. */
+  loseAfter: (text: string) => void
+  lost: () => number
+  server: Server
+}
+
+async function startLossyProxy(target: URL): Promise<LossyProxy> {
+  let losing: string | undefined
+  let lost = 0
+  const server = createServer({ noDelay: true }, (client) => {
+    const upstream: Socket = connect({ host: target.hostname, port: Number(target.port), noDelay: true })
+    let isMeant = false
+    for (const socket of [client, upstream]) {
+      socket.on('error', () => {})
+      socket.on('close', () => {
+        client.destroy()
+        upstream.destroy()
+      })
+    }
+    client.on('data', (chunk) => {
+      if (losing && chunk.includes(losing)) isMeant = true
+      upstream.write(chunk)
+    })
+    upstream.on('data', (chunk) => {
+      if (!isMeant || !chunk.includes('COMMIT\0')) return client.write(chunk)
+      losing = undefined
+      lost++
+      return client.destroy()
+    })
+  })
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  const url = new URL(target)
+  url.host = `127.0.0.1:${(server.address() as { port: number }).port}`
+  const loseAfter = (text: string) => {
+    losing = text
+  }
+  return { url: url.href, loseAfter, lost: () => lost, server }
+}
+
+let database: TestDatabase
+let proxy: LossyProxy
+let db: Database
+let ctx: MutationContext<Awaited<ReturnType<typeof shops.operatorContext>>['shop']>
+beforeEach(async () => {
+  database = await testDatabase()
+  proxy = await startLossyProxy(new URL(database.url))
+  db = await openDatabase(proxy.url)
+  const deps = createDeps(testConfig(database.dir), db)
+  const { shopId } = await createShop(deps, {
+    name: 'S',
+    plan: 'ENTERPRISE',
+    currency: 'USD',
+    ownerEmail: 'o@e.example',
+  })
+  ctx = await shops.operatorContext(deps, shopId)
+})
+afterEach(async () => {
+  await db.close()
+  proxy.server.close()
+  await database.remove()
+})
+
+test('a change whose commit was stored and whose response was lost is acknowledged, and made once', async () => {
+  proxy.loseAfter('Kept')
+  const key = await createApiKey(ctx, { label: 'Kept', scopes: ['all'] })
+  expect(proxy.lost()).toBe(1)
+  expect(await db.read.selectFrom('apiKeys').select('id').execute()).toEqual([{ id: key.keyId }])
+})
