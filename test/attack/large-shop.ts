@@ -154,8 +154,8 @@ export async function fillLargeShop(server: OwnerServer, { commissions, affiliat
 
 /** Inserts rows; `end` restores what was dropped to insert them fast. */
 interface Filling {
-  run: (statement: string) => Promise<unknown> | void
-  end: () => Promise<void> | void
+  run: (statement: string) => unknown
+  end: () => unknown
 }
 
 /** Counting and indexing each row takes most of the time. */
