@@ -7,7 +7,20 @@ import { type DocumentedOperation, operations, ownerOperations } from '../suppor
 import { type Instances, missing, type Shop, startInstances } from './fixture.ts'
 
 /** What decides about access, or is not read from the database. */
-const FROM_PRIMARY = ['listKeys', 'getSettings', 'getSession', 'streamDeliveries', 'exportAudit']
+const FROM_PRIMARY = [
+  'listKeys',
+  'getSettings',
+  'getSession',
+  'streamDeliveries',
+  'exportAudit',
+  'getShopInfo',
+  'exportLedger',
+]
+const QUERIES: Record<string, string> = {
+  getJourney: '?sessionId=s',
+  getUnpaid: '?periodStart=2026-10-01&periodEnd=2026-11-01',
+  exportLedger: '?month=2026-10',
+}
 const LONG = { timeout: 40_000 }
 
 describe.skipIf(missing)('two processes that read from a streaming replica', () => {
@@ -56,14 +69,19 @@ describe.skipIf(missing)('two processes that read from a streaming replica', () 
   const fetchChecked = checkedFetch((request) => fetch(request))
   const request = (op: DocumentedOperation) => {
     const path = op.path.replace('{externalOrderId}', 'first')
-    const query = op.id === 'getJourney' ? '?sessionId=s' : ''
+    const query = QUERIES[op.id] ?? ''
     const credential = ownerOperations.includes(op) ? shop.ownerToken : shop.keys[0]!
     const headers = { Authorization: `Bearer ${credential}`, 'Content-Type': 'application/json' }
     const body = op.method === 'POST' ? '{"attributionPrecedence":"link-first"}' : null
     return fetchChecked(`${server(0).url}${path}${query}`, { method: op.method, headers, body })
   }
   const reads = [...operations, ...ownerOperations].filter(
-    ({ id, method, isPublic }) => (method === 'GET' || id === 'runBacktest') && !isPublic && id !== 'streamDeliveries',
+    ({ id, method, path, isPublic }) =>
+      (method === 'GET' || id === 'runBacktest') &&
+      !isPublic &&
+      id !== 'streamDeliveries' &&
+      // The shop has an order, and no batch with payments.
+      !/\{(?!externalOrderId)/.test(path),
   )
 
   test(

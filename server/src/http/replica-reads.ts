@@ -11,6 +11,7 @@ const REPLICA_OPERATIONS: ReadonlySet<OperationId> = new Set<OperationId>([
   'listCommissions',
   'explainOrder',
   'listPayouts',
+  'getUnpaid',
   'listCoupons',
   'getAnalytics',
   'runBacktest',
