@@ -1,0 +1,172 @@
+import { expect } from 'vitest'
+import type { TestServer } from '../support/server.ts'
+import { convert, expectOk, newAffiliate } from '../support/shop.ts'
+import { linesOf, type PaymentLine, report, resultOf, setPayee } from './payments.ts'
+
+const DAY = 86_400_000
+const EPOCH = '2000-01-01'
+const AFFILIATES = 3
+
+/** Numbers from 0 to 1, the same for the same seed. */
+function randomOf(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296
+  }
+}
+
+interface Order {
+  id: string
+  affiliateId: string
+  amountCents: number
+  refundedCents: number
+  isCanceled: boolean
+}
+
+/** What an order earns: 10% of what is left of it, rounded half up. */
+const earnedBy = ({ amountCents, refundedCents, isCanceled }: Order): number =>
+  isCanceled ? 0 : Math.floor(((amountCents - refundedCents) * 1000 + 5000) / 10_000)
+
+/** A shop whose history is chosen by a seed: orders, refunds, batches, payment files, and the reports of a bank. */
+export async function runHistory(server: TestServer, seed: number): Promise<Record<string, number>> {
+  const random = randomOf(seed)
+  const below = (n: number) => Math.floor(random() * n)
+  const pick = <T>(list: T[]): T | undefined => list[below(list.length)]
+  const program = { name: 'P', commissionPercent: 10, autoApproveOrder: true }
+  const { id: campaignId } = await expectOk(server.request('POST', '/api/v1/programs', { body: program }))
+  const affiliates: string[] = []
+  for (let i = 0; i < AFFILIATES; i++) affiliates.push((await newAffiliate(server, { campaignId })).id)
+  const orders: Order[] = []
+  const batches: string[] = []
+  const done: Record<string, number> = {}
+  const now = () => new Date(server.clock.ms).toISOString()
+  const sent = async (): Promise<PaymentLine | undefined> => {
+    const batch = pick(batches)
+    return batch === undefined ? undefined : pick((await linesOf(server, batch)).data.filter(({ id }) => id !== null))
+  }
+
+  const steps: Record<string, () => Promise<unknown>> = {
+    order: async () => {
+      const order = { id: `o${orders.length}`, affiliateId: pick(affiliates)!, amountCents: 1 + below(50_000) }
+      orders.push({ ...order, refundedCents: 0, isCanceled: false })
+      const { id: externalOrderId, affiliateId: ref, amountCents } = order
+      return expectOk(convert(server, { externalOrderId, ref, amountCents, currency: 'USD', occurredAt: now() }))
+    },
+    refund: async () => {
+      const order = pick(orders.filter((one) => !one.isCanceled && one.refundedCents < one.amountCents))
+      if (!order) return
+      const amountCents = 1 + below(order.amountCents - order.refundedCents)
+      const ids = { externalOrderId: order.id, externalRefundId: `r${order.refundedCents}` }
+      order.refundedCents += amountCents
+      const body = { type: 'refund', ...ids, amountCents }
+      return expectOk(server.request('POST', '/api/v1/events', { body }))
+    },
+    cancelOrder: async () => {
+      const order = pick(orders.filter((one) => !one.isCanceled))
+      if (!order) return
+      order.isCanceled = true
+      const body = { type: 'order_canceled', externalOrderId: order.id }
+      return expectOk(server.request('POST', '/api/v1/events', { body }))
+    },
+    batch: async () => {
+      server.clock.advance(DAY)
+      const body = { periodStart: EPOCH, periodEnd: now() }
+      const { status, body: reply } = await server.request('POST', '/api/v1/payouts', { body })
+      if (status === 200) batches.push(reply.data.id)
+      server.clock.advance(DAY)
+    },
+    payee: async () => {
+      const id = pick(affiliates)!
+      return random() < 0.8 ? setPayee(server, id) : server.owner('DELETE', `/affiliates/${id}/payee`)
+    },
+    send: async () => {
+      const batchId = pick(batches)
+      if (batchId) await server.owner('PUT', `/payout-files/f${below(40)}`, { batchId, format: 'paypal' })
+    },
+    report: async () => {
+      const line = await sent()
+      const outcome = random() < 0.5 ? 'SETTLED' : 'RETURNED'
+      if (!line) return
+      const result = resultOf(line, outcome)
+      await report(server, random() < 0.3 ? [result, result] : [result])
+    },
+    wrongReport: async () => {
+      const line = await sent()
+      if (line) await report(server, [resultOf(line, 'RETURNED', { amountCents: line.amountCents + 1 })])
+    },
+    pay: async () => {
+      const id = pick(batches)
+      if (id) await server.request('PATCH', `/api/v1/payouts?id=${id}&action=pay`)
+    },
+    cancelBatch: async () => {
+      const id = pick(batches)
+      if (id) await server.owner('POST', `/payouts/${id}/cancel`)
+    },
+  }
+  const WEIGHTED = [
+    ...['order', 'order', 'order', 'refund', 'refund', 'refund', 'cancelOrder', 'batch', 'batch', 'payee'],
+    ...['send', 'send', 'send', 'report', 'report', 'report', 'wrongReport', 'pay', 'cancelBatch'],
+  ]
+  // Most histories have something to pay from the start.
+  const first = random() < 0.8 ? ['order', 'order', 'payee', 'payee', 'payee', 'batch', 'send'] : []
+  for (let i = 14 + below(14); i > 0; i--) {
+    const name = first.shift() ?? pick(WEIGHTED)!
+    done[name] = (done[name] ?? 0) + 1
+    await steps[name]!()
+  }
+  await verify(server, { affiliates, orders, batches })
+  return done
+}
+
+interface History {
+  affiliates: string[]
+  orders: Order[]
+  batches: string[]
+}
+
+/** What each affiliate earned was paid, is in flight, or is payable: to the cent, and nothing twice. */
+async function verify(server: TestServer, { affiliates, orders, batches }: History): Promise<void> {
+  const paid = new Map(affiliates.map((id) => [id, 0]))
+  /** Lines whose commissions are no longer payable, as `<batch> <affiliate>`. */
+  const gone = new Set<string>()
+  const returned: string[] = []
+  for (const batchId of batches) {
+    const { data } = await linesOf(server, batchId)
+    expect(new Set(data.map(({ affiliateId }) => affiliateId)).size).toBe(data.length)
+    for (const { id, affiliateId, state, amountCents } of data) {
+      if (state === 'SENT' || state === 'SETTLED') paid.set(affiliateId, paid.get(affiliateId)! + amountCents)
+      if (state === 'RETURNED') returned.push(`adj:${id}:returned`)
+      if (state !== 'READY' && state !== 'BLOCKED') gone.add(`${batchId} ${affiliateId}`)
+    }
+    const inFiles = data.filter(({ fileId }) => fileId !== null)
+    const cents = (states: string[]) =>
+      inFiles.reduce((sum, { state, amountCents }) => sum + (states.includes(state) ? amountCents : 0), 0)
+    const { data: files } = (await server.owner('GET', `/payouts/${batchId}/files`)).body
+    const total = (column: string) =>
+      files.reduce((sum: number, file: Record<string, number>) => sum + file[column]!, 0)
+    expect(total('totalCents')).toBe(cents(['SENT', 'SETTLED', 'RETURNED']))
+    expect(total('returnedCents')).toBe(cents(['RETURNED']))
+    // Lines that were settled by hand are not in the totals of what a bank reported.
+    const byHand = inFiles
+      .filter(({ reference }) => reference === 'manual')
+      .reduce((sum, one) => sum + one.amountCents, 0)
+    expect(total('settledCents')).toBe(cents(['SETTLED']) - byHand)
+  }
+  const { data: rows } = (await server.request('GET', '/api/v1/commissions?limit=100')).body
+  type Row = { affiliateId: string; orderStatus: string; payoutBatchId: string; orderId: string } & {
+    commissionAmountCents: number
+  }
+  const isPayable = ({ orderStatus, payoutBatchId, affiliateId }: Row) =>
+    ['APPROVED', 'PAYABLE'].includes(orderStatus) && !gone.has(`${payoutBatchId} ${affiliateId}`)
+  for (const affiliateId of affiliates) {
+    const earned = orders.filter((one) => one.affiliateId === affiliateId).reduce((sum, one) => sum + earnedBy(one), 0)
+    const own = (rows as Row[]).filter((row) => row.affiliateId === affiliateId)
+    const payable = own.filter(isPayable).reduce((sum, row) => sum + row.commissionAmountCents, 0)
+    expect(paid.get(affiliateId)! + payable).toBe(earned)
+  }
+  const adjustments = (rows as Row[]).map(({ orderId }) => orderId).filter((id) => id.endsWith(':returned'))
+  expect(adjustments.sort()).toEqual(returned.sort())
+}
