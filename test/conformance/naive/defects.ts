@@ -262,6 +262,7 @@ export const DEFECTS: Record<string, (real: Fetch) => Fetch> = {
   })),
   'journeys/click-accepted': edits(({ body }) => body?.type === 'click', without('id')),
   'journeys/limit-500': rejects(({ query }) => Number(query.get('limit')) > 100),
+  'analytics/pages-are-ignored': rejects(({ path, query }) => path === '/analytics' && query.get('page') === 'x'),
   'isolation/assign-coupon': returns(200, ({ path, body }) => path === '/coupons' && body?.code, { data: {} }),
   'isolation/same-code': returns(409, is('POST', '/coupons')),
   'isolation/same-email': returns(
