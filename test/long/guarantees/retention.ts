@@ -86,7 +86,7 @@ async function archive(given: Given): Promise<string> {
 }
 
 export const guarantee: LongTest = {
-  title: 'Archiving old rows loses and delays no order',
+  title: 'Archiving old rows loses, duplicates, and rejects no order',
   engines: ['sqlite', 'postgres'],
   minutes: 20,
   run: archive,
