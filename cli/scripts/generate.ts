@@ -38,6 +38,7 @@ const ENUMS = [
   'PayoutBatchStatus',
   'PayeeMethod',
   'PayoutLineState',
+  'PayoutFileFormat',
   'CommissionType',
   'DiscountType',
   'DeliveryStatus',

@@ -18,6 +18,7 @@ export const enums = {
   PayoutBatchStatus: ['OPEN', 'PROCESSING', 'PAID', 'FAILED'],
   PayeeMethod: ['PAYPAL', 'WISE', 'SEPA'],
   PayoutLineState: ['READY', 'SENT', 'SETTLED', 'RETURNED', 'BLOCKED'],
+  PayoutFileFormat: ['csv', 'paypal', 'wise', 'sepa'],
   CommissionType: ['PERCENT_OF_SALE', 'FLAT_PER_ORDER', 'FLAT_PER_ITEM'],
   DiscountType: ['PERCENT', 'FIXED'],
   DeliveryStatus: ['PENDING', 'RETRYING', 'SENT', 'FAILED'],

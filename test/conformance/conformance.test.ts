@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -44,6 +45,7 @@ describe('this server', () => {
       REFERRAL_DATA_DIR: folder.path,
       REFERRAL_DEMO: '0',
       LOG_LEVEL: 'error',
+      REFERRAL_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
       REFERRAL_WEBHOOK_ALLOW: `127.0.0.1:${port}`,
     }
     server = await startServer(env)

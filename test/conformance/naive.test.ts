@@ -25,7 +25,10 @@ test('a naive server fails most rules, and every other rule has a defect that br
   const failed = failedOf(await runConformance(naiveOptions(naive)))
   expect(failed.length).toBeGreaterThanOrEqual(400)
   const seenFailing = new Set([...failed, ...Object.keys(DEFECTS), ...Object.keys(NAIVE_DEFECTS)])
-  expect(checks.map(({ name }) => name).filter((name) => !seenFailing.has(name))).toEqual([])
+  const passed = checks.map(({ name }) => name).filter((name) => !seenFailing.has(name))
+  // The naive server mixes up concurrent requests, so the setup of a check may fail. Alone, it fails for its rule.
+  const failedAlone = passed.length ? failedOf(await runConformance({ ...naiveOptions(naive), only: passed })) : []
+  expect(passed.filter((name) => !failedAlone.includes(name))).toEqual([])
 }, 60_000)
 
 test.for(Object.entries(NAIVE_DEFECTS))('%s fails on a naive server with the defect %s', async ([name, defect]) => {

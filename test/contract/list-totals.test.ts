@@ -68,7 +68,10 @@ const pageOf = async ({ id, path }: (typeof lists)[number], query: Record<string
       : undefined
   const base: Record<string, string> = /Audit$/.test(id) ? { to: setupEnd } : {}
   const search = new URLSearchParams({ ...base, ...query, page: `${page}`, limit: '2' })
-  return (await expectOkPage(server.request('GET', `${path}?${search}`, key ? { key } : {}))) as {
+  const place = path
+    .replace('/payouts/{id}', `/payouts/${ID.batch}`)
+    .replace('/payout-files/{id}', `/payout-files/${ID.file}`)
+  return (await expectOkPage(server.request('GET', `${place}?${search}`, key ? { key } : {}))) as {
     data: Row[]
     pagination: { total: number }
   }

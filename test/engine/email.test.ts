@@ -57,6 +57,7 @@ describe('the mailbox of an address', () => {
     ['ni\u200bsa\u00ad@exa\ufeffmple.com', 'nisa@example.com'],
     ['\u202enisa@example.com\u202c', 'nisa@example.com'],
     ['"nisa"@example.com', 'nisa@example.com'],
+    ['\u03f9@example.com', '\u03c2@example.com'],
     ['nisa@example.com (me)', 'nisa@example.com'],
     ['(x (y)) nisa(z)@example.com', 'nisa@example.com'],
     ['mailto:nisa@example.com', 'nisa@example.com'],

@@ -23,6 +23,7 @@ describe('another shop finds nothing and changes nothing', () => {
           const query = new URLSearchParams({
             ...(op.id === 'payPayout' ? { action: 'pay' } : {}),
             ...(op.id === 'getJourney' ? { sessionId: 's-1' } : {}),
+            ...(op.id === 'getUnpaid' ? { periodStart: '2026-10-01', periodEnd: '2026-11-01' } : {}),
             [name]: value,
           })
           const reply = await callOperation(server, op, { key: stranger.key, query: query.toString() })

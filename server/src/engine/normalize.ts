@@ -28,7 +28,7 @@ function domainKey(domain: string): string {
  * tag, invisible characters, compatibility forms, Gmail's dots and Gmail's alias domain.
  */
 export function mailboxKey(email: string): string {
-  const text = withoutInvisible(email.normalize('NFKC'))
+  const text = withoutInvisible(compatible(email))
   const address = emailKey(bareAddress(/<([^<>]*@[^<>]*)>/.exec(text)?.[1] ?? text))
   const at = address.lastIndexOf('@')
   if (at < 0) return address
@@ -39,13 +39,15 @@ export function mailboxKey(email: string): string {
   return isGmail ? `${local.replaceAll('.', '')}@gmail.com` : `${local}@${domain}`
 }
 
+/** Lower case first, as in {@link emailKey}: the compatible forms of `Ϲ` and `ϲ` are different letters. */
+const compatible = (text: string): string => text.normalize('NFC').toLowerCase().normalize('NFKC')
+
 /**
  * The mailboxes of every address in a text, since a mail program may deliver to any of them:
  * `x@example.com, own@example.com` names two.
  */
 export function mailboxKeys(text: string): string[] {
-  const addresses = text
-    .normalize('NFKC')
+  const addresses = compatible(text)
     .split(/[\s<>,;"]/)
     .filter((part) => part.includes('@'))
   return [...new Set([text, ...addresses].map(mailboxKey))].filter((key) => key !== '')

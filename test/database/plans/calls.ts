@@ -209,7 +209,7 @@ export interface PlannedCall {
 }
 
 /** Operations that remove what the others need. */
-const LAST = ['updateSettings', 'deleteWebhook', 'archiveAffiliate']
+const LAST = ['payPayout', 'updateSettings', 'deleteWebhook', 'archiveAffiliate']
 
 /** Calls of every operation of the document: its example, each of its filters, and other inputs that lead to different queries. */
 export function everyCall(): PlannedCall[] {

@@ -143,7 +143,7 @@ function addExport(payouts: Command): void {
     ],
     action: async (run, { options, args }) => (await import('./export.ts')).exportBatches(run, args, options),
   })
-    .addOption(choiceOption('--format <format>', 'file format', ['csv', 'paypal', 'wise', 'sepa']).default('csv'))
+    .addOption(choiceOption('--format <format>', 'file format', enums.PayoutFileFormat).default('csv'))
     .option('--file-id <id>', 'mark the lines as sent under this id')
     .option('--from-name <name>', 'name of the account to pay from; for sepa')
     .option('--from-iban <iban>', 'IBAN of the account to pay from; for sepa')
