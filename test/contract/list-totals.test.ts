@@ -33,6 +33,8 @@ const HOUR_MS = 3_600_000
 /** The end of the setup. Reading the audit adds rows to it, which come later. */
 let setupEnd: string
 let server: OwnerServer
+/** A batch with a payee that can be paid and one without details. */
+let batchId: string
 test.beforeAll(async () => {
   server = await ownerServer()
   server.clock.advance(HOUR_MS)
@@ -40,6 +42,12 @@ test.beforeAll(async () => {
   for (const externalOrderId of ['a', 'b', 'c']) {
     await convert(server, { externalOrderId, couponCode: 'MAR', amountCents: 1000, occurredAt: '2026-09-03' })
   }
+  await newAffiliate(server, { code: 'PIA', name: 'Pia Lund' })
+  for (const couponCode of ['NISA16', 'PIA']) {
+    await convert(server, { externalOrderId: couponCode, couponCode, amountCents: 1000, occurredAt: '2026-08-03' })
+  }
+  const august = { periodStart: '2026-08-01', periodEnd: '2026-08-31' }
+  batchId = (await expectOk(server.request('POST', '/api/v1/payouts', { body: august }))).id
   await expectOk(admin(server, 'POST', '/connections', { kind: 'product', value: '7', affiliateId: other.id }))
   const rule = { programId: ID.manual, kind: 'product', value: '7', commissionPercent: 5 }
   await expectOk(admin(server, 'POST', '/product-rules', rule))
@@ -68,9 +76,7 @@ const pageOf = async ({ id, path }: (typeof lists)[number], query: Record<string
       : undefined
   const base: Record<string, string> = /Audit$/.test(id) ? { to: setupEnd } : {}
   const search = new URLSearchParams({ ...base, ...query, page: `${page}`, limit: '2' })
-  const place = path
-    .replace('/payouts/{id}', `/payouts/${ID.batch}`)
-    .replace('/payout-files/{id}', `/payout-files/${ID.file}`)
+  const place = path.replace('/payouts/{id}', `/payouts/${batchId}`)
   return (await expectOkPage(server.request('GET', `${place}?${search}`, key ? { key } : {}))) as {
     data: Row[]
     pagination: { total: number }

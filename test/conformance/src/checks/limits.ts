@@ -13,9 +13,12 @@ export const limits = group('limits', { title: 'Rate limits', page }, (rule) => 
     'plan-limit',
     'X-RateLimit-Limit is a positive number of requests, and X-RateLimit-Reset is at most 60 seconds',
     async (t) => {
-      const [limit = Number.NaN, remaining = Number.NaN, reset = Number.NaN] = numbers(
-        (await t.get('/programs', { limit: 1 })).headers,
-      )
+      const look = async () => numbers((await t.get('/programs', { limit: 1 })).headers)
+      let [limit = Number.NaN, remaining = Number.NaN, reset = Number.NaN] = await look()
+      // A busy server may allow a request without counting it, but not each time.
+      for (let more = 3; remaining === limit && more > 0; more--) {
+        ;[limit = Number.NaN, remaining = Number.NaN, reset = Number.NaN] = await look()
+      }
       t.ok(limit >= 1, `X-RateLimit-Limit is ${limit}`)
       t.ok(remaining >= 0 && remaining < limit, `X-RateLimit-Remaining is ${remaining} of ${limit}`)
       t.ok(reset >= 0 && reset <= 60, `X-RateLimit-Reset is ${reset}; it is a number of seconds, not a time`)
