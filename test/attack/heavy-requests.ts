@@ -274,6 +274,9 @@ async function release(server: OwnerServer): Promise<string> {
   server.sql.exec(`update commissions set "orderStatus" = 'PAYABLE', "paidAt" = null where "orderStatus" = 'PAID' and
     "payoutBatchId" in (select id from "payoutBatches" where ${ofPeriod});
     update "payoutBatches" set status = 'OPEN', "paidAt" = null where ${ofPeriod} and status = 'PAID'`)
+  // Nor one whose payments were sent.
+  const ofBatches = `"batchId" in (select id from "payoutBatches" where ${ofPeriod})`
+  server.sql.exec(`delete from "payoutLines" where ${ofBatches}; delete from "payoutFiles" where ${ofBatches}`)
   const batches = server.sql.prepare(`select id from "payoutBatches" where ${ofPeriod} and status = 'OPEN'`)
   for (const id of batches.pluck().all()) await expectOk(admin(server, 'POST', `/payouts/${id}/cancel`))
   return ''

@@ -80,7 +80,8 @@ export async function holdLastByte(port: number, bytes: Uint8Array): Promise<() 
     text += chunk
   })
   socket.on('error', () => {})
-  const closed = once(socket, 'close')
+  // Not `once`, which rejects when the server answers and closes before the last byte is written.
+  const closed = new Promise((done) => socket.on('close', done))
   await once(socket, 'connect')
   socket.write(bytes.subarray(0, -1))
   return async () => {
