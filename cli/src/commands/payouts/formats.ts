@@ -1,6 +1,6 @@
 import { type Cell, isFormula } from '../../csv/write.ts'
-import { minorUnitDigits, toDecimal } from '../../money.ts'
 import { sanitizeText } from '../../output/text.ts'
+import { decimal, isPayableByPaypal, paypalFile, wiseFile } from './service-files.ts'
 
 /** What an affiliate is paid from one batch. */
 export interface Payee {
@@ -25,14 +25,18 @@ export interface ExportFormat {
   cells: (payee: Payee, currency: string) => Cell[]
 }
 
-// Written as a number: a negative amount is not a formula.
-const amount = (cents: number, currency: string): Cell => ({ decimal: toDecimal(cents, currency) })
-
 const nothingToPay = ({ netPayableCents }: Payee) => (netPayableCents > 0 ? undefined : 'nothing to pay')
 // The apostrophe that disables a formula would change the address.
 const unsafeEmail = ({ email }: Payee) =>
   isFormula(email) ? 'a spreadsheet would evaluate the email address as a formula' : undefined
-const referenceFor = ({ periodEnd }: Payee) => `Referrals ${periodEnd.slice(0, 7)}`
+const noteFor = ({ periodEnd }: Payee) => `Referrals ${periodEnd.slice(0, 7)}`
+const paymentTo = ({ name, email, netPayableCents: amountCents }: Payee, currency: string, reference: string) => ({
+  name,
+  email,
+  amountCents,
+  currency,
+  reference,
+})
 
 const csv: ExportFormat = {
   header: [
@@ -59,66 +63,31 @@ const csv: ExportFormat = {
     payee.commissionCents,
     payee.taxWithheldCents,
     payee.netPayableCents,
-    amount(payee.netPayableCents, currency),
+    decimal({ amountCents: payee.netPayableCents, currency }),
   ],
 }
 
-// Currencies with minor units that PayPal pays in whole units only.
-const PAYPAL_WHOLE_UNIT_CURRENCIES = ['HUF', 'TWD']
-
-/** https://developer.paypal.com/docs/payouts/standard/payouts-web/: no header, one currency and at most 5,000 rows per file. */
 const paypal: ExportFormat = {
-  header: undefined,
-  maxRows: 5000,
+  header: paypalFile.header,
+  maxRows: paypalFile.maxRows,
   exclusionReason: (payee, currency) =>
     nothingToPay(payee) ??
     unsafeEmail(payee) ??
-    (isPayableByPaypal(payee, currency) ? undefined : `PayPal does not support decimals in ${currency}`),
-  cells: (payee, currency) => [
-    payee.email,
-    amountForPaypal(payee, currency),
-    currency,
-    payee.affiliateId.replace(/\s/g, '').slice(0, 30),
-    referenceFor(payee),
-    'PAYPAL',
-  ],
+    (isPayableByPaypal(payee.netPayableCents, currency)
+      ? undefined
+      : `PayPal does not support decimals in ${currency}`),
+  cells: (payee, currency) => {
+    const reference = payee.affiliateId.replace(/\s/g, '').slice(0, 30)
+    return paypalFile.row(paymentTo(payee, currency, reference), noteFor(payee))
+  },
 }
 
-const isPayableByPaypal = ({ netPayableCents }: Payee, currency: string) =>
-  !PAYPAL_WHOLE_UNIT_CURRENCIES.includes(currency) || netPayableCents % 10 ** minorUnitDigits(currency) === 0
-
-const amountForPaypal = ({ netPayableCents }: Payee, currency: string): Cell =>
-  PAYPAL_WHOLE_UNIT_CURRENCIES.includes(currency)
-    ? netPayableCents / 10 ** minorUnitDigits(currency)
-    : amount(netPayableCents, currency)
-
-/** https://wise.com/help/articles/2663302: the template for payments to email addresses, at most 1,000 rows per file. */
 const wise: ExportFormat = {
-  header: [
-    'name',
-    'recipientEmail',
-    'paymentReference',
-    'receiverType',
-    'amountCurrency',
-    'amount',
-    'sourceCurrency',
-    'targetCurrency',
-    'type',
-  ],
-  maxRows: 1000,
+  header: wiseFile.header,
+  maxRows: wiseFile.maxRows,
   exclusionReason: (payee) =>
     nothingToPay(payee) ?? unsafeEmail(payee) ?? (sanitizeText(payee.name).trim() ? undefined : 'no name'),
-  cells: (payee, currency) => [
-    payee.name,
-    payee.email,
-    referenceFor(payee),
-    'PERSON',
-    'target',
-    amount(payee.netPayableCents, currency),
-    currency,
-    currency,
-    'EMAIL',
-  ],
+  cells: (payee, currency) => wiseFile.row(paymentTo(payee, currency, noteFor(payee))),
 }
 
 export const exportFormats = { csv, paypal, wise }

@@ -1,6 +1,6 @@
 import { type Cell, csvLine } from '../../csv/write.ts'
-import { minorUnitDigits, toDecimal } from '../../money.ts'
 import type { FileLine } from './sepa.ts'
+import { decimal, paypalFile, wiseFile } from './service-files.ts'
 
 /** A table of payments, as a payment service imports it. */
 interface TableFormat {
@@ -10,48 +10,26 @@ interface TableFormat {
   cells: (line: FileLine, note: string) => Cell[]
 }
 
-const amountOf = ({ amountCents, currency }: FileLine): Cell => ({ decimal: toDecimal(amountCents, currency) })
-
-// Currencies with minor units that PayPal pays in whole units only.
-const WHOLE_UNITS = ['HUF', 'TWD']
-const paypalAmountOf = (line: FileLine): Cell =>
-  WHOLE_UNITS.includes(line.currency) ? line.amountCents / 10 ** minorUnitDigits(line.currency) : amountOf(line)
-
 const emailOf = ({ payee }: FileLine) => (payee.method === 'SEPA' ? null : payee.email)
 const nameOf = ({ payee, name }: FileLine) => (payee.method === 'PAYPAL' ? name : payee.name)
+const paymentOf = (line: FileLine) => ({
+  name: nameOf(line),
+  email: emailOf(line),
+  amountCents: line.amountCents,
+  currency: line.currency,
+  reference: line.paymentReference,
+})
 
-/** https://developer.paypal.com/docs/payouts/standard/payouts-web/: no header, one currency and at most 5,000 rows. */
 const paypal: TableFormat = {
-  header: undefined,
-  maxRows: 5000,
-  cells: (line, note) => [emailOf(line), paypalAmountOf(line), line.currency, line.paymentReference, note, 'PAYPAL'],
+  header: paypalFile.header,
+  maxRows: paypalFile.maxRows,
+  cells: (line, note) => paypalFile.row(paymentOf(line), note),
 }
 
-/** https://wise.com/help/articles/2663302: the template for payments to email addresses, at most 1,000 rows. */
 const wise: TableFormat = {
-  header: [
-    'name',
-    'recipientEmail',
-    'paymentReference',
-    'receiverType',
-    'amountCurrency',
-    'amount',
-    'sourceCurrency',
-    'targetCurrency',
-    'type',
-  ],
-  maxRows: 1000,
-  cells: (line) => [
-    nameOf(line),
-    emailOf(line),
-    line.paymentReference,
-    'PERSON',
-    'target',
-    amountOf(line),
-    line.currency,
-    line.currency,
-    'EMAIL',
-  ],
+  header: wiseFile.header,
+  maxRows: wiseFile.maxRows,
+  cells: (line) => wiseFile.row(paymentOf(line)),
 }
 
 const csv: TableFormat = {
@@ -85,7 +63,7 @@ const csv: TableFormat = {
       line.email,
       line.currency,
       line.amountCents,
-      amountOf(line),
+      decimal(line),
       payee.method,
       nameOf(line),
       emailOf(line),

@@ -17,7 +17,7 @@ export const limits = group('limits', { title: 'Rate limits', page }, (rule) => 
       let [limit = Number.NaN, remaining = Number.NaN, reset = Number.NaN] = await look()
       // A busy server may allow requests without counting them for a second or two.
       for (let more = 5; remaining === limit && more > 0; more--) {
-        await new Promise((done) => setTimeout(done, 600))
+        await t.sleep(600)
         ;[limit = Number.NaN, remaining = Number.NaN, reset = Number.NaN] = await look()
       }
       t.ok(limit >= 1, `X-RateLimit-Limit is ${limit}`)

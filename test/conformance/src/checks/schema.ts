@@ -1,4 +1,4 @@
-import { group } from '../check.ts'
+import { type Define, group } from '../check.ts'
 import { operations } from '../generated/contract.ts'
 
 /** The operations that the checks request. */
@@ -53,7 +53,7 @@ const OPERATIONS = [
   'updateWebhook',
 ]
 
-const define = (prefix: string) => (rule: import('../check.ts').Define) => {
+const define = (prefix: string) => (rule: Define) => {
   for (const [id, { method, path }] of Object.entries(operations)) {
     if (!path.startsWith(prefix) || !OPERATIONS.includes(id)) continue
     rule(
