@@ -130,6 +130,15 @@ const TIMEOUTS = /([?&])(statement_timeout|lock_timeout|idle_in_transaction_sess
 /** Without them, pg would send these as startup parameters, which poolers reject. */
 const withoutTimeouts = (url: string) => url.replaceAll(TIMEOUTS, '$1')
 
+const SCANS_AND_JOINS = ['enable_seqscan', 'enable_bitmapscan', 'enable_hashjoin', 'enable_mergejoin']
+
+/**
+ * For connections that find few rows by their keys: the planner reads them one by one through indexes. The statistics of rows
+ * that change constantly are wrong most of the time, and PostgreSQL would read whole tables or every earlier version of a row.
+ */
+export const preferIndexes = (scope: 'session' | 'transaction'): string =>
+  `select ${SCANS_AND_JOINS.map((name) => `set_config('${name}', 'off', ${scope === 'transaction'})`).join(', ')}`
+
 const setLocal = (name: string, ms: number) => `set local ${name} = ${ms}`
 
 const parameterOf = (url: string, name: string) => new RegExp(`[?&]${name}=([^&]*)`).exec(url)?.[1]
