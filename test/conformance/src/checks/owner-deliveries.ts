@@ -6,10 +6,12 @@ import { end, hex, PAGE, receive } from './webhooks.ts'
 function ownerDeliveries(rule: Define): void {
   const { page } = { page: `${PAGE}#delivery` }
   const logged = async (t: Context, subscriptionId: string): Promise<Json | undefined> =>
-    t.until(async () =>
-      t
-        .expect(await t.owner('GET', '/deliveries', undefined, { subscriptionId }), 200)
-        .data.find((one: Json) => one.finishedAt),
+    t.until(
+      async () =>
+        t
+          .expect(await t.owner('GET', '/deliveries', undefined, { subscriptionId }), 200)
+          .data.find((one: Json) => one.finishedAt),
+      t.shop.webhookTimeoutMs,
     )
   rule(
     'redelivered',
@@ -22,12 +24,13 @@ function ownerDeliveries(rule: Define): void {
       const own = () => t.shop.receiver?.received(hook.path).filter(({ json }) => json.data.id === commission.id) ?? []
       const all = () => t.owner('GET', '/deliveries', undefined, { subscriptionId: hook.id, limit: 100 })
       const webhookId = own()[0]?.headers['webhook-id']
-      const row = await t.until(async () =>
-        t.expect(await all(), 200).data.find((one: Json) => one.webhookId === webhookId && one.finishedAt),
+      const row = await t.until(
+        async () => t.expect(await all(), 200).data.find((one: Json) => one.webhookId === webhookId && one.finishedAt),
+        t.shop.webhookTimeoutMs,
       )
       t.ok(row, 'the delivery is not listed')
       t.expect(await t.owner('POST', `/deliveries/${row?.id}/redeliver`), 200)
-      await t.until(() => (own().length > 1 ? true : undefined))
+      await t.until(() => (own().length > 1 ? true : undefined), t.shop.webhookTimeoutMs)
       await end(t, hook.id)
       const [first, second] = own()
       t.ok(first && second && first.body.equals(second.body), 'the bytes differ, or nothing was sent')
