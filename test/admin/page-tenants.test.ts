@@ -73,6 +73,7 @@ describe('an owner of another shop', () => {
   const TABLES = [
     'shops',
     'users',
+    'sessions',
     'apiKeys',
     'affiliates',
     'connections',

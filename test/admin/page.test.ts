@@ -36,6 +36,7 @@ const PAGES = [
   ['/settings', 'settings.shown'],
   ['/team', 'users.listed'],
   ['/audit?action=key.created', 'audit.listed'],
+  ['/account', 'sessions.listed'],
 ] as const
 
 describe('every page', () => {

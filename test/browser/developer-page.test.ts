@@ -148,6 +148,7 @@ describe.runIf(isThere)('the Developer page', () => {
       'Journeys',
       'Webhooks',
       'Deliveries',
+      'Your account',
     ])
     for (const path of ['/admin/keys', '/admin/payouts', '/admin/payouts/new']) expect(await open(page, path)).toBe(403)
     expect(await page.locator('main').textContent()).toContain('This operation requires the role OWNER.')

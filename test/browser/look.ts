@@ -38,6 +38,7 @@ export const SCREENS: [name: string, path: string, link?: string][] = [
   ['settings', '/admin/settings'],
   ['team', '/admin/team'],
   ['audit', '/admin/audit'],
+  ['account', '/admin/account'],
   ['not-found', '/admin/nothing'],
 ]
 

@@ -154,6 +154,8 @@ export const tokenWays: Record<string, Way> = {
   },
 }
 
+const CLIENT = { browser: 'Chrome on Linux', network: 'This machine' }
+
 interface OpenSession {
   owner: Awaited<ReturnType<typeof newOwner>>
   session: Awaited<ReturnType<typeof sessions.signIn>>
@@ -163,7 +165,7 @@ const sessionWay = (rejection: Way['rejection'], revoke: (other: OtherProcess, o
   rejection,
   make: async (other) => {
     const owner = await newOwner(other)
-    const session = await sessions.signIn({ ...other.deps, requestId: 'req_test' }, owner.ownerToken)
+    const session = await sessions.signIn({ ...other.deps, requestId: 'req_test', client: CLIENT }, owner.ownerToken)
     const headers = {
       Cookie: `referral_session=${session.secret}`,
       'X-CSRF-Token': sessions.csrfTokenOf(other.deps, session.session),

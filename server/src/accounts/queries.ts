@@ -164,6 +164,47 @@ export async function deleteSession(trx: Transaction, shopId: string, tokenHash:
   await trx.deleteFrom('sessions').where('shopId', '=', shopId).where('tokenHash', '=', tokenHash).execute()
 }
 
+/** Newest first. */
+export const listSessionsOf = (db: Reader, shopId: string, userId: string): Promise<SessionRow[]> =>
+  db
+    .selectFrom('sessions')
+    .selectAll()
+    .where('shopId', '=', shopId)
+    .where('userId', '=', userId)
+    .orderBy('createdAt', 'desc')
+    .orderBy('id', 'desc')
+    .execute()
+
+/** Deletes one session of a user. Returns how many there were. */
+export async function deleteSessionById(
+  trx: Transaction,
+  shopId: string,
+  { userId, id }: { userId: string; id: string },
+): Promise<number> {
+  const { numDeletedRows } = await trx
+    .deleteFrom('sessions')
+    .where('shopId', '=', shopId)
+    .where('userId', '=', userId)
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return Number(numDeletedRows)
+}
+
+/** Deletes the sessions of a user except one, by its hash. Returns how many there were. */
+export async function deleteOtherSessions(
+  trx: Transaction,
+  shopId: string,
+  { userId, kept }: { userId: string; kept: string },
+): Promise<number> {
+  const { numDeletedRows } = await trx
+    .deleteFrom('sessions')
+    .where('shopId', '=', shopId)
+    .where('userId', '=', userId)
+    .where('tokenHash', '!=', kept)
+    .executeTakeFirst()
+  return Number(numDeletedRows)
+}
+
 /** Deletes every session of a user. */
 export async function deleteSessionsOf(trx: Transaction, shopId: string, userId: string): Promise<void> {
   await trx.deleteFrom('sessions').where('shopId', '=', shopId).where('userId', '=', userId).execute()

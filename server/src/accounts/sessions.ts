@@ -1,11 +1,11 @@
 import { timingSafeEqual } from 'node:crypto'
 import { ApiError } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
-import { type Context, type Deps, nowIso, type OwnerContext } from '../core/context.ts'
+import { type Client, type Context, type Deps, nowIso, type OwnerContext } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
 import { createSecret, hashSecret, isWellFormed } from '../core/secret.ts'
-import type { Reader } from '../database/database.ts'
-import type { SessionRow, ShopRow, UserRow } from '../database/tables.ts'
+import type { Reader, Transaction } from '../database/database.ts'
+import type { SessionRow, ShopRow, SignInMethod, UserRow } from '../database/tables.ts'
 import * as sessions from './queries.ts'
 import { findShop, findUser, findUserByToken } from './queries.ts'
 
@@ -19,6 +19,12 @@ export interface Owner {
   /** Undefined for an owner token. */
   session: SessionRow | undefined
 }
+
+/** What a sign-in needs. */
+export type SignInDeps = Deps & { requestId: string; client: Client }
+
+/** A session that was just created, with the secret of its cookie. */
+export type NewSession = Owner & { session: SessionRow; secret: string }
 
 /** The user with the owner token `ro_…`; undefined for an unknown token or a revoked user. */
 export async function findOwner(db: Reader, token: string): Promise<Owner | undefined> {
@@ -51,10 +57,7 @@ export const isCsrfToken = ({ vault }: Pick<Deps, 'vault'>, session: SessionRow,
  *
  * @throws ApiError 401 `sign_in_refused`.
  */
-export async function signIn(
-  deps: Deps & { requestId: string },
-  token: string,
-): Promise<Owner & { session: SessionRow; secret: string }> {
+export async function signIn(deps: SignInDeps, token: string): Promise<NewSession> {
   const isLink = isWellFormed('rl', token)
   const findSignedIn = async (db: Reader): Promise<Owner> => {
     const owner = isLink ? await findByLink(deps, db, token) : await findOwner(db, token)
@@ -66,14 +69,66 @@ export async function signIn(
   const ctx: Context = { ...deps, shop, actor: `user:${user.id}`, recheck }
   return mutate(ctx, async (trx) => {
     if (isLink && !(await sessions.deleteSignInLink(trx, shop.id, hashSecret(token)))) throw signInRejected()
-    const createdAt = nowIso(deps)
-    await sessions.deleteExpired(trx, shop.id, createdAt)
-    const secret = createSecret('rs', deps.random)
-    const expiresAt = new Date(deps.now() + SESSION_MS).toISOString()
-    const session = { tokenHash: hashSecret(secret), shopId: shop.id, userId: user.id, createdAt, expiresAt }
-    await sessions.insertSession(trx, shop.id, session)
-    const audit = { action: 'session.created', subjectId: user.id, data: { by: isLink ? 'link' : 'token' } }
-    return { result: { user, shop, session, secret }, audit }
+    return createSession(deps, trx, { user, shop }, isLink ? 'link' : 'token')
+  })
+}
+
+async function createSession(
+  { random, newId, now, client }: SignInDeps,
+  trx: Transaction,
+  { user, shop }: Pick<Owner, 'user' | 'shop'>,
+  method: SignInMethod,
+) {
+  const createdAt = nowIso({ now })
+  await sessions.deleteExpired(trx, shop.id, createdAt)
+  const secret = createSecret('rs', random)
+  const session: SessionRow = {
+    tokenHash: hashSecret(secret),
+    shopId: shop.id,
+    userId: user.id,
+    id: newId('ses'),
+    method,
+    ...client,
+    createdAt,
+    expiresAt: new Date(now() + SESSION_MS).toISOString(),
+  }
+  await sessions.insertSession(trx, shop.id, session)
+  const audit = { action: 'session.created', subjectId: user.id, data: { by: method } }
+  return { result: { user, shop, session, secret }, audit }
+}
+
+/** A session without its secret. */
+export type ListedSession = Omit<SessionRow, 'tokenHash' | 'shopId' | 'userId'> & {
+  /** Whether the request has this session. */
+  isCurrent: boolean
+}
+
+/** The sessions of the user who calls, newest first. */
+export async function list(ctx: OwnerContext): Promise<ListedSession[]> {
+  const rows = await sessions.listSessionsOf(ctx.db.read, ctx.shop.id, ctx.user.id)
+  return rows
+    .filter(({ expiresAt }) => expiresAt > nowIso(ctx))
+    .map(({ tokenHash, shopId: _shop, userId: _user, ...rest }) => ({
+      ...rest,
+      isCurrent: tokenHash === ctx.session?.tokenHash,
+    }))
+}
+
+/** Ends one session of the user who calls. One that has ended changes nothing. */
+export async function end(ctx: OwnerContext, id: string): Promise<void> {
+  await mutate(ctx, async (trx) => {
+    const count = await sessions.deleteSessionById(trx, ctx.shop.id, { userId: ctx.user.id, id })
+    return { result: undefined, audit: count ? { action: 'session.ended', subjectId: ctx.user.id } : null }
+  })
+}
+
+/** Ends every session of the user who calls except that of the request. Returns how many. */
+export async function endOthers(ctx: OwnerContext): Promise<number> {
+  return mutate(ctx, async (trx) => {
+    const kept = ctx.session?.tokenHash ?? ''
+    const count = await sessions.deleteOtherSessions(trx, ctx.shop.id, { userId: ctx.user.id, kept })
+    const audit = { action: 'sessions.ended', subjectId: ctx.user.id, data: { count } }
+    return { result: count, audit: count ? audit : null }
   })
 }
 

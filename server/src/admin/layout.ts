@@ -50,6 +50,7 @@ const MENU: { heading: string; items: MenuItem[] }[] = [
       { path: '/settings', label: 'Shop', icon: 'settings', owner: true },
       { path: '/team', label: 'Team', icon: 'team', owner: true },
       { path: '/audit', label: 'Audit log', icon: 'audit', owner: true },
+      { path: '/account', label: 'Your account', icon: 'account' },
     ],
   },
 ]

@@ -2,6 +2,7 @@ import { Hono } from 'hono'
 import { ApiError } from '../contract/errors.ts'
 import { rejectMethod, toApiError } from '../http/response.ts'
 import { type Env, logFields, type Server } from '../http/server.ts'
+import { accountRoutes } from './account.ts'
 import { affiliatePageRoutes } from './affiliate.ts'
 import { mountAffiliatePage } from './affiliate-own.ts'
 import { affiliateRoutes } from './affiliates.ts'
@@ -46,6 +47,7 @@ const routes = [
   deliveryRoutes,
   settingsRoutes,
   teamRoutes,
+  accountRoutes,
   auditRoutes,
   signOutRoutes,
 ].flat()

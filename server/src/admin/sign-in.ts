@@ -1,6 +1,8 @@
 import type { Hono, Context as HonoContext } from 'hono'
 import { signIn, signOut } from '../accounts/sessions.ts'
+import type { Client } from '../core/context.ts'
 import { authorizeSignIn, browserRequestOf, sessionCookie } from '../http/authorize-owner.ts'
+import { clientOf } from '../http/client.ts'
 import { limitPublic } from '../http/rate-limit.ts'
 import { addressOwner } from '../http/read-body.ts'
 import { toApiError } from '../http/response.ts'
@@ -32,7 +34,7 @@ export function mountSignIn(app: Hono<Env>, server: Server): void {
         limit: maxBytesOf('createSession') ?? MAX_FORM_BYTES,
         owner: addressOwner(address),
       })
-      return await startSession(server, c, { form, isHttps: browser.isHttps })
+      return await startSession(server, c, { form, isHttps: browser.isHttps, client: clientOf(c, address) })
     } catch (thrown) {
       const error = toApiError(server, thrown as Error, { requestId })
       const note = html`<p class="notice bad" role="alert">${error.message}</p>`
@@ -45,11 +47,16 @@ export function mountSignIn(app: Hono<Env>, server: Server): void {
 interface Attempt {
   form: URLSearchParams
   isHttps: boolean
+  client: Client
 }
 
-async function startSession(server: Server, c: HonoContext<Env>, { form, isHttps }: Attempt): Promise<Response> {
+async function startSession(
+  server: Server,
+  c: HonoContext<Env>,
+  { form, isHttps, client }: Attempt,
+): Promise<Response> {
   const { requestId } = c.get('request')
-  const { secret } = await signIn({ ...server.deps, requestId }, form.get('token')?.trim() ?? '')
+  const { secret } = await signIn({ ...server.deps, requestId, client }, form.get('token')?.trim() ?? '')
   c.header('Set-Cookie', sessionCookie(secret, isHttps))
   return c.redirect(nextPath(form), 303)
 }

@@ -42,12 +42,20 @@ export type IdPrefix =
   | 'rfd'
   | 'pln'
   | 'req'
+  | 'ses'
 
 /** A request without a credential, such as for the documentation or the sign-in page. */
 export interface PublicContext extends Deps {
   requestId: string
   /** Whether the caller's connection is encrypted, so that cookies can be `Secure`. */
   isHttps: boolean
+  client: Client
+}
+
+/** Where a request comes from, in rough terms that are safe to store: no address and no user agent. */
+export interface Client {
+  browser: string
+  network: string
 }
 
 /**

@@ -243,9 +243,19 @@ export interface SessionRow {
   tokenHash: string
   shopId: string
   userId: string
+  /** Shown in forms instead of the hash. */
+  id: string
+  method: SignInMethod
+  /** The kind of browser and system, such as `Firefox on Linux`. */
+  browser: string
+  /** Roughly where the sign-in came from, such as `203.0.113.0/24`. */
+  network: string
   createdAt: string
   expiresAt: string
 }
+
+/** How a user signed in. */
+export type SignInMethod = 'token' | 'link'
 
 /** A one-time sign-in link. */
 export interface SignInLinkRow {

@@ -11,6 +11,7 @@ import { authorizeKey, currentRateLimit } from './authorize-key.ts'
 import { authorizeOperator } from './authorize-operator.ts'
 import { authorizeOwner, authorizeSignIn, browserRequestOf } from './authorize-owner.ts'
 import { authorizeStore, identifyStore } from './authorize-store.ts'
+import { clientOf } from './client.ts'
 import { corsHeaders } from './cors.ts'
 import { handlers } from './operations.ts'
 import type { ParsedJson } from './parse-json.ts'
@@ -206,7 +207,9 @@ const authorizers: { [S in Scheme]: Authorizer<Contexts[S]> } = {
   none: async (server, op, { c, request }) => {
     const browser = browserRequestOf(c, server.deps.config.trustProxy)
     if (op.throttle === 'sign-in') await authorizeSignIn(server, request.address, browser)
-    const ctx = { ...server.deps, requestId: request.requestId, isHttps: browser.isHttps }
+    const { requestId, address } = request
+    const client = clientOf(c, address)
+    const ctx = { ...server.deps, requestId, isHttps: browser.isHttps, client }
     return authorized(ctx, request.address, addressOwner(request.address))
   },
 }
