@@ -125,19 +125,26 @@ async function step(
     const applying = queries.applyJob(trx, job, ids)
     const listing = job.phase === 'PAYING' ? listReceivers(ctx, trx) : undefined
     const [isHeld, , receivers] = await Promise.all([queries.updateJob(trx, job, changes), applying, listing])
+    if (!isHeld) throw new LeaseLostError()
     const { shopId, batchId, changedAt: paidAt } = job
     const extendedEvents = () => findPaidEvents(trx, { shopId, batchId, paidAt }, ids)
-    const hasDeliveries =
-      isHeld && receivers && (await enqueue(ctx, { trx, chain }, { events: [], extendedEvents, receivers }))
-    return { isHeld, hasDeliveries }
+    return receivers && enqueue(ctx, { trx, chain }, { events: [], extendedEvents, receivers })
   }
-  const { isHeld, hasDeliveries } = await deps.db.transact(
-    (trx, chain) => size.measure(trx, () => change(trx, chain)),
-    job.shopId,
-  )
-  if (hasDeliveries) deps.wakeDispatcher()
-  return isHeld ? last : undefined
+  try {
+    const hasDeliveries = await deps.db.transact(
+      (trx, chain) => size.measure(trx, () => change(trx, chain)),
+      job.shopId,
+    )
+    if (hasDeliveries) deps.wakeDispatcher()
+    return last
+  } catch (error) {
+    if (error instanceof LeaseLostError) return undefined
+    throw error
+  }
 }
+
+/** Rolls a step back: another run has taken the job over. */
+class LeaseLostError extends Error {}
 
 /** {@link runJob} after a change that is already committed: a failure is logged, and the lease lets another run continue. */
 export const finishJob = (deps: JobDeps, lease: queries.Lease): Promise<void> =>
