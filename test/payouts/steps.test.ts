@@ -448,25 +448,29 @@ test.for([
   ['create', 'PAYABLE'],
   ['pay', 'PAID'],
   ['cancel', 'APPROVED'],
-] as const)('a run of %s that another one took over from changes no commission', async ([action, status], { server }) => {
-  const { shopId } = server.shop
-  addMany(server, COMMISSIONS, AFFILIATES)
-  const created = action === 'create' ? undefined : (await create(server)).body.data.id
-  const changed = () => rowsOf(server, 'commissions', { shopId, orderStatus: status }).filter((row) => row.version > 1)
-  const before = changed().length
-  const end = beforeTransaction(server, async () => {
-    const [job] = rowsOf(server, 'payoutJobs', { shopId })
-    const isStep = job && !['RESERVING', 'UNDOING'].includes(job.phase)
-    if (isStep) updateRows(server, 'payoutJobs', { claimedBy: 'another run' }, { shopId })
-  })
-  if (action === 'create') await create(server)
-  if (action === 'pay') await server.client.payouts.pay(created)
-  if (action === 'cancel') await expectOk(server.owner('POST', `/payouts/${created}/cancel`))
-  end()
-  expect(rowsOf(server, 'payoutJobs', { shopId })).toMatchObject([{ claimedBy: 'another run' }])
-  expect(changed()).toHaveLength(before)
-  server.clock.advance(LEASE_MS)
-  await resumeJobs(server.deps)
-  expect(changed().length).toBeGreaterThan(before)
-  expect(countOf(server, 'payoutJobs')).toBe(0)
-})
+] as const)(
+  'a run of %s that another one took over from changes no commission',
+  async ([action, status], { server }) => {
+    const { shopId } = server.shop
+    addMany(server, COMMISSIONS, AFFILIATES)
+    const created = action === 'create' ? undefined : (await create(server)).body.data.id
+    const changed = () =>
+      rowsOf(server, 'commissions', { shopId, orderStatus: status }).filter((row) => row.version > 1)
+    const before = changed().length
+    const end = beforeTransaction(server, async () => {
+      const [job] = rowsOf(server, 'payoutJobs', { shopId })
+      const isStep = job && !['RESERVING', 'UNDOING'].includes(job.phase)
+      if (isStep) updateRows(server, 'payoutJobs', { claimedBy: 'another run' }, { shopId })
+    })
+    if (action === 'create') await create(server)
+    if (action === 'pay') await server.client.payouts.pay(created)
+    if (action === 'cancel') await expectOk(server.owner('POST', `/payouts/${created}/cancel`))
+    end()
+    expect(rowsOf(server, 'payoutJobs', { shopId })).toMatchObject([{ claimedBy: 'another run' }])
+    expect(changed()).toHaveLength(before)
+    server.clock.advance(LEASE_MS)
+    await resumeJobs(server.deps)
+    expect(changed().length).toBeGreaterThan(before)
+    expect(countOf(server, 'payoutJobs')).toBe(0)
+  },
+)
