@@ -21,8 +21,8 @@ test.runIf(existsSync(TASKS))(
       most = Math.max(most, readdirSync(TASKS).length - before + 1)
     }, 20)
     const answers = await Promise.all([
-      run(server, 'statement', 600),
-      run(server, 'statement', 600),
+      run(server, 'statement', 200),
+      run(server, 'statement', 200),
       run(server, 'shops'),
     ])
     clearInterval(watch)

@@ -9,7 +9,7 @@ export const testReport = defineReport(
     if (job === 'exit') process.exit(3)
     if (job === 'hang') for (;;);
     if (job === 'statement')
-      return sql`with recursive n(i) as (select 1 union all select i + 1 from n where i < 12000000) select count(*) from n`.execute(
+      return sql`with recursive n(i) as (select 1 union all select i + 1 from n where i < 4000000) select count(*) from n`.execute(
         db,
       )
     if (job === 'rest') return new Promise((done) => setTimeout(done, 25))

@@ -87,12 +87,16 @@ describe('with REFERRAL_SHUTDOWN_DELAY_SECONDS, SIGTERM', () => {
 
 test('an idle connection stays open for REFERRAL_KEEP_ALIVE_SECONDS, longer than headers may take to arrive, and is then closed', async () => {
   await start({ REFERRAL_KEEP_ALIVE_SECONDS: '12' })
-  const idle = openConnection()
-  expect(await idle.get('/healthz')).toMatchObject({ status: 200, headers: { 'keep-alive': 'timeout=12' } })
-  await sleep(11_000)
-  expect(idle.isOpen()).toBe(true)
-  expect(await idle.get('/healthz')).toMatchObject({ status: 200 })
+  const [idle, used] = [openConnection(), openConnection()]
   const at = performance.now()
+  for (const connection of [idle, used]) {
+    const response = await connection.get('/healthz')
+    expect(response).toMatchObject({ status: 200, headers: { 'keep-alive': 'timeout=12' } })
+  }
+  await sleep(11_000)
+  expect(used.isOpen()).toBe(true)
+  expect(await used.get('/healthz')).toMatchObject({ status: 200 })
+  used.end()
   const closedAt = await idle.closed
   expect(closedAt - at).toBeGreaterThan(11_000)
   expect(closedAt - at).toBeLessThan(16_000)
