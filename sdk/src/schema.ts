@@ -2452,6 +2452,8 @@ export interface components {
             externalRefundId: string;
             /** @description The refund as first recorded; null unless it was applied. */
             refund: components["schemas"]["ReportedRefund"] | null;
+            /** @description The goods of the order that are refunded so far, including this refund, in the order's currency. Until a refund is applied: the sum of the stored amounts. */
+            refundedCents: number;
             commission: components["schemas"]["ReportedCommission"] | null;
             /**
              * @description Why less than the refund was taken. `refund_exceeds_order`: less was left of the order. `refund_item_unknown`: the order has no such line item, which was ignored.

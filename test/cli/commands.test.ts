@@ -44,6 +44,7 @@ async function seed() {
     env: shop.env,
   })
   writeFileSync(join(folder.path, 'orders.csv'), 'order id,amount,coupon\n2001,10.00,NISA16\n')
+  writeFileSync(join(folder.path, 'refunds.csv'), 'refund id,order id,amount\nr-1,1001,1.00\n')
   writeFileSync(join(folder.path, 'old.csv'), 'email,name,token\nadam@example.com,Adam,adam\n')
   writeFileSync(join(folder.path, 'body.json'), '{}')
   const payee = ['affiliates', 'payee', 'set', affiliate.id, '--method', 'PAYPAL', '--email', 'n@pay.example']
@@ -97,9 +98,11 @@ const given: Record<string, () => string[]> = {
   'events refund': () => ['1001', '--refund-id', 'r-1', '--amount-cents', '100', '--dry-run'],
   'events cancel': () => ['1001', '--dry-run'],
   'events import': () => [file('orders.csv'), '--dry-run'],
+  'events import-refunds': () => [file('refunds.csv'), '--dry-run'],
   journey: () => ['--session', 's-1'],
   'webhooks create': () => ['--url', 'https://shop.example/x', '--dry-run'],
   'webhooks delete': () => [ids.webhook, '--dry-run'],
+  'webhooks enable': () => [ids.webhook, '--dry-run'],
   'webhooks test': () => ['--dry-run'],
   'webhooks redeliver': () => ['--webhook', ids.webhook, '--from', '2026-01-01', '--dry-run'],
   'webhooks trigger': () => ['test', '--to', 'http://127.0.0.1:1/', '--dry-run'],
@@ -134,6 +137,7 @@ const outputOf = (command: (typeof tree)[number]): string => {
     'Payment',
     'ExportedFile[]',
     'ImportReport',
+    'RefundImportReport',
     'ImportedAffiliate[]',
     'Moderation',
     'RefundEventReply',

@@ -34,6 +34,7 @@ describe('a refund of a reported order', () => {
           taxCents: 0,
           adjustmentId: null,
         },
+        refundedCents: 3000,
         commission: {
           id: commissionId,
           affiliateId,
@@ -161,12 +162,17 @@ describe('a refund before its order', () => {
         orderId: `api:${id}`,
         externalRefundId: 'r-1',
         refund: null,
+        refundedCents: 3000,
         commission: null,
         warning: null,
       },
     ])
-    expect((await refund(id, 'r-1', 5000)).body).toMatchObject({ outcome: 'stored', changed: false })
-    await expectOk(refund(id, 'r-2', 20_000))
+    expect((await refund(id, 'r-1', 5000)).body).toMatchObject({
+      outcome: 'stored',
+      changed: false,
+      refundedCents: 3000,
+    })
+    expect(await expectOk(refund(id, 'r-2', 20_000))).toMatchObject({ refundedCents: 23_000 })
     const { body } = await order(id)
     expect(body.commission).toMatchObject({ amountCents: 1440, status: 'APPROVED' })
     expect(events().map(({ event, data }) => [event, data.commissionAmountCents])).toEqual([

@@ -51,6 +51,8 @@ export interface RefundInput extends Refund {
 export interface RecordedRefund {
   row: CommissionRow
   refund: RefundRow
+  /** Goods refunded by this and all earlier refunds. */
+  refundedCents: number
   /** The refund id was recorded before, and nothing was changed. */
   alreadyRecorded: boolean
   /** Why the refund took less than it names. */
@@ -165,9 +167,13 @@ export async function planRefund(
   if (before.trackingMethod === 'ADJUSTMENT') throw adjustmentRejected()
   const existing = await findRefund(db, ctx.shop.id, before.id, input.refundId)
   if (existing) {
-    const stored = await findCommission(db, ctx.shop.id, before.id)
+    const [stored, totals] = await Promise.all([
+      findCommission(db, ctx.shop.id, before.id),
+      findRefundTotals(db, ctx.shop.id, before.id),
+    ])
     const { row } = await findEffectiveStatus(ctx, db, stored ?? before)
-    return { row, refund: existing, alreadyRecorded: true, problem: null, changes: undefined }
+    const refundedCents = totals?.goodsCents ?? existing.goodsCents
+    return { row, refund: existing, refundedCents, alreadyRecorded: true, problem: null, changes: undefined }
   }
   const { row: current, unwritten, status, batch, reservedBy } = await findEffectiveStatus(ctx, db, before)
   if (CLOSED_STATUSES.includes(status) && !input.alreadyHappened) throw notRefundable(status)
@@ -182,6 +188,7 @@ export async function planRefund(
   return {
     row: { ...current, ...columns, version: before.version + 1 },
     refund: toRefundRow(ctx, before, input, { goodsCents, ...amounts, adjustmentId: null }),
+    refundedCents: is.refundedCents,
     alreadyRecorded: false,
     problem,
     changes: {

@@ -4,8 +4,10 @@ import { invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Context } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
-import type { CommissionRow } from '../database/tables.ts'
+import type { Reader } from '../database/database.ts'
+import type { CommissionRow, OrderNoticeRow } from '../database/tables.ts'
 import { orderKey, storedOrderId } from '../engine/normalize.ts'
+import { listOrderNotices } from './notice-queries.ts'
 import {
   type ParseRefund,
   previewCancellation,
@@ -41,14 +43,19 @@ export async function recordRefundEvent(ctx: Context, event: Refund, dryRun: boo
     throw invalidBody('Send either amountCents or lineItems, not both.')
   const notice = { orderId: order.orderId, noticeId: refundId, body: JSON.stringify(toStoredRefund(event)) }
   const ids = { ...order, externalRefundId: refundId }
-  if (dryRun)
-    return { status: 200, body: toRefundReply(ids, await previewRefund(ctx, notice, parseStoredRefund), true) }
+  if (dryRun) {
+    const result = await previewRefund(ctx, notice, parseStoredRefund)
+    const refundedCents = await findRefundedCents(ctx, ctx.db.read, notice, result)
+    return { status: 200, body: toRefundReply(ids, result, { refundedCents, dryRun }) }
+  }
   return mutate(
     ctx,
     async (trx, _, isAlone) => {
       const options = { parseRefund: parseStoredRefund, isAlone }
       const { result, ...written } = await reportRefund(ctx, trx, notice, options)
-      return { ...written, result: { status: statusOf(result), body: toRefundReply(ids, result, false) } }
+      const refundedCents = await findRefundedCents(ctx, trx, notice, result)
+      const body = toRefundReply(ids, result, { refundedCents, dryRun })
+      return { ...written, result: { status: statusOf(result), body } }
     },
     [`order:${notice.orderId}`],
   )
@@ -110,10 +117,28 @@ export const parseStoredRefund: ParseRefund = (body) => ({
 
 const statusOf = ({ outcome }: ReportedRefund | ReportedCancellation) => (outcome === 'stored' ? 202 : 200)
 
+/** The refunded goods of the order with this refund: as applied, else the sum of the stored amounts. */
+async function findRefundedCents(
+  { shop }: Context,
+  db: Reader,
+  { orderId, noticeId, body }: Pick<OrderNoticeRow, 'orderId' | 'noticeId' | 'body'>,
+  reported: ReportedRefund,
+): Promise<number> {
+  if (reported.outcome === 'applied') return reported.refundedCents
+  const stored = await listOrderNotices(db, shop.id, orderId)
+  const amounts = new Map(
+    stored.filter(({ kind }) => kind === 'refund').map((one) => [one.noticeId, amountOf(one.body)]),
+  )
+  if (!amounts.has(noticeId)) amounts.set(noticeId, amountOf(body))
+  return [...amounts.values()].reduce((sum, cents) => sum + cents, 0)
+}
+
+const amountOf = (body: string): number => (JSON.parse(body) as StoredRefund).amountCents ?? 0
+
 function toRefundReply(
   { externalRefundId, ...order }: OrderIds & { externalRefundId: string },
   reported: ReportedRefund,
-  dryRun: boolean,
+  { refundedCents, dryRun }: { refundedCents: number; dryRun: boolean },
 ): RefundReply {
   const { outcome, changed } = reported
   return {
@@ -126,6 +151,7 @@ function toRefundReply(
     ...order,
     externalRefundId,
     refund: outcome === 'applied' ? toReportedRefund(reported) : null,
+    refundedCents,
     commission: reported.row ? toReportedCommission(reported.row) : null,
     warning: outcome === 'applied' && reported.problem ? WARNINGS[reported.problem] : null,
   }

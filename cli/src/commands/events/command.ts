@@ -3,6 +3,7 @@ import { defineCommand, defineGroup } from '../../command.ts'
 import { enums } from '../../contract.ts'
 import { choiceOption, integerBetween, parseCents, repeatableOption } from '../../options.ts'
 import type { ImportOptions } from './import-orders.ts'
+import type { ImportRefundsOptions } from './import-refunds.ts'
 import type { RefundOptions } from './report.ts'
 import type { SendOptions } from './send.ts'
 
@@ -23,7 +24,8 @@ export function addEvents(program: Command): void {
       'Reads exports of Shopify, WooCommerce and Stripe, and other CSV files with a header; - is standard input. Shows the column of each field, then asks for confirmation; without a terminal, it sends immediately.',
       '--dry-run lists every failed row, writes failed.csv, and lets the service evaluate a sample of the orders (--forecast).',
       'Amounts are in cents if the column name ends in "cents", otherwise decimal. Ambiguous files are rejected until you pass --money, --decimal or --prices, as are files whose amounts are already after the discount. If prices include tax, it is subtracted from the goods in proportion. Times without an offset require --timezone; without a date column, every order is dated now. An order whose payment date is empty gets its creation date; with neither, it fails.',
-      'With several coupons, the first that belongs to an affiliate wins. Rows that only contain another line item of the order above are skipped. Orders that are unpaid, canceled, disputed or in an unknown status fail, unless you pass --any-status. Orders refunded in full or in part always fail: a nonzero amount in any column with "refund" in its name counts as a refund. An order that is already recorded with another amount or affiliate fails too.',
+      'With several coupons, the first that belongs to an affiliate wins. Rows that only contain another line item of the order above are skipped. Orders that are unpaid, canceled, disputed or in an unknown status fail, unless you pass --any-status. Orders refunded in full or in part fail unless you pass --refunds: a nonzero amount in any column with "refund" in its name counts as a refund. An order that is already recorded with another amount or affiliate fails too.',
+      '--refunds states what the column with refunded amounts is a part of: the goods after discount (goods), or the total with shipping and tax (total), of which the goods get their proportional share. The column contains what was refunded in all; refunds that are recorded already are subtracted, so that later exports of the same orders report the difference. Canceled orders are then reported as canceled, whether they were imported before or not. Import a file of single refunds with `events import-refunds`, and do not combine both for one order.',
       'Respects the rate limit and can be stopped and run again without sending an order twice. Failed rows are written to failed.csv next to the file (or failed-2.csv, if failed.csv contains rows of another file), and the command exits with 8. `<file>.….sent` records which orders were sent.',
     ].join('\n\n'),
     output: 'ImportReport',
@@ -31,6 +33,7 @@ export function addEvents(program: Command): void {
     examples: [
       'referral events import orders.csv --dry-run',
       'referral events import orders_export.csv --from woocommerce --timezone Europe/Berlin',
+      'referral events import orders_export.csv --refunds total --dry-run',
       'referral events import orders.csv --map externalOrderId=Name --map amountCents=Subtotal --map discountCents=',
     ],
     action: async (run, { options, args: [file = ''] }) =>
@@ -57,12 +60,52 @@ export function addEvents(program: Command): void {
     .option('--currency <code>', 'currency of rows without one (default: USD)')
     .option('--any-status', 'import canceled, disputed and unpaid orders too, but not refunded ones')
     .addOption(
+      choiceOption('--refunds <basis>', 'report refunds and cancellations; what refunded amounts are a part of', [
+        'goods',
+        'total',
+      ]),
+    )
+    .addOption(
       new Option('--parallel <n>', 'number of concurrent requests; above 1, the order of rows is not kept')
         .argParser(integerBetween(1, 32))
         .default(1),
     )
     .addOption(
       new Option('--forecast <n>', 'number of orders that the service evaluates in a dry run, or all')
+        .argParser(parseCount)
+        .default(50),
+    )
+    .option('-y, --yes', 'skip the confirmation')
+  addImportRefunds(events)
+}
+
+function addImportRefunds(events: Command): void {
+  defineCommand<ImportRefundsOptions>(events, 'import-refunds <file>', {
+    summary: 'report the refunds of a CSV file, before or after their orders',
+    details: [
+      'Reads a CSV file with a header and one refund per row: an order id, a refund id, and the refunded goods, net of discount, without shipping and tax; - is standard input. Shows the column of each field, then asks for confirmation; without a terminal, it sends immediately.',
+      'A refund of an order that is not reported yet is kept until it is. A refund id counts once per order; a refund that is recorded with another amount fails. A refund of more than is left takes what is left. Amounts are read as in `events import`, with or without a minus. Refunds whose status does not mean that they were paid out fail, unless you pass --any-status.',
+      '--dry-run lists every failed row, writes failed.csv, and lets the service evaluate the first refunds (--forecast). The command can be stopped and run again without sending a refund twice.',
+    ].join('\n\n'),
+    output: 'RefundImportReport',
+    writes: true,
+    examples: [
+      'referral events import-refunds refunds.csv --dry-run',
+      "referral events import-refunds refunds.csv --map 'amountCents=Net amount' --currency EUR",
+    ],
+    action: async (run, { options, args: [file = ''] }) =>
+      (await import('./import-refunds.ts')).importRefunds(run, file, options),
+  })
+    .addOption(repeatableOption('--map <field=Column>', 'column of a field, or field= for none; repeat for several'))
+    .addOption(choiceOption('--money <unit>', 'unit of numbers without decimals', ['cents', 'units']))
+    .addOption(choiceOption('--decimal <mark>', 'decimal separator', ['.', ',']))
+    .option('--currency <code>', 'currency of rows without one (default: USD)')
+    .option('--any-status', 'import pending and failed refunds too')
+    .addOption(
+      new Option('--parallel <n>', 'number of concurrent requests').argParser(integerBetween(1, 32)).default(1),
+    )
+    .addOption(
+      new Option('--forecast <n>', 'number of refunds that the service evaluates in a dry run, or all')
         .argParser(parseCount)
         .default(50),
     )

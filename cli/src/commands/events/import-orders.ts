@@ -1,16 +1,15 @@
-import { basename } from 'node:path'
 import type { ReferralClient, ReferralError } from '@referral/sdk'
 import { isInteractive } from '../../context.ts'
-import { type FailedRow, writeFailedRows } from '../../csv/failed-rows.ts'
-import { type Csv, decodeUtf8, parseCsv, readCsv } from '../../csv/parse.ts'
+import type { FailedRow } from '../../csv/failed-rows.ts'
+import type { Csv } from '../../csv/parse.ts'
 import { type ExitCode, exitCode, notFoundError } from '../../errors.ts'
 import { formatMoney } from '../../money.ts'
-import { renderRows } from '../../output/render.ts'
-import { confirm, readStdin } from '../../prompt.ts'
+import { confirm } from '../../prompt.ts'
 import { RateLimiter, rateLimitedClient } from '../../rate-limiter.ts'
 import type { Run } from '../../run.ts'
 import { CouponOwners } from './coupon-codes.ts'
-import { ImportJournal } from './journal.ts'
+import { printColumns, readImportFile, reportFailedRows } from './import-file.ts'
+import { ImportJournal, orderHash } from './journal.ts'
 import { EVIDENCE_FIELDS } from './order-fields.ts'
 import { type ImportPlan, type PendingOrder, type PlanOptions, planImport } from './plan.ts'
 import { type Counts, OrderSender, rowProblem } from './send-orders.ts'
@@ -22,12 +21,9 @@ export interface ImportOptions extends PlanOptions {
   yes?: boolean
 }
 
-/** Reports the orders of a CSV file. Running it again sends only orders that are new. */
+/** Reports the orders of a CSV file, with their refunds and cancellations. Running it again sends only what is new. */
 export async function importOrders(run: Run, file: string, options: ImportOptions): Promise<ExitCode | undefined> {
-  const csv =
-    file === '-'
-      ? parseCsv(decodeUtf8(await readStdin(run.context), 'standard input'), 'standard input')
-      : readCsv(file)
+  const csv = await readImportFile(run, file)
   if (csv.rows.length === 0) throw notFoundError('The file has no orders.')
   const plan = planImport(csv, options)
   const { format, orders, failed, lineRows } = plan
@@ -35,14 +31,18 @@ export async function importOrders(run: Run, file: string, options: ImportOption
   printMapping(run, csv, plan)
   warnAboutCurrency(run, plan, options.currency)
   if (lineRows) run.reporter.info(`skipped ${lineRows} rows that only contain another line item of the order above`)
-  const counts: Counts = { sent: 0, attributed: 0, knownBefore: 0, failed }
+  const [refunded, canceled] = [orders.filter((one) => one.refundedCents), orders.filter((one) => one.isCanceled)]
+  if (refunded.length || canceled.length)
+    run.reporter.info(`${refunded.length} orders are refunded in full or in part, and ${canceled.length} are canceled`)
+  const counts: Counts = { sent: 0, attributed: 0, knownBefore: 0, refunds: 0, canceled: 0, failed }
   let forecast: Forecast | null = null
   if (run.dryRun) {
-    if (orders.length > 0 && options.forecast > 0)
-      forecast = await createForecast(run, await run.client(), { orders, failed, sample: options.forecast })
+    const sales = orders.filter((one) => !one.isCanceled)
+    if (sales.length > 0 && options.forecast > 0)
+      forecast = await createForecast(run, await run.client(), { orders: sales, failed, sample: options.forecast })
   } else {
     const journal = new ImportJournal(file, { baseUrl: run.settings.baseUrl, apiKey: run.apiKey })
-    const pending = orders.filter(({ order }) => !journal.has(order))
+    const pending = orders.filter((order) => !journal.has(orderHash(order)))
     counts.knownBefore = orders.length - pending.length
     // Without a terminal no confirmation is needed, because ambiguous files are rejected.
     if (pending.length && isInteractive(run.context))
@@ -59,18 +59,14 @@ function report(
   { file, counts, forecast }: { file: string; counts: Counts; forecast: Forecast | null },
 ): ExitCode | undefined {
   const { failed, ...others } = counts
-  const failedFile = failed.length ? writeFailedRows(csv, file, failed) : null
-  const shown = run.dryRun ? failed : failed.slice(0, 5)
-  for (const { row, problem } of shown) run.reporter.warn(`line ${row.line}: ${problem}`)
-  if (failed.length > shown.length) run.reporter.warn(`and ${failed.length - shown.length} more`)
-  if (failedFile && basename(failedFile) !== 'failed.csv')
-    run.reporter.info(`failed.csv contains other rows and was kept; the failed rows are in ${failedFile}`)
+  const failedFile = reportFailedRows(run, csv, file, failed)
   if (run.dryRun) run.reporter.info('Dry run: nothing was sent.')
-  else if (counts.sent + counts.knownBefore === 0 && failed.length > 0)
+  else if (counts.sent + counts.knownBefore + counts.refunds + counts.canceled === 0 && failed.length > 0)
     run.reporter.info(
       `No order was sent; ${failed.length === 1 ? 'the only row' : `all ${failed.length} rows`} failed.`,
     )
-  else if (counts.sent === 0) run.reporter.info(`Nothing new: ${counts.knownBefore} orders were already sent.`)
+  else if (counts.sent + counts.refunds + counts.canceled === 0)
+    run.reporter.info(`Nothing new: ${counts.knownBefore} orders were already sent.`)
   run.printRecord({
     file,
     rows: csv.rows.length,
@@ -83,7 +79,6 @@ function report(
   return failed.length ? exitCode.partial : undefined
 }
 
-/** Shows the column of each field, so that the user notices a wrong one before orders are sent. */
 function printMapping(run: Run, { rows }: Csv, { settings, unusedColumns }: ImportPlan): void {
   const { mapping, money, fallbackDates, currency } = settings
   const formatOf = (field: string) => {
@@ -98,8 +93,7 @@ function printMapping(run: Run, { rows }: Csv, { settings, unusedColumns }: Impo
   }))
   if (!mapping.occurredAt) lines.push({ field: 'occurredAt', column: '(none)', format: '', first: 'now' })
   if (!mapping.currency) lines.push({ field: 'currency', column: '(none)', format: '', first: currency })
-  const style = { ...run.style, format: 'table' as const, fields: undefined, palette: run.reporter.palette }
-  if (!run.globalOptions.quiet) run.reporter.write(renderRows(lines, ['field', 'column', 'format', 'first'], style))
+  printColumns(run, lines)
   if (mapping.occurredAt && fallbackDates.length)
     run.reporter.info(`orders without ${mapping.occurredAt} are dated by ${fallbackDates.join(' or ')}`)
   if (unusedColumns.length) run.reporter.info(`unused columns: ${unusedColumns.join(', ')}`)

@@ -1,17 +1,21 @@
 import { createHash } from 'node:crypto'
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
-import type { ConversionInput } from '@referral/sdk'
 import { usageError } from '../../errors.ts'
 import type { Settings } from '../../settings.ts'
+import type { ParsedOrder } from './parse-order.ts'
 
 const hash = (text: string) => createHash('sha256').update(text).digest('hex')
 
-/** Identifies an order by its content, so that a corrected row counts as new. */
-export const orderHash = (order: ConversionInput): string => hash(JSON.stringify(order))
+/** Identifies a report by its content, so that a corrected row counts as new. */
+export const contentHash = (report: object): string => hash(JSON.stringify(report))
+
+/** Identifies an order of a file, with its refund. */
+export const orderHash = ({ order, refundedCents, isCanceled }: ParsedOrder): string =>
+  contentHash(refundedCents || isCanceled ? { order, refundedCents, isCanceled } : order)
 
 /**
- * Records which orders of a CSV file were sent, in a file next to it, so that another run sends only the rest. There is one
- * journal per service and key. It only saves requests: the service detects repeated orders itself.
+ * Records which rows of a CSV file were sent, in a file next to it, so that another run sends only the rest. There is one
+ * journal per service and key. It only saves requests: the service detects repeated reports itself.
  */
 export class ImportJournal {
   /** Undefined for standard input, which has no journal. */
@@ -27,11 +31,11 @@ export class ImportJournal {
     this.#known = new Set(text.split('\n').filter((line) => line.length === 64))
   }
 
-  has(order: ConversionInput): boolean {
-    return this.#known.has(orderHash(order))
+  has(hash: string): boolean {
+    return this.#known.has(hash)
   }
 
-  /** Checks before the first order that the journal can be written. */
+  /** Checks before the first report that the journal can be written. */
   ensureWritable(): void {
     if (this.file === undefined) return
     try {
@@ -40,14 +44,13 @@ export class ImportJournal {
       const reason = (cause as NodeJS.ErrnoException).code
       throw usageError(
         `Cannot write ${this.file}: ${reason}.`,
-        'It records which orders were sent. Copy the CSV file to a writable folder.',
+        'It records which rows were sent. Copy the CSV file to a writable folder.',
       )
     }
   }
 
-  /** Written before the next order is sent, so that a killed run can be continued. */
-  add(order: ConversionInput): void {
-    const line = orderHash(order)
+  /** Written before the next report is sent, so that a killed run can be continued. */
+  add(line: string): void {
     if (this.#known.has(line)) return
     if (this.file !== undefined) appendFileSync(this.file, `${line}\n`, { mode: 0o600 })
     this.#known.add(line)

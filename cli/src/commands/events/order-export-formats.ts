@@ -1,6 +1,6 @@
 import { findColumn } from '../../csv/columns.ts'
 import type { CsvRow } from '../../csv/parse.ts'
-import { ORDER_FIELDS } from './order-fields.ts'
+import { ORDER_FIELDS, REFUND_FIELDS } from './order-fields.ts'
 
 /** The format of a shop system's order export. */
 export interface OrderExportFormat {
@@ -188,31 +188,25 @@ export const detectOrderExportFormat = (header: readonly string[]): OrderExportF
   ) ?? 'csv'
 
 /** The column names of each field in this format. */
-export const columnNamesOf = ({ columns }: OrderExportFormat): Readonly<Record<string, readonly string[]>> => ({
+export const columnNamesOf = (
+  { columns }: OrderExportFormat,
+  { withRefunds = false } = {},
+): Readonly<Record<string, readonly string[]>> => ({
   ...ORDER_FIELDS,
+  ...(withRefunds ? REFUND_FIELDS : {}),
   ...columns,
 })
 
-const normalizeStatus = (status: string) =>
+export const normalizeStatus = (status: string) =>
   status
     .toLowerCase()
     .replace(/^wc-/, '')
     .replace(/[\s-]+/g, '_')
 
-const REFUND_COLUMNS = [
-  'refundedAmount',
-  'amountRefunded',
-  'totalRefunded',
-  'refundTotal',
-  'orderTotalRefunded',
-  'orderRefundAmount',
-  'orderRefund',
-  'refunded',
-  'refundItems',
-]
+const REFUND_COLUMNS = [...REFUND_FIELDS.refundedCents, 'refunded', 'refundItems']
 
 /** Whether a cell of a refund column is empty, a zero amount or a negation. */
-const isNoRefund = (text: string): boolean =>
+export const isNoRefund = (text: string): boolean =>
   !/[1-9]/.test(text) && (/0/.test(text) || /^(?:false|no|none|null|n\/a|[^\p{L}]*)$/iu.test(text))
 
 /**
@@ -244,9 +238,57 @@ export function refundCheck(format: OrderExportFormat, header: readonly string[]
   }
 }
 
+/**
+ * Detects refunded orders whose refunded amount is unknown. A refund of everything needs no amount.
+ *
+ * @param amountColumn the column with refunded amounts, if there is one.
+ */
+export function refundAmountCheck(
+  format: OrderExportFormat,
+  header: readonly string[],
+  amountColumn: string | undefined,
+): RowCheck {
+  const others = header.filter((name) => /refund(?!able)/i.test(name) && name !== amountColumn)
+  const status = findColumn(header, format.statusColumns)
+  return {
+    columns: [...others, ...present(status)],
+    problemOf: (row) => {
+      if (!isNoRefund(cellOf(row, amountColumn)) || isRefunded(cellOf(row, status))) return undefined
+      const known =
+        amountColumn === undefined ? 'no column with the refunded amount was found' : `${amountColumn} is empty`
+      const other = others.find((column) => !isNoRefund(cellOf(row, column)))
+      if (other !== undefined) return `${other} is ${cellOf(row, other)}, but ${known}`
+      return normalizeStatus(cellOf(row, status)).includes('refunded')
+        ? `this order is ${cellOf(row, status)}, but ${known}`
+        : undefined
+    },
+  }
+}
+
+/** Whether a status says that everything was refunded. */
+const isRefunded = (status: string): boolean => normalizeStatus(status) === 'refunded'
+
+/** Finds what happened to an order after its payment, as far as its status and dates show. */
+export function laterStatus(format: OrderExportFormat, header: readonly string[]) {
+  const canceledAt = findColumn(header, CANCELED_AT)
+  const status = findColumn(header, format.statusColumns)
+  return (row: CsvRow): 'canceled' | 'refunded' | undefined => {
+    const text = cellOf(row, status)
+    if (cellOf(row, canceledAt) || ['canceled', 'cancelled'].includes(normalizeStatus(text))) return 'canceled'
+    return isRefunded(text) ? 'refunded' : undefined
+  }
+}
+
+const CANCELED_AT = ['canceledAt', 'cancelledAt', 'canceled date (UTC)']
+
 /** Detects orders that are unpaid, canceled or disputed, or whose payment status is unknown. */
-export function paymentCheck(format: OrderExportFormat, header: readonly string[]): RowCheck {
-  const canceled = findColumn(header, ['canceledAt', 'cancelledAt', 'canceled date (UTC)'])
+export function paymentCheck(
+  format: OrderExportFormat,
+  header: readonly string[],
+  { acceptsRefunds = false } = {},
+): RowCheck {
+  const paid = acceptsRefunds ? [...format.paid, 'refunded', 'partially_refunded'] : format.paid
+  const canceled = findColumn(header, CANCELED_AT)
   const column = findColumn(header, format.statusColumns)
   const other = format.check?.(header)
   return {
@@ -256,7 +298,7 @@ export function paymentCheck(format: OrderExportFormat, header: readonly string[
       if (column === undefined) return other?.problemOf(row)
       const status = cellOf(row, column)
       if (status === '') return `${column} is empty, so the payment status is unknown`
-      if (format.paid.includes(normalizeStatus(status))) return other?.problemOf(row)
+      if (paid.includes(normalizeStatus(status))) return other?.problemOf(row)
       if (format.unpaid.includes(normalizeStatus(status))) return `this order is ${status}`
       return `unknown ${column} ${status}; use --any-status if the order is paid`
     },

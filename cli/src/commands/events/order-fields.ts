@@ -25,7 +25,20 @@ export const ORDER_FIELDS: Readonly<Record<string, readonly string[]>> = {
   'shipping.postalCode': ['postalCode', 'shippingPostalCode', 'zip'],
 }
 
-export const MONEY_FIELDS = ['amountCents', 'discountCents', 'shippingCents', 'taxCents']
+/** Columns with the amount that was refunded of an order, read with --refunds. */
+export const REFUND_FIELDS = {
+  refundedCents: [
+    'refundedAmount',
+    'amountRefunded',
+    'totalRefunded',
+    'refundTotal',
+    'orderTotalRefunded',
+    'orderRefundAmount',
+    'orderRefund',
+  ],
+} as const
+
+export const MONEY_FIELDS = ['amountCents', 'discountCents', 'shippingCents', 'taxCents', 'refundedCents']
 export const EVIDENCE_FIELDS = [
   'couponCode',
   'affiliateCode',
@@ -47,6 +60,10 @@ export interface ParseSettings {
   /** For times without an offset. */
   timezone?: string | undefined
   prices?: PriceBasis
+  /** Without it, refunded and canceled orders are rejected. */
+  refunds?: RefundBasis | undefined
+  /** The total of the order, with shipping and tax. */
+  totalColumn?: string | undefined
 }
 
 export function currencyOf(
@@ -57,3 +74,6 @@ export function currencyOf(
 }
 
 export type PriceBasis = 'with-tax' | 'without-tax'
+
+/** What a refunded amount is a part of: the goods after discount, or the total of the order. */
+export type RefundBasis = 'goods' | 'total'

@@ -4,24 +4,37 @@ import type { CsvRow } from '../../csv/parse.ts'
 import { usageError } from '../../errors.ts'
 import { splitCodes } from './coupon-codes.ts'
 import { toCents } from './money-columns.ts'
+import { isNoRefund } from './order-export-formats.ts'
 import { currencyOf, MONEY_FIELDS, type ParseSettings } from './order-fields.ts'
 import { excludeTax } from './totals.ts'
 
+/** An order of a file. */
+export interface ParsedOrder {
+  order: ConversionInput
+  /** All coupons of the row. When there are several, one is chosen before the order is sent. */
+  codes: string[]
+  /** Refunded goods, in all. */
+  refundedCents?: number
+  /** Only the cancellation is reported. */
+  isCanceled?: boolean
+}
+
 /** The order of a row, or why the row is invalid. */
 export type ParsedRow =
-  | { row: CsvRow; order: ConversionInput; codes: string[]; problem?: never }
-  | { row: CsvRow; order?: never; codes?: never; problem: string }
+  | { row: CsvRow; problem?: never; parsed: ParsedOrder }
+  | { row: CsvRow; problem: string; parsed?: never }
 
 const ISO = /^\d{4}-\d{2}-\d{2}(T.*)?$/
 
-export function parseOrder(row: CsvRow, settings: ParseSettings): ParsedRow {
+/** @param isRefunded everything was refunded, whatever the amount. */
+export function parseOrder(row: CsvRow, settings: ParseSettings, isRefunded = false): ParsedRow {
   const currency = currencyOf(row.cells, settings)
   const order: Record<string, unknown> = { currency }
   const shipping: Record<string, string> = {}
   const codes: string[] = []
   for (const [field, column] of Object.entries(settings.mapping)) {
     const text = row.cells[column]?.trim() ?? ''
-    if (text === '' || field === 'currency') continue
+    if (text === '' || field === 'currency' || field === 'refundedCents') continue
     const money = settings.money[field]
     if (money) {
       const cents = toCents(text, money, currency)
@@ -41,9 +54,73 @@ export function parseOrder(row: CsvRow, settings: ParseSettings): ParsedRow {
   }
   const problem = findProblem(order, currency)
   if (problem !== undefined) return { row, problem }
+  const refunded = settings.refunds && parseRefunded(row, settings, order as unknown as Amounts, isRefunded)
+  if (typeof refunded === 'string') return { row, problem: refunded }
   if (settings.prices === 'with-tax') order.amountCents = excludeTax(order as { amountCents: number })
-  return { row, order: order as ConversionInput, codes }
+  const { amountCents, discountCents = 0 } = order as unknown as Amounts
+  const refundedCents = refunded && shareOf(Math.max(0, amountCents - discountCents), refunded)
+  return {
+    row,
+    parsed: { order: order as ConversionInput, codes, ...(refundedCents && { refundedCents }) },
+  }
 }
+
+/** A canceled order needs no amount and no date: only its cancellation is reported. */
+export function parseCanceled(row: CsvRow, { mapping }: ParseSettings): ParsedRow {
+  const externalOrderId = row.cells[mapping.externalOrderId ?? '']?.trim()
+  if (!externalOrderId) return { row, problem: 'no order id' }
+  return { row, parsed: { order: { externalOrderId }, codes: [], isCanceled: true } }
+}
+
+interface Amounts {
+  amountCents: number
+  discountCents?: number
+  shippingCents?: number
+  taxCents?: number
+}
+
+/** A refunded part of an amount. */
+interface Part {
+  cents: number
+  of: number
+}
+
+/**
+ * Reads what was refunded of an order, as a part of its goods or of its total, as in the file.
+ *
+ * @returns undefined without a refund, or the problem
+ */
+function parseRefunded(
+  row: CsvRow,
+  settings: ParseSettings,
+  { amountCents, discountCents = 0, shippingCents = 0, taxCents = 0 }: Amounts,
+  isRefunded: boolean,
+): Part | string | undefined {
+  const { mapping, money, refunds, prices, totalColumn } = settings
+  const column = mapping.refundedCents ?? ''
+  const text = row.cells[column]?.trim() ?? ''
+  if (isNoRefund(text)) return isRefunded ? { cents: 1, of: 1 } : undefined
+  const currency = currencyOf(row.cells, settings)
+  // Exports show refunds with or without a minus.
+  const cents = toCents(text.replace(/^[-−]\s*/, ''), money.refundedCents ?? { unit: 'units', decimal: '.' }, currency)
+  if (typeof cents !== 'number') return cents.problem
+  const goods = Math.max(0, amountCents - discountCents)
+  let of = goods
+  if (refunds === 'total') {
+    const total = totalColumn ? (row.cells[totalColumn]?.trim() ?? '') : ''
+    const paid = total && money.amountCents ? toCents(total, money.amountCents, currency) : undefined
+    if (typeof paid === 'object') return paid.problem
+    of = paid ?? goods + shippingCents + (prices === 'with-tax' ? 0 : taxCents)
+  }
+  if (cents <= of) return { cents, of }
+  return refunds === 'goods'
+    ? `${text} was refunded, but the goods are less; use --refunds total if refunds include shipping or tax`
+    : `${text} was refunded, but the total of the order is less`
+}
+
+/** The same part of another amount, rounded half up. */
+const shareOf = (amount: number, { cents, of }: Part): number =>
+  of === 0 ? 0 : Number((2n * BigInt(amount) * BigInt(cents) + BigInt(of)) / (2n * BigInt(of)))
 
 /** Without a date, the service would date the order now. */
 function noDateProblem({ mapping, fallbackDates }: ParseSettings): string {

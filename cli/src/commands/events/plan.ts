@@ -1,4 +1,3 @@
-import type { ConversionInput } from '@referral/sdk'
 import { type ColumnMapping, findColumn, mapColumns } from '../../csv/columns.ts'
 import type { FailedRow } from '../../csv/failed-rows.ts'
 import type { Csv, CsvRow } from '../../csv/parse.ts'
@@ -8,14 +7,17 @@ import { detectMoneyColumn, type MoneyOptions } from './money-columns.ts'
 import {
   columnNamesOf,
   detectOrderExportFormat,
+  isNoRefund,
+  laterStatus,
   type OrderExportFormat,
   type OrderExportFormatName,
   orderExportFormats,
   paymentCheck,
+  refundAmountCheck,
   refundCheck,
 } from './order-export-formats.ts'
-import { currencyOf, type ParseSettings, type PriceBasis } from './order-fields.ts'
-import { checkTimezone, isMoney, type ParsedRow, parseOrder } from './parse-order.ts'
+import { currencyOf, type ParseSettings, type PriceBasis, type RefundBasis } from './order-fields.ts'
+import { checkTimezone, isMoney, type ParsedOrder, type ParsedRow, parseCanceled, parseOrder } from './parse-order.ts'
 import { detectPriceBasis, rejectDoubleDiscount, TOTAL_COLUMNS } from './totals.ts'
 
 export interface PlanOptions extends MoneyOptions {
@@ -29,13 +31,12 @@ export interface PlanOptions extends MoneyOptions {
   currency?: string
   /** Whether to import canceled, disputed and unpaid orders too. */
   anyStatus?: boolean
+  /** Reports refunds and cancellations too. Otherwise such orders are rejected. */
+  refunds?: RefundBasis
 }
 
-export interface PendingOrder {
+export interface PendingOrder extends ParsedOrder {
   row: CsvRow
-  order: ConversionInput
-  /** All coupons of the row. When there are several, one is chosen before the order is sent. */
-  codes: string[]
 }
 
 export interface ImportPlan {
@@ -59,8 +60,12 @@ export function planImport(csv: Csv, options: PlanOptions): ImportPlan {
   const { rows, lineItems } = dropLineItemRows(csv, settings.mapping)
   settings.prices = options.prices ?? detectPriceBasis({ ...csv, rows }, settings)
   const mapped = Object.values(settings.mapping)
-  const refunds = refundCheck(format, csv.header, mapped)
-  const payments = options.anyStatus ? undefined : paymentCheck(format, csv.header)
+  const refunds = options.refunds
+    ? refundAmountCheck(format, csv.header, settings.mapping.refundedCents)
+    : refundCheck(format, csv.header, mapped)
+  const acceptsRefunds = options.refunds !== undefined
+  const payments = options.anyStatus ? undefined : paymentCheck(format, csv.header, { acceptsRefunds })
+  const statusOf = acceptsRefunds ? laterStatus(format, csv.header) : () => undefined
   const idOf = ({ cells }: CsvRow) => cells[settings.mapping.externalOrderId ?? '']?.trim() ?? ''
   // A refund in one row of an order, such as that of a line item, applies to all of its rows.
   const refundByOrder = new Map<string, string>()
@@ -69,29 +74,31 @@ export function planImport(csv: Csv, options: PlanOptions): ImportPlan {
     if (id !== '' && refund !== undefined && !refundByOrder.has(id)) refundByOrder.set(id, refund)
   }
   const parse = (row: CsvRow): ParsedRow => {
+    const status = row.problem === undefined ? statusOf(row) : undefined
+    if (status === 'canceled') return parseCanceled(row, settings)
     const problem = row.problem ?? refunds.problemOf(row) ?? refundByOrder.get(idOf(row)) ?? payments?.problemOf(row)
-    return problem === undefined ? parseOrder(row, settings) : { row, problem }
+    return problem === undefined ? parseOrder(row, settings, status === 'refunded') : { row, problem }
   }
-  const parsed = rejectConflictingRows(rows.map(parse))
+  const all = rejectConflictingRows(rows.map(parse))
   const read = new Set([
     ...mapped,
     ...settings.fallbackDates,
     ...refunds.columns,
     ...(payments?.columns ?? []),
-    findColumn(csv.header, TOTAL_COLUMNS),
+    settings.totalColumn,
   ])
   return {
     format,
     settings,
     lineRows: lineItems.length,
     unusedColumns: csv.header.filter((name) => name !== '' && !read.has(name)),
-    orders: parsed.flatMap(({ row, order, codes }) => (order && codes ? [{ row, order, codes }] : [])),
-    failed: parsed.flatMap(({ row, problem }) => (problem === undefined ? [] : [{ row, problem }])),
+    orders: all.flatMap(({ row, parsed }) => (parsed ? [{ row, ...parsed }] : [])),
+    failed: all.flatMap(({ row, problem }) => (problem === undefined ? [] : [{ row, problem }])),
   }
 }
 
 function parseSettingsFor({ header, rows }: Csv, format: OrderExportFormat, options: PlanOptions): ParseSettings {
-  const mapping = mapColumns(header, columnNamesOf(format), options.map)
+  const mapping = mapColumns(header, columnNamesOf(format, { withRefunds: options.refunds !== undefined }), options.map)
   for (const field of ['externalOrderId', 'amountCents'])
     if (!mapping[field])
       throw usageError(
@@ -105,6 +112,8 @@ function parseSettingsFor({ header, rows }: Csv, format: OrderExportFormat, opti
     const values = rows
       .filter(({ problem }) => problem === undefined)
       .map(({ cells }) => ({ text: cells[column] ?? '', currency: currencyOf(cells, { mapping, currency }) }))
+      // Exports write 0 for no refund even when other amounts have decimals.
+      .filter(({ text }) => field !== 'refundedCents' || !isNoRefund(text))
     money[field] = detectMoneyColumn(column, values, options)
   }
   const isDateChosen = options.map?.some((pair) => pair.startsWith('occurredAt='))
@@ -116,22 +125,25 @@ function parseSettingsFor({ header, rows }: Csv, format: OrderExportFormat, opti
     fallbackDates: fallbackDates.filter((column) => !mapped.includes(column)),
     currency,
     timezone: options.timezone ?? format.timezone,
+    refunds: options.refunds,
+    totalColumn: findColumn(header, TOTAL_COLUMNS),
   }
 }
 
 /** Rejects rows of the same order with different content: only one of them would count. */
 function rejectConflictingRows(rows: readonly ParsedRow[]): ParsedRow[] {
   const hashesById = new Map<string, Set<string>>()
-  for (const { order } of rows) {
-    if (!order) continue
-    const id = String(order.externalOrderId)
-    hashesById.set(id, (hashesById.get(id) ?? new Set()).add(orderHash(order)))
+  for (const { parsed } of rows) {
+    if (!parsed) continue
+    const id = String(parsed.order.externalOrderId)
+    hashesById.set(id, (hashesById.get(id) ?? new Set()).add(orderHash(parsed)))
   }
-  return rows.map((parsed) =>
-    parsed.order && (hashesById.get(String(parsed.order.externalOrderId))?.size ?? 0) > 1
-      ? { row: parsed.row, problem: `order ${parsed.order.externalOrderId} is in several rows that differ` }
-      : parsed,
-  )
+  return rows.map((one) => {
+    const id = one.parsed?.order.externalOrderId
+    return id !== undefined && (hashesById.get(String(id))?.size ?? 0) > 1
+      ? { row: one.row, problem: `order ${id} is in several rows that differ` }
+      : one
+  })
 }
 
 const findColumns = (header: readonly string[], names: readonly string[]): string[] =>

@@ -12,7 +12,7 @@ export interface RefundOptions {
   idempotencyKey?: string
 }
 
-const WARNINGS: Record<string, string> = {
+export const REFUND_WARNINGS: Record<string, string> = {
   refund_exceeds_order: 'Less was left of the order than was refunded.',
   refund_item_unknown: 'The order has no such line item, which was ignored.',
 }
@@ -29,7 +29,7 @@ export async function refund(run: Run, externalOrderId: string, options: RefundO
     ...(reason && { reason }),
   } as RefundInput
   const data = await (await run.client()).events.refund(input, { idempotencyKey, dryRun: run.dryRun })
-  if (data.warning) run.reporter.warn(`${WARNINGS[data.warning] ?? data.warning} See refund.goodsCents.`)
+  if (data.warning) run.reporter.warn(`${REFUND_WARNINGS[data.warning] ?? data.warning} See refund.goodsCents.`)
   run.reporter.info(data.message)
   run.printRecord(data)
 }

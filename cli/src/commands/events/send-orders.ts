@@ -7,7 +7,7 @@ import { Progress } from '../../progress.ts'
 import { type RateLimited, RateLimiter, rateLimitedClient } from '../../rate-limiter.ts'
 import type { Run } from '../../run.ts'
 import { CouponOwners } from './coupon-codes.ts'
-import { type ImportJournal, orderHash } from './journal.ts'
+import { contentHash, type ImportJournal, orderHash } from './journal.ts'
 import type { PendingOrder } from './plan.ts'
 
 /** The outcome of an import. */
@@ -15,6 +15,10 @@ export interface Counts {
   sent: number
   attributed: number
   knownBefore: number
+  /** Orders with a refund that is new to the service. */
+  refunds: number
+  /** Orders whose cancellation is new to the service. */
+  canceled: number
   failed: FailedRow[]
 }
 
@@ -32,36 +36,22 @@ export class OrderSender {
 
   /** Sends all orders. With `parallel` 1, they are sent in the order of the file. */
   async sendAll(orders: readonly PendingOrder[], parallel: number): Promise<void> {
-    const run = this.#run
-    const client = await createClient(run.apiKey, run.settings, {
-      globalOptions: { ...run.globalOptions, wait: true },
-      reporter: run.reporter,
+    let owners: CouponOwners | undefined
+    const send = async (pending: PendingOrder, connection: Connection) => {
+      owners ??= new CouponOwners(rateLimitedClient(connection.client, connection.limiter))
+      const order = pending.codes.length > 1 ? await this.#withOneCoupon(pending, owners) : pending.order
+      if (order === undefined) return
+      const problem = pending.isCanceled
+        ? await this.#cancel(order, connection)
+        : ((await this.#send(order, connection)) ?? (await this.#refund(pending, connection)))
+      if (problem === undefined) this.#journal.add(orderHash(pending))
+      else this.#counts.failed.push({ row: pending.row, problem })
+    }
+    await sendInParallel(this.#run, orders, {
+      parallel,
+      send,
+      summarize: () => `${this.#counts.sent} orders were sent.`,
     })
-    const stop = run.handleInterrupt()
-    const progress = new Progress(run.reporter, orders.length)
-    const limiter = new RateLimiter({ signal: stop.signal, onWait: (seconds) => progress.wait(seconds) })
-    const owners = new CouponOwners(rateLimitedClient(client, limiter))
-    const queue = orders.values()
-    const sendFromQueue = async () => {
-      for (const pending of queue) {
-        const order = pending.codes.length > 1 ? await this.#withOneCoupon(pending, owners) : pending.order
-        if (order !== undefined) {
-          await limiter.acquire()
-          await this.#send({ ...pending, order }, pending.order, { client, limiter, signal: stop.signal })
-        }
-        progress.step(limiter.limit)
-      }
-    }
-    try {
-      await Promise.all(Array.from({ length: parallel }, sendFromQueue))
-      progress.end()
-    } catch (error) {
-      stop.abort()
-      progress.end()
-      run.reporter.info(`${this.#counts.sent} orders were sent. Run the same command again for the rest.`)
-      if (stop.interrupted) throw new CliError(exitCode.interrupted, 'Interrupted.', { code: 'interrupted' })
-      throw error
-    }
   }
 
   /** Returns undefined when the service rejects a coupon: the row is then recorded as failed. */
@@ -81,34 +71,112 @@ export class OrderSender {
     return chosen.order
   }
 
-  /** `original` is the order with all of its coupons, which the journal records. */
-  async #send(
-    { row, order }: Pick<PendingOrder, 'row' | 'order'>,
-    original: ConversionInput,
-    { client, limiter, signal }: { client: ReferralClient; limiter: RateLimiter; signal: AbortSignal },
-  ): Promise<void> {
+  /** Reports an order. @returns the problem, if it was rejected or is recorded with other values */
+  async #send(order: ConversionInput, { client, limiter, signal }: Connection): Promise<string | undefined> {
     const counts = this.#counts
+    await limiter.acquire()
     // Derived from the content, so that the service detects a repeated order even without the journal.
-    const idempotencyKey = `import-${orderHash(order)}`
+    const idempotencyKey = `import-${contentHash(order)}`
     const result = await client.events.conversion(order, { idempotencyKey, maxRetries: 5, signal }).safe()
     limiter.release(result.error ? result.error.rateLimit : result.rateLimit)
-    if (result.error) {
-      counts.failed.push({ row, problem: rowProblem(result.error) })
-      return
-    }
+    if (result.error) return rowProblem(result.error)
     if (result.response.headers.get('X-Order-Already-Recorded') === 'true') {
       const problem = await findConflict(rateLimitedClient(client, limiter), order, result.data)
-      if (problem) {
-        counts.failed.push({ row, problem })
-        return
-      }
+      if (problem) return problem
       counts.knownBefore += 1
     } else if (result.idempotentReplayed) counts.knownBefore += 1
     else {
       counts.sent += 1
       if (result.data.commission.id !== null) counts.attributed += 1
     }
-    this.#journal.add(original)
+    return undefined
+  }
+
+  /**
+   * Reports what an export says was refunded in all, less what is recorded: an earlier export, or a backend, may have
+   * reported a part.
+   */
+  async #refund(
+    { order: { externalOrderId, currency = 'USD' }, refundedCents = 0 }: PendingOrder,
+    { client, limiter, signal }: Connection,
+  ): Promise<string | undefined> {
+    if (refundedCents === 0) return undefined
+    const { rateLimited } = rateLimitedClient(client, limiter)
+    const total = { externalOrderId, externalRefundId: `import-${refundedCents}`, amountCents: refundedCents, currency }
+    const options = { maxRetries: 5, signal }
+    try {
+      const preview = await rateLimited(() => client.events.refund(total, { ...options, dryRun: true }))
+      const recordedCents = preview.refundedCents - (preview.refund?.goodsCents ?? refundedCents)
+      if (!preview.changed || recordedCents >= refundedCents) return undefined
+      const amountCents = refundedCents - recordedCents
+      const { changed } = await rateLimited(() => client.events.refund({ ...total, amountCents }, options))
+      if (changed) this.#counts.refunds += 1
+      return undefined
+    } catch (error) {
+      return rowProblem(error as ReferralError)
+    }
+  }
+
+  async #cancel(
+    { externalOrderId }: ConversionInput,
+    { client, limiter, signal }: Connection,
+  ): Promise<string | undefined> {
+    const { rateLimited } = rateLimitedClient(client, limiter)
+    try {
+      const report = () => client.events.cancel({ externalOrderId }, { maxRetries: 5, signal }).withResponse()
+      const { data, idempotentReplayed } = await rateLimited(report)
+      if (data.changed && !idempotentReplayed) this.#counts.canceled += 1
+      else this.#counts.knownBefore += 1
+      return undefined
+    } catch (error) {
+      return rowProblem(error as ReferralError)
+    }
+  }
+}
+
+/** What the reports of one import share. */
+export interface Connection {
+  client: ReferralClient
+  limiter: RateLimiter
+  signal: AbortSignal
+}
+
+interface SendOptions<T> {
+  parallel: number
+  send: (item: T, connection: Connection) => Promise<void>
+  /** What was sent so far, for an import that ends early. */
+  summarize: () => string
+}
+
+/** Sends items within the rate limit and shows the progress. An error of the service ends it. */
+export async function sendInParallel<T>(
+  run: Run,
+  items: readonly T[],
+  { parallel, send, summarize }: SendOptions<T>,
+): Promise<void> {
+  const client = await createClient(run.apiKey, run.settings, {
+    globalOptions: { ...run.globalOptions, wait: true },
+    reporter: run.reporter,
+  })
+  const stop = run.handleInterrupt()
+  const progress = new Progress(run.reporter, items.length)
+  const limiter = new RateLimiter({ signal: stop.signal, onWait: (seconds) => progress.wait(seconds) })
+  const queue = items.values()
+  const sendFromQueue = async () => {
+    for (const item of queue) {
+      await send(item, { client, limiter, signal: stop.signal })
+      progress.step(limiter.limit)
+    }
+  }
+  try {
+    await Promise.all(Array.from({ length: parallel }, sendFromQueue))
+    progress.end()
+  } catch (error) {
+    stop.abort()
+    progress.end()
+    run.reporter.info(`${summarize()} Run the same command again for the rest.`)
+    if (stop.interrupted) throw new CliError(exitCode.interrupted, 'Interrupted.', { code: 'interrupted' })
+    throw error
   }
 }
 

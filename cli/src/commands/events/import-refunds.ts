@@ -1,0 +1,264 @@
+import type { ReferralError, RefundInput } from '@referral/sdk'
+import { isInteractive } from '../../context.ts'
+import { findColumn, mapColumns } from '../../csv/columns.ts'
+import type { FailedRow } from '../../csv/failed-rows.ts'
+import type { Csv, CsvRow } from '../../csv/parse.ts'
+import { type ExitCode, exitCode, notFoundError, usageError } from '../../errors.ts'
+import { formatMoney } from '../../money.ts'
+import { confirm } from '../../prompt.ts'
+import { RateLimiter, rateLimitedClient } from '../../rate-limiter.ts'
+import type { Run } from '../../run.ts'
+import { printColumns, readImportFile, reportFailedRows } from './import-file.ts'
+import { contentHash, ImportJournal } from './journal.ts'
+import { detectMoneyColumn, type MoneyColumn, type MoneyOptions, toCents } from './money-columns.ts'
+import { normalizeStatus } from './order-export-formats.ts'
+import { currencyOf } from './order-fields.ts'
+import { REFUND_WARNINGS } from './report.ts'
+import { type Connection, rowProblem, sendInParallel } from './send-orders.ts'
+
+export interface ImportRefundsOptions extends MoneyOptions {
+  map?: string[]
+  /** Of rows without a currency. Defaults to USD, as for orders. */
+  currency?: string
+  /** Whether to import pending and failed refunds too. */
+  anyStatus?: boolean
+  parallel: number
+  /** The number of refunds that a dry run sends to the service for a preview. */
+  forecast: number
+  yes?: boolean
+}
+
+/** The usual column names of each field. Refund ids are read before order ids, because both may be `id`. */
+const FIELDS: Readonly<Record<string, readonly string[]>> = {
+  externalRefundId: ['refundId', 'refundNumber', 'refund', 'id'],
+  externalOrderId: ['orderId', 'order', 'orderNumber', 'orderNo', 'order_id (metadata)', 'orderId (metadata)'],
+  amountCents: ['goods', 'refundedGoods', 'amount', 'refundAmount', 'refundedAmount', 'amountRefunded', 'refundTotal'],
+  currency: ['currencyCode'],
+  reason: ['refundReason', 'note'],
+}
+
+const STATUS_COLUMNS = ['refundStatus', 'status', 'state']
+const DONE = ['succeeded', 'success', 'successful', 'completed', 'complete', 'processed', 'refunded', 'settled', 'paid']
+
+interface PendingRefund {
+  row: CsvRow
+  refund: RefundInput & { amountCents: number; currency: string }
+}
+
+interface RefundPlan {
+  refunds: PendingRefund[]
+  failed: FailedRow[]
+  mapping: Record<string, string>
+  money: MoneyColumn
+  currency: string
+}
+
+interface Counts {
+  recorded: number
+  kept: number
+  knownBefore: number
+  failed: FailedRow[]
+}
+
+/** Reports the refunds of a CSV file, before or after their orders. Running it again sends only refunds that are new. */
+export async function importRefunds(
+  run: Run,
+  file: string,
+  options: ImportRefundsOptions,
+): Promise<ExitCode | undefined> {
+  const csv = await readImportFile(run, file)
+  if (csv.rows.length === 0) throw notFoundError('The file has no refunds.')
+  const plan = planRefunds(csv, options)
+  printMapping(run, csv, plan)
+  if (!plan.mapping.currency && options.currency === undefined)
+    run.reporter.warn(`No currency column: all amounts are in ${plan.currency}. Pass --currency for another.`)
+  const counts: Counts = { recorded: 0, kept: 0, knownBefore: 0, failed: plan.failed }
+  let forecast: Forecast | null = null
+  if (run.dryRun) forecast = await createForecast(run, plan, options.forecast)
+  else {
+    const journal = new ImportJournal(file, { baseUrl: run.settings.baseUrl, apiKey: run.apiKey })
+    const pending = plan.refunds.filter(({ refund }) => !journal.has(contentHash(refund)))
+    counts.knownBefore = plan.refunds.length - pending.length
+    if (pending.length && isInteractive(run.context))
+      await confirm(run.context, `Report ${pending.length} refunds?`, options.yes)
+    if (pending.length) {
+      journal.ensureWritable()
+      const send = async (one: PendingRefund, connection: Connection) => {
+        const problem = await sendRefund(run, one, counts, connection)
+        if (problem === undefined) journal.add(contentHash(one.refund))
+        else counts.failed.push({ row: one.row, problem })
+      }
+      const summarize = () => `${counts.recorded + counts.kept} refunds were sent.`
+      await sendInParallel(run, pending, { parallel: options.parallel, send, summarize })
+    }
+  }
+  return report(run, csv, { file, counts, forecast })
+}
+
+/** Parses all rows of a file. @throws {CliError} usage when the file is ambiguous. */
+function planRefunds({ header, rows }: Csv, options: ImportRefundsOptions): RefundPlan {
+  const mapping = mapColumns(header, FIELDS, options.map)
+  for (const field of ['externalOrderId', 'externalRefundId', 'amountCents'])
+    if (!mapping[field])
+      throw usageError(
+        `No column for ${field} was found.`,
+        `Add --map ${field}=Column. Columns: ${header.filter(Boolean).join(', ')}.`,
+      )
+  const currency = (options.currency ?? 'USD').toUpperCase()
+  const amountColumn = mapping.amountCents as string
+  const values = rows.map(({ cells }) => ({
+    text: withoutMinus(cells[amountColumn] ?? ''),
+    currency: currencyOf(cells, { mapping, currency }),
+  }))
+  const money = detectMoneyColumn(amountColumn, values, options)
+  const statusColumn = options.anyStatus ? undefined : findColumn(header, STATUS_COLUMNS)
+  const refunds: PendingRefund[] = []
+  const failed: FailedRow[] = []
+  for (const row of rows) {
+    const refund = parseRefund(row, { mapping, money, currency, statusColumn })
+    if (typeof refund === 'string') failed.push({ row, problem: refund })
+    else refunds.push({ row, refund })
+  }
+  return { refunds: rejectConflictingRows(refunds, failed), failed, mapping, money, currency }
+}
+
+/** Exports show refunds with or without a minus. */
+const withoutMinus = (text: string) => text.trim().replace(/^[-−]\s*/, '')
+
+/** Returns the refund of a row, or its problem. */
+function parseRefund(
+  row: CsvRow,
+  {
+    mapping,
+    money,
+    currency: fallback,
+    statusColumn,
+  }: Pick<RefundPlan, 'mapping' | 'money' | 'currency'> & { statusColumn: string | undefined },
+): PendingRefund['refund'] | string {
+  if (row.problem !== undefined) return row.problem
+  const cell = (field: string) => row.cells[mapping[field] ?? '']?.trim() ?? ''
+  const [externalOrderId, externalRefundId, amount] = ['externalOrderId', 'externalRefundId', 'amountCents'].map(cell)
+  if (!externalOrderId) return 'no order id'
+  if (!externalRefundId) return 'no refund id'
+  if (!amount) return 'no amount'
+  const status = statusColumn === undefined ? undefined : (row.cells[statusColumn]?.trim() ?? '')
+  if (status !== undefined && !DONE.includes(normalizeStatus(status)))
+    return status === '' ? `${statusColumn} is empty` : `this refund is ${status}; use --any-status if it was paid out`
+  const currency = currencyOf(row.cells, { mapping, currency: fallback })
+  if (!/^[A-Z]{3}$/.test(currency)) return `${currency} is not a currency`
+  const amountCents = toCents(withoutMinus(amount), money, currency)
+  if (typeof amountCents !== 'number') return amountCents.problem
+  const reason = cell('reason')
+  return { externalOrderId, externalRefundId, amountCents, currency, ...(reason && { reason }) }
+}
+
+/** Rejects rows of the same refund with different content: only one of them would count. */
+function rejectConflictingRows(refunds: PendingRefund[], failed: FailedRow[]): PendingRefund[] {
+  const keyOf = ({ refund }: PendingRefund) => JSON.stringify([refund.externalOrderId, refund.externalRefundId])
+  const groups = Map.groupBy(refunds, keyOf)
+  return [...groups.values()].flatMap((group) => {
+    const [first] = group
+    if (new Set(group.map(({ refund }) => contentHash(refund))).size === 1) return first ? [first] : []
+    const problem = `refund ${first?.refund.externalRefundId} is in several rows that differ; add --map externalRefundId=Column for a column with unique ids`
+    failed.push(...group.map(({ row }) => ({ row, problem })))
+    return []
+  })
+}
+
+async function sendRefund(
+  run: Run,
+  { row, refund }: PendingRefund,
+  counts: Counts,
+  { client, limiter, signal }: Connection,
+): Promise<string | undefined> {
+  const { rateLimited } = rateLimitedClient(client, limiter)
+  try {
+    const { data, idempotentReplayed } = await rateLimited(() =>
+      client.events.refund(refund, { maxRetries: 5, signal }).withResponse(),
+    )
+    const recordedCents = data.refund?.amountCents ?? refund.amountCents
+    if (!data.changed && recordedCents !== refund.amountCents)
+      return `refund ${refund.externalRefundId} is already recorded with ${formatMoney(recordedCents, refund.currency)}; a refund counts once`
+    if (data.warning) run.reporter.warn(`line ${row.line}: ${REFUND_WARNINGS[data.warning] ?? data.warning}`)
+    if (!data.changed || idempotentReplayed) counts.knownBefore += 1
+    else if (data.outcome === 'applied') counts.recorded += 1
+    else counts.kept += 1
+    return undefined
+  } catch (error) {
+    return rowProblem(error as ReferralError)
+  }
+}
+
+/** What the service would change for a sample of the refunds. */
+interface Forecast {
+  /** The size of the sample. */
+  refunds: number
+  /** How many of them have a commission. */
+  applied: number
+  /** The change of these commissions, in cents by currency. */
+  commissionCents: Record<string, number>
+}
+
+async function createForecast(run: Run, { refunds, failed }: RefundPlan, size: number): Promise<Forecast | null> {
+  if (refunds.length === 0 || size === 0) return null
+  const limiter = new RateLimiter({
+    signal: new AbortController().signal,
+    onWait: (seconds) => run.reporter.info(`waiting ${seconds} s for the next window`),
+  })
+  const { client, rateLimited } = rateLimitedClient(await run.client(), limiter)
+  const forecast: Forecast = { refunds: 0, applied: 0, commissionCents: {} }
+  for (const { row, refund } of refunds.slice(0, size)) {
+    const preview = await rateLimited(() => client.events.refund(refund, { dryRun: true })).catch(
+      (error: ReferralError) => rowProblem(error),
+    )
+    if (typeof preview === 'string') {
+      failed.push({ row, problem: preview })
+      continue
+    }
+    forecast.refunds += 1
+    if (preview.outcome !== 'applied' || !preview.commission || !preview.refund || !preview.changed) continue
+    const { currency } = preview.commission
+    forecast.applied += 1
+    forecast.commissionCents[currency] = (forecast.commissionCents[currency] ?? 0) + preview.refund.commissionCents
+  }
+  const amounts = Object.entries(forecast.commissionCents).map(([currency, cents]) => formatMoney(cents, currency))
+  const change = amounts.length ? `, by ${amounts.join(' and ')}` : ''
+  run.reporter.info(`Of ${forecast.refunds} refunds, ${forecast.applied} would change a commission${change}.`)
+  return forecast
+}
+
+function report(
+  run: Run,
+  csv: Csv,
+  { file, counts, forecast }: { file: string; counts: Counts; forecast: Forecast | null },
+): ExitCode | undefined {
+  const { failed, ...others } = counts
+  const failedFile = reportFailedRows(run, csv, file, failed)
+  if (run.dryRun) run.reporter.info('Dry run: nothing was sent.')
+  else if (counts.recorded + counts.kept === 0 && counts.knownBefore > 0)
+    run.reporter.info(`Nothing new: ${counts.knownBefore} refunds were already sent.`)
+  if (counts.kept > 0)
+    run.reporter.info(`${counts.kept} refunds are kept until an affiliate is credited for their order`)
+  run.printRecord({
+    file,
+    rows: csv.rows.length,
+    ...others,
+    failed: failed.length,
+    failedFile,
+    forecast,
+    dryRun: run.dryRun,
+  })
+  return failed.length ? exitCode.partial : undefined
+}
+
+function printMapping(run: Run, { rows }: Csv, { mapping, money, currency }: RefundPlan): void {
+  const unit = money.unit === 'cents' ? 'cents' : `decimal ${money.decimal}`
+  const lines = Object.entries(mapping).map(([field, column]) => ({
+    field,
+    column,
+    format: field === 'amountCents' ? unit : '',
+    first: rows[0]?.cells[column] ?? '',
+  }))
+  if (!mapping.currency) lines.push({ field: 'currency', column: '(none)', format: '', first: currency })
+  printColumns(run, lines)
+}
