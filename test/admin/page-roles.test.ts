@@ -28,6 +28,7 @@ const OF_STAFF = [
   '/webhooks',
   '/deliveries',
   '/account',
+  '/deliveries/redeliver',
 ]
 /** Forms that staff may send: signing out, their own sign-in, and deliveries. */
 const FORMS_OF_STAFF = ['/sign-out', '/deliveries/redeliver', '/deliveries/:id/redeliver']

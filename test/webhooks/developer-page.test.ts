@@ -2,7 +2,9 @@
 import { unwrap } from '@referral/webhook-verifier'
 import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { noticeOf, visitorOf } from '../admin/page-fixture.ts'
+import { disable } from '../../server/src/webhooks/disable.ts'
+import { noticeOf, visitorOf, wordsOf } from '../admin/page-fixture.ts'
+import { updateRows } from '../support/inspect.ts'
 import { type Fixture, until, webhookFixture } from './fixture.ts'
 
 let fixture: Fixture
@@ -59,4 +61,57 @@ test('a webhook with thousands of event names is shown abbreviated, and saving i
   expect((await owner.submit(path, [['url', fixture.receiver.at('/moved')]])).status).toBe(303)
   const [changed] = (await fixture.request('GET', '/api/v1/webhooks')).body.data
   expect(changed).toMatchObject({ url: fixture.receiver.at('/moved'), events })
+})
+
+test('many deliveries are counted before they are redelivered, and queued once', async () => {
+  const id = fixture.plant(fixture.receiver.at('/hook'))
+  for (let i = 0; i < 3; i++) await fixture.test()
+  const at = new Date(fixture.clock.ms).toISOString()
+  updateRows(fixture, 'deliveries', { status: 'FAILED', code: 'http_5xx', finishedAt: at }, { subscriptionId: id })
+  const redelivered = () => fixture.deliveries({ subscriptionId: id, status: 'PENDING' }).length
+  const preview = async (query: string) =>
+    owner.open(`/admin/deliveries/redeliver?subscriptionId=${id}&from=2026-11-02T00:00&${query}`)
+
+  const list = await owner.open('/admin/deliveries')
+  expect(list.text).toContain('<form method="get" action="/admin/deliveries/redeliver">')
+  expect(wordsOf((await preview('status=SENT&to=')).text)).toContain('No deliveries match')
+  const { text } = await preview('status=FAILED&to=')
+  expect(wordsOf(text)).toContain('Redeliver 3 deliveries')
+  expect(redelivered()).toBe(0)
+  // What the button of the page sends.
+  const fields = [...text.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)">/g)]
+    .map(([, name = '', value = '']): [string, string] => [name, value])
+    .filter(([name]) => name !== 'csrf')
+  expect(Object.fromEntries(fields)).toMatchObject({ subscriptionId: id, status: 'FAILED' })
+  // A delivery that fails after the count is not part of it.
+  fixture.clock.advance(60_000)
+  await fixture.test()
+  updateRows(fixture, 'deliveries', { status: 'FAILED', finishedAt: at }, { subscriptionId: id, status: 'PENDING' })
+  const sent = await owner.submit('/admin/deliveries/redeliver', fields)
+  expect(sent.status).toBe(303)
+  expect(noticeOf(await owner.open(sent.headers.get('Location') ?? ''))).toBe('3 deliveries are queued for redelivery.')
+  expect(redelivered()).toBe(3)
+  const again = await owner.submit('/admin/deliveries/redeliver', fields)
+  expect(noticeOf(await owner.open(again.headers.get('Location') ?? ''))).toBe(
+    '0 deliveries are queued for redelivery.',
+  )
+  expect(redelivered()).toBe(3)
+  expect((await preview('status=FAILED&to=2026-11-01T00:00')).status).toBe(400)
+})
+
+test('a disabled webhook is named, and enabled with one click', async () => {
+  const id = fixture.plant(fixture.receiver.at('/hook'), { retryPolicy: 'standard' })
+  await disable(fixture.deps, { shopId: fixture.shop.shopId, id, reason: 'gone' })
+  const { text } = await owner.open('/admin/webhooks')
+  expect(wordsOf(text)).toContain('returned 410')
+  expect(wordsOf((await owner.open('/admin')).text)).toContain('1 webhook is disabled, because its receiver failed')
+  const refused = await owner.open(`/admin/deliveries/redeliver?subscriptionId=${id}&from=2026-11-02T00:00`)
+  expect([refused.status, wordsOf(refused.text)]).toEqual([409, expect.stringContaining('is disabled')])
+  expect(text).toContain(`action="/admin/webhooks/${id}/enable"`)
+  expect((await owner.submit(`/admin/webhooks/${id}/enable`)).status).toBe(303)
+  expect((await fixture.request('GET', '/api/v1/webhooks')).body.data[0]).toMatchObject({
+    status: 'enabled',
+    disabledAt: null,
+  })
+  expect((await owner.open('/admin/webhooks')).text).not.toContain(`/admin/webhooks/${id}/enable`)
 })

@@ -1,12 +1,13 @@
 import type { components } from '../contract/schema.d.ts'
+import { nowIso } from '../core/context.ts'
 import { availableEvents, extendedEvents } from '../core/event-names.ts'
 import * as deliveries from '../webhooks/deliveries.ts'
 import * as webhooks from '../webhooks/webhooks.ts'
-import { field, form, input, select } from './form.ts'
+import { field, form, hidden, input, select } from './form.ts'
 import { type Html, html } from './html.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { rolesAndAuditOf, validateBody, visibleUrl } from './route.ts'
-import { badge, empty, time, urlWithQuery } from './show.ts'
+import { badge, counted, empty, time, urlWithQuery } from './show.ts'
 import { ACTIONS, type Cell, type Column, nameColumn, numberColumn, pageOf, pager, table } from './table.ts'
 
 type Delivery = components['schemas']['Delivery']
@@ -27,6 +28,7 @@ const COLUMNS: Column[] = [
 
 export const deliveryRoutes: Route[] = [
   { path: '/deliveries', ...rolesAndAuditOf('listDeliveries'), show: list },
+  { path: '/deliveries/redeliver', ...rolesAndAuditOf('listDeliveries'), show: previewMany },
   { path: '/deliveries/redeliver', ...rolesAndAuditOf('redeliverMany'), act: redeliverMany, page: list },
   { path: '/deliveries/:id/redeliver', ...rolesAndAuditOf('redeliver'), act: redeliver, page: list },
 ]
@@ -49,31 +51,61 @@ ${subscriptions.length ? bulk(request, subscriptions) : ''}`,
   }
 }
 
-/** Redelivers all deliveries of one webhook from a period. */
-const bulk = (request: PageRequest, subscriptions: Subscription[]): Html => {
-  const { form: sent, query, isOwner } = request
-  const chosen = sent.get('subscriptionId') ?? query.get('subscriptionId') ?? ''
+/** Finds the deliveries of one webhook and period to redeliver. */
+const bulk = ({ form: sent, query, isOwner }: PageRequest, subscriptions: Subscription[]): Html => {
+  const given = sent.size ? sent : query
   const endpoints = subscriptions.map((one) => [one.id, visibleUrl(one.url, isOwner)] as const)
   return html`<section class="card" aria-labelledby="bulk"><h2 id="bulk">Redeliver many</h2>
+<form method="get" action="${PATH}/redeliver"><div class="fields">${select('subscriptionId', 'Endpoint', endpoints, given.get('subscriptionId') ?? '', { id: 'bulk-endpoint' })}
+${select('status', 'Deliveries that', Object.entries(REDELIVERABLE), given.get('status') ?? 'FAILED', { id: 'bulk-status' })}
+${input({ name: 'from', label: 'From (UTC)', type: 'datetime-local', value: sent.get('from') ?? '', required: true, maxlength: 30 })}
+${input({ name: 'to', label: 'To (UTC)', type: 'datetime-local', value: sent.get('to') ?? '', maxlength: 30, hint: 'Empty: until now.' })}</div>
+<button class="main">Count deliveries</button></form></section>`
+}
+
+const REDELIVERABLE: Readonly<Record<string, string>> = { FAILED: 'failed', SENT: 'were sent' }
+
+/** How many deliveries the form would send again, and the button that does. */
+async function previewMany(request: PageRequest): Promise<View> {
+  const { ctx, query, isOwner, zone } = request
+  const subscriptionId = field(query, 'subscriptionId') ?? ''
+  const sent = { ...redeliverableOf(query), to: toInstant(field(query, 'to')) ?? nowIso(ctx) }
+  const { remaining } = await deliveries.redeliverMany(
+    ctx,
+    subscriptionId,
+    validateBody('redeliverMany', { ...sent, dryRun: true }),
+  )
+  const { data: subscriptions } = await webhooks.list(ctx)
+  const url = visibleUrl(subscriptions.find(({ id }) => id === subscriptionId)?.url ?? '', isOwner)
+  const back = urlWithQuery(PATH, { subscriptionId })
+  const view = { title: 'Redeliver many', crumb: { to: back, text: 'Deliveries' } }
+  if (remaining === 0)
+    return {
+      ...view,
+      body: empty(
+        'No deliveries match',
+        html`Latest deliveries that are queued again are not counted twice. <a href="${back}">Back</a>`,
+      ),
+    }
+  const words = counted(remaining, 'delivery', 'deliveries')
+  return {
+    ...view,
+    body: html`<section class="card narrow" aria-labelledby="matches"><h2 id="matches">${words}</h2>
+<p>To <strong class="break">${url}</strong>, created from ${time(sent.from ?? null, '–', zone)} to ${time(sent.to, '–', zone)}, that ${REDELIVERABLE[sent.status] ?? sent.status}. Each is sent again with the same bytes and <code>webhook-id</code>.</p>
 ${form(
   request,
   `${PATH}/redeliver`,
-  html`<div class="fields">${select('subscriptionId', 'Endpoint', endpoints, chosen, { id: 'bulk-endpoint' })}
-${select(
-  'status',
-  'Deliveries that',
-  [
-    ['FAILED', 'failed'],
-    ['SENT', 'were sent'],
-  ],
-  sent.get('status') ?? 'FAILED',
-  { id: 'bulk-status' },
-)}
-${input({ name: 'from', label: 'From (UTC)', type: 'datetime-local', value: sent.get('from') ?? '', required: true, maxlength: 30 })}
-${input({ name: 'to', label: 'To (UTC)', type: 'datetime-local', value: sent.get('to') ?? '', maxlength: 30, hint: 'Empty: until now.' })}</div>
-<button class="main">Redeliver</button>`,
-)}</section>`
+  html`${Object.entries({ ...sent, subscriptionId }).map(([name, value]) => hidden(name, value ?? ''))}
+<button class="main">Redeliver ${words}</button> <a class="button" href="${back}">Back</a>`,
+  'row',
+)}</section>`,
+  }
 }
+
+const redeliverableOf = (given: URLSearchParams) => ({
+  from: toInstant(field(given, 'from')),
+  status: given.get('status') ?? 'FAILED',
+})
 
 const filters = ({ query, isOwner }: PageRequest, subscriptions: Subscription[]): Html => {
   const any = ['', 'All'] as const
@@ -113,7 +145,7 @@ const toInstant = (text: string | undefined): string | undefined =>
 async function redeliverMany({ ctx, form }: PageRequest) {
   const subscriptionId = field(form, 'subscriptionId') ?? ''
   const to = toInstant(field(form, 'to'))
-  const sent = { from: toInstant(field(form, 'from')), status: form.get('status'), ...(to && { to }) }
+  const sent = { ...redeliverableOf(form), ...(to && { to }) }
   const { queued, remaining } = await deliveries.redeliverMany(ctx, subscriptionId, validateBody('redeliverMany', sent))
   const count = queued === 1 ? '1 delivery is' : `${queued} deliveries are`
   const more = remaining > 0 ? ` ${remaining} more match: repeat this to queue them, too.` : ''

@@ -122,7 +122,10 @@ function checkState({ id, url, status, disabledReason, disabledAt, failingSince 
   if (status === 'disabled') {
     const reason = REASONS[disabledReason ?? ''] ?? disabledReason
     return [
-      failed('webhooks', `${id} (${url}) is disabled since ${disabledAt}: ${reason}. Enable it on the Developer page`),
+      failed(
+        'webhooks',
+        `${id} (${url}) is disabled since ${disabledAt}: ${reason}. Run referral webhooks enable ${id}`,
+      ),
     ]
   }
   const detail = `${id} (${url}) has failed since ${failingSince}`

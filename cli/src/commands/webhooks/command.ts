@@ -77,6 +77,16 @@ function addSubscriptions(webhooks: Command): void {
       run.printRecord(await (await run.client()).webhooks.delete(id))
     },
   })
+  defineCommand(webhooks, 'enable <id>', {
+    summary: 'enable a subscription that was disabled because its receiver failed',
+    details:
+      'It receives the events from then on. Send it what it missed with `webhooks redeliver`, or read it with `webhooks events`. Enabling an enabled subscription changes nothing.',
+    output: 'WebhookSubscription',
+    writes: true,
+    owner: true,
+    examples: ['referral webhooks enable whs_01KAH0000000000000000000W1'],
+    action: async (run, { args: [id = ''] }) => (await import('./subscriptions.ts')).enableWebhook(run, id),
+  })
   defineCommand(webhooks, 'test', {
     summary: 'send a test event to the subscriptions that receive it',
     details: 'Exits with 3 when no subscription would receive it, unlike the API, which returns OK.',
@@ -145,6 +155,7 @@ function addListen(webhooks: Command): void {
   })
     .option('--forward-to <url>', 'URL of the receiver on this machine')
     .addOption(repeatableOption('--events <names>', 'events to receive, comma-separated (default: all)'))
+    .option('--extended-events', 'also receive extended events, such as commission.approved and payout.paid')
     .option('--after <id>', 'continue after this delivery, at most one hour old')
     .addOption(new Option('--count <n>', 'exit after this number of deliveries').argParser(integerBetween(1)))
 }

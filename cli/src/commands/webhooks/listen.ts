@@ -9,6 +9,7 @@ import { readSseMessages, type SseMessage } from './sse.ts'
 export interface ListenOptions {
   forwardTo?: string
   events?: string[]
+  extendedEvents?: boolean
   after?: string
   count?: number
 }
@@ -27,16 +28,19 @@ export async function listen(run: Run, options: ListenOptions): Promise<undefine
 class Listener {
   readonly #run: Run
   readonly #forwardTo: string | undefined
-  readonly #events: string
+  readonly #query: string
   readonly #stop: ReturnType<Run['handleInterrupt']>
   #remaining: number
   #last: string | undefined
   #subscription: string | undefined
 
-  constructor(run: Run, { forwardTo, events = [], after, count }: ListenOptions) {
+  constructor(run: Run, { forwardTo, events = [], extendedEvents, after, count }: ListenOptions) {
     this.#run = run
     this.#forwardTo = forwardTo === undefined ? undefined : parseReceiverUrl(forwardTo)
-    this.#events = events.join(',')
+    this.#query = new URLSearchParams({
+      ...(events.length > 0 && { events: events.join(',') }),
+      ...(extendedEvents && { extendedEvents: '1' }),
+    }).toString()
     this.#last = after
     this.#remaining = count ?? Number.POSITIVE_INFINITY
     if (after !== undefined && !/^[!-~]{1,64}$/.test(after))
@@ -88,7 +92,7 @@ class Listener {
 
   async #request(signal: AbortSignal): Promise<Response> {
     const { settings } = this.#run
-    const query = this.#events ? `?events=${encodeURIComponent(this.#events)}` : ''
+    const query = this.#query ? `?${this.#query}` : ''
     const headers: Record<string, string> = {
       Accept: 'text/event-stream',
       Authorization: `Bearer ${requireCredential(settings, 'ownerToken')}`,

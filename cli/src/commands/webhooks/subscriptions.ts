@@ -1,5 +1,5 @@
 import { generateSecret, type ReferralClient, type WebhookSubscription } from '@referral/sdk'
-import { CliError, exitCode, usageError } from '../../errors.ts'
+import { CliError, exitCode, unwrap, usageError } from '../../errors.ts'
 import type { Run } from '../../run.ts'
 import { readSecret, type SecretOptions } from '../../secrets.ts'
 
@@ -36,6 +36,15 @@ export async function createWebhook(run: Run, options: CreateOptions): Promise<u
   if (generated) run.reporter.info('Store the secret in the receiver now: it is not shown again.')
   if (unsigned) run.reporter.warn('Receivers cannot verify unsigned deliveries.')
   run.printRecord({ ...subscription, secret: generated ?? null })
+}
+
+/** Enables a subscription that the service has disabled. */
+export async function enableWebhook(run: Run, id: string): Promise<undefined> {
+  const path = `/admin/v1/webhooks/${encodeURIComponent(id)}`
+  if (run.dryRun) return run.printDryRun('PATCH', path, { status: 'enabled' })
+  const client = await run.ownerClient()
+  const request = { params: { path: { id } }, body: { status: 'enabled' as const } }
+  run.printRecord(unwrap(await client.PATCH('/admin/v1/webhooks/{id}', request)).data)
 }
 
 /** An empty text stays a name, so that an unset variable does not subscribe to all events. */
