@@ -34,6 +34,7 @@ const DOMAINS = [
   'journey',
   'orders',
   'payouts',
+  'privacy',
   'programs',
   'stores',
   'webhooks',

@@ -32,6 +32,7 @@ const SIDEBAR = [
       page('Workers', '/guides/workers'),
       page('Receive webhooks', '/guides/receive-webhooks'),
       page('Payouts from cron', '/guides/payouts-from-cron'),
+      page('Privacy requests', '/guides/privacy-requests'),
       page('Move from another program', '/guides/moving'),
       page('Self-hosting', '/self-hosting'),
       page('Scale out', '/self-hosting#multiple-servers'),

@@ -1,4 +1,4 @@
-import { audit, keys, session, settings } from './admin/access.ts'
+import { audit, keys, privacy, session, settings } from './admin/access.ts'
 import { backtests, commissions, orders, payouts } from './admin/commissions.ts'
 import { payees, payoutFiles } from './admin/payments.ts'
 import { connections, geoRules, productRules } from './admin/rules.ts'
@@ -25,6 +25,7 @@ export interface AdminClient extends RawClient {
   readonly orders: ReturnType<typeof orders>
   readonly backtests: ReturnType<typeof backtests>
   readonly audit: ReturnType<typeof audit>
+  readonly privacy: ReturnType<typeof privacy>
   readonly deliveries: ReturnType<typeof deliveries>
   readonly webhooks: ReturnType<typeof webhooks>
   readonly stores: ReturnType<typeof stores>
@@ -59,6 +60,7 @@ export const createAdminClient = (options?: ClientOptions): AdminClient => {
     orders: orders(core),
     backtests: backtests(core),
     audit: audit(core),
+    privacy: privacy(core),
     deliveries: deliveries(core),
     webhooks: webhooks(core),
     stores: stores(core),

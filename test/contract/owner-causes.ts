@@ -295,6 +295,8 @@ export const causes: Record<string, Cause> = {
     withVastBalance(server, 'getStatementFile', 'month=2026-10&format=csv'),
   'exportLedger invalid_parameter': badQuery('month=October'),
   'exportAudit invalid_parameter': badQuery('after=99999'),
+  'exportPerson invalid_body': badBody({ email: 'jo.doe' }),
+  'exportPerson unknown_property': badBody({ email: 'jo@example.com', customerEmail: 'jo@example.com' }),
   'listAudit invalid_parameter': badQuery('limit=101'),
   'listAudit period_invalid': badQuery('from=2026-10-02&to=2026-10-01'),
   'listDeliveries invalid_parameter': badQuery('limit=101'),

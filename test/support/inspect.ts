@@ -194,3 +194,15 @@ export function addColumns(server: TestServer, name: string, value: string): voi
   for (const [table] of allTables(server))
     server.sql.exec(`alter table "${table}" add column "${name}" text default '${value}'`)
 }
+
+/** Every row of every table, as text, by table. */
+export const dumpOf = ({ sql }: Connection): Map<string, string[]> =>
+  new Map(
+    sql.tables().map((name) => [
+      name,
+      sql
+        .prepare(`select * from "${name}"`)
+        .all()
+        .map((row) => JSON.stringify(row)),
+    ]),
+  )

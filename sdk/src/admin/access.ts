@@ -158,3 +158,25 @@ export const audit = (core: Core) => ({
       pick: (text) => (text.startsWith('{') ? text : undefined),
     }),
 })
+
+/** Requests of people for their data. */
+export const privacy = (core: Core) => ({
+  /**
+   * Exports everything that is stored about a person as newline-delimited JSON. An export without its last line, `end`,
+   * is incomplete. Set a longer `timeoutMs` for a large shop.
+   *
+   * @param body An address of the person.
+   * @param options Options of this call.
+   * @throws {BadRequestError} `invalid_body` when the text is not an address.
+   *
+   * @example
+   * const lines = (await admin.privacy.export({ email: 'jo@example.com' })).trim().split('\n')
+   */
+  export: (body: RequestBody<'exportPerson'>, options?: CallOptions): Call<string> =>
+    startCall(core, {
+      options,
+      body,
+      send: (init) => core.api.POST('/admin/v1/privacy/exports', init),
+      pick: (text) => (text.startsWith('{') ? text : undefined),
+    }),
+})

@@ -1155,6 +1155,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/v1/privacy/exports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Export what is stored about a person
+         * @description Everything that is stored about the person with an email address, as a customer and as an affiliate, as newline-delimited JSON. The first line names the shop and the
+         *     address; each other line has a `table` and a `row` as it is stored, with payee details decrypted. The last line, `end`, has the number of rows; an export without it is incomplete.
+         *
+         *     Letter case, plus tags, Gmail's dots and different spellings of a domain do not matter. Orders and visits without an address are included when their customer id or
+         *     session belongs to this person alone. The whole shop is read, so the export of a large shop takes minutes.
+         */
+        post: operations["exportPerson"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/v1/deliveries": {
         parameters: {
             query?: never;
@@ -3746,6 +3770,10 @@ export interface components {
         };
         BacktestReply: {
             data: components["schemas"]["Backtest"];
+        };
+        PersonRequest: {
+            /** @description An address of the person. */
+            email: string;
         };
         AuditRecord: {
             id: string;
@@ -8089,6 +8117,53 @@ export interface operations {
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
+        };
+    };
+    exportPerson: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PersonRequest"];
+            };
+        };
+        responses: {
+            /** @description The rows, one JSON object a line. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {"export":"person","version":1,"shopId":"shp_01KAH0000000000000000000S1","email":"jo@example.com","createdAt":"2026-10-20T16:00:00.000Z"}
+                     *     {"table":"connections","row":{"id":"con_01KAH0000000000000000000N1","shopId":"shp_01KAH0000000000000000000S1","kind":"customerEmail","value":"jo@example.com","affiliateId":"aff_01KAH0000000000000000000A1","createdAt":"2026-10-20T16:00:00.000Z"}}
+                     *     {"end":{"rows":1}}
+                     */
+                    "application/x-ndjson": string;
+                };
+            };
+            /** @description The body is invalid. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["OwnerChangeForbidden"];
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            429: components["responses"]["AdminThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableOrBusyUnmetered"];
         };
     };
     listDeliveries: {

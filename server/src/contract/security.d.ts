@@ -68,6 +68,7 @@ export interface SecuritySchemes {
   runBacktest: 'ownerToken'
   listAudit: 'ownerToken'
   exportAudit: 'ownerToken'
+  exportPerson: 'ownerToken'
   listDeliveries: 'ownerToken'
   redeliver: 'ownerToken'
   streamDeliveries: 'ownerToken'

@@ -32,6 +32,7 @@ import { reconcile } from '../payouts/reconcile.ts'
 import { STATEMENT_STYLE } from '../payouts/statement-files.ts'
 import * as statements from '../payouts/statements.ts'
 import * as unpaid from '../payouts/unpaid.ts'
+import { exportPerson } from '../privacy/person-export.ts'
 import * as geoRules from '../programs/geo-rules.ts'
 import * as productRules from '../programs/product-rules.ts'
 import * as programs from '../programs/programs.ts'
@@ -192,6 +193,7 @@ export const handlers: Handlers<Contexts> = {
   updateSettings: (ctx, { body }) => data(settings.update(ctx, body)),
   listAudit: (ctx, { query }) => ok(audit.list(ctx, query)),
   exportAudit: (ctx, { query }) => ok(exportAudit(ctx, query.after)),
+  exportPerson: (ctx, { body }) => ok(exportPerson(ctx, body.email)),
 
   listShops: (ctx, { query }) => ok(shops.listPage(ctx, query)),
   createShop: (ctx, { body }) => created(shops.create(ctx, body)),

@@ -10,6 +10,9 @@ import * as shops from '../accounts/shops.ts'
 import * as users from '../accounts/users.ts'
 import { baseUrlOf } from '../config.ts'
 import type { Deps } from '../core/context.ts'
+import { recordAccess } from '../core/mutate.ts'
+import { linesOf as personLinesOf } from '../privacy/person-export.ts'
+import { requireAddress } from '../privacy/request.ts'
 
 /** Prints a result as JSON or as text. */
 export type Print = (value: object, text: string) => void
@@ -28,6 +31,7 @@ export function addTenantCommands(program: Command, add: AddCommand): void {
   addOwnerCommands(program.command('owner').description('manage the users of a shop'), add)
   addKeyCommands(program.command('key').description('manage API keys'), add)
   addAuditCommands(program.command('audit').description('export and verify audits'), add)
+  addPrivacyCommands(program.command('privacy').description('export and erase what is stored about a person'), add)
 }
 
 interface ShopOptions {
@@ -286,6 +290,33 @@ function addAuditCommands(audit: Command, add: AddCommand): void {
       console.log(json ? JSON.stringify(check) : text)
       if (!check.ok) process.exitCode = 1
     })
+}
+
+interface PersonOptions {
+  shop: string
+  customer: string
+}
+
+function addPrivacyCommands(privacy: Command, add: AddCommand): void {
+  const ofPerson = (command: Command) =>
+    command.requiredOption('--shop <shopId>').requiredOption('--customer <email>', 'an address of the person')
+  ofPerson(
+    add<PersonOptions>(
+      privacy,
+      'export <file>',
+      'write everything that is stored about a customer or an affiliate as NDJSON',
+      async (deps, print, { shop, customer }, [file = '']) => {
+        const ctx = await shops.operatorContext(deps, shop)
+        const email = requireAddress(customer)
+        await recordAccess(ctx, 'person.exported', null)
+        let rows = 0
+        await writeLines(file, personLinesOf(ctx, email), (line) => {
+          rows = JSON.parse(line).end?.rows ?? rows
+        })
+        print({ shopId: shop, file, rows }, `${file}: ${rows} rows.`)
+      },
+    ),
+  )
 }
 
 function parseSeq(text: string): number {

@@ -389,6 +389,7 @@ export const operations: Record<string, DocumentedOperation> = {
     responses: { '200': { $ref: '#/components/schemas/AuditList' } },
   },
   exportAudit: { method: 'GET', path: '/admin/v1/audit/export', scope: null, responses: {} },
+  exportPerson: { method: 'POST', path: '/admin/v1/privacy/exports', scope: null, responses: {} },
   listDeliveries: {
     method: 'GET',
     path: '/admin/v1/deliveries',

@@ -1,0 +1,131 @@
+import { createHmac } from 'node:crypto'
+import { domainToUnicode } from 'node:url'
+import { emailKey, mailboxKey, mailboxKeys, orderKey, withoutInvisible } from '../engine/normalize.ts'
+
+/** Everything that may normalize to an `@`, or be the escape of one in a URL. */
+const MAY_CONTAIN_ADDRESS = /[@＠﹫%]/
+/** What ends the local part of an address in a text. */
+const DELIMITER = /[\s<>,;:"'()[\]{}&=?#|/\\@]/
+const WORD = /[\p{L}\p{N}]/u
+/** The source of a stored order id, and the commission of an adjustment. */
+const ID_PREFIX = /^(?:api:|shopify:|adj:[^:]+:)/
+const PSEUDONYM = /^erased-[0-9a-f]{24}$/
+const MAX_LOCAL_PART = 128
+const GMAIL = ['gmail.com', 'googlemail.com']
+/** A domain that never receives mail. */
+const ERASED_DOMAIN = 'erased.invalid'
+
+/**
+ * A person by mailbox, as self-referral compares it: letter case, plus tags and equal spellings of an address do not matter.
+ * The ids are those that the orders and visits of this mailbox have in common with no other.
+ */
+export class Person {
+  readonly customerIds = new Set<string>()
+  readonly sessionIds = new Set<string>()
+  readonly orderIds = new Set<string>()
+  readonly commissionIds = new Set<string>()
+  readonly affiliateIds = new Set<string>()
+  /** The slugs and codes of the affiliates, as they are compared. */
+  readonly codes = new Set<string>()
+  readonly #key: string
+  readonly #mailbox: string
+  /** An interrupted erasure finds what it has replaced already. */
+  readonly #replaced: string
+  readonly #domains: string[]
+
+  /** @param key what pseudonyms are computed with. A person who is only read needs none. */
+  constructor(email: string, key = '') {
+    this.#key = key
+    this.#mailbox = mailboxKey(email)
+    this.#replaced = mailboxKey(this.#pseudonymOf(email))
+    const domain = this.#mailbox.slice(this.#mailbox.lastIndexOf('@') + 1)
+    this.#domains = GMAIL.includes(domain) ? GMAIL : [...new Set([domain, domainToUnicode(domain)])].filter(Boolean)
+  }
+
+  /** Whether a text is an address of this person, or several of which one is. */
+  hasAddress(text: string | null | undefined): boolean {
+    return typeof text === 'string' && MAY_CONTAIN_ADDRESS.test(text) && mailboxKeys(text).some(this.#isOwn)
+  }
+
+  readonly #isOwn = (mailbox: string): boolean => mailbox === this.#mailbox || mailbox === this.#replaced
+
+  /** Whether an address of this person is anywhere in a text, such as a URL or a reason. */
+  isMentionedIn(text: string): boolean {
+    if (!MAY_CONTAIN_ADDRESS.test(text)) return false
+    const once = unescapePercent(text)
+    const texts = [...new Set([text, once, unescapePercent(once)])]
+    return texts.some((one) => mailboxKeys(one).includes(this.#mailbox) || this.#isWithin(folded(one)))
+  }
+
+  #isWithin(text: string): boolean {
+    for (let at = text.indexOf('@'); at >= 0; at = text.indexOf('@', at + 1)) {
+      const domain = this.#domains.find(
+        (name) => text.startsWith(name, at + 1) && !WORD.test(text[at + 1 + name.length] ?? ''),
+      )
+      if (domain === undefined) continue
+      let start = at
+      while (start > Math.max(0, at - MAX_LOCAL_PART) && !DELIMITER.test(text[start - 1]!)) start--
+      for (let from = start; from < at; from++) {
+        const isStart = from === start || !WORD.test(text[from - 1]!)
+        if (isStart && mailboxKey(`${text.slice(from, at)}@${domain}`) === this.#mailbox) return true
+      }
+    }
+    return false
+  }
+
+  /** A text with the addresses of this person replaced. Others are kept, so that self-referral remains detectable. */
+  replaceAddresses(text: string): string {
+    if (!this.hasAddress(text)) return text
+    const others = mailboxKeys(text).filter((mailbox) => mailbox.includes('@') && !this.#isOwn(mailbox))
+    if (others.length === 0) return this.#pseudonymOf(text)
+    const parts = folded(text).split(/([\s<>,;"]+)/)
+    const replaced = parts.map((part) => (this.hasAddress(part) ? this.#pseudonymOf(part) : part)).join('')
+    return this.isMentionedIn(replaced) ? this.#pseudonymOf(text) : replaced
+  }
+
+  /** A pseudonym for a text as a whole if it mentions this person; the prefix of a stored order id is kept. */
+  replaceText(text: string): string {
+    if (!this.isMentionedIn(text)) return text
+    const [prefix = ''] = ID_PREFIX.exec(text) ?? []
+    // The stored form of an id and the reported one get the same pseudonym.
+    return prefix + this.pseudonym(orderKey(text.slice(prefix.length)))
+  }
+
+  /** The pseudonym of an id or a text: equal texts have equal pseudonyms, until the key is dropped. */
+  pseudonym(text: string): string {
+    return PSEUDONYM.test(text) ? text : `erased-${this.#hash(text)}`
+  }
+
+  /** Addresses of one mailbox get pseudonyms of one mailbox, and remain as different as they are for connections. */
+  #pseudonymOf(address: string): string {
+    const key = emailKey(address)
+    if (key.endsWith(`@${ERASED_DOMAIN}`)) return key
+    const mailbox = mailboxKey(address)
+    const tag = key === mailbox ? '' : `+${this.#hash(key)}`
+    return `erased-${this.#hash(mailbox)}${tag}@${ERASED_DOMAIN}`
+  }
+
+  #hash(text: string): string {
+    return createHmac('sha256', this.#key).update(text).digest('hex').slice(0, 24)
+  }
+}
+
+/** The form in which addresses are searched for in a text. */
+const folded = (text: string): string =>
+  withoutInvisible(text)
+    .normalize('NFC')
+    .toLowerCase()
+    .normalize('NFKC')
+    .replace(/[\u3002\uff61]/g, '.')
+    .replace(/"([^"\s]+)"@/g, '$1@')
+    .replace(/\s*@\s*/g, '@')
+
+/** Decodes what is validly escaped. */
+const unescapePercent = (text: string): string =>
+  text.replace(/(?:%[0-9a-f]{2})+/gi, (escaped) => {
+    try {
+      return decodeURIComponent(escaped)
+    } catch {
+      return escaped
+    }
+  })

@@ -1,0 +1,378 @@
+import { SHOP_TABLES, type TableName } from '../database/table-keys.ts'
+import type { Tables } from '../database/tables.ts'
+
+/**
+ * What a column may say about a person:
+ * - `none`: ids of the server, amounts, times, statuses, secrets.
+ * - `text`: text of a caller. A mention is replaced.
+ * - `about`: text that is deleted when the row belongs to the person; a mention elsewhere is replaced.
+ * - `email`, `emailKey`: an address, as sent or as compared.
+ * - `customerId`, `sessionId`: ids of callers, replaced when they are of this person alone.
+ * - `json`: JSON of any of these.
+ * - `shop`: what the merchant configured. A mention is reported, because only the merchant can change it.
+ * - `special`: handled by its table.
+ */
+export type Kind =
+  | 'none'
+  | 'text'
+  | 'about'
+  | 'email'
+  | 'emailKey'
+  | 'customerId'
+  | 'sessionId'
+  | 'json'
+  | 'shop'
+  | 'special'
+
+/** Triggers derive row counts from other tables, and they contain ids and statuses only. */
+type Stored = Exclude<keyof Tables, 'rowCounts'>
+
+const none = <Column extends string>(...columns: Column[]): Record<Column, 'none'> =>
+  Object.fromEntries(columns.map((column) => [column, 'none' as const])) as Record<Column, 'none'>
+
+/** Every column of every table. A column without a kind does not compile. */
+export const COLUMNS: { [Table in Stored]: { [Column in keyof Tables[Table]]: Kind } } = {
+  shops: {
+    ...none(
+      'id',
+      'plan',
+      'currency',
+      'apiEnabled',
+      'defaultProgramId',
+      'minimumPayoutCents',
+      'minimumPayoutCentsByCurrency',
+      'minimumAffiliatePayoutCentsByCurrency',
+      'timeZone',
+      'legacyMinimumPayout',
+      'taxWithholdingBps',
+      'attributionPrecedence',
+      'clickTouch',
+      'storeWebhookSecret',
+      'storeDomain',
+      'storeDomainAliases',
+      'webhooksVersion',
+      'requestsPerMinute',
+      'maxActiveKeys',
+      'suspendedAt',
+      'deletionStartedAt',
+      'exportDigest',
+      'version',
+      'createdAt',
+      'updatedAt',
+    ),
+    name: 'shop',
+  },
+  users: { ...none('id', 'shopId', 'role', 'tokenHash', 'createdAt', 'revokedAt'), email: 'email' },
+  sessions: none('tokenHash', 'shopId', 'userId', 'id', 'method', 'browser', 'network', 'createdAt', 'expiresAt'),
+  signInLinks: none('tokenHash', 'shopId', 'userId', 'expiresAt'),
+  apiKeys: {
+    ...none(
+      'id',
+      'shopId',
+      'prefix',
+      'secretHash',
+      'scopes',
+      'createdAt',
+      'lastUsedAt',
+      'expiresAt',
+      'revokedAt',
+      'limitSubject',
+      'previousSecretHash',
+      'previousSecretUntil',
+    ),
+    label: 'shop',
+  },
+  programs: {
+    ...none(
+      'id',
+      'shopId',
+      'commissionType',
+      'commissionPercent',
+      'defaultCommissionBps',
+      'cookieDurationDays',
+      'autoApproveAffiliate',
+      'autoApproveOrder',
+      'status',
+      'lifetimeCommission',
+      'discountEnabled',
+      'discountType',
+      'discountValue',
+      'version',
+      'createdAt',
+      'updatedAt',
+    ),
+    name: 'shop',
+    description: 'shop',
+  },
+  affiliates: {
+    ...none('id', 'shopId', 'status', 'campaignId', 'createdAt', 'updatedAt', 'deletedAt', 'version'),
+    name: 'text',
+    firstName: 'about',
+    lastName: 'about',
+    email: 'email',
+    phone: 'about',
+    website: 'about',
+    slug: 'special',
+    discountCode: 'special',
+    instagramHandle: 'about',
+    tiktokHandle: 'about',
+    youtubeHandle: 'about',
+    homeCountry: 'about',
+    homeState: 'about',
+    homeCity: 'about',
+    homePostalCode: 'about',
+    homeAddress: 'about',
+    emailKey: 'emailKey',
+    codeKey: 'special',
+    searchText: 'special',
+  },
+  payees: { ...none('shopId', 'affiliateId', 'method', 'createdAt', 'updatedAt'), details: 'special' },
+  commissions: {
+    ...none(
+      'id',
+      'shopId',
+      'affiliateId',
+      'programId',
+      'currency',
+      'orderCurrency',
+      'commissionType',
+      'commissionBaseCents',
+      'commissionRateBps',
+      'commissionAmountCents',
+      'taxWithheldCents',
+      'orderSubtotalCents',
+      'orderDiscountCents',
+      'orderShippingCents',
+      'orderTaxCents',
+      'trackingMethod',
+      'attributionMethod',
+      'attributionReasonCode',
+      'restrictionReasonCode',
+      'orderStatus',
+      'payoutBatchId',
+      'debtId',
+      'happenedAt',
+      'paidAt',
+      'createdAt',
+      'updatedAt',
+      'version',
+    ),
+    externalOrderId: 'text',
+    orderId: 'text',
+    orderName: 'text',
+  },
+  orders: {
+    ...none('shopId', 'commissionId', 'orderAt', 'createdAt', 'updatedAt'),
+    orderId: 'text',
+    facts: 'json',
+    decision: 'json',
+  },
+  refunds: {
+    ...none(
+      'id',
+      'shopId',
+      'commissionId',
+      'amountCents',
+      'goodsCents',
+      'commissionCents',
+      'taxCents',
+      'adjustmentId',
+      'createdAt',
+    ),
+    externalRefundId: 'text',
+    lineItems: 'json',
+    reason: 'about',
+  },
+  refundTotals: none('shopId', 'commissionId', 'goodsCents', 'pieces', 'pointed', 'everything'),
+  orderNotices: { ...none('shopId', 'kind', 'createdAt'), orderId: 'text', noticeId: 'text', body: 'json' },
+  journey: {
+    ...none('id', 'shopId', 'type', 'occurredAt', 'affiliateId', 'programId', 'commissionId', 'createdAt'),
+    sessionId: 'sessionId',
+    clickId: 'text',
+    ref: 'text',
+    customerId: 'customerId',
+    customerEmail: 'email',
+    customerEmailKey: 'emailKey',
+    url: 'about',
+    landingPage: 'about',
+    referrerUrl: 'about',
+    utmSource: 'about',
+    utmMedium: 'about',
+    utmCampaign: 'about',
+    utmTerm: 'about',
+    utmContent: 'about',
+    country: 'text',
+    device: 'about',
+    externalOrderId: 'text',
+    orderId: 'text',
+  },
+  connections: { ...none('id', 'shopId', 'kind', 'affiliateId', 'createdAt'), value: 'special' },
+  productRules: none('id', 'shopId', 'programId', 'kind', 'value', 'commissionType', 'rate', 'createdAt'),
+  geoRules: none('programId', 'shopId', 'countries', 'states', 'cities', 'postalPrefixes', 'updatedAt'),
+  payoutBatches: none(
+    'id',
+    'shopId',
+    'status',
+    'periodStart',
+    'periodEnd',
+    'includeEarlier',
+    'currency',
+    'commissions',
+    'affiliates',
+    'commissionCents',
+    'taxWithheldCents',
+    'netPayableCents',
+    'heldBackCommissions',
+    'heldBackCents',
+    'minimumPayoutCents',
+    'failureReason',
+    'version',
+    'createdAt',
+    'updatedAt',
+    'paidAt',
+  ),
+  payoutJobs: none(
+    'shopId',
+    'batchId',
+    'phase',
+    'changedAt',
+    'filter',
+    'idempotencyKey',
+    'cursorAt',
+    'cursorId',
+    'claimedBy',
+    'claimedUntil',
+  ),
+  reservationChanges: none(
+    'shopId',
+    'batchId',
+    'commissionId',
+    'version',
+    'affiliateId',
+    'programId',
+    'commissions',
+    'commissionCents',
+    'taxWithheldCents',
+  ),
+  payoutFiles: {
+    ...none(
+      'shopId',
+      'batchId',
+      'format',
+      'currency',
+      'status',
+      'executionDate',
+      'debtor',
+      'lines',
+      'totalCents',
+      'settledLines',
+      'settledCents',
+      'returnedLines',
+      'returnedCents',
+      'createdAt',
+      'updatedAt',
+    ),
+    id: 'shop',
+  },
+  payoutLines: {
+    ...none(
+      'shopId',
+      'id',
+      'fileId',
+      'batchId',
+      'affiliateId',
+      'state',
+      'currency',
+      'programId',
+      'commissions',
+      'commissionCents',
+      'taxWithheldCents',
+      'amountCents',
+      'method',
+      'date',
+      'createdAt',
+      'updatedAt',
+    ),
+    details: 'special',
+    reference: 'text',
+    reason: 'about',
+  },
+  subscriptions: {
+    ...none(
+      'id',
+      'shopId',
+      'secret',
+      'previousSecret',
+      'previousSecretUntil',
+      'claimedBy',
+      'claimedAt',
+      'retryPolicy',
+      'extendedEvents',
+      'failingSince',
+      'disabledAt',
+      'disabledReason',
+      'createdAt',
+      'updatedAt',
+    ),
+    url: 'shop',
+    events: 'shop',
+    source: 'shop',
+  },
+  webhookEvents: { ...none('id', 'shopId', 'event', 'traceparent', 'createdAt'), body: 'json' },
+  deliveries: none(
+    'id',
+    'shopId',
+    'eventId',
+    'subscriptionId',
+    'webhookId',
+    'follows',
+    'status',
+    'code',
+    'httpStatus',
+    'durationMs',
+    'finishedAt',
+    'attempts',
+    'nextAttemptAt',
+    'createdAt',
+  ),
+  streams: none(
+    'id',
+    'shopId',
+    'events',
+    'extendedEvents',
+    'secret',
+    'createdAt',
+    'expiresAt',
+    'userId',
+    'connection',
+    'connectedUntil',
+  ),
+  streamDeliveries: none('shopId', 'id', 'streamId', 'seq', 'eventId'),
+  idempotencyKeys: { ...none('shopId', 'fingerprint', 'expiresAt', 'createdAt'), key: 'special', result: 'special' },
+  audits: {
+    ...none('id', 'shopId', 'seq', 'actor', 'action', 'requestId', 'createdAt', 'previousHash', 'hash'),
+    subjectId: 'text',
+    data: 'json',
+  },
+  auditHeads: none('shopId', 'generation', 'seq', 'hash', 'eventId'),
+  auditCuts: none('shopId', 'seq', 'hash'),
+  installationSettings: none('name', 'value'),
+}
+
+const hasKind = (table: TableName, test: (kind: Kind) => boolean): boolean =>
+  Object.values<Kind>(COLUMNS[table]).some(test)
+
+/**
+ * The tables that may contain a person. Orders come first, because other rows are found by their ids, and affiliates come
+ * last, because the names in other rows are found by theirs.
+ */
+export const PERSONAL_TABLES: TableName[] = [
+  'orders',
+  ...SHOP_TABLES.filter((table) => table !== 'orders' && table !== 'affiliates').filter((table) =>
+    hasKind(table, (kind) => kind !== 'none' && kind !== 'shop'),
+  ),
+  'affiliates',
+]
+
+/** The tables that the merchant writes. */
+export const CONFIGURED_TABLES: TableName[] = SHOP_TABLES.filter((table) => hasKind(table, (kind) => kind === 'shop'))
