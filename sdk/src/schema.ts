@@ -3739,6 +3739,24 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
+        /** @description The database or the audit log is unavailable, the API is disabled, or the server is receiving too much data at once. Nothing was written, except with `outcome_unknown`. */
+        KeyedUnavailable: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description The database or the audit log is unavailable, the API is disabled, or too many reports of the shop are queued. Nothing was written, except with `outcome_unknown`. */
+        ReportUnavailable: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
         /** @description The owner token or session is missing or malformed. */
         AdminUnauthorized: {
             headers: {
@@ -3822,6 +3840,15 @@ export interface components {
         };
         /** @description The database or the audit log is unavailable, or the server is receiving too much data at once. Nothing was written, except with `outcome_unknown`. */
         UnavailableOrBusyUnmetered: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description The database or the audit log is unavailable, or too many reports of the shop are queued. Nothing was written, except with `outcome_unknown`. */
+        ReportUnavailableUnmetered: {
             headers: {
                 [name: string]: unknown;
             };
@@ -3973,7 +4000,7 @@ export interface operations {
             405: components["responses"]["MethodNotAllowed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["ReportUnavailable"];
         };
     };
     createAffiliate: {
@@ -4033,7 +4060,7 @@ export interface operations {
             };
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["UnavailableOrBusy"];
+            503: components["responses"]["KeyedUnavailable"];
         };
     };
     archiveAffiliate: {
@@ -4246,7 +4273,7 @@ export interface operations {
             };
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["UnavailableOrBusy"];
+            503: components["responses"]["KeyedUnavailable"];
         };
     };
     updateProgram: {
@@ -4364,7 +4391,7 @@ export interface operations {
             405: components["responses"]["MethodNotAllowed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["ReportUnavailable"];
         };
     };
     listPayouts: {
@@ -4412,7 +4439,7 @@ export interface operations {
             405: components["responses"]["MethodNotAllowed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["ReportUnavailable"];
         };
     };
     createPayout: {
@@ -4472,7 +4499,7 @@ export interface operations {
             };
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["UnavailableOrBusy"];
+            503: components["responses"]["KeyedUnavailable"];
         };
     };
     payPayout: {
@@ -4589,7 +4616,7 @@ export interface operations {
             };
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["ReportUnavailable"];
         };
     };
     listCoupons: {
@@ -4637,7 +4664,7 @@ export interface operations {
             405: components["responses"]["MethodNotAllowed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["ReportUnavailable"];
         };
     };
     assignCoupon: {
@@ -4697,7 +4724,7 @@ export interface operations {
             };
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["UnavailableOrBusy"];
+            503: components["responses"]["KeyedUnavailable"];
         };
     };
     getAnalytics: {
@@ -4756,7 +4783,7 @@ export interface operations {
             };
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["ReportUnavailable"];
         };
     };
     getJourney: {
@@ -4804,7 +4831,7 @@ export interface operations {
             405: components["responses"]["MethodNotAllowed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["ReportUnavailable"];
         };
     };
     listWebhooks: {
@@ -4884,7 +4911,7 @@ export interface operations {
             };
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["UnavailableOrBusy"];
+            503: components["responses"]["KeyedUnavailable"];
         };
     };
     deleteWebhook: {
@@ -5045,7 +5072,7 @@ export interface operations {
             };
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["UnavailableOrBusy"];
+            503: components["responses"]["KeyedUnavailable"];
             /** @description With status 200, a refund or cancellation of a reported order, or the result of a dry run, for which nothing was written. */
             "2XX": {
                 headers: {
@@ -5515,7 +5542,7 @@ export interface operations {
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
-            503: components["responses"]["UnavailableUnmetered"];
+            503: components["responses"]["ReportUnavailableUnmetered"];
         };
     };
     createConnection: {
@@ -6492,7 +6519,7 @@ export interface operations {
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
-            503: components["responses"]["UnavailableUnmetered"];
+            503: components["responses"]["ReportUnavailableUnmetered"];
         };
     };
     listPayoutFiles: {
@@ -6764,7 +6791,7 @@ export interface operations {
             };
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
-            503: components["responses"]["UnavailableUnmetered"];
+            503: components["responses"]["ReportUnavailableUnmetered"];
         };
     };
     getStatementFile: {
@@ -6835,7 +6862,7 @@ export interface operations {
             };
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
-            503: components["responses"]["UnavailableUnmetered"];
+            503: components["responses"]["ReportUnavailableUnmetered"];
         };
     };
     exportLedger: {
@@ -7023,7 +7050,7 @@ export interface operations {
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
-            503: components["responses"]["UnavailableUnmetered"];
+            503: components["responses"]["ReportUnavailableUnmetered"];
         };
     };
     exportAudit: {
@@ -7155,7 +7182,7 @@ export interface operations {
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
-            503: components["responses"]["UnavailableUnmetered"];
+            503: components["responses"]["ReportUnavailableUnmetered"];
         };
     };
     redeliver: {

@@ -331,7 +331,13 @@ test('a batch shows its payments with their states; details of the payee unblock
       body: { batchId: to.split('/').at(-1), format: 'paypal' },
     }),
   ).catch(() => undefined)
+  const rename = (name: string) =>
+    expectOk(shop.server.request('PATCH', `/api/v1/affiliates?id=${shop.affiliateId}`, { body: { name } }))
+  const [{ name }] = await api(`/affiliates?id=${shop.affiliateId}`)
+  await rename('\uff1dHYPERLINK(A1)')
   const csv = await owner.open(`${to}/lines.csv`)
+  await rename(name)
+  expect(csv.text.split('\r\n')[1]).toMatch(/^'\uff1dHYPERLINK/)
   expect([csv.headers.get('Content-Type'), csv.headers.get('Content-Disposition')?.slice(0, 10)]).toEqual([
     'text/csv; charset=utf-8',
     'attachment',
@@ -344,6 +350,21 @@ test('a batch shows its payments with their states; details of the payee unblock
   expect(report.notice).toBe('0 settled, 0 returned. 1 payment unchanged (lin_unknown: unknown).')
   const bad = await owner.submit('/admin/payouts/reconcile', [['report', 'lin_1,perhaps']])
   expect(noticeOf(bad)).toBe('Payment 1 must have a reference, and settled or returned.')
+})
+
+test('a payment that PayPal cannot send in this currency names the reason, not its size', async () => {
+  const commission = await order({ amountCents: 1005, currency: 'HUF' })
+  const approve = `/admin/v1/commissions/${commission}/approve`
+  await expectOk(shop.server.request('POST', approve, { key: shop.server.shop.ownerToken }))
+  const period: Fields = [
+    ['from', '2026-01-01'],
+    ['until', '2026-12-31'],
+    ['currency', 'HUF'],
+  ]
+  const { to } = await done('/payouts', period)
+  expect(await words(to.replace('/admin', ''))).toMatch(
+    /1 payment is blocked\. Enter or change the payee details, or pay manually\..*Blocked PayPal pays HUF in whole units only Change details/,
+  )
 })
 
 test('the overview compares with the period before, in every currency, and names what needs attention', async () => {

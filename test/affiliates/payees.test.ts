@@ -59,9 +59,9 @@ describe('400 payee_invalid', () => {
   test.for([
     ['wrong check digits', { iban: 'DE88370400440532013000' }, 'iban is not a valid IBAN'],
     ['the length of another country', { iban: 'DE8937040044053201300' }, 'iban is not a valid IBAN'],
-    ['a country outside SEPA', { iban: 'TR330006100519786457841326' }, 'iban is not of a country of SEPA'],
+    ['a country outside SEPA', { iban: 'TR330006100519786457841326' }, 'iban must belong to a SEPA country'],
     ['a malformed BIC', { bic: 'COBADEF' }, 'bic is not a valid BIC'],
-    ['a BIC of another country', { bic: 'BNPAFRPP' }, 'bic is of another country than iban'],
+    ['a BIC of another country', { bic: 'BNPAFRPP' }, 'bic and iban must belong to the same country'],
   ] as const)('%s', async ([, change, message], { server, owner }) => {
     const { id } = await newAffiliate(server)
     const { status, headers, body } = await owner('PUT', `/affiliates/${id}/payee`, { ...SEPA, ...change })

@@ -174,7 +174,7 @@ test('nothing is lost silently, and a dry run reports the same as an import', as
     'ona@example.com': [],
     'pia@example.com': [
       'code PIA22: an affiliate has one code',
-      "PayPal address pia@paypal.example: payout files use the affiliate's email address",
+      'PayPal address pia@paypal.example: set it with `referral affiliates payee set`',
       'balance 12.50: pay it in the old service',
       'code SARAH10: a code has at most 9 characters and no 0, o or O',
     ],

@@ -34,7 +34,7 @@ test('--month includes late approvals; without them, they are reported, even for
   const only = await payouts('preview', '--month', '2026-07', '--no-include-earlier', '--affiliate', affiliate)
   expect(only.code).toBe(0)
   expect(only.stderr).toContain(
-    'warning: 1 commission (16.00 USD) from before the period is approved and not paid. Add --include-earlier to include them.\n',
+    'warning: 1 commission (16.00 USD) from before the period is approved and not paid. Add --include-earlier to include it.\n',
   )
   const august = await payouts('create', '--from', '2026-08-01', '--to', '2026-08-31T23:59:59.999Z', '--json')
   expect({ code: august.code, stdout: august.stdout, failure: JSON.parse(august.stderr) }).toMatchObject({

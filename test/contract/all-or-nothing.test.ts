@@ -30,7 +30,8 @@ describe.each(changes.map((op) => [op.id, op] as const))('%s', (id, op) => {
   test('503 outcome_unknown when the connection is lost during the commit', async () => {
     const server = await exampleServer()
     loseCommits(server)
-    const { status, headers, body } = await change(server)
+    const keyed = op.method === 'POST' && { headers: { 'Idempotency-Key': 'contract' } }
+    const { status, headers, body } = await callOperation(server, op, { ...CHANGE[id], ...keyed })
     expect([status, headers.get('X-Error-Code'), headers.get('Retry-After')]).toEqual([503, 'outcome_unknown', '1'])
     expect(body.error).toBe(documentedSentence(op, '503', 'outcome_unknown'))
     await server.close()
@@ -53,4 +54,12 @@ describe.each(changes.map((op) => [op.id, op] as const))('%s', (id, op) => {
     expect(snapshot(server)).not.toBe(before)
     await server.close()
   })
+})
+
+test('503 outcome_unknown names the Idempotency-Key only when the request had one', async () => {
+  const server = await exampleServer()
+  loseCommits(server)
+  const { body } = await server.request('POST', '/api/v1/programs', { body: { name: 'Friends 2' } })
+  expect(body.error).toMatch(/Fetch the resource before you retry\.$/)
+  await server.close()
 })

@@ -1,7 +1,7 @@
 import type { ShopRow } from '../../server/src/database/tables.ts'
 import { withoutMemory, withStalledBody } from '../support/bodies.ts'
 import type { DocumentedOperation } from '../support/document.ts'
-import { removeTable, violateUniqueness, whileBroken } from '../support/faults.ts'
+import { removeTable, violateUniqueness, whileBroken, withFullReportQueue } from '../support/faults.ts'
 import { deleteRows, subscribe, updateRows } from '../support/inspect.ts'
 import type { Reply, TestServer, TestShop } from '../support/server.ts'
 import { convert, expectOk, newAffiliate, withAffiliate } from '../support/shop.ts'
@@ -43,6 +43,14 @@ const raced =
     return replies.find((reply) => reply.status === 409) ?? replies[0]
   }
 
+/** Queries that make a list read many rows, so that it runs as a report. */
+const REPORTED: Record<string, Call> = {
+  listAffiliates: { query: 'q=nisa' },
+  listCommissions: { query: 'page=1000' },
+  listPayouts: { query: 'include=lines' },
+  listCoupons: { query: 'code=nisa' },
+}
+
 /** Causes that every operation has in common. */
 export const sharedCauses: Record<string, Cause> = {
   credentials_missing: calling({ key: null }),
@@ -73,7 +81,10 @@ export const sharedCauses: Record<string, Cause> = {
   api_disabled: ({ server, switchedOff }, op) => callOperation(server, op, { key: switchedOff.key }),
   invalid_json: calling({ raw: '{"email": ' }),
   body_timeout: ({ server }, op) => withStalledBody(server, (given) => callOperation(server, op, given)),
-  server_busy: ({ server }, op) => withoutMemory(server, () => callOperation(server, op)),
+  server_busy: ({ server }, op) =>
+    op.method === 'GET'
+      ? withFullReportQueue(server, () => callOperation(server, op, REPORTED[op.id]))
+      : withoutMemory(server, () => callOperation(server, op)),
   body_too_large: calling({ raw: JSON.stringify({ note: 'x'.repeat(2 * 1024 * 1024) }) }),
   idempotency_key_invalid: calling({ headers: { 'Idempotency-Key': 'ключ'.replace(/./g, 'é') } }),
   idempotency_key_reused: async ({ server }, op) => {

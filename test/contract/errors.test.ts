@@ -27,9 +27,9 @@ afterAll(() => world.server.close())
 /** all-or-nothing.test.ts causes these for every change. */
 const testedElsewhere = new Set(['audit_unavailable', 'outcome_unknown'])
 
-/** These cases change rows themselves before the request is rejected. */
+/** These cases change rows before the request is rejected: themselves, or by recording an access. */
 const CHANGES =
-  /concurrent|taken|reused|already_paid|not_payable|threshold|mixed|total_too_large|commission_percent_required|refund_limit/
+  /concurrent|taken|reused|already_paid|not_payable|threshold|mixed|total_too_large|commission_percent_required|refund_limit|getUnpaid server_busy/
 
 for (const op of operations.filter((one) => !one.isPublic)) {
   describe(op.id, () => {
@@ -40,7 +40,7 @@ for (const op of operations.filter((one) => !one.isPublic)) {
         if (code === 'scope_missing' && op.scope === 'webhooks:read') continue
         if (testedElsewhere.has(code)) continue
         test(`${status} ${code}`, async () => {
-          const before = CHANGES.test(code) ? undefined : snapshot(world.server)
+          const before = CHANGES.test(`${op.id} ${code}`) ? undefined : snapshot(world.server)
           const reply = await cause?.(world, op)
           expect(reply, `nothing brings ${code} about`).toBeDefined()
           expect({ status: String(reply?.status), code: reply?.headers.get('X-Error-Code') }).toEqual({ status, code })

@@ -1,6 +1,13 @@
 import { withoutMemory, withStalledBody } from '../support/bodies.ts'
 import { type DocumentedOperation, ownerOperations } from '../support/document.ts'
-import { loseCommits, rejectWrites, removeTable, violateUniqueness, whileBroken } from '../support/faults.ts'
+import {
+  loseCommits,
+  rejectWrites,
+  removeTable,
+  violateUniqueness,
+  whileBroken,
+  withFullReportQueue,
+} from '../support/faults.ts'
 import { deleteRows, rowOf, rowsOf, subscribe, updateRows } from '../support/inspect.ts'
 import {
   admin,
@@ -29,6 +36,12 @@ const calling =
 function foreignMethod({ path }: DocumentedOperation): string {
   const known = ownerOperations.filter((op) => op.path === path).map((op) => op.method)
   return ['PUT', 'PATCH', 'DELETE'].find((method) => !known.includes(method)) ?? 'POST'
+}
+
+/** Queries that make a list read many rows, so that it runs as a report. */
+const REPORTED: Record<string, OwnerCall> = {
+  listAudit: { query: 'action=key.created' },
+  listDeliveries: { query: 'status=SENT' },
 }
 
 /** Causes that all operations have in common. */
@@ -81,7 +94,10 @@ export const sharedCauses: Record<string, Cause> = {
     whileBroken(loseCommits(server), () => callOwner(server, op, sessionFor(server, op))),
   invalid_json: calling({ raw: '{"token": ' }),
   body_timeout: (server, op) => withStalledBody(server, (given) => callOwner(server, op, given)),
-  server_busy: (server, op) => withoutMemory(server, () => callOwner(server, op)),
+  server_busy: (server, op) =>
+    op.method === 'GET'
+      ? withFullReportQueue(server, () => callOwner(server, op, REPORTED[op.id]))
+      : withoutMemory(server, () => callOwner(server, op)),
   body_too_large: calling({ raw: JSON.stringify({ note: 'x'.repeat(2 * 1024 * 1024) }) }),
 }
 

@@ -73,7 +73,7 @@ test('shops alternate, and a shop with too many queued reports does not affect o
 test('503 with its own message for the shop whose reports are queued', async ({ server }) => {
   const waiting = Array.from({ length: 33 }, () => server.db.runReport(testReport, asked('rest', server.shop.shopId)))
   const { status, headers, body } = await server.request('GET', '/api/v1/analytics')
-  expect([status, headers.get('X-Error-Code'), headers.get('Retry-After')]).toEqual([503, 'storage_unavailable', '1'])
+  expect([status, headers.get('X-Error-Code'), headers.get('Retry-After')]).toEqual([503, 'server_busy', '1'])
   expect(body.error).toBe('Too many reports are queued for your shop. Retry in a moment.')
   const other = await server.createShop()
   expect((await server.request('GET', '/api/v1/analytics', { key: other.key })).status).toBe(200)

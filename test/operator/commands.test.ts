@@ -88,7 +88,7 @@ test('a shop is limited, suspended, exported and deleted; its key is rotated wit
   expect((await run([...remove, 'Gone soon'], env)).stderr).toContain('Suspend the shop')
   expect(await json('shop', 'suspend', shopId)).toEqual({ shopId, status: 'SUSPENDED' })
   expect(await status(secret)).toBe(403)
-  expect((await run([...remove, 'Gone'], env)).stderr).toContain('not the name of this shop')
+  expect((await run([...remove, 'Gone'], env)).stderr).toContain('must be the exact name of the shop')
   const done = await json(...remove, 'Gone soon')
   expect(done).toMatchObject({ shopId, deleted: true })
   const lines = readFileSync(join(folder.path, 'gone.ndjson'), 'utf8').trimEnd().split('\n')

@@ -5,6 +5,7 @@ import type { components } from '@referral/sdk'
 import { afterAll, describe, expect } from 'vitest'
 import { cli } from '../cli/support.ts'
 import { Till } from '../commissions/money.ts'
+import { withReportResult } from '../support/faults.ts'
 import { insertRows, rowsOf } from '../support/inspect.ts'
 import { temporaryFolder } from '../support/process.ts'
 import type { TestServer } from '../support/server.ts'
@@ -255,6 +256,17 @@ const contentOf = (line: Line) => [
   line.refundId,
   line.payoutBatchId,
 ]
+
+test('503 with its own message when orders arrive faster than a statement is computed', async ({ server, owner }) => {
+  const id = addAffiliate(server)
+  const { status, headers, body } = await withReportResult(server, 'CHANGING', () =>
+    owner('GET', `/affiliates/${id}/statement?month=2026-10`),
+  )
+  expect([status, headers.get('X-Error-Code')]).toEqual([503, 'server_busy'])
+  expect(body.error).toBe(
+    'The commissions of this affiliate changed while the statement was computed. Retry in a moment.',
+  )
+})
 
 test('a month of 20,000 orders', { timeout: 60_000 }, async ({ server, owner }) => {
   const id = addAffiliate(server)

@@ -91,7 +91,7 @@ test.each(['FREE', 'STARTER', 'GROWTH'] as const)(
     expect([...statusAndCode(reply), reply.body.error]).toEqual([
       403,
       'plan_required',
-      'Store notifications require the Professional plan.',
+      'The plan of this shop does not include store notifications. Upgrade to the Professional plan.',
     ])
     // Nobody without the secret learns the plan of a shop.
     const unsigned = await store.notify('orders-paid', text, { 'X-Shopify-Hmac-Sha256': sign(text, 'another') })

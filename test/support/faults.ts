@@ -1,6 +1,7 @@
 import { CommitOutcomeUnknownError, StorageError } from '../../server/src/database/storage-error.ts'
 import type { Tables } from '../../server/src/database/tables.ts'
-import type { TestServer } from './server.ts'
+import { testReport } from '../database/test-report.ts'
+import type { Reply, TestServer } from './server.ts'
 
 type Execute = (query: unknown) => Promise<unknown>
 
@@ -163,5 +164,28 @@ export function rejectTransactions({ db }: Pick<TestServer, 'db'>): () => void {
   db.transact = () => Promise.reject(new StorageError('no connection', { code: '08006', isLost: false }))
   return () => {
     db.transact = transact
+  }
+}
+
+/** Makes a call while the shop's queue of reports is full. */
+export async function withFullReportQueue(
+  { db, shop: { shopId } }: TestServer,
+  call: () => Promise<Reply>,
+): Promise<Reply> {
+  const run = (job: string) => db.runReport(testReport, { shopId, job }).catch(() => undefined)
+  const queued = [run('long rest'), ...Array.from({ length: 40 }, () => run('shops'))]
+  const reply = await call()
+  await Promise.all(queued)
+  return reply
+}
+
+/** Makes a call whose reports have this result. */
+export async function withReportResult<T>({ db }: TestServer, result: unknown, call: () => Promise<T>): Promise<T> {
+  const { runReport } = db
+  db.runReport = async () => result as never
+  try {
+    return await call()
+  } finally {
+    db.runReport = runReport
   }
 }

@@ -11,6 +11,9 @@ export const toJson = (value: unknown, indent?: number): string =>
     character === '\n' ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
 
+/** A number and its noun: `1 payment`, `3 payments`. */
+export const counted = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`
+
 const WIDE =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u
 const NO_WIDTH = /[\p{Mn}\p{Me}\p{Cf}]/u

@@ -64,11 +64,11 @@ export async function deleteShop(operator: Operator, shopId: string, confirmatio
 async function begin(ctx: Context, { name, digest, force = false }: Confirmation): Promise<void> {
   const { shop } = ctx
   if (shop.suspendedAt === null) throw conflict('shop_not_suspended', 'Suspend the shop before you delete it.')
-  if (name !== shop.name) throw conflict('shop_name_mismatch', 'name is not the name of this shop.')
+  if (name !== shop.name) throw conflict('shop_name_mismatch', 'name does not match the name of this shop.')
   if (digest !== shop.exportDigest)
     throw conflict(
       'shop_export_required',
-      'digest is not that of the latest export since the shop was suspended. Export the shop again.',
+      'digest does not match the latest export of the suspended shop. Export the shop again.',
     )
   if (shop.deletionStartedAt !== null) return
   await mutate(ctx, async (trx) => {

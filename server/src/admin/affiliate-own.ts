@@ -94,14 +94,14 @@ ${pager(PATH, query, pagination)}`,
 
 const WORDS: Partial<Record<Commission['orderStatus'], string>> = {
   PENDING: 'The shop has not approved it yet.',
-  APPROVED: 'Approved; part of the next payout.',
+  APPROVED: 'Approved. Paid with one of the next payouts.',
   ACCEPTED: 'Approved; part of the next payout.',
   PAYABLE: 'In a payout that is being paid.',
   PAID: 'Paid.',
   REJECTED: 'The shop did not approve it.',
   REVERSED: 'Taken back after it was paid.',
   CANCELED: 'The order was canceled.',
-  REFUNDED: 'The customer returned everything.',
+  REFUNDED: 'The order was fully refunded.',
 }
 
 /** Why a commission is what it is, in words for the affiliate. */

@@ -1,4 +1,5 @@
 import type { components } from '../contract/schema.d.ts'
+import { csvLine } from '../core/csv.ts'
 import { describeLines } from '../payouts/lines.ts'
 import { type Html, html, isolated } from './html.ts'
 import { OWNER_ONLY, type PageRequest, type Route, type View } from './route.ts'
@@ -41,7 +42,7 @@ ${
 }
 ${
   totals.BLOCKED.lines > 0
-    ? html`<p class="notice wait">${counted(totals.BLOCKED.lines, 'payment')} cannot be part of a payment file yet. Enter how the affiliate is paid, or pay by hand.</p>`
+    ? html`<p class="notice wait">${counted(totals.BLOCKED.lines, 'payment')} ${totals.BLOCKED.lines === 1 ? 'is' : 'are'} blocked. Enter or change the payee details, or pay manually.</p>`
     : ''
 }
 ${data.length ? table('Payments', LINES, data.map(row)) : html`<p>This batch pays no affiliate.</p>`}
@@ -57,29 +58,27 @@ const STATE_NAMES = {
   RETURNED: 'Returned',
 }
 
-/** Why a payment is blocked, and what resolves it. */
-const BLOCKED: Record<string, string> = {
-  no_payee_details: 'No payee details',
-  currency_not_supported: 'The way of payment does not support the currency',
-  amount_not_supported: 'The amount is too large for one payment',
+/** Why a payment is blocked. */
+function blockedText({ reason, method, currency }: Line): string {
+  if (reason === 'no_payee_details') return 'No payee details'
+  if (reason === 'currency_not_supported') return 'SEPA supports EUR only'
+  if (reason !== 'amount_not_supported') return reason ?? ''
+  return method === 'SEPA' ? 'SEPA pays at most 999,999,999.99 EUR' : `PayPal pays ${currency} in whole units only`
 }
 
 const row = (line: Line): Cell[] => [
   html`<a href="/admin/affiliates/${line.affiliateId}">${isolated(line.name || line.affiliateId)}</a><small>${isolated(line.email)}</small>`,
   money(line.amountCents, line.currency),
-  html`${badge(line.state)}${line.reason ? html`<small>${isolated(BLOCKED[line.reason] ?? line.reason)}</small>` : ''}`,
+  html`${badge(line.state)}${line.reason ? html`<small>${isolated(blockedText(line))}</small>` : ''}`,
   line.state === 'BLOCKED'
-    ? html`<a href="/admin/affiliates/${line.affiliateId}/payee">Enter details</a>`
-    : (line.method ?? 'by hand'),
+    ? html`<a href="/admin/affiliates/${line.affiliateId}/payee">${line.method ? 'Change details' : 'Enter details'}</a>`
+    : (line.method ?? 'manually'),
   [line.paymentReference, line.reference, line.date].filter(Boolean).join(' · ') || '–',
 ]
 
-/** Text of a cell. Spreadsheets evaluate text that begins like a formula, so it gets an apostrophe. */
-const csvCell = (text: string): string => `"${(/^[=+\-@\t\r]/.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`
-
 const MAX_LINES = 100
 
-/** All payments of a batch for a spreadsheet. Details of accounts are only part of payment files. */
+/** All payments of a batch for a spreadsheet. Only payment files contain account details. */
 async function download({ ctx, params }: PageRequest): Promise<View> {
   const id = params.id ?? ''
   const lines: Line[] = []
@@ -89,17 +88,17 @@ async function download({ ctx, params }: PageRequest): Promise<View> {
     if (page >= pagination.totalPages) break
   }
   const rows = lines.map((line) => [
-    csvCell(line.name),
-    csvCell(line.email),
+    line.name,
+    line.email,
     typedAmount(line.amountCents, line.currency),
     line.currency,
     line.state,
-    line.method ?? '',
-    csvCell(line.paymentReference ?? ''),
-    csvCell(line.reference ?? ''),
-    line.date ?? '',
+    line.method,
+    line.paymentReference,
+    line.reference,
+    line.date,
   ])
   const heading = ['name', 'email', 'amount', 'currency', 'state', 'method', 'paymentReference', 'reference', 'date']
-  const text = [heading, ...rows].map((cells) => `${cells.join(',')}\r\n`).join('')
+  const text = [heading, ...rows].map(csvLine).join('')
   return { title: '', body: html``, subjectId: id, download: { name: `${id}.csv`, text } }
 }

@@ -31,7 +31,8 @@ export async function createPageLink(
   affiliateId: string,
   hours: number,
 ): Promise<{ path: string; expiresAt: string }> {
-  if (!LINK_HOURS.includes(hours)) throw invalidBody(`The hours must be one of ${LINK_HOURS.join(', ')}.`)
+  if (!LINK_HOURS.includes(hours))
+    throw invalidBody(`hours must be ${LINK_HOURS.slice(0, -1).join(', ')} or ${LINK_HOURS.at(-1)}.`)
   if (!(await findAffiliate(ctx.db.read, ctx.shop.id, affiliateId))) throw affiliateNotFound()
   const expiresAt = new Date(ctx.now() + hours * HOUR_MS).toISOString()
   const token: Token = { shopId: ctx.shop.id, affiliateId, expiresAt }

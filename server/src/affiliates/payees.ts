@@ -101,7 +101,7 @@ function toDetails(body: Body<'setPayee'>): PayeeDetails {
 const textOrNull = (text: string | null | undefined): string | null => text?.trim() || null
 
 /**
- * Validates a bank account in a country of SEPA and returns its electronic form.
+ * Validates a bank account in a SEPA country and returns its electronic form.
  *
  * @param at The path of the account in the request, such as `debtor.`.
  * @throws ApiError 400 `payee_invalid`.
@@ -113,11 +113,11 @@ export function toAccount(
   const iban = electronicFormatIBAN(sent.iban) ?? ''
   if (!isValidIBAN(iban)) throw payeeInvalid(`${at}iban is not a valid IBAN.`)
   const country = iban.slice(0, 2)
-  if (!isSEPACountry(country)) throw payeeInvalid(`${at}iban is not of a country of SEPA.`)
+  if (!isSEPACountry(country)) throw invalid('payee_invalid', `${at}iban must belong to a SEPA country.`)
   const bic = sent.bic?.replace(/\s/g, '').toUpperCase() || null
   if (bic !== null && !isValidBIC(bic)) throw payeeInvalid(`${at}bic is not a valid BIC.`)
   if (bic !== null && !countriesOfBics(country).includes(bic.slice(4, 6)))
-    throw payeeInvalid(`${at}bic is of another country than ${at}iban.`)
+    throw payeeInvalid(`${at}bic and ${at}iban must belong to the same country.`)
   return { iban, bic }
 }
 

@@ -33,7 +33,7 @@ export const commissionNotFound = () =>
   notFound('commission_not_found', 'No commission with this id exists in your shop.')
 
 export const adjustmentRejected = () =>
-  conflict('commission_is_adjustment', 'This commission is an adjustment of another commission and cannot be changed.')
+  conflict('commission_is_adjustment', 'This commission is an adjustment and cannot be changed.')
 
 export interface EffectiveStatus {
   /** The commission as users see it. */

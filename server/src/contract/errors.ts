@@ -40,10 +40,10 @@ export const concurrentChange = (cause?: unknown) =>
   conflict('concurrent_change', 'This resource was modified by another request. Fetch it again and retry.', cause)
 
 /** The sums of a report exceed the largest exact integer, so rounding would lose cents. */
-export const totalTooLarge = () =>
+export const totalTooLarge = (remedy = 'Choose a shorter period.') =>
   conflict(
     'total_too_large',
-    `These amounts add up to more than ${Number.MAX_SAFE_INTEGER} cents, the largest total that can be represented exactly. Choose a shorter period.`,
+    `These amounts add up to more than ${Number.MAX_SAFE_INTEGER} cents, the largest total that can be represented exactly. ${remedy}`,
   )
 
 export const affiliateNotFound = () => notFound('affiliate_not_found', 'No affiliate with this id exists in your shop.')
@@ -56,17 +56,21 @@ export const storageUnavailable = (cause?: unknown) =>
   })
 
 export const tooManyReports = (cause?: unknown) =>
-  new ApiError(503, 'storage_unavailable', 'Too many reports are queued for your shop. Retry in a moment.', {
+  new ApiError(503, 'server_busy', 'Too many reports are queued for your shop. Retry in a moment.', {
     retryAfter: 1,
     cause,
   })
 
-/** The only 503 after which the change may have been applied. */
-export const outcomeUnknown = (cause?: unknown) =>
+/** The only 503 after which the change may have been applied. `isKeyed`: the request had an `Idempotency-Key`. */
+export const outcomeUnknown = (isKeyed: boolean, cause?: unknown) =>
   new ApiError(
     503,
     'outcome_unknown',
-    'Outcome unknown: the database connection was lost during the commit, so the change may have been applied. Retry with the same Idempotency-Key, or fetch the resource first.',
+    `Outcome unknown: the database connection was lost during the commit, so the change may have been applied. ${
+      isKeyed
+        ? 'Retry with the same Idempotency-Key, or fetch the resource first.'
+        : 'Fetch the resource before you retry.'
+    }`,
     { retryAfter: 1, cause },
   )
 

@@ -4174,6 +4174,36 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
+        /** @description The database or the audit log is unavailable, the API is disabled, or the server is receiving too much data at once. Nothing was written, except with `outcome_unknown`. */
+        KeyedUnavailable: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
+                "X-Error-Code": components["headers"]["ErrorCode"];
+                "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description The database or the audit log is unavailable, the API is disabled, or too many reports of the shop are queued. Nothing was written, except with `outcome_unknown`. */
+        ReportUnavailable: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
+                "X-Error-Code": components["headers"]["ErrorCode"];
+                "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
         /** @description The owner token or session is missing or malformed. */
         AdminUnauthorized: {
             headers: {
@@ -4279,6 +4309,18 @@ export interface components {
         };
         /** @description The database or the audit log is unavailable, or the server is receiving too much data at once. Nothing was written, except with `outcome_unknown`. */
         UnavailableOrBusyUnmetered: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "X-Error-Code": components["headers"]["ErrorCode"];
+                "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description The database or the audit log is unavailable, or too many reports of the shop are queued. Nothing was written, except with `outcome_unknown`. */
+        ReportUnavailableUnmetered: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
                 "X-Error-Code": components["headers"]["ErrorCode"];
@@ -4533,7 +4575,7 @@ export interface operations {
             405: components["responses"]["MethodNotAllowed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["ReportUnavailable"];
         };
     };
     createAffiliate: {
@@ -4613,7 +4655,7 @@ export interface operations {
             };
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["UnavailableOrBusy"];
+            503: components["responses"]["KeyedUnavailable"];
         };
     };
     archiveAffiliate: {
@@ -4888,7 +4930,7 @@ export interface operations {
             };
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["UnavailableOrBusy"];
+            503: components["responses"]["KeyedUnavailable"];
         };
     };
     updateProgram: {
@@ -5034,7 +5076,7 @@ export interface operations {
             405: components["responses"]["MethodNotAllowed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["ReportUnavailable"];
         };
     };
     listPayouts: {
@@ -5091,7 +5133,7 @@ export interface operations {
             405: components["responses"]["MethodNotAllowed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["ReportUnavailable"];
         };
     };
     createPayout: {
@@ -5172,7 +5214,7 @@ export interface operations {
             };
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["UnavailableOrBusy"];
+            503: components["responses"]["KeyedUnavailable"];
         };
     };
     payPayout: {
@@ -5322,7 +5364,7 @@ export interface operations {
             };
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["ReportUnavailable"];
         };
     };
     listCoupons: {
@@ -5379,7 +5421,7 @@ export interface operations {
             405: components["responses"]["MethodNotAllowed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["ReportUnavailable"];
         };
     };
     assignCoupon: {
@@ -5459,7 +5501,7 @@ export interface operations {
             };
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["UnavailableOrBusy"];
+            503: components["responses"]["KeyedUnavailable"];
         };
     };
     getAnalytics: {
@@ -5532,7 +5574,7 @@ export interface operations {
             };
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["ReportUnavailable"];
         };
     };
     getJourney: {
@@ -5589,7 +5631,7 @@ export interface operations {
             405: components["responses"]["MethodNotAllowed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["ReportUnavailable"];
         };
     };
     listWebhooks: {
@@ -5688,7 +5730,7 @@ export interface operations {
             };
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["UnavailableOrBusy"];
+            503: components["responses"]["KeyedUnavailable"];
         };
     };
     deleteWebhook: {
@@ -5899,7 +5941,7 @@ export interface operations {
             };
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["UnavailableOrBusy"];
+            503: components["responses"]["KeyedUnavailable"];
             /** @description With status 200, a refund or cancellation of a reported order, or the result of a dry run, for which nothing was written. */
             "2XX": {
                 headers: {
@@ -6421,7 +6463,7 @@ export interface operations {
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
-            503: components["responses"]["UnavailableUnmetered"];
+            503: components["responses"]["ReportUnavailableUnmetered"];
         };
     };
     createConnection: {
@@ -7490,7 +7532,7 @@ export interface operations {
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
-            503: components["responses"]["UnavailableUnmetered"];
+            503: components["responses"]["ReportUnavailableUnmetered"];
         };
     };
     listPayoutFiles: {
@@ -7789,7 +7831,7 @@ export interface operations {
             };
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
-            503: components["responses"]["UnavailableUnmetered"];
+            503: components["responses"]["ReportUnavailableUnmetered"];
         };
     };
     getStatementFile: {
@@ -7867,7 +7909,7 @@ export interface operations {
             };
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
-            503: components["responses"]["UnavailableUnmetered"];
+            503: components["responses"]["ReportUnavailableUnmetered"];
         };
     };
     exportLedger: {
@@ -8071,7 +8113,7 @@ export interface operations {
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
-            503: components["responses"]["UnavailableUnmetered"];
+            503: components["responses"]["ReportUnavailableUnmetered"];
         };
     };
     exportAudit: {
@@ -8212,7 +8254,7 @@ export interface operations {
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
-            503: components["responses"]["UnavailableUnmetered"];
+            503: components["responses"]["ReportUnavailableUnmetered"];
         };
     };
     redeliver: {

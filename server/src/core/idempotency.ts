@@ -21,7 +21,7 @@ export async function findStoredResponse<T>(ctx: MutationContext, db: Reader): P
   if (!ctx.idempotency.fingerprints.includes(row.fingerprint)) {
     throw conflict(
       'idempotency_key_reused',
-      'This Idempotency-Key was used with another body. Send a new key for a new request.',
+      'This Idempotency-Key was already used with a different path or body. Use a new key.',
     )
   }
   return { result: JSON.parse(row.result) as T }

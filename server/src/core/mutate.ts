@@ -82,7 +82,7 @@ export async function mutate<Shop extends ShopId, T, Found = undefined>(
     return done.result
   } catch (error) {
     if (isUniqueViolation(error)) throw concurrentChange(error)
-    if (error instanceof CommitOutcomeUnknownError) throw outcomeUnknown(error)
+    if (error instanceof CommitOutcomeUnknownError) throw outcomeUnknown(ctx.idempotency !== undefined, error)
     if (isStorageError(error)) throw storageUnavailable(error)
     throw error
   }

@@ -52,7 +52,11 @@ const isApiDisabled = ({ isApiOff, shop }: Caller): boolean => isApiOff || !shop
 function requirePlan({ shop }: Caller): number {
   if (shop.suspendedAt !== null) throw shopSuspended()
   const limit = requestLimit(shop)
-  if (limit === undefined) throw forbidden('plan_required', 'The API requires the Professional plan.')
+  if (limit === undefined)
+    throw forbidden(
+      'plan_required',
+      'The plan of this shop does not include API access. Upgrade to the Professional plan.',
+    )
   return limit
 }
 

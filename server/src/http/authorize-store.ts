@@ -73,7 +73,11 @@ export async function authorizeStore(
 function requirePlan(shop: ShopRow): number {
   if (shop.suspendedAt !== null) throw storeSuspended()
   const limit = requestLimit(shop)
-  if (limit === undefined) throw forbidden('plan_required', 'Store notifications require the Professional plan.')
+  if (limit === undefined)
+    throw forbidden(
+      'plan_required',
+      'The plan of this shop does not include store notifications. Upgrade to the Professional plan.',
+    )
   return limit
 }
 

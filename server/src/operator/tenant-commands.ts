@@ -107,7 +107,7 @@ function addShopCommands(shop: Command, add: AddCommand): void {
     'export a suspended shop to a new file, then delete all its rows',
     async (deps, print, options, [id = '']) => {
       const { name, status } = await shops.read(deps, id)
-      if (options.confirm !== name) throw new Error('--confirm is not the name of this shop.')
+      if (options.confirm !== name) throw new Error('--confirm must be the exact name of the shop.')
       if (status === 'ACTIVE') throw new Error(`Suspend the shop before you delete it: shop suspend ${id}.`)
       const { sha256: digest } = await exportTo(deps, id, options.export)
       const rows = await deleteCompletely(deps, id, { name, digest, force: options.force === true })

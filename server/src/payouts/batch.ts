@@ -1,5 +1,5 @@
 import { affiliateMinimumsByCurrency, minimumsByCurrency } from '../accounts/settings.ts'
-import { ApiError, concurrentChange, conflict, invalid, notFound } from '../contract/errors.ts'
+import { ApiError, concurrentChange, conflict, invalid, notFound, totalTooLarge } from '../contract/errors.ts'
 import type { Body } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import type { WebhookEvent } from '../core/outbox.ts'
@@ -254,11 +254,7 @@ export function minimumPayout({ shop, config }: Context, currency: string): numb
 }
 
 /** 409 when a total of a batch, or the amount held back, exceeds the largest exact integer. */
-export const batchTooLarge = () =>
-  conflict(
-    'total_too_large',
-    `These commissions add up to more than ${Number.MAX_SAFE_INTEGER} cents, the largest total that can be represented exactly. Split it into several batches by period, program or affiliate.`,
-  )
+export const batchTooLarge = () => totalTooLarge('Create several batches, by period, program or affiliate.')
 
 const noneEligible = () =>
   notFound(
@@ -289,7 +285,7 @@ const belowMinimum = (cents: number, minimum: number) =>
 const allBelowMinimum = () =>
   conflict(
     'payout_below_threshold',
-    'No affiliate reaches the minimum payout of an affiliate. The balances wait for a later period.',
+    'Every affiliate is below the minimum payout per affiliate. Lower the minimum, or include earlier commissions.',
   )
 
 const belowMinimumAfterClaim = (cents: number, minimum: number) =>

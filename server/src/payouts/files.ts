@@ -259,7 +259,7 @@ const debtorOf = (fileId: string) => `debtor:${fileId}`
 /** @throws ApiError 400 `invalid_body` or `payee_invalid`. */
 function toDebtor({ format, debtor, executionDate }: Body<'createPayoutFile'>): Debtor | null {
   if (format !== 'sepa') {
-    if (debtor || executionDate) throw invalidBody('debtor and executionDate are only for the format sepa.')
+    if (debtor || executionDate) throw invalidBody('debtor and executionDate are allowed only with format sepa.')
     return null
   }
   return debtor ? { name: debtor.name.trim(), ...toAccount(debtor, 'debtor.') } : null
@@ -314,14 +314,17 @@ const fileNotFound = () => notFound('payout_file_not_found', 'No payment file wi
 const fileUnfinished = () =>
   conflict('payout_file_unfinished', 'This payment file is not complete. Create it again with the same id.')
 const fileExists = () =>
-  conflict('payout_file_exists', 'A payment file with this id has other contents. Choose another id.')
+  conflict(
+    'payout_file_exists',
+    'This file id is already used for another batch, format or account. Choose another id.',
+  )
 const nothingToSend = () =>
   conflict(
     'payout_nothing_to_send',
-    'No line of this batch is ready to be sent in this format. List its lines to see why.',
+    'No payment of this batch can be sent in this format. List the payments of the batch to see why.',
   )
 const currencyNotSupported = () =>
-  conflict('payout_currency_not_supported', 'SEPA pays euros only. Choose another format.')
+  conflict('payout_currency_not_supported', 'SEPA files support EUR only. Choose another format.')
 const payeeUnreadable = () =>
   conflict(
     'payee_unreadable',

@@ -1,5 +1,6 @@
 import { invalid } from '../contract/errors.ts'
 import type { Context } from '../core/context.ts'
+import { csvLine } from '../core/csv.ts'
 import { recordAccess } from '../core/mutate.ts'
 import { toNdjsonStream } from '../core/ndjson.ts'
 import { runReport } from '../core/report.ts'
@@ -7,7 +8,6 @@ import { localDate, monthPeriod } from '../core/time-zone.ts'
 import { defineReport } from '../database/database.ts'
 import { type LedgerCursor, listLedgerCommissions, listLedgerRefunds, listPaidBatches } from './ledger-queries.ts'
 import { batchLinesReport, findContacts } from './payouts.ts'
-import { csvLine } from './statement-files.ts'
 
 const HEADER = [
   'date',
@@ -35,7 +35,7 @@ const HEADER = [
  */
 export async function exportLedger(ctx: Context, month: string): Promise<ReadableStream<Uint8Array>> {
   if (month.startsWith('0000') || month.startsWith('9999'))
-    throw invalid('invalid_parameter', 'month must be a month, like 2026-10.')
+    throw invalid('invalid_parameter', 'month must be YYYY-MM, such as 2026-10.')
   await recordAccess(ctx, 'ledger.exported', null)
   return toNdjsonStream(linesOf(ctx, month))
 }

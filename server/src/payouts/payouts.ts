@@ -319,4 +319,7 @@ export async function cancel(ctx: Context, id: string): Promise<components['sche
 }
 
 const hasSentLines = () =>
-  conflict('payout_has_sent_lines', 'Payments of this batch were sent. Cancel it when all of them are RETURNED.')
+  conflict(
+    'payout_has_sent_lines',
+    'Payments of this batch were sent, so it cannot be canceled. Reconcile them: the batch becomes PAID when every payment is SETTLED or RETURNED.',
+  )

@@ -1,4 +1,5 @@
 import type { components } from '../contract/schema.d.ts'
+import { CONTROLS, csvLine } from '../core/csv.ts'
 import { toUnits } from '../core/currencies.ts'
 import { localDate } from '../core/time-zone.ts'
 
@@ -16,21 +17,6 @@ function toJson({ lines, ...head }: Statement): string {
   const text = lines.map((line) => JSON.stringify(line)).join(',\n')
   return `${JSON.stringify(head).slice(0, -1)},"lines":[\n${text}\n]}\n`
 }
-
-// Spreadsheets treat text with such a prefix as a formula, and normalize full-width characters.
-const FORMULA = /^\s*[=+\-@|\uff1d\uff0b\uff0d\uff20]/u
-const CONTROLS = /(?![\n])[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu
-
-/** A cell according to RFC 4180. Text that is a formula is prefixed with an apostrophe; numbers are written unchanged. */
-function cell(value: string | number | null): string {
-  if (value === null) return ''
-  if (typeof value === 'number') return String(value)
-  const text = value.replace(CONTROLS, '')
-  const safe = FORMULA.test(text) ? `'${text}` : text
-  return /[",;\t\r\n]|^\s|\s$/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
-}
-
-export const csvLine = (cells: (string | number | null)[]): string => `${cells.map(cell).join(',')}\r\n`
 
 const CSV_HEADER = [
   'statement',

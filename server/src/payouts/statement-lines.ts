@@ -171,7 +171,7 @@ function adjustmentReason(row: StatementCommission, cause: string, order: string
     return row.commissionAmountCents > 0
       ? 'Debt moved to the next period, because the earnings did not cover it'
       : 'Debt from the period before'
-  if (cause === 'returned') return 'Payment returned by the bank: payable again'
+  if (cause === 'returned') return 'Payment returned; payable again'
   if (cause === 'reversal') return `Reversal of order ${order ?? ''}: the paid commission is deducted`
   if (order !== undefined) return `Refund ${cause} of order ${order}, after its commission was paid`
   return 'Adjustment'

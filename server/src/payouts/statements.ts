@@ -1,5 +1,5 @@
 import { findAffiliatesById } from '../affiliates/queries.ts'
-import { invalid, notFound, storageUnavailable } from '../contract/errors.ts'
+import { ApiError, affiliateNotFound, conflict, invalid } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { JsonText } from '../contract/spec.ts'
 import type { Context } from '../core/context.ts'
@@ -8,7 +8,7 @@ import { runReport } from '../core/report.ts'
 import { monthPeriod } from '../core/time-zone.ts'
 import { defineReport, type Reader } from '../database/database.ts'
 import { toSafeNumber } from '../engine/money.ts'
-import { batchTooLarge } from './batch.ts'
+
 import { render, type StatementFormat } from './statement-files.ts'
 import {
   adjustmentEntry,
@@ -45,7 +45,8 @@ const TIMEOUT_MS = 120_000
  * The statement of an affiliate for a month of the shop, as the text of a file. Its digest is recorded in the audit, so
  * that the file can be verified without the server.
  *
- * @throws ApiError 400 `invalid_parameter`, 404 `affiliate_not_found`, 409 `total_too_large`, 503 `audit_unavailable`.
+ * @throws ApiError 400 `invalid_parameter`, 404 `affiliate_not_found`, 409 `total_too_large`, 503 `audit_unavailable` or
+ * `server_busy`.
  */
 export async function issue(
   ctx: Context,
@@ -53,18 +54,32 @@ export async function issue(
   { month, format }: { month: string; format: StatementFormat },
 ): Promise<JsonText<Statement>> {
   if (month.startsWith('0000') || month.startsWith('9999'))
-    throw invalid('invalid_parameter', 'month must be a month, like 2026-10.')
+    throw invalid('invalid_parameter', 'month must be YYYY-MM, from 0001-01 to 9998-12.')
   const { id: shopId, name: shopName, timeZone } = ctx.shop
   const { from: periodStart, to: periodEnd } = monthPeriod(month, timeZone)
   const query = { affiliateId, month, timeZone, shopName, periodStart, periodEnd, format }
   const found = await runReport(ctx, statementReport, { shopId, query }, TIMEOUT_MS)
-  if (found === 'NO_AFFILIATE') throw notFound('affiliate_not_found', 'No affiliate with this id exists in your shop.')
-  if (found === 'TOO_LARGE') throw batchTooLarge()
-  if (found === 'CHANGING') throw storageUnavailable(new Error('The commissions changed while they were read'))
+  if (found === 'NO_AFFILIATE') throw affiliateNotFound()
+  if (found === 'TOO_LARGE') throw balanceTooLarge()
+  if (found === 'CHANGING') throw commissionsChanging()
   const { text, ...facts } = found
   const audit = { action: 'statement.issued', subjectId: affiliateId, data: { month, ...facts } }
   return mutate(ctx, async () => ({ result: text, audit }), [])
 }
+
+const balanceTooLarge = () =>
+  conflict(
+    'total_too_large',
+    `A balance of this affiliate exceeds ${Number.MAX_SAFE_INTEGER} cents, the largest total that can be represented exactly, so its statements cannot be computed.`,
+  )
+
+const commissionsChanging = () =>
+  new ApiError(
+    503,
+    'server_busy',
+    'The commissions of this affiliate changed while the statement was computed. Retry in a moment.',
+    { retryAfter: 1 },
+  )
 
 interface StatementQuery extends Omit<Account, 'shopId'> {
   month: string

@@ -1,5 +1,5 @@
 import { affiliateMinimumsByCurrency } from '../accounts/settings.ts'
-import { invalid } from '../contract/errors.ts'
+import { invalid, totalTooLarge } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Context } from '../core/context.ts'
 import { recordAccess } from '../core/mutate.ts'
@@ -7,7 +7,7 @@ import { runReport } from '../core/report.ts'
 import { parseQueryInstant } from '../core/time.ts'
 import { defineReport } from '../database/database.ts'
 import { exactSum } from '../engine/money.ts'
-import { batchTooLarge } from './batch.ts'
+
 import { findContacts } from './payouts.ts'
 import { type CandidateFilter, listUnpaidAffiliates, sumUnbatched, type UnbatchedSum } from './queries.ts'
 
@@ -45,7 +45,7 @@ export async function describe(ctx: Context, input: UnpaidInput): Promise<Schema
     minimums: affiliateMinimumsByCurrency(ctx.shop),
   }
   const found = await runReport(ctx, unpaidReport, { shopId: ctx.shop.id, query })
-  if (!found) throw batchTooLarge()
+  if (!found) throw totalTooLarge('Filter by affiliate, program or currency.')
   return { periodStart, periodEnd, includeEarlier, ...found }
 }
 

@@ -1,5 +1,6 @@
 import type { Commission, components } from '@referral/sdk'
 import { CliError, type ExitCode, exitCode, unwrap, usageError } from '../../errors.ts'
+import { counted } from '../../output/text.ts'
 import { type PeriodOptions, readPeriod } from '../../period.ts'
 import { confirm } from '../../prompt.ts'
 import type { Run } from '../../run.ts'
@@ -29,6 +30,8 @@ const RESULTING_STATUS: Record<Action, Status> = {
 }
 const IRREVERSIBLE: Action[] = ['cancel', 'reverse']
 
+const capitalize = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1)
+
 /** Applies an action to commissions by id, or to all that match the filters. */
 export async function moderate(
   run: Run,
@@ -40,7 +43,7 @@ export async function moderate(
   if (filter) return moderateMatching(run, { action, filter }, options)
   if (run.dryRun) return preview(run, { action, ids })
   if (IRREVERSIBLE.includes(action))
-    await confirm(run.context, `${action} ${ids.join(', ')}? This cannot be undone.`, options.yes)
+    await confirm(run.context, `${capitalize(action)} ${ids.join(', ')}? This cannot be undone.`, options.yes)
   return ids.length === 1 ? moderateOne(run, action, ids[0] ?? '') : moderateMany(run, { action, ids })
 }
 
@@ -86,7 +89,7 @@ async function moderateMatching(
   if (run.dryRun) return preview(run, request)
   if (remaining === 0)
     throw new CliError(exitCode.notFound, 'No commission matches the filters.', { code: 'nothing_to_do' })
-  await confirm(run.context, `${request.action} ${remaining} commissions?`, yes)
+  await confirm(run.context, `${capitalize(request.action)} ${counted(remaining, 'commission')}?`, yes)
   const sum: Result = { action: request.action, dryRun: false, changed: 0, skipped: [], remaining }
   for (;;) {
     const batch = await requestModeration(run, { ...request, dryRun: false })

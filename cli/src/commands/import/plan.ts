@@ -94,7 +94,7 @@ function parseAffiliate(row: CsvRow, { mapping, provider, id }: ParseSettings): 
   const [link, ...links] = refsInLinks(cell('link'), provider.linkParameter)
   const ref = cell('ref') ?? link ?? (id && !mapping.ref ? row.cells[id]?.trim() || undefined : undefined)
   for (const other of new Set(links)) if (other !== ref) leftOut.push(`link ${other}: an affiliate has one link`)
-  if (cell('paypal')) leftOut.push(`PayPal address ${cell('paypal')}: payout files use the affiliate's email address`)
+  if (cell('paypal')) leftOut.push(`PayPal address ${cell('paypal')}: set it with \`referral affiliates payee set\``)
   if (/[1-9]/.test(cell('balance') ?? '')) leftOut.push(`balance ${cell('balance')}: pay it in the old service`)
   return { row, email, name, firstName, lastName, status: status ?? 'PENDING', ref, coupon, contact, notes, leftOut }
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { components, ReferralClient } from '@referral/sdk'
 import { type ExitCode, exitCode, unwrap, usageError } from '../../errors.ts'
 import { formatMoney, sumCents } from '../../money.ts'
+import { counted } from '../../output/text.ts'
 import type { Run } from '../../run.ts'
 import { type ExportOptions, type FileDraft, printFiles, writeFiles } from './export.ts'
 import { renderTables } from './payment-formats.ts'
@@ -13,7 +14,7 @@ type PayoutFile = Schemas['PayoutFile']
 
 /**
  * Marks the lines of a batch that a format can pay as sent, and writes them to a file. The same id again writes the same
- * file. Payees who cannot be paid are named.
+ * file. Payments that cannot be sent are reported.
  */
 export async function exportPaymentFile(
   run: Run,
@@ -46,11 +47,12 @@ export async function exportPaymentFile(
   return reportRest(run, client, batchId)
 }
 
-/** What only SEPA needs. */
+/** The options that only SEPA has. */
 function sepaOptions({ format, fromName, fromIban, fromBic, executionDate }: ExportOptions) {
   const sent = [fromName, fromIban, fromBic, executionDate].some((option) => option !== undefined)
   if (format !== 'sepa') {
-    if (sent) throw usageError('--from-name, --from-iban, --from-bic and --execution-date are only for --format sepa.')
+    if (sent)
+      throw usageError('--from-name, --from-iban, --from-bic and --execution-date are allowed only with --format sepa.')
     return {}
   }
   if (!fromIban !== !fromName) throw usageError('--from-name and --from-iban belong together.')
@@ -75,27 +77,30 @@ export async function readFile(
   }
 }
 
-/** Names who is not paid by any file, and says how many lines wait for one of another format. */
+/** Reports the payments that no file contains: blocked ones, and those of another payment method. */
 async function reportRest(run: Run, client: ReferralClient, batchId: string): Promise<ExitCode | undefined> {
   const { totals } = await readLines(client, batchId, { state: 'READY', limit: 1 })
   if (totals.READY.lines > 0)
-    run.reporter.info(`${totals.READY.lines} lines are paid by another method: export them in its format.`)
+    run.reporter.info(
+      `${counted(totals.READY.lines, 'payment')} can be sent with another payment method. Export ${totals.READY.lines === 1 ? 'it' : 'them'} in the format of that method.`,
+    )
   for (let page = 1; ; page++) {
     const { data, pagination } = await readLines(client, batchId, { state: 'BLOCKED', limit: 100, page })
-    for (const { name, email, amountCents, currency, reason } of data)
-      run.reporter.warn(`blocked: ${name} <${email}> ${formatMoney(amountCents, currency)}: ${reasonText(reason)}`)
+    for (const line of data) {
+      const { name, email, amountCents, currency } = line
+      run.reporter.warn(`blocked: ${name} <${email}> ${formatMoney(amountCents, currency)}: ${blockedText(line)}`)
+    }
     if (page >= pagination.totalPages) break
   }
   return totals.BLOCKED.lines > 0 ? exitCode.partial : undefined
 }
 
-const REASONS: Record<string, string> = {
-  no_payee_details: 'no payee details; set them with `referral affiliates payee set`',
-  currency_not_supported: 'SEPA pays euros only',
-  amount_not_supported: 'the payment service does not support this amount',
+function blockedText({ reason, method, currency }: Schemas['PaymentLine']): string {
+  if (reason === 'no_payee_details') return 'no payee details; set them with `referral affiliates payee set`'
+  if (reason === 'currency_not_supported') return 'SEPA supports EUR only'
+  if (reason !== 'amount_not_supported') return reason ?? 'unknown'
+  return method === 'SEPA' ? 'SEPA pays at most 999,999,999.99 EUR' : `PayPal pays ${currency} in whole units only`
 }
-
-const reasonText = (reason: string | null): string => REASONS[reason ?? ''] ?? reason ?? 'unknown'
 
 /** One page of the lines of a batch. */
 export const readLines = async (

@@ -44,8 +44,8 @@ export async function reconcile(run: Run, file: string): Promise<ExitCode | unde
   run.reporter.info(
     `${kind}: ${count('settled')} settled, ${count('returned')} returned, ${done.length - count('settled') - count('returned')} unchanged, ${pending.length} pending, ${others} of other payments`,
   )
-  const isTold = done.some(({ result }) => ['unknown', 'amount_mismatch', 'settled_twice'].includes(result))
-  return isTold || problems.length > 0 ? exitCode.partial : undefined
+  const needsReview = done.some(({ result }) => ['unknown', 'amount_mismatch', 'settled_twice'].includes(result))
+  return needsReview || problems.length > 0 ? exitCode.partial : undefined
 }
 
 function readResults(file: string): ReportedResults {
@@ -66,15 +66,15 @@ async function resultsOfFiles(run: Run, client: ReferralClient, { files }: Repor
       for (const { paymentReference } of lines) results.push({ paymentReference, outcome, reason, date })
     } catch (error) {
       if (toFailure(error).code !== 'payout_file_not_found') throw error
-      run.reporter.warn(`The status of an unknown payment file, ${id}: ${outcome}`)
+      run.reporter.warn(`Payment file ${id} is unknown; its status ${outcome} was ignored.`)
     }
   }
   return results
 }
 
-/** What a person should look at, or undefined. */
+/** Why a person should review a result, or undefined. */
 function describe({ result, amountCents }: Reconciled, sent: PaymentResult | undefined): string | undefined {
-  if (result === 'unknown') return 'unknown; no payment file of your shop contains it'
+  if (result === 'unknown') return 'unknown payment reference: no payment file of this shop contains it'
   if (result === 'settled_twice') return 'settled twice, with different references; check whether it was paid twice'
   if (result !== 'amount_mismatch') return undefined
   const reported = formatMoney(sent?.amountCents ?? 0, sent?.currency ?? '')

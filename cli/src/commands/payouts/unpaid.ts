@@ -1,6 +1,7 @@
 import type { PayoutCreate, ReferralClient, Unpaid } from '@referral/sdk'
 import { formatMoney } from '../../money.ts'
 import type { Column } from '../../output/render.ts'
+import { counted } from '../../output/text.ts'
 import { type PeriodOptions, requirePeriod } from '../../period.ts'
 import type { Run } from '../../run.ts'
 
@@ -62,18 +63,18 @@ export async function describeUnpaid(client: ReferralClient, body: PayoutCreate)
 
 function toSentence({ reason, currency, affiliates, commissions, netPayableCents }: Unpaid['reasons'][number]): string {
   const money = formatMoney(netPayableCents, currency)
-  const count = (number: number, noun: string) => `${number} ${noun}${number === 1 ? '' : 's'}`
-  const who = count(affiliates, 'affiliate')
+  const isOne = (['BELOW_MINIMUM', 'DEBT'].includes(reason) ? affiliates : commissions) === 1
+  const [who, what] = [counted(affiliates, 'affiliate'), counted(commissions, 'commission')]
   switch (reason) {
     case 'LATE':
-      return `${count(commissions, 'commission')} (${money}) from before the period ${commissions === 1 ? 'is' : 'are'} approved and not paid. Add --include-earlier to include them.`
+      return `${what} (${money}) from before the period ${isOne ? 'is' : 'are'} approved and not paid. Add --include-earlier to include ${isOne ? 'it' : 'them'}.`
     case 'BELOW_MINIMUM':
-      return `${who} (${money}) below the minimum payout of an affiliate: waiting for a later period.`
+      return `${who} (${money}) ${isOne ? 'is' : 'are'} below the minimum payout per affiliate; the balance is carried to a later period.`
     case 'DEBT':
-      return `${who} (${money}) owing for refunds of paid commissions: deducted from later earnings.`
+      return `${who} (${money}) ${isOne ? 'owes' : 'owe'} refunds of paid commissions; they are deducted from later earnings.`
     case 'HELD_BACK':
-      return `${count(commissions, 'commission')} (${money}) of archived or rejected affiliates not included.`
+      return `${what} (${money}) of archived or rejected affiliates ${isOne ? 'is' : 'are'} not included.`
     default:
-      return `${count(commissions, 'commission')} (${money}) not included: ${reason}.`
+      return `${what} (${money}) ${isOne ? 'is' : 'are'} not included: ${reason}.`
   }
 }

@@ -129,7 +129,7 @@ function readTransaction(
   if (status !== 'BOOK') found.pending.push({ paymentReference, status })
   else if (isDebit === isReturn)
     found.problems.push(
-      `${paymentReference}: a ${isDebit ? 'debit that is a return' : 'credit without the information of a return'}.`,
+      `${paymentReference}: a ${isDebit ? 'returned debit entry' : 'credit without return information'} was ignored.`,
     )
   else {
     const amount = one.Amt ?? one.AmtDtls?.TxAmt?.Amt ?? one.AmtDtls?.InstdAmt?.Amt ?? (isOnly ? entry.Amt : undefined)
