@@ -12,6 +12,8 @@ export interface Config {
   databaseReadUrl: string | undefined
   redisUrl: string | undefined
   demo: boolean
+  /** The origin at which browsers reach the server. */
+  publicUrl: string | undefined
   /** 32 bytes each, newest first. */
   encryptionKeys: Uint8Array[]
   apiDisabled: boolean
@@ -78,6 +80,7 @@ export function readConfig(given: Environment = process.env, firstStart: FirstSt
     databaseReadUrl: env.DATABASE_READ_URL ? checkReadUrl(env.DATABASE_READ_URL, databaseUrl) : undefined,
     redisUrl: env.REDIS_URL ? checkRedisUrl(env.REDIS_URL) : undefined,
     demo: flag(env, 'REFERRAL_DEMO', !isPostgresUrl(databaseUrl)),
+    publicUrl: env.REFERRAL_PUBLIC_URL ? checkPublicUrl(env.REFERRAL_PUBLIC_URL) : undefined,
     encryptionKeys: encryptionKeys(env.REFERRAL_ENCRYPTION_KEY, { dataDir, databaseUrl, firstStart }),
     apiDisabled: flag(env, 'REFERRAL_API_DISABLED', false),
     minimumPayoutCents: integer(env, 'REFERRAL_MINIMUM_PAYOUT_CENTS', { usual: 0, maximum: 2_147_483_647 }) ?? 0,
@@ -158,6 +161,7 @@ const KNOWN_SETTINGS = [
   'REFERRAL_MINIMUM_PAYOUT_CENTS',
   'REFERRAL_OPERATOR_TOKEN',
   'REFERRAL_OPERATOR_TOKEN_FILE',
+  'REFERRAL_PUBLIC_URL',
   'REFERRAL_SHUTDOWN_DELAY_SECONDS',
   'REFERRAL_TRUST_PROXY',
   'REFERRAL_WEBHOOK_ALLOW',
@@ -311,6 +315,12 @@ function checkRedisUrl(url: string): string {
   if (/^rediss?:\/\/./.test(url) && URL.canParse(url)) return url
   // The message omits the URL, which may contain a password.
   throw new ConfigError('REDIS_URL must be redis://host:port, or rediss:// for TLS.')
+}
+
+function checkPublicUrl(url: string): string {
+  const text = url.replace(/\/$/, '')
+  if (/^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text) return text
+  throw new ConfigError(`REFERRAL_PUBLIC_URL must be an origin like https://referral.example.com, not "${url}".`)
 }
 
 function hostsAndPorts(env: Environment, name: string): string[] {

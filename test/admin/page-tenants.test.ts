@@ -74,6 +74,7 @@ describe('an owner of another shop', () => {
     'shops',
     'users',
     'sessions',
+    'passkeys',
     'apiKeys',
     'affiliates',
     'connections',

@@ -134,6 +134,42 @@ describe.runIf(isThere)('the Developer page', () => {
     expect(await owner.getByRole('row', { name: /^test/ }).count()).toBe(2)
   })
 
+  test('a passkey is added, signs in without a token, and no longer does when it is removed', async () => {
+    const page = await visit()
+    const cdp = await page.context().newCDPSession(page)
+    await cdp.send('WebAuthn.enable')
+    const options = {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+    } as const
+    await cdp.send('WebAuthn.addVirtualAuthenticator', { options: { ...options, isUserVerified: true } })
+    const account = `${stage.localhost}/admin/account`
+    await page.goto(account)
+    await page.getByLabel('Owner token').fill(stage.ownerToken)
+    await page.keyboard.press('Enter')
+    await page.waitForURL(account)
+    await page.getByLabel('Name').fill('Test device')
+    await press(page, 'Add a passkey')
+    expect(await page.getByRole('status').textContent()).toContain('The passkey is added.')
+    expect(await look(page, 'account-passkey')).toEqual({ light: [], dark: [], overflow: [] })
+    await press(page, 'Add a passkey')
+    await page.getByRole('alert').filter({ hasText: 'has a passkey of yours already' }).waitFor()
+    await press(page, 'Sign out')
+    expect(await look(page, 'sign-in-passkey')).toEqual({ light: [], dark: [], overflow: [] })
+    const usePasskey = () => press(page, 'Sign in with a passkey')
+    await usePasskey()
+    await page.waitForURL(`${stage.localhost}/admin`)
+    await page.goto(account)
+    expect(await page.getByRole('row', { name: /This browser/ }).textContent()).toContain('Passkey')
+    await press(page, 'Remove Test device')
+    await press(page, 'Sign out')
+    await usePasskey()
+    await page.getByRole('alert').filter({ hasText: 'The passkey is unknown' }).waitFor()
+    await page.context().close()
+  })
+
   test('gives STAFF read access, without keys and money', async () => {
     const page = await visit()
     await signIn(page, staffToken)

@@ -28,7 +28,14 @@ export async function setUp() {
   const folder = temporaryFolder()
   const launching = chromium.launch({ executablePath: CHROMIUM, args: FLAGS })
   const [receiver, port] = await Promise.all([startReceiver(), freePort()])
-  const env = { REFERRAL_DATA_DIR: folder.path, REFERRAL_WEBHOOK_ALLOW: receiver.host, PORT: String(port) }
+  // Passkeys are bound to a name; the other tests use the address.
+  const localhost = `http://localhost:${port}`
+  const env = {
+    REFERRAL_DATA_DIR: folder.path,
+    REFERRAL_WEBHOOK_ALLOW: receiver.host,
+    REFERRAL_PUBLIC_URL: localhost,
+    PORT: String(port),
+  }
   const [server, browser, evil] = await Promise.all([startServer(env), launching, startEvil()])
   const demo = readEnv(join(folder.path, 'demo.env'))
   const shopId = demo.REFERRAL_SHOP_ID ?? ''
@@ -38,6 +45,7 @@ export async function setUp() {
   }
   return {
     url: server.url,
+    localhost,
     ownerToken: demo.REFERRAL_OWNER_TOKEN ?? '',
     output: server.output,
     log: server.log,

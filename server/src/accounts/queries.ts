@@ -2,7 +2,7 @@ import { API_SWITCH } from '../core/installation.ts'
 import { type Page, type PageQuery, pageOf } from '../core/pagination.ts'
 import type { Reader, Transaction } from '../database/database.ts'
 import { prepared, preparedWrite } from '../database/prepared.ts'
-import type { ApiKeyRow, AuditHeadRow, SessionRow, ShopRow, SignInLinkRow, UserRow } from '../database/tables.ts'
+import type { ApiKeyRow, AuditHeadRow, ShopRow, UserRow } from '../database/tables.ts'
 import { emailKey } from '../engine/normalize.ts'
 
 const selectKeyWithShop = (db: Reader) =>
@@ -148,101 +148,6 @@ export interface UsedKey {
 /** Asks for all updates at once, which costs one round trip on PostgreSQL. */
 export async function updateLastUsed(trx: Transaction, keys: UsedKey[]): Promise<void> {
   await Promise.all(keys.map((key) => setLastUsed(trx, key)))
-}
-
-export const findSession = (db: Reader, tokenHash: string): Promise<SessionRow | undefined> =>
-  db.selectFrom('sessions').selectAll().where('tokenHash', '=', tokenHash).executeTakeFirst()
-
-export async function insertSession(trx: Transaction, shopId: string, row: Omit<SessionRow, 'shopId'>): Promise<void> {
-  await trx
-    .insertInto('sessions')
-    .values({ ...row, shopId })
-    .execute()
-}
-
-export async function deleteSession(trx: Transaction, shopId: string, tokenHash: string): Promise<void> {
-  await trx.deleteFrom('sessions').where('shopId', '=', shopId).where('tokenHash', '=', tokenHash).execute()
-}
-
-/** Newest first. */
-export const listSessionsOf = (db: Reader, shopId: string, userId: string): Promise<SessionRow[]> =>
-  db
-    .selectFrom('sessions')
-    .selectAll()
-    .where('shopId', '=', shopId)
-    .where('userId', '=', userId)
-    .orderBy('createdAt', 'desc')
-    .orderBy('id', 'desc')
-    .execute()
-
-/** Deletes one session of a user. Returns how many there were. */
-export async function deleteSessionById(
-  trx: Transaction,
-  shopId: string,
-  { userId, id }: { userId: string; id: string },
-): Promise<number> {
-  const { numDeletedRows } = await trx
-    .deleteFrom('sessions')
-    .where('shopId', '=', shopId)
-    .where('userId', '=', userId)
-    .where('id', '=', id)
-    .executeTakeFirst()
-  return Number(numDeletedRows)
-}
-
-/** Deletes the sessions of a user except one, by its hash. Returns how many there were. */
-export async function deleteOtherSessions(
-  trx: Transaction,
-  shopId: string,
-  { userId, kept }: { userId: string; kept: string },
-): Promise<number> {
-  const { numDeletedRows } = await trx
-    .deleteFrom('sessions')
-    .where('shopId', '=', shopId)
-    .where('userId', '=', userId)
-    .where('tokenHash', '!=', kept)
-    .executeTakeFirst()
-  return Number(numDeletedRows)
-}
-
-/** Deletes every session of a user. */
-export async function deleteSessionsOf(trx: Transaction, shopId: string, userId: string): Promise<void> {
-  await trx.deleteFrom('sessions').where('shopId', '=', shopId).where('userId', '=', userId).execute()
-}
-
-/** Deletes every sign-in link of a user. */
-export async function deleteSignInLinksOf(trx: Transaction, shopId: string, userId: string): Promise<void> {
-  await trx.deleteFrom('signInLinks').where('shopId', '=', shopId).where('userId', '=', userId).execute()
-}
-
-/** Deletes the shop's expired sessions and sign-in links. */
-export async function deleteExpired(trx: Transaction, shopId: string, now: string): Promise<void> {
-  await trx.deleteFrom('sessions').where('shopId', '=', shopId).where('expiresAt', '<=', now).execute()
-  await trx.deleteFrom('signInLinks').where('shopId', '=', shopId).where('expiresAt', '<=', now).execute()
-}
-
-export async function insertSignInLink(
-  trx: Transaction,
-  shopId: string,
-  row: Omit<SignInLinkRow, 'shopId'>,
-): Promise<void> {
-  await trx
-    .insertInto('signInLinks')
-    .values({ ...row, shopId })
-    .execute()
-}
-
-export const findSignInLink = (db: Reader, tokenHash: string): Promise<SignInLinkRow | undefined> =>
-  db.selectFrom('signInLinks').selectAll().where('tokenHash', '=', tokenHash).executeTakeFirst()
-
-/** Deletes a link that is used. Returns whether it existed: of concurrent requests, one signs in. */
-export async function deleteSignInLink(trx: Transaction, shopId: string, tokenHash: string): Promise<boolean> {
-  const { numDeletedRows } = await trx
-    .deleteFrom('signInLinks')
-    .where('shopId', '=', shopId)
-    .where('tokenHash', '=', tokenHash)
-    .executeTakeFirst()
-  return numDeletedRows === 1n
 }
 
 const shopById = prepared<{ shopId: string }>()((db, { shopId }) =>

@@ -6,8 +6,8 @@ import { mutate } from '../core/mutate.ts'
 import { createSecret, hashSecret, isWellFormed } from '../core/secret.ts'
 import type { Reader, Transaction } from '../database/database.ts'
 import type { SessionRow, ShopRow, SignInMethod, UserRow } from '../database/tables.ts'
-import * as sessions from './queries.ts'
 import { findShop, findUser, findUserByToken } from './queries.ts'
+import * as sessions from './sign-in-queries.ts'
 
 export const SESSION_MS = 12 * 3_600_000
 export const LINK_MS = 15 * 60_000
@@ -40,7 +40,7 @@ export async function findBySession(deps: Pick<Deps, 'now'>, db: Reader, secret:
   if (!isWellFormed('rs', secret)) return undefined
   const session = await sessions.findSession(db, hashSecret(secret))
   if (!session || session.expiresAt <= nowIso(deps)) return undefined
-  const owner = await withShop(db, await findUser(db, session.shopId, session.userId))
+  const owner = await findActiveOwner(db, session.shopId, session.userId)
   return owner && { ...owner, session }
 }
 
@@ -73,7 +73,8 @@ export async function signIn(deps: SignInDeps, token: string): Promise<NewSessio
   })
 }
 
-async function createSession(
+/** Inserts a session; part of a sign-in. */
+export async function createSession(
   { random, newId, now, client }: SignInDeps,
   trx: Transaction,
   { user, shop }: Pick<Owner, 'user' | 'shop'>,
@@ -169,6 +170,10 @@ export function toSession(
   }
 }
 
+/** A user and the shop, unless the user is revoked. */
+export const findActiveOwner = async (db: Reader, shopId: string, userId: string): Promise<Owner | undefined> =>
+  withShop(db, await findUser(db, shopId, userId))
+
 async function withShop(db: Reader, user: UserRow | undefined): Promise<Owner | undefined> {
   if (!user || user.revokedAt !== null) return undefined
   const shop = await findShop(db, user.shopId)
@@ -178,7 +183,7 @@ async function withShop(db: Reader, user: UserRow | undefined): Promise<Owner | 
 async function findByLink(deps: Pick<Deps, 'now'>, db: Reader, token: string): Promise<Owner | undefined> {
   const link = await sessions.findSignInLink(db, hashSecret(token))
   if (!link || link.expiresAt <= nowIso(deps)) return undefined
-  return withShop(db, await findUser(db, link.shopId, link.userId))
+  return findActiveOwner(db, link.shopId, link.userId)
 }
 
 const csrfSubject = ({ tokenHash }: SessionRow) => `csrf:${tokenHash}`

@@ -15,7 +15,7 @@ const STEP_ROWS = 200
 const MAX_CALL_MS = 20_000
 
 /** Deleted first, so that nobody has access to the rest. */
-const CREDENTIALS: TableName[] = ['sessions', 'signInLinks', 'apiKeys', 'users']
+const CREDENTIALS: TableName[] = ['sessions', 'signInLinks', 'passkeys', 'apiKeys', 'users']
 /** Deleted in the last transaction. */
 const LAST: TableName[] = ['auditHeads', 'auditCuts', 'shops']
 const isData = (name: TableName) => name !== 'audits' && ![...CREDENTIALS, ...LAST].includes(name)

@@ -5,8 +5,6 @@ import { mutate } from '../core/mutate.ts'
 import { createSecret, hashSecret } from '../core/secret.ts'
 import type { UserRow } from '../database/tables.ts'
 import {
-  deleteSessionsOf,
-  deleteSignInLinksOf,
   findUser,
   findUserByEmail,
   insertUser,
@@ -15,6 +13,7 @@ import {
   updateTokenIfUnchanged,
 } from './queries.ts'
 import { createSignInLink, LINK_MS } from './sessions.ts'
+import { deletePasskeysOf, deleteSessionsOf, deleteSignInLinksOf } from './sign-in-queries.ts'
 
 type User = components['schemas']['ShopUser']
 type UserWithToken = components['schemas']['ShopUserWithToken']
@@ -59,7 +58,7 @@ export async function createLink(
 }
 
 /**
- * Revokes a user: invalidates the owner token and ends every session.
+ * Revokes a user: invalidates the owner token and the passkeys, and ends every session.
  *
  * @throws ApiError 404 `user_not_found`, 409 `user_already_revoked`.
  */
@@ -68,13 +67,14 @@ export async function revoke(ctx: Context, named: NamedUser): Promise<{ userId: 
   return mutate(ctx, async (trx) => {
     if (!(await revokeUserIfActive(trx, ctx.shop.id, user.id, nowIso(ctx)))) throw alreadyRevoked()
     await deleteSessionsOf(trx, ctx.shop.id, user.id)
+    await deletePasskeysOf(trx, ctx.shop.id, user.id)
     return { result: { userId: user.id }, audit: { action: 'user.revoked', subjectId: user.id } }
   })
 }
 
 /**
- * Replaces a user's owner token; the new one is in the result only. The old token, sessions and sign-in links of the user
- * become invalid when the change commits.
+ * Replaces a user's owner token; the new one is in the result only. The old token, sessions, sign-in links and passkeys
+ * of the user become invalid when the change commits.
  *
  * @throws ApiError 404 `user_not_found`, 409 `user_already_revoked` or `concurrent_change`.
  */
@@ -85,6 +85,7 @@ export async function replaceToken(ctx: Context, named: NamedUser): Promise<User
     if (!(await updateTokenIfUnchanged(trx, ctx.shop.id, user, hashSecret(token)))) throw concurrentChange()
     await deleteSessionsOf(trx, ctx.shop.id, user.id)
     await deleteSignInLinksOf(trx, ctx.shop.id, user.id)
+    await deletePasskeysOf(trx, ctx.shop.id, user.id)
     return {
       result: { ...toUser(user), token },
       audit: { action: 'owner_token.replaced', subjectId: user.id },
@@ -111,7 +112,8 @@ export function newUser(
   const ownerToken = createSecret('ro', deps.random)
   const id = deps.newId('usr')
   const tokenHash = hashSecret(ownerToken)
-  return { row: { id, shopId, email, role, tokenHash, createdAt: nowIso(deps), revokedAt: null }, ownerToken }
+  const row = { id, shopId, email, role, tokenHash, challengeAt: null, createdAt: nowIso(deps), revokedAt: null }
+  return { row, ownerToken }
 }
 
 export const toUser = ({ id, email, role, createdAt, revokedAt }: UserRow): User => ({

@@ -1,45 +1,93 @@
+import * as passkeys from '../accounts/passkeys.ts'
 import * as sessions from '../accounts/sessions.ts'
-import { form } from './form.ts'
-import { type Html, html } from './html.ts'
+import { field, form, hidden, input, passkeyForm } from './form.ts'
+import { type Html, html, isolated } from './html.ts'
 import { ALL_ROLES, type PageRequest, type Route, type View } from './route.ts'
-import { counted, time } from './show.ts'
+import { counted, day, time } from './show.ts'
 import { ACTIONS, type Cell, type Column, nameColumn, pager, slice, table } from './table.ts'
 
 const PATH = '/admin/account'
-const COLUMNS: Column[] = [nameColumn('Browser'), 'From', 'Signed in', 'With', 'Ends', ACTIONS]
+const SESSION_COLUMNS: Column[] = [nameColumn('Browser'), 'From', 'Signed in', 'With', 'Ends', ACTIONS]
+const PASSKEY_COLUMNS: Column[] = [nameColumn('Passkey'), 'Added', 'Last used', ACTIONS]
 const METHODS: Record<sessions.ListedSession['method'], string> = {
   token: 'Owner token',
   link: 'One-time link',
+  passkey: 'Passkey',
 }
 
 export const accountRoutes: Route[] = [
   { path: '/account', roles: ALL_ROLES, audit: 'sessions.listed', show },
   { path: '/account/sessions/end-others', roles: ALL_ROLES, act: endOthers, page: show },
   { path: '/account/sessions/:id/end', roles: ALL_ROLES, act: end, page: show },
+  { path: '/account/passkeys', roles: ALL_ROLES, act: addPasskey, page: show },
+  { path: '/account/passkeys/:id/remove', roles: ALL_ROLES, act: removePasskey, page: show },
 ]
 
 async function show(request: PageRequest): Promise<View> {
   const all = await sessions.list(request.ctx)
   return {
     title: 'Your account',
-    lead: 'Where you are signed in. A session ends after 12 hours, or when you end it.',
+    lead: 'How you sign in, and where you are signed in.',
     subjectId: request.ctx.user.id,
-    body: html`<h2>Sessions</h2>${sessionList(request, all)}`,
+    body: html`<h2>Passkeys</h2>
+<p class="hint">Sign in with a fingerprint, your face, or a security key. Your owner token and one-time links keep working.</p>
+${await passkeySection(request)}
+<h2>Sessions</h2>
+<p class="hint">A session ends after 12 hours, or when you end it.</p>
+${sessionList(request, all)}`,
   }
+}
+
+async function passkeySection(request: PageRequest): Promise<Html> {
+  const { ctx, zone } = request
+  const party = passkeys.relyingPartyOf(ctx.config)
+  const all = await passkeys.list(ctx)
+  const rows = all.map(({ id, name, createdAt, lastUsedAt }): Cell[] => [
+    isolated(name),
+    day(createdAt, zone),
+    time(lastUsedAt, 'Never', zone),
+    form(
+      request,
+      `${PATH}/passkeys/${id}/remove`,
+      html`<button class="small">Remove<span class="visually-hidden"> ${name}</span></button>`,
+    ),
+  ])
+  return html`${rows.length ? table('Passkeys', PASSKEY_COLUMNS, rows) : ''}
+${party ? await addForm(request, party) : html`<p class="notice info">Passkeys need <code>REFERRAL_PUBLIC_URL</code>, which the operator of the server can set.</p>`}`
+}
+
+async function addForm(request: PageRequest, party: passkeys.RelyingParty): Promise<Html> {
+  const inner = html`${hidden('csrf', request.csrf)}
+${input({ name: 'name', label: 'Name', value: request.form.get('name') ?? '', placeholder: 'My laptop', maxlength: 60 })}
+<button class="main">Add a passkey</button>`
+  const options = await passkeys.registrationOptions(request.ctx, party)
+  return html`<section class="card narrow" aria-labelledby="add"><h2 id="add">Add a passkey</h2>
+<p data-no-passkey>Open <a href="${party.origin}${PATH}">${party.origin}</a> in a browser with passkeys and JavaScript.</p>
+${passkeyForm(party, { kind: 'create', action: `${PATH}/passkeys`, options, inner })}</section>`
+}
+
+async function addPasskey({ ctx, form }: PageRequest) {
+  await passkeys.add(ctx, { name: field(form, 'name') ?? '', response: form.get('response') ?? '' })
+  return { to: PATH, flash: { text: 'The passkey is added. You can sign in with it now.' } }
+}
+
+async function removePasskey({ ctx, params }: PageRequest) {
+  await passkeys.remove(ctx, params.id ?? '')
+  return { to: PATH, flash: { text: 'The passkey is removed. Sessions that it created remain until you end them.' } }
 }
 
 function sessionList(request: PageRequest, all: sessions.ListedSession[]): Html {
   const { data, pagination } = slice(all, request.query)
   return html`${table(
     'Sessions',
-    COLUMNS,
-    data.map((one) => row(request, one)),
+    SESSION_COLUMNS,
+    data.map((one) => sessionRow(request, one)),
   )}
 ${pager(PATH, request.query, pagination)}
 ${all.length > 1 ? form(request, `${PATH}/sessions/end-others`, html`<button>End all other sessions</button>`) : ''}`
 }
 
-const row = (request: PageRequest, one: sessions.ListedSession): Cell[] => [
+const sessionRow = (request: PageRequest, one: sessions.ListedSession): Cell[] => [
   html`${one.browser}${one.isCurrent ? html`<small>This browser</small>` : ''}`,
   one.network,
   time(one.createdAt, '', request.zone),

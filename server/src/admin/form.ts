@@ -136,6 +136,17 @@ export const checkboxes = (name: string, legend: string, values: readonly string
 ${values.map((value) => html`<label class="box"><input type="checkbox" name="${name}" value="${value}"${chosen.includes(value) ? html` checked` : ''}> <code>${value || '""'}</code></label>`)}
 </div></fieldset>`
 
+/**
+ * Renders a form that the script sends with the response of a passkey. It is shown by the script only, and only at the
+ * origin to which passkeys are bound.
+ */
+export const passkeyForm = (
+  { origin }: { origin: string },
+  { kind, action, options, inner }: { kind: 'create' | 'get'; action: string; options: object; inner: Html },
+): Html =>
+  html`<form method="post" action="${action}" data-passkey="${kind}" data-origin="${origin}" data-options="${JSON.stringify(options)}" hidden>
+<input type="hidden" name="response">${inner}<p class="hint bad-text" role="alert"></p></form>`
+
 /** Asks for confirmation of an irreversible action, without script. */
 export const confirmation = (
   request: PageRequest,

@@ -1,19 +1,22 @@
-import type { Hono, Context as HonoContext } from 'hono'
-import { signIn, signOut } from '../accounts/sessions.ts'
-import type { Client } from '../core/context.ts'
+import type { Hono } from 'hono'
+import * as passkeys from '../accounts/passkeys.ts'
+import { type NewSession, type SignInDeps, signIn, signOut } from '../accounts/sessions.ts'
 import { authorizeSignIn, browserRequestOf, sessionCookie } from '../http/authorize-owner.ts'
 import { clientOf } from '../http/client.ts'
 import { limitPublic } from '../http/rate-limit.ts'
 import { addressOwner } from '../http/read-body.ts'
 import { toApiError } from '../http/response.ts'
 import type { Env, Server } from '../http/server.ts'
-import { input, MAX_FORM_BYTES, readForm } from './form.ts'
+import { input, MAX_FORM_BYTES, passkeyForm, readForm } from './form.ts'
 import { type Html, html } from './html.ts'
 import { signedOutLayout } from './layout.ts'
 import { sendPage } from './problem.ts'
 import { ALL_ROLES, maxBytesOf, type Route, SIGN_OUT } from './route.ts'
 
 const PATH = '/admin/sign-in'
+const PASSKEY_PATH = `${PATH}/passkey`
+/** Responses of passkeys have one to two KiB. */
+const MAX_RESPONSE_BYTES = 16 * 1024
 
 /** Mounts the sign-in page, the only page without a session. */
 export function mountSignIn(app: Hono<Env>, server: Server): void {
@@ -21,44 +24,38 @@ export function mountSignIn(app: Hono<Env>, server: Server): void {
     await limitPublic(server, c.get('request'))
     const query = new URL(c.req.url).searchParams
     const note = query.has('signed-out') ? html`<p class="notice good" role="status">You are signed out.</p>` : html``
-    return sendPage(c, { status: 200, page: page(query.get('token'), nextPath(query), note) })
+    const given = { token: query.get('token'), next: nextPath(query), note }
+    return sendPage(c, { status: 200, page: page(server, given) })
   })
-  app.post(PATH, async (c) => {
-    const { address, requestId } = c.get('request')
-    const browser = browserRequestOf(c, server.deps.config.trustProxy)
-    let form = new URLSearchParams()
-    try {
-      // Count the attempt before reading the form, because reading costs more than rejecting.
-      await authorizeSignIn(server, address, browser)
-      form = await readForm(server, c, {
-        limit: maxBytesOf('createSession') ?? MAX_FORM_BYTES,
-        owner: addressOwner(address),
-      })
-      return await startSession(server, c, { form, isHttps: browser.isHttps, client: clientOf(c, address) })
-    } catch (thrown) {
-      const error = toApiError(server, thrown as Error, { requestId })
-      const note = html`<p class="notice bad" role="alert">${error.message}</p>`
-      // A rejected link stays invalid, so the page asks for a token.
-      return sendPage(c, { ...error, status: error.status, page: page(null, nextPath(form), note) })
-    }
-  })
-}
+  mountForm(PATH, maxBytesOf('createSession') ?? MAX_FORM_BYTES, (deps, form) =>
+    signIn(deps, form.get('token')?.trim() ?? ''),
+  )
+  mountForm(PASSKEY_PATH, MAX_RESPONSE_BYTES, (deps, form) => passkeys.signIn(deps, form.get('response') ?? ''))
 
-interface Attempt {
-  form: URLSearchParams
-  isHttps: boolean
-  client: Client
-}
+  type SignIn = (deps: SignInDeps, form: URLSearchParams) => Promise<NewSession>
 
-async function startSession(
-  server: Server,
-  c: HonoContext<Env>,
-  { form, isHttps, client }: Attempt,
-): Promise<Response> {
-  const { requestId } = c.get('request')
-  const { secret } = await signIn({ ...server.deps, requestId, client }, form.get('token')?.trim() ?? '')
-  c.header('Set-Cookie', sessionCookie(secret, isHttps))
-  return c.redirect(nextPath(form), 303)
+  /** Mounts a form that signs in and opens the page that was requested. */
+  function mountForm(path: string, limit: number, signIn: SignIn) {
+    app.post(path, async (c) => {
+      const { address, requestId } = c.get('request')
+      const browser = browserRequestOf(c, server.deps.config.trustProxy)
+      let form = new URLSearchParams()
+      try {
+        // Count the attempt before reading the form, because reading costs more than rejecting.
+        await authorizeSignIn(server, address, browser)
+        form = await readForm(server, c, { limit, owner: addressOwner(address) })
+        const { secret } = await signIn({ ...server.deps, requestId, client: clientOf(c, address) }, form)
+        c.header('Set-Cookie', sessionCookie(secret, browser.isHttps))
+        return c.redirect(nextPath(form), 303)
+      } catch (thrown) {
+        const error = toApiError(server, thrown as Error, { requestId })
+        const note = html`<p class="notice bad" role="alert">${error.message}</p>`
+        // A rejected link stays invalid, so the page asks for a token.
+        const given = { token: null, next: nextPath(form), note }
+        return sendPage(c, { ...error, status: error.status, page: page(server, given) })
+      }
+    })
+  }
 }
 
 /** Returns the page to open after sign-in. Only paths of the Developer page are accepted. */
@@ -70,7 +67,13 @@ function nextPath(given: URLSearchParams): string {
   return origin === base && /^\/admin\/(?!v1\/|sign-)/.test(pathname) ? pathname + search : '/admin'
 }
 
-function page(token: string | null, next: string, note: Html): Html {
+interface Given {
+  token: string | null
+  next: string
+  note: Html
+}
+
+function page(server: Server, { token, next, note }: Given): Html {
   const way = html`<input type="hidden" name="next" value="${next}">`
   // Mail scanners follow links, so only the button redeems the token.
   if (token) {
@@ -82,12 +85,20 @@ function page(token: string | null, next: string, note: Html): Html {
   }
   return signedOutLayout(
     'Sign in',
-    html`${note}<form method="post" action="${PATH}">${way}
+    html`${note}${withPasskey(server, way)}<form method="post" action="${PATH}">${way}
 ${input({ name: 'token', label: 'Owner token', type: 'password', required: true, autocomplete: 'current-password', hint: 'Starts with ro_ and was shown when your user was created. The token of the demo shop is in .referral/demo.env.' })}
 <button class="main">Sign in</button></form>
 <p class="hint">No token? The operator of the server can create a one-time sign-in link: <code>referral-server owner link --shop … --email …</code></p>
 <p class="hint">Already signed in? <a href="${next}">Continue</a>.</p>`,
   )
+}
+
+function withPasskey({ deps }: Server, way: Html): Html {
+  const party = passkeys.relyingPartyOf(deps.config)
+  if (!party) return html``
+  const options = passkeys.signInOptions(deps, party)
+  const inner = html`${way}<button class="main">Sign in with a passkey</button>`
+  return passkeyForm(party, { kind: 'get', action: PASSKEY_PATH, options, inner })
 }
 
 export const signOutRoutes: Route[] = [

@@ -1551,7 +1551,7 @@ export interface paths {
         put?: never;
         /**
          * Replace the token of a user
-         * @description The response contains the new token, which is never returned again. The old token, sessions and sign-in links of the user become invalid.
+         * @description The response contains the new token, which is never returned again. The old token, sessions, sign-in links and passkeys of the user become invalid.
          *     Writes the audit record `owner_token.replaced` of the shop in the same transaction.
          */
         post: operations["replaceShopUserToken"];

@@ -43,6 +43,7 @@ export type IdPrefix =
   | 'pln'
   | 'req'
   | 'ses'
+  | 'psk'
 
 /** A request without a credential, such as for the documentation or the sign-in page. */
 export interface PublicContext extends Deps {

@@ -12,6 +12,7 @@ export const PRIMARY_KEYS: Keys = {
   users: ['shopId', 'id'],
   sessions: ['tokenHash'],
   signInLinks: ['tokenHash'],
+  passkeys: ['shopId', 'id'],
   apiKeys: ['shopId', 'id'],
   programs: ['shopId', 'id'],
   affiliates: ['shopId', 'id'],
@@ -47,11 +48,12 @@ export const PRIMARY_KEYS: Keys = {
  * primary key and each index, so that the schema can be distributed by shop.
  */
 export const GLOBAL_TABLES: string[] = [
-  // Looked up by the hash of a secret, which identifies the shop.
+  // Looked up by the hash of a secret or the id of a credential, which identifies the shop.
   'users',
   'apiKeys',
   'sessions',
   'signInLinks',
+  'passkeys',
   // Settings of the installation.
   'installationSettings',
   // Maintained by the rate limiter, on PostgreSQL.

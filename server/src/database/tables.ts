@@ -74,6 +74,8 @@ export interface UserRow {
   email: string
   role: Role
   tokenHash: string
+  /** When the last challenge of a passkey that was answered had been issued; older ones are rejected. */
+  challengeAt: string | null
   createdAt: string
   revokedAt: string | null
 }
@@ -207,6 +209,7 @@ export interface Tables {
   users: UserRow
   sessions: SessionRow
   signInLinks: SignInLinkRow
+  passkeys: PasskeyRow
   apiKeys: ApiKeyRow
   programs: ProgramRow
   affiliates: AffiliateRow
@@ -255,7 +258,7 @@ export interface SessionRow {
 }
 
 /** How a user signed in. */
-export type SignInMethod = 'token' | 'link'
+export type SignInMethod = 'token' | 'link' | 'passkey'
 
 /** A one-time sign-in link. */
 export interface SignInLinkRow {
@@ -263,6 +266,24 @@ export interface SignInLinkRow {
   shopId: string
   userId: string
   expiresAt: string
+}
+
+/** A passkey of a user. It signs in alone, so it must verify the user. */
+export interface PasskeyRow {
+  shopId: string
+  id: string
+  userId: string
+  /** The id that the authenticator chose, in base64url. */
+  credentialId: string
+  /** The COSE key in base64url. */
+  publicKey: string
+  /** The number of signatures as of the last one; always 0 for passkeys that are synchronized between devices. */
+  counter: number
+  /** JSON list of the ways to reach the authenticator, such as `["internal"]`. */
+  transports: string
+  name: string
+  createdAt: string
+  lastUsedAt: string | null
 }
 
 /** One refund of a commission's order; amounts are computed from all refunds and the recorded decision. */

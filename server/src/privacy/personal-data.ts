@@ -62,9 +62,13 @@ export const COLUMNS: { [Table in Stored]: { [Column in keyof Tables[Table]]: Ki
     ),
     name: 'shop',
   },
-  users: { ...none('id', 'shopId', 'role', 'tokenHash', 'createdAt', 'revokedAt'), email: 'email' },
+  users: { ...none('id', 'shopId', 'role', 'tokenHash', 'challengeAt', 'createdAt', 'revokedAt'), email: 'email' },
   sessions: none('tokenHash', 'shopId', 'userId', 'id', 'method', 'browser', 'network', 'createdAt', 'expiresAt'),
   signInLinks: none('tokenHash', 'shopId', 'userId', 'expiresAt'),
+  passkeys: {
+    ...none('id', 'shopId', 'userId', 'credentialId', 'publicKey', 'counter', 'transports', 'createdAt', 'lastUsedAt'),
+    name: 'shop',
+  },
   apiKeys: {
     ...none(
       'id',

@@ -9,6 +9,7 @@ export const testConfig = (dataDir: string, given: Partial<Config> = {}): Config
   databaseReadUrl: undefined,
   redisUrl: undefined,
   demo: false,
+  publicUrl: undefined,
   encryptionKeys: [new Uint8Array(32).fill(7)],
   apiDisabled: false,
   minimumPayoutCents: 0,

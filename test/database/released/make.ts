@@ -56,6 +56,7 @@ async function fillTheRest(server: TestServer): Promise<Released['answered']> {
   await stream.body?.cancel()
   await cancelStoreOrder(server)
   reserveCommission(server)
+  addPasskey(server)
   return { ...answered, status, reply: body }
 }
 
@@ -82,6 +83,24 @@ function reserveCommission({ sql, shop: { shopId } }: TestServer): void {
   sql
     .prepare(`insert into "reservationChanges" values (?, ?, ?, 1, 'aff', null, 0, -1, 0)`)
     .run(shopId, 'bat_reserved', ID.lines)
+}
+
+/** A passkey, which only a browser can create. */
+function addPasskey({ sql, shop: { shopId } }: TestServer): void {
+  const { id } = sql.prepare(`select id from users where "shopId" = ?`).get(shopId) as { id: string }
+  const values = [
+    shopId,
+    'psk_1',
+    id,
+    'credential',
+    'key',
+    0,
+    '["internal"]',
+    'Laptop',
+    '2026-11-02T12:00:00.000Z',
+    null,
+  ]
+  sql.prepare(`insert into passkeys values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`).run(...values)
 }
 
 async function filled(): Promise<Pick<Released, 'apiKey' | 'ownerToken' | 'encryptionKey' | 'answered' | 'rows'>> {

@@ -1,5 +1,5 @@
 // The pages work without this script. It adds copy buttons, "select all", counts of a selection, keys for charts,
-// the check of codes while they are typed, and files that are dropped.
+// the check of codes while they are typed, files that are dropped, and passkeys.
 for (const button of document.querySelectorAll('button[data-copy]')) {
   const source = document.getElementById(button.dataset.copy)
   button.hidden = false
@@ -64,5 +64,31 @@ for (const field of document.querySelectorAll('textarea[name="report"]')) {
     if (!file) return
     event.preventDefault()
     field.value = await file.text()
+  })
+}
+
+// Passkeys: the form is sent with the response of the browser, in the JSON format of the standard.
+for (const form of document.querySelectorAll('form[data-passkey]')) {
+  const { passkey, origin, options } = form.dataset
+  if (!globalThis.PublicKeyCredential?.parseCreationOptionsFromJSON || location.origin !== origin) continue
+  form.hidden = false
+  document.querySelector('[data-no-passkey]')?.remove()
+  form.addEventListener('submit', async (event) => {
+    const { response } = form.elements
+    if (response.value) return
+    event.preventDefault()
+    const problem = form.querySelector('[role=alert]')
+    problem.textContent = ''
+    try {
+      const given = JSON.parse(options)
+      const credential = await (passkey === 'create'
+        ? navigator.credentials.create({ publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(given) })
+        : navigator.credentials.get({ publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(given) }))
+      response.value = JSON.stringify(credential)
+      form.requestSubmit()
+    } catch ({ name }) {
+      problem.textContent =
+        name === 'InvalidStateError' ? 'This device has a passkey of yours already.' : 'No passkey was used. Try again.'
+    }
   })
 }
