@@ -20,6 +20,7 @@ const SIDEBAR = [
       page('Refunds', '/concepts/refunds'),
       page('Payouts', '/concepts/payouts'),
       page('Webhooks', '/concepts/webhooks'),
+      page('Test shops', '/concepts/test-shops'),
     ],
   },
   {

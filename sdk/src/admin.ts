@@ -3,6 +3,7 @@ import { backtests, commissions, orders, payouts } from './admin/commissions.ts'
 import { payees, payoutFiles } from './admin/payments.ts'
 import { connections, geoRules, productRules } from './admin/rules.ts'
 import { stores } from './admin/stores.ts'
+import { testShops } from './admin/test-shops.ts'
 import { deliveries, webhooks } from './admin/webhooks.ts'
 import { type RawClient, rawMethods } from './client.ts'
 import { createCore } from './core.ts'
@@ -29,6 +30,7 @@ export interface AdminClient extends RawClient {
   readonly deliveries: ReturnType<typeof deliveries>
   readonly webhooks: ReturnType<typeof webhooks>
   readonly stores: ReturnType<typeof stores>
+  readonly testShops: ReturnType<typeof testShops>
 }
 
 /**
@@ -64,5 +66,6 @@ export const createAdminClient = (options?: ClientOptions): AdminClient => {
     deliveries: deliveries(core),
     webhooks: webhooks(core),
     stores: stores(core),
+    testShops: testShops(core),
   }
 }

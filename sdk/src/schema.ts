@@ -491,6 +491,81 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/v1/test-shops": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List test shops
+         * @description The test shops of the shop, oldest first. Keys and tokens are not returned.
+         */
+        get: operations["listTestShops"];
+        put?: never;
+        /**
+         * Create a test shop
+         * @description A shop for tests, with the plan, limits, currency and time zone of yours, and with data, users and keys of its own: its keys, `rk_test_…`, read and write nothing of your shop, and yours nothing
+         *     of it. Its webhooks contain `"test": true`. It has a clock that you can advance. The response contains an owner token and an API key with every scope, which are never returned again.
+         *     A shop can have 10 test shops.
+         *
+         *     Writes the audit record `test_shop.created` in the same transaction.
+         */
+        post: operations["createTestShop"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/v1/test-shops/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a test shop
+         * @description Its keys and tokens stop working when the request is complete. Its data is deleted after that, in small transactions.
+         *     Also accepts the owner token of the test shop.
+         *
+         *     Writes the audit record `test_shop.deleted` in the same transaction.
+         */
+        delete: operations["deleteTestShop"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/v1/test-shops/{id}/clock": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Advance the clock of a test shop
+         * @description Advances the clock by `advanceSeconds`, or to the instant `to`. Click windows, periods, retries of webhooks, retention and the expiry of stored responses follow it, and
+         *     so do the times of new rows and events. Retries that have become due are sent, and data past its retention is deleted. Rate limits, credentials, links that
+         *     expire, and `webhook-timestamp` keep the time of the server. Other shops have no clock of their own. Also accepts the owner token of the test shop.
+         *
+         *     Writes the audit record `test_clock.advanced` in the same transaction.
+         */
+        post: operations["advanceTestClock"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/v1/settings": {
         parameters: {
             query?: never;
@@ -1647,7 +1722,7 @@ export interface components {
          * @description The machine-readable error code. Each code has a cause and, on the next line, a remedy.
          * @enum {string}
          */
-        ErrorCode: "affiliate_not_found" | "api_disabled" | "audit_unavailable" | "body_timeout" | "body_too_large" | "commission_is_adjustment" | "commission_move_not_allowed" | "commission_not_found" | "commission_percent_invalid" | "commission_percent_required" | "commission_still_restricted" | "concurrent_change" | "connection_exists" | "connection_not_found" | "credentials_malformed" | "credentials_missing" | "cross_site_refused" | "csrf_token_invalid" | "delivery_not_finished" | "delivery_not_found" | "discount_code_invalid" | "discount_code_taken" | "discount_value_invalid" | "email_taken" | "geo_rule_limit_reached" | "geo_rule_not_found" | "header_repeated" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "internal_error" | "invalid_body" | "invalid_json" | "invalid_parameter" | "journey_identifier_required" | "key_already_revoked" | "key_expired" | "key_limit_reached" | "key_not_found" | "key_revoked" | "key_unknown" | "method_not_allowed" | "no_eligible_commissions" | "occurred_at_in_future" | "operator_credentials_malformed" | "operator_credentials_missing" | "operator_throttled" | "operator_token_unknown" | "order_not_found" | "outcome_unknown" | "owner_credentials_malformed" | "owner_credentials_missing" | "owner_token_unknown" | "path_unknown" | "payee_invalid" | "payee_not_found" | "payee_unreadable" | "payout_already_paid" | "payout_below_threshold" | "payout_below_threshold_after_claim" | "payout_claimed_concurrently" | "payout_currency_not_supported" | "payout_file_exists" | "payout_file_not_found" | "payout_file_unfinished" | "payout_has_sent_lines" | "payout_mixed_currencies" | "payout_not_cancelable" | "payout_not_found" | "payout_not_payable" | "payout_nothing_to_send" | "payout_threshold_needs_reconciliation" | "payout_total_mismatch" | "period_invalid" | "plan_required" | "product_rule_exists" | "product_rule_limit_reached" | "product_rule_not_found" | "program_not_found" | "rate_limited" | "refund_currency_mismatch" | "refund_exceeds_order" | "refund_item_unknown" | "request_malformed" | "request_timeout" | "role_missing" | "scope_missing" | "server_busy" | "session_expired" | "shop_deletion_started" | "shop_export_required" | "shop_has_open_batch" | "shop_name_mismatch" | "shop_not_found" | "shop_not_suspended" | "shop_suspended" | "sign_in_refused" | "sign_in_throttled" | "storage_unavailable" | "store_domain_mismatch" | "store_notifications_suspended" | "store_refund_limit_reached" | "store_signature_invalid" | "store_signature_missing" | "stream_limit_reached" | "total_too_large" | "unknown_property" | "user_already_revoked" | "user_exists" | "user_not_found" | "webhook_disabled" | "webhook_limit_reached" | "webhook_not_found" | "webhook_url_refused";
+        ErrorCode: "affiliate_not_found" | "api_disabled" | "audit_unavailable" | "body_timeout" | "body_too_large" | "commission_is_adjustment" | "commission_move_not_allowed" | "commission_not_found" | "commission_percent_invalid" | "commission_percent_required" | "commission_still_restricted" | "concurrent_change" | "connection_exists" | "connection_not_found" | "credentials_malformed" | "credentials_missing" | "cross_site_refused" | "csrf_token_invalid" | "delivery_not_finished" | "delivery_not_found" | "discount_code_invalid" | "discount_code_taken" | "discount_value_invalid" | "email_taken" | "geo_rule_limit_reached" | "geo_rule_not_found" | "header_repeated" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "internal_error" | "invalid_body" | "invalid_json" | "invalid_parameter" | "journey_identifier_required" | "key_already_revoked" | "key_expired" | "key_limit_reached" | "key_not_found" | "key_revoked" | "key_unknown" | "method_not_allowed" | "no_eligible_commissions" | "occurred_at_in_future" | "operator_credentials_malformed" | "operator_credentials_missing" | "operator_throttled" | "operator_token_unknown" | "order_not_found" | "outcome_unknown" | "owner_credentials_malformed" | "owner_credentials_missing" | "owner_token_unknown" | "path_unknown" | "payee_invalid" | "payee_not_found" | "payee_unreadable" | "payout_already_paid" | "payout_below_threshold" | "payout_below_threshold_after_claim" | "payout_claimed_concurrently" | "payout_currency_not_supported" | "payout_file_exists" | "payout_file_not_found" | "payout_file_unfinished" | "payout_has_sent_lines" | "payout_mixed_currencies" | "payout_not_cancelable" | "payout_not_found" | "payout_not_payable" | "payout_nothing_to_send" | "payout_threshold_needs_reconciliation" | "payout_total_mismatch" | "period_invalid" | "plan_required" | "product_rule_exists" | "product_rule_limit_reached" | "product_rule_not_found" | "program_not_found" | "rate_limited" | "refund_currency_mismatch" | "refund_exceeds_order" | "refund_item_unknown" | "request_malformed" | "request_timeout" | "role_missing" | "scope_missing" | "server_busy" | "session_expired" | "shop_deletion_started" | "shop_export_required" | "shop_has_open_batch" | "shop_is_test" | "shop_name_mismatch" | "shop_not_found" | "shop_not_suspended" | "shop_suspended" | "sign_in_refused" | "sign_in_throttled" | "storage_unavailable" | "store_domain_mismatch" | "store_notifications_suspended" | "store_refund_limit_reached" | "store_signature_invalid" | "store_signature_missing" | "stream_limit_reached" | "test_shop_limit_reached" | "test_shop_not_found" | "total_too_large" | "unknown_property" | "user_already_revoked" | "user_exists" | "user_not_found" | "webhook_disabled" | "webhook_limit_reached" | "webhook_not_found" | "webhook_url_refused";
         /** @description An opaque id. */
         Id: string;
         IdempotencyKey: string;
@@ -2623,6 +2698,11 @@ export interface components {
             event: "affiliate.approved";
             timestamp: components["schemas"]["Instant"];
             shop_id: string;
+            /**
+             * @description Only in events of a test shop.
+             * @constant
+             */
+            test?: true;
             data: components["schemas"]["AffiliateEventData"];
         };
         AffiliateRejectedEvent: {
@@ -2630,6 +2710,11 @@ export interface components {
             event: "affiliate.rejected";
             timestamp: components["schemas"]["Instant"];
             shop_id: string;
+            /**
+             * @description Only in events of a test shop.
+             * @constant
+             */
+            test?: true;
             data: components["schemas"]["AffiliateEventData"];
         };
         AffiliateStatusChangedEvent: {
@@ -2637,6 +2722,11 @@ export interface components {
             event: "affiliate.status_changed";
             timestamp: components["schemas"]["Instant"];
             shop_id: string;
+            /**
+             * @description Only in events of a test shop.
+             * @constant
+             */
+            test?: true;
             data: components["schemas"]["AffiliateEventData"];
         };
         CommissionCreatedEvent: {
@@ -2644,6 +2734,11 @@ export interface components {
             event: "commission.created";
             timestamp: components["schemas"]["Instant"];
             shop_id: string;
+            /**
+             * @description Only in events of a test shop.
+             * @constant
+             */
+            test?: true;
             data: components["schemas"]["Commission"] & {
                 attribution: components["schemas"]["Attribution"];
             };
@@ -2661,6 +2756,11 @@ export interface components {
             event: "commission.approved";
             timestamp: components["schemas"]["Instant"];
             shop_id: string;
+            /**
+             * @description Only in events of a test shop.
+             * @constant
+             */
+            test?: true;
             data: components["schemas"]["CommissionEventData"];
         };
         CommissionRejectedEvent: {
@@ -2668,6 +2768,11 @@ export interface components {
             event: "commission.rejected";
             timestamp: components["schemas"]["Instant"];
             shop_id: string;
+            /**
+             * @description Only in events of a test shop.
+             * @constant
+             */
+            test?: true;
             data: components["schemas"]["CommissionEventData"];
         };
         CommissionRefundedEvent: {
@@ -2675,6 +2780,11 @@ export interface components {
             event: "commission.refunded";
             timestamp: components["schemas"]["Instant"];
             shop_id: string;
+            /**
+             * @description Only in events of a test shop.
+             * @constant
+             */
+            test?: true;
             data: components["schemas"]["CommissionEventData"] & {
                 refund: components["schemas"]["Refund"];
             };
@@ -2684,6 +2794,11 @@ export interface components {
             event: "commission.reversed";
             timestamp: components["schemas"]["Instant"];
             shop_id: string;
+            /**
+             * @description Only in events of a test shop.
+             * @constant
+             */
+            test?: true;
             data: components["schemas"]["CommissionEventData"];
         };
         CommissionPaidEvent: {
@@ -2691,6 +2806,11 @@ export interface components {
             event: "commission.paid";
             timestamp: components["schemas"]["Instant"];
             shop_id: string;
+            /**
+             * @description Only in events of a test shop.
+             * @constant
+             */
+            test?: true;
             data: components["schemas"]["CommissionEventData"];
         };
         PayoutCreatedEvent: {
@@ -2698,6 +2818,11 @@ export interface components {
             event: "payout.created";
             timestamp: components["schemas"]["Instant"];
             shop_id: string;
+            /**
+             * @description Only in events of a test shop.
+             * @constant
+             */
+            test?: true;
             data: components["schemas"]["PayoutEventData"];
         };
         PayoutPaidEvent: {
@@ -2705,6 +2830,11 @@ export interface components {
             event: "payout.paid";
             timestamp: components["schemas"]["Instant"];
             shop_id: string;
+            /**
+             * @description Only in events of a test shop.
+             * @constant
+             */
+            test?: true;
             data: components["schemas"]["PayoutEventData"];
         };
         PayoutFailedEvent: {
@@ -2712,6 +2842,11 @@ export interface components {
             event: "payout.failed";
             timestamp: components["schemas"]["Instant"];
             shop_id: string;
+            /**
+             * @description Only in events of a test shop.
+             * @constant
+             */
+            test?: true;
             data: components["schemas"]["PayoutEventData"];
         };
         /** @description An event as a webhook sends it, with its id. */
@@ -2720,6 +2855,11 @@ export interface components {
             event: string;
             timestamp: components["schemas"]["Instant"];
             shop_id: string;
+            /**
+             * @description Only in events of a test shop.
+             * @constant
+             */
+            test?: true;
             /** @description As in the webhook of this event. */
             data: {
                 [key: string]: unknown;
@@ -2737,6 +2877,11 @@ export interface components {
             event: "test";
             timestamp: components["schemas"]["Instant"];
             shop_id: string;
+            /**
+             * @description Only in events of a test shop.
+             * @constant
+             */
+            test?: true;
             data: {
                 /** @constant */
                 test: true;
@@ -2799,6 +2944,44 @@ export interface components {
         ApiKeySecretReply: {
             data: components["schemas"]["ApiKeyWithSecret"];
         };
+        TestShop: {
+            id: string;
+            name: string;
+            /** @enum {string} */
+            plan: "FREE" | "STARTER" | "GROWTH" | "PROFESSIONAL" | "ENTERPRISE";
+            currency: string;
+            /** @description The time of its clock. */
+            now: components["schemas"]["Instant"];
+            createdAt: components["schemas"]["Instant"];
+        };
+        TestShopCreate: {
+            /** @description Defaults to the name of your shop and `(test)`. */
+            name?: string | null;
+        };
+        TestShopCreated: components["schemas"]["TestShop"] & {
+            /** @description The token of its owner. Returned only once. */
+            ownerToken: string;
+            /** @description A key with every scope. Returned only once. */
+            apiKey: string;
+        };
+        TestShopCreatedReply: {
+            data: components["schemas"]["TestShopCreated"];
+        };
+        TestShopReply: {
+            data: components["schemas"]["TestShop"];
+        };
+        TestShopList: {
+            data: components["schemas"]["TestShop"][];
+        };
+        /** @description One of both is required. */
+        TestClockAdvance: {
+            advanceSeconds?: number | null;
+            /**
+             * Format: instant
+             * @description After the current time of the test shop, and at most 100 years after that of the server.
+             */
+            to?: string | null;
+        };
         SessionCreate: {
             /** @description An owner token, or the token of a one-time sign-in link. */
             token: string;
@@ -2853,6 +3036,8 @@ export interface components {
             clickTouch: "LAST" | "FIRST";
             /** @description When false, `/api/v1` returns 503 for this shop. */
             apiEnabled: boolean;
+            /** @description This is a test shop. */
+            isTest: boolean;
             hasStoreWebhookSecret: boolean;
             /** @description Null accepts every store that signs with the secret. */
             storeDomain: string | null;
@@ -5412,6 +5597,184 @@ export interface operations {
             };
             405: components["responses"]["MethodNotAllowedUnmetered"];
             /** @description The key cannot be rotated. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            429: components["responses"]["AdminThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableOrBusyUnmetered"];
+        };
+    };
+    listTestShops: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The test shops. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestShopList"];
+                };
+            };
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["OwnerReadForbidden"];
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            429: components["responses"]["AdminThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableUnmetered"];
+        };
+    };
+    createTestShop: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TestShopCreate"];
+            };
+        };
+        responses: {
+            /** @description The test shop, with its credentials. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestShopCreatedReply"];
+                };
+            };
+            /** @description The body is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["OwnerChangeForbidden"];
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            /** @description The shop cannot have another test shop. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            429: components["responses"]["AdminThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableOrBusyUnmetered"];
+        };
+    };
+    deleteTestShop: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The test shop.
+                 * @example shp_01KAH0000000000000000000T1
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The test shop was deleted. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ActionReply"];
+                };
+            };
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["OwnerChangeForbidden"];
+            /** @description Your shop has no such test shop. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            429: components["responses"]["AdminThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableUnmetered"];
+        };
+    };
+    advanceTestClock: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The test shop.
+                 * @example shp_01KAH0000000000000000000T1
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TestClockAdvance"];
+            };
+        };
+        responses: {
+            /** @description The test shop at its new time. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestShopReply"];
+                };
+            };
+            /** @description The body is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["OwnerChangeForbidden"];
+            /** @description Your shop has no such test shop. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            /** @description The test shop was modified by another request. */
             409: {
                 headers: {
                     [name: string]: unknown;

@@ -80,9 +80,12 @@ describe('this server', () => {
     expect(toJUnit(report).match(/<testcase /g)).toHaveLength(checks.length)
   }, 120_000)
 
-  test('limits a key as its plan says', async () => {
+  test('limits a key as its plan says, in test shops that are gone afterwards', async () => {
     const shop = await shopOf('PROFESSIONAL')
-    const report = await runConformance({ baseUrl: server.url, ...shop, only: ['key-limits/', 'limits/'] })
+    const only = ['key-limits/', 'limits/', 'isolation/lists', 'settings/tax', 'keys/created-with-secret']
+    const report = await runConformance({ baseUrl: server.url, ...shop, useTestShops: true, only })
     expect(report.checks.filter(({ status }) => status !== 'passed')).toEqual([])
+    const headers = { Authorization: `Bearer ${shop.ownerToken}` }
+    expect(await (await fetch(`${server.url}/admin/v1/test-shops`, { headers })).json()).toEqual({ data: [] })
   }, 60_000)
 })

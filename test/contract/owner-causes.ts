@@ -191,6 +191,23 @@ export const causes: Record<string, Cause> = {
     for (let i = 0; i < 19; i++) await expectOk(callOwner(server, op, { key }))
     return callOwner(server, op, { key })
   },
+  'createTestShop invalid_body': badBody({ name: 'x'.repeat(201) }),
+  'createTestShop unknown_property': badBody({ title: 'x' }),
+  'createTestShop test_shop_limit_reached': async (server, op) => {
+    const { ownerToken: key } = await server.createShop()
+    for (let i = 0; i < 10; i++) await expectOk(callOwner(server, op, { key }))
+    return callOwner(server, op, { key })
+  },
+  'createTestShop shop_is_test': async (server, op) => {
+    const { ownerToken } = await server.createShop()
+    const made = await expectOk(callOwner(server, op, { key: ownerToken }))
+    return callOwner(server, op, { key: made.ownerToken })
+  },
+  'deleteTestShop test_shop_not_found': unknown,
+  'advanceTestClock invalid_body': badBody({}),
+  'advanceTestClock unknown_property': badBody({ days: 1 }),
+  'advanceTestClock test_shop_not_found': unknown,
+  'advanceTestClock concurrent_change': raced({}, {}),
   'revokeKey key_not_found': unknown,
   'revokeKey key_already_revoked': revoked,
   'revokeKey concurrent_change': raced({}, {}),

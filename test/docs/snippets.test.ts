@@ -130,7 +130,7 @@ const lastMonth = () => new Date(Date.UTC(new Date().getUTCFullYear(), new Date(
 
 /** Pages for owners assume that the owner's token is set. */
 function ownerOf(page: string, env: Record<string, string>): Record<string, string> {
-  if (page !== 'docs/stores.md') return {}
+  if (!['docs/stores.md', 'docs/concepts/test-shops.md'].includes(page)) return {}
   const lines = readFileSync(join(env.REFERRAL_DATA_DIR!, 'demo.env'), 'utf8').trim().split('\n')
   return Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2) as [string, string]))
 }
@@ -169,6 +169,7 @@ describe('TypeScript', () => {
   const start = async () => {
     server = await testServer({ scenario: 'affiliate' })
     vi.stubEnv('REFERRAL_API_KEY', server.apiKey)
+    vi.stubEnv('REFERRAL_OWNER_TOKEN', server.ownerToken)
     vi.stubEnv('REFERRAL_BASE_URL', server.baseUrl)
     vi.stubEnv('WEBHOOK_SECRET', SECRET)
     vi.stubGlobal('fetch', server.fetch)

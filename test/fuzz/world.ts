@@ -22,12 +22,12 @@ export interface FuzzWorld extends Known {
   state: () => string
 }
 
-/** The server of the examples, without rate limits. */
-export async function fuzzWorld(): Promise<FuzzWorld> {
+/** The server of the examples, without rate limits. The other shop is a new one unless it is created here. */
+export async function fuzzWorld(createStranger?: (server: OwnerServer) => Promise<TestShop>): Promise<FuzzWorld> {
   const server = await ownerServer()
   Object.assign(server.deps, { resolve: async () => ['8.8.8.8'] })
   await expectOk(admin(server, 'PATCH', '/settings', { storeWebhookSecret: SECRET }))
-  const stranger = await server.createShop()
+  const stranger = createStranger ? await createStranger(server) : await server.createShop()
   await expectOk(admin(server, 'PATCH', '/settings', { storeWebhookSecret: STRANGE }, { key: stranger.ownerToken }))
   const ids = [
     ...Object.values(ID),

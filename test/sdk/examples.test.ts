@@ -55,7 +55,7 @@ declare const affiliate: sdk.Affiliate, program: sdk.Program, batch: sdk.PayoutB
 declare const commission: sdk.Commission, pending: sdk.Commission, paid: sdk.Commission, rejected: sdk.Commission
 declare const affiliateId: string, programId: string, commissionId: string, cursor: string
 declare const key: { id: string }, connection: { id: string }, productRule: { id: string }, delivery: { id: string }
-declare const geoRule: { programId: string }, store: StoreOptions
+declare const geoRule: { programId: string }, store: StoreOptions, testShop: { id: string }
 declare const event: sdk.WebhookEvent, error: unknown, apiKey: string, baseUrl: string
 `
 const october = { periodStart: '2026-10-01', periodEnd: '2026-10-31T23:59:59.999Z' }
@@ -74,6 +74,7 @@ const values: Record<string, (clients: Clients) => unknown> = {
   batch: ({ client }) => client.payouts.create(october),
   subscription: ({ client }) => client.webhooks.create({ url: 'https://shop.example/hooks' }),
   cursor: async ({ client }) => (await client.webhooks.events({ limit: 1 })).next,
+  testShop: ({ admin }) => admin.testShops.create(),
   key: ({ admin }) => admin.keys.create({ label: 'Another', scopes: ['events:write'] }),
   pending: async ({ client, server }) => {
     await client.programs.update(server.seeds.programId!, { autoApproveOrder: false })

@@ -165,15 +165,16 @@ export interface Audited {
 /** Returns a function that returns the audit rows added since its last call, oldest first. */
 export function auditLog({ sql }: Connection) {
   const rows = () =>
-    sql.prepare('select action, "subjectId", actor, data, "shopId" from audits order by id').all() as (Omit<
+    sql.prepare('select id, action, "subjectId", actor, data, "shopId" from audits order by id').all() as (Omit<
       Audited,
       'data'
-    > & { data: string })[]
-  let seen = rows().length
+    > & { id: string; data: string })[]
+  // By id: the deletion of a shop deletes its rows.
+  const seen = new Set(rows().map(({ id }) => id))
   return (): Audited[] => {
-    const fresh = rows().slice(seen)
-    seen += fresh.length
-    return fresh.map((row) => ({ ...row, data: JSON.parse(row.data) }))
+    const fresh = rows().filter(({ id }) => !seen.has(id))
+    for (const { id } of fresh) seen.add(id)
+    return fresh.map(({ id, ...row }) => ({ ...row, data: JSON.parse(row.data) }))
   }
 }
 

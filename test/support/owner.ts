@@ -20,6 +20,7 @@ export const ID = {
   delivery: 'dlv_01KAH0000000000000000000D1',
   line: 'pln_01KAH0000000000000000000Y1',
   file: 'october-paypal',
+  testShop: 'shp_01KAH0000000000000000000T1',
 }
 
 /** No file of the examples has this id. */
@@ -50,6 +51,8 @@ export async function ownerServer(): Promise<OwnerServer> {
   server.pin('rul', ID.rule)
   const rule = { programId: ID.program, kind: 'product', value: '7999', commissionPercent: 25 }
   await expectOk(admin(server, 'POST', '/product-rules', rule))
+  server.pin('shp', ID.testShop)
+  await expectOk(admin(server, 'POST', '/test-shops', {}))
   server.pin('dlv', ID.delivery)
   await manualOrders(server)
   const { createdAt } = rowOf(server, 'deliveries', { id: ID.delivery })
@@ -161,10 +164,18 @@ export async function freshBatch(server: TestServer): Promise<{ id: string; comm
 const created = (path: string, body: () => object) => async (server: TestServer) =>
   (await expectOk(admin(server, 'POST', path, body()))).id as string
 const freshKey = created('/keys', () => ({ label: 'Fresh', scopes: ['events:write'] }))
+/** Replaces the test shop of the previous call, because a shop can have 10. */
+async function freshTestShop(server: TestServer): Promise<string> {
+  const { body } = await admin(server, 'GET', '/test-shops')
+  for (const { id } of body.data) if (id !== ID.testShop) await expectOk(admin(server, 'DELETE', `/test-shops/${id}`))
+  return (await expectOk(admin(server, 'POST', '/test-shops', {}))).id
+}
 const pendingId = async (server: TestServer) => (await freshCommission(server)).id
 
 /** Creates the resource that an operation consumes, if it needs one. */
 export const FRESH: Record<string, (server: TestServer) => Promise<string>> = {
+  deleteTestShop: freshTestShop,
+  advanceTestClock: freshTestShop,
   revokeKey: freshKey,
   rotateKey: freshKey,
   deleteConnection: created('/connections', () => ({

@@ -14,6 +14,7 @@ const to = (name: string, host?: string) => {
     previousSecretUntil: null,
     retryPolicy: 'none',
     failingSince: null,
+    clockOffsetMs: 0,
   } as const
   return { id: name, shopId, url: `https://${host ?? `${shopId}.example`}/`, secret: null, ...previous }
 }

@@ -28,7 +28,7 @@ async function headersFor(server: TestServer, id: string): Promise<Record<string
     close: async () => {},
   }
   const deliver = createDeliver({ ...server.deps, transport: transport as never })
-  const destination: Destination = rowOf(server, 'subscriptions', { id })
+  const destination: Destination = { ...rowOf(server, 'subscriptions', { id }), clockOffsetMs: 0 }
   await deliver(destination, {
     shopId: destination.shopId,
     id: 'dlv_1',

@@ -36,6 +36,8 @@ export interface AffiliateApprovedEvent {
   event: 'affiliate.approved'
   timestamp: Instant
   shop_id: string
+  /** Only in events of a test shop. */
+  test?: true
   data: AffiliateEventData
 }
 
@@ -43,6 +45,8 @@ export interface AffiliateRejectedEvent {
   event: 'affiliate.rejected'
   timestamp: Instant
   shop_id: string
+  /** Only in events of a test shop. */
+  test?: true
   data: AffiliateEventData
 }
 
@@ -50,6 +54,8 @@ export interface AffiliateStatusChangedEvent {
   event: 'affiliate.status_changed'
   timestamp: Instant
   shop_id: string
+  /** Only in events of a test shop. */
+  test?: true
   data: AffiliateEventData
 }
 
@@ -57,6 +63,8 @@ export interface CommissionCreatedEvent {
   event: 'commission.created'
   timestamp: Instant
   shop_id: string
+  /** Only in events of a test shop. */
+  test?: true
   data: Commission & {
     attribution: Attribution
   }
@@ -66,6 +74,8 @@ export interface CommissionApprovedEvent {
   event: 'commission.approved'
   timestamp: Instant
   shop_id: string
+  /** Only in events of a test shop. */
+  test?: true
   data: CommissionEventData
 }
 
@@ -73,6 +83,8 @@ export interface CommissionRejectedEvent {
   event: 'commission.rejected'
   timestamp: Instant
   shop_id: string
+  /** Only in events of a test shop. */
+  test?: true
   data: CommissionEventData
 }
 
@@ -80,6 +92,8 @@ export interface CommissionRefundedEvent {
   event: 'commission.refunded'
   timestamp: Instant
   shop_id: string
+  /** Only in events of a test shop. */
+  test?: true
   data: CommissionEventData & {
     refund: Refund
   }
@@ -89,6 +103,8 @@ export interface CommissionReversedEvent {
   event: 'commission.reversed'
   timestamp: Instant
   shop_id: string
+  /** Only in events of a test shop. */
+  test?: true
   data: CommissionEventData
 }
 
@@ -96,6 +112,8 @@ export interface CommissionPaidEvent {
   event: 'commission.paid'
   timestamp: Instant
   shop_id: string
+  /** Only in events of a test shop. */
+  test?: true
   data: CommissionEventData
 }
 
@@ -103,6 +121,8 @@ export interface PayoutCreatedEvent {
   event: 'payout.created'
   timestamp: Instant
   shop_id: string
+  /** Only in events of a test shop. */
+  test?: true
   data: PayoutEventData
 }
 
@@ -110,6 +130,8 @@ export interface PayoutPaidEvent {
   event: 'payout.paid'
   timestamp: Instant
   shop_id: string
+  /** Only in events of a test shop. */
+  test?: true
   data: PayoutEventData
 }
 
@@ -117,6 +139,8 @@ export interface PayoutFailedEvent {
   event: 'payout.failed'
   timestamp: Instant
   shop_id: string
+  /** Only in events of a test shop. */
+  test?: true
   data: PayoutEventData
 }
 
@@ -124,6 +148,8 @@ export interface TestEvent {
   event: 'test'
   timestamp: Instant
   shop_id: string
+  /** Only in events of a test shop. */
+  test?: true
   data: {
     test: true
     message: string

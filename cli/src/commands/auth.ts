@@ -197,7 +197,7 @@ async function readSecrets({ context }: Run): Promise<Pick<Profile, 'apiKey' | '
     : (await readStdin(context)).toString('utf8')
   const found: Pick<Profile, 'apiKey' | 'ownerToken'> = {}
   for (const word of text.split(/\s+/).filter(Boolean)) {
-    if (/^rk_[0-9A-Za-z]{20,}$/.test(word)) found.apiKey = word
+    if (/^rk_(test_)?[0-9A-Za-z]{20,}$/.test(word)) found.apiKey = word
     else if (/^ro_[0-9A-Za-z]{20,}$/.test(word)) found.ownerToken = word
     // The message omits the text, which may be a mistyped secret.
     else throw usageError('This is neither a key (rk_…) nor an owner token (ro_…).')

@@ -11,6 +11,7 @@ interface Options {
   receiverPort?: number
   receiverHost?: string
   receiverUrl?: string
+  testShops?: boolean
   changeSettings?: boolean
   junit?: string
 }
@@ -47,6 +48,7 @@ export function addConformance(program: Command): void {
     )
     .option('--receiver-host <host>', 'the address to listen on; default: 127.0.0.1')
     .option('--receiver-url <url>', 'the public address of that port')
+    .option('--test-shops', 'with an owner token: run in two new test shops, and delete them afterwards')
     .option('--change-settings', 'also run checks that change settings of the shop for a moment')
     .option('--junit <file>', 'write the report as JUnit XML')
 }
@@ -62,6 +64,7 @@ async function conformance(run: Run, options: Options): Promise<ExitCode | undef
     profiles: options.suite as Profile[] | undefined,
     only: options.only,
     receiver: { port: options.receiverPort, host: options.receiverHost, url: options.receiverUrl },
+    useTestShops: options.testShops,
     changeSettings: options.changeSettings,
   }).catch((cause: Error) => {
     throw new CliError(exitCode.unavailable, `The checks could not run: ${cause.message}.`, { code: 'checks_not_run' })

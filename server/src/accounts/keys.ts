@@ -1,6 +1,6 @@
 import { concurrentChange, conflict, invalidBody, notFound } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
-import { type Context, nowIso } from '../core/context.ts'
+import { type Context, nowIso, systemClock } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
 import { createSecret, hashSecret, secretPrefix } from '../core/secret.ts'
 import { parseBodyInstant } from '../core/time.ts'
@@ -51,7 +51,7 @@ export async function list(ctx: Context): Promise<{ data: ApiKey[] }> {
 export async function create(ctx: Context, input: KeyInput): Promise<ApiKey & { secret: string }> {
   const { label, scopes } = readKeyInput(input)
   const expiresAt = parseBodyInstant('expiresAt', input.expiresAt) ?? null
-  if (expiresAt !== null && expiresAt <= nowIso(ctx)) throw invalidBody('expiresAt must be in the future.')
+  if (expiresAt !== null && expiresAt <= systemTime(ctx)) throw invalidBody('expiresAt must be in the future.')
   return mutate(ctx, async (trx) => {
     const limitSubject = await assignWindow(ctx, trx)
     const { secret, ...stored } = newSecret(ctx)
@@ -61,7 +61,7 @@ export async function create(ctx: Context, input: KeyInput): Promise<ApiKey & { 
       label,
       ...stored,
       scopes: JSON.stringify(scopes),
-      createdAt: nowIso(ctx),
+      createdAt: systemTime(ctx),
       lastUsedAt: null,
       expiresAt,
       revokedAt: null,
@@ -96,7 +96,7 @@ export async function rotate(
   const before = await findActive(ctx, id)
   return mutate(ctx, async (trx) => {
     const { secret, ...stored } = newSecret(ctx)
-    const until = overlapSeconds > 0 ? new Date(ctx.now() + overlapSeconds * 1000).toISOString() : null
+    const until = overlapSeconds > 0 ? new Date(systemClock(ctx).now() + overlapSeconds * 1000).toISOString() : null
     const previous = { previousSecretHash: until && before.secretHash, previousSecretUntil: until }
     const changes = { ...stored, ...previous, lastUsedAt: null }
     if (!(await updateApiKeyIfUnchanged(trx, ctx.shop.id, before, changes))) throw concurrentChange()
@@ -113,7 +113,8 @@ export async function rotate(
 export async function revoke(ctx: Context, id: string) {
   const before = await findActive(ctx, id)
   return mutate(ctx, async (trx) => {
-    if (!(await updateApiKeyIfUnchanged(trx, ctx.shop.id, before, { revokedAt: nowIso(ctx) }))) throw concurrentChange()
+    if (!(await updateApiKeyIfUnchanged(trx, ctx.shop.id, before, { revokedAt: systemTime(ctx) })))
+      throw concurrentChange()
     return {
       result: { ok: true as const, message: 'API key revoked.', id },
       audit: { action: 'key.revoked', subjectId: id },
@@ -145,8 +146,14 @@ async function findActive(ctx: Context, id: string): Promise<ApiKeyRow> {
   return row
 }
 
-function newSecret(ctx: Context): { secret: string } & Pick<ApiKeyRow, 'prefix' | 'secretHash'> {
-  const secret = createSecret('rk', ctx.random)
+/** Keys have the time of the server, also in a test shop: advancing its clock does not end them. */
+const systemTime = (ctx: Context): string => nowIso(systemClock(ctx))
+
+/** A new secret, and what is stored of it. */
+export function newSecret(
+  ctx: Pick<Context, 'shop' | 'random'>,
+): { secret: string } & Pick<ApiKeyRow, 'prefix' | 'secretHash'> {
+  const secret = createSecret(ctx.shop.isTest === 1 ? 'rk_test' : 'rk', ctx.random)
   return { secret, prefix: secretPrefix(secret), secretHash: hashSecret(secret) }
 }
 
@@ -177,7 +184,7 @@ const BATCH_SIZE = 100
  * @throws ApiError 409 `key_limit_reached`.
  */
 export async function assignWindow(ctx: Context, trx: Transaction): Promise<string | null> {
-  const now = nowIso(ctx)
+  const now = systemTime(ctx)
   const keys = (await listApiKeys(trx, ctx.shop.id)).map((key) => ({ ...key, endedAt: endOf(key, now) }))
   const active = keys.filter(({ endedAt }) => endedAt === null)
   const limit = ctx.shop.maxActiveKeys ?? MAX_ACTIVE_KEYS

@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import type { Config } from '../config.ts'
 import { ApiError, invalidBody } from '../contract/errors.ts'
-import { type Context, type Deps, nowIso, type OwnerContext } from '../core/context.ts'
+import { type Context, clockOf, type Deps, nowIso, type OwnerContext, systemClock } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
 import type { Reader } from '../database/database.ts'
 import type { PasskeyRow } from '../database/tables.ts'
@@ -56,6 +56,9 @@ const library = () => import('@simplewebauthn/server')
 const SIGN_IN = 'passkey:sign-in'
 const registration = ({ session }: Pick<OwnerContext, 'session'>) => `passkey:add:${session?.tokenHash}`
 
+/** Passkeys have the time of the server, also in a test shop. */
+const inSystemTime = (ctx: Context): Pick<Deps, 'vault' | 'now'> => ({ vault: ctx.vault, now: systemClock(ctx).now })
+
 /** A challenge contains when it was issued, encrypted for one purpose, so that issuing it stores nothing. */
 const issueChallenge = (deps: Pick<Deps, 'vault' | 'now'>, purpose: string): string =>
   Buffer.from(deps.vault.seal(nowIso(deps), purpose)).toString('base64url')
@@ -88,7 +91,7 @@ export async function registrationOptions(ctx: OwnerContext, { id }: RelyingPart
     rpName: RELYING_PARTY,
     userID: new TextEncoder().encode(ctx.user.id),
     userName: `${ctx.user.email} (${ctx.shop.name})`,
-    challenge: Uint8Array.from(Buffer.from(issueChallenge(ctx, registration(ctx)), 'base64url')),
+    challenge: Uint8Array.from(Buffer.from(issueChallenge(inSystemTime(ctx), registration(ctx)), 'base64url')),
     timeout: CHALLENGE_MS,
     attestationType: 'none',
     supportedAlgorithmIDs: ALGORITHMS,
@@ -136,7 +139,7 @@ export async function add(ctx: OwnerContext, { name, response }: { name: string;
       counter,
       transports: JSON.stringify(transports),
       name: label,
-      createdAt: nowIso(ctx),
+      createdAt: nowIso(systemClock(ctx)),
       lastUsedAt: null,
     })
     return { result: undefined, audit: { action: 'passkey.added', subjectId: id } }
@@ -169,7 +172,7 @@ export async function signIn(deps: SignInDeps, response: string): Promise<NewSes
     if (!again) throw rejected()
     return again.owner.shop
   }
-  const ctx: Context = { ...deps, shop, actor: `user:${user.id}`, recheck }
+  const ctx: Context = { ...deps, ...clockOf(deps, shop), shop, actor: `user:${user.id}`, recheck }
   return mutate(ctx, async (trx) => {
     const { issuedAt, counter } = verified
     if (!(await useChallenge(trx, shop.id, { userId: user.id, issuedAt }))) throw rejected()
@@ -194,7 +197,7 @@ async function verifyRegistration(ctx: OwnerContext, party: RelyingParty, respon
     const { registrationInfo } = await verifyRegistrationResponse({
       response: sent as RegistrationResponseJSON,
       expectedChallenge: (challenge) => {
-        issuedAt = readChallenge(ctx, registration(ctx), challenge)
+        issuedAt = readChallenge(inSystemTime(ctx), registration(ctx), challenge)
         return issuedAt !== undefined
       },
       expectedOrigin: party.origin,

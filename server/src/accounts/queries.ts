@@ -85,6 +85,9 @@ export async function findKeyWithShop(db: Reader, secretHash: string): Promise<K
     suspendedAt: row.suspendedAt,
     deletionStartedAt: row.deletionStartedAt,
     exportDigest: row.exportDigest,
+    isTest: row.isTest,
+    testOf: row.testOf,
+    clockOffsetMs: row.clockOffsetMs,
     version: row.version,
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,
@@ -156,6 +159,31 @@ const shopById = prepared<{ shopId: string }>()((db, { shopId }) =>
 
 export const findShop = async (db: Reader, shopId: string): Promise<ShopRow | undefined> =>
   (await shopById(db, { shopId }))[0]
+
+/** Suspends a shop and marks it as being deleted. Returns false if it was marked before. */
+export async function markShopAsDeleted(trx: Transaction, shopId: string, at: string): Promise<boolean> {
+  const { numUpdatedRows } = await trx
+    .updateTable('shops')
+    .set({ suspendedAt: at, deletionStartedAt: at })
+    .where('id', '=', shopId)
+    .where('deletionStartedAt', 'is', null)
+    .executeTakeFirst()
+  return numUpdatedRows === 1n
+}
+
+/** Changes the test shops of a shop with it. */
+export async function updateTestShops(trx: Transaction, shopId: string, changes: Partial<ShopRow>): Promise<void> {
+  await trx
+    .updateTable('shops')
+    .set((eb) => ({ ...changes, version: eb('version', '+', 1) }))
+    .where('testOf', '=', shopId)
+    .where('deletionStartedAt', 'is', null)
+    .execute()
+}
+
+/** The test shops of a shop, oldest first, with those that are being deleted. */
+export const listTestShops = (db: Reader, shopId: string): Promise<ShopRow[]> =>
+  db.selectFrom('shops').selectAll().where('testOf', '=', shopId).orderBy('createdAt').orderBy('id').execute()
 
 export const listShops = (db: Reader): Promise<ShopRow[]> =>
   db.selectFrom('shops').selectAll().orderBy('createdAt').orderBy('id').execute()

@@ -1,7 +1,15 @@
 import { timingSafeEqual } from 'node:crypto'
 import { ApiError } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
-import { type Client, type Context, type Deps, nowIso, type OwnerContext } from '../core/context.ts'
+import {
+  type Client,
+  type Context,
+  clockOf,
+  type Deps,
+  nowIso,
+  type OwnerContext,
+  systemClock,
+} from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
 import { createSecret, hashSecret, isWellFormed } from '../core/secret.ts'
 import type { Reader, Transaction } from '../database/database.ts'
@@ -66,7 +74,7 @@ export async function signIn(deps: SignInDeps, token: string): Promise<NewSessio
   }
   const { shop, user } = await findSignedIn(deps.db.read)
   const recheck = async (db: Reader) => (await findSignedIn(db)).shop
-  const ctx: Context = { ...deps, shop, actor: `user:${user.id}`, recheck }
+  const ctx: Context = { ...deps, ...clockOf(deps, shop), shop, actor: `user:${user.id}`, recheck }
   return mutate(ctx, async (trx) => {
     if (isLink && !(await sessions.deleteSignInLink(trx, shop.id, hashSecret(token)))) throw signInRejected()
     return createSession(deps, trx, { user, shop }, isLink ? 'link' : 'token')
@@ -107,8 +115,9 @@ export type ListedSession = Omit<SessionRow, 'tokenHash' | 'shopId' | 'userId'> 
 /** The sessions of the user who calls, newest first. */
 export async function list(ctx: OwnerContext): Promise<ListedSession[]> {
   const rows = await sessions.listSessionsOf(ctx.db.read, ctx.shop.id, ctx.user.id)
+  const now = nowIso(systemClock(ctx))
   return rows
-    .filter(({ expiresAt }) => expiresAt > nowIso(ctx))
+    .filter(({ expiresAt }) => expiresAt > now)
     .map(({ tokenHash, shopId: _shop, userId: _user, ...rest }) => ({
       ...rest,
       isCurrent: tokenHash === ctx.session?.tokenHash,
@@ -148,8 +157,9 @@ export async function signOut(ctx: OwnerContext): Promise<components['schemas'][
 export async function createSignInLink(ctx: Context, userId: string): Promise<string> {
   return mutate(ctx, async (trx) => {
     const token = createSecret('rl', ctx.random)
-    await sessions.deleteExpired(trx, ctx.shop.id, nowIso(ctx))
-    const expiresAt = new Date(ctx.now() + LINK_MS).toISOString()
+    const system = systemClock(ctx)
+    await sessions.deleteExpired(trx, ctx.shop.id, nowIso(system))
+    const expiresAt = new Date(system.now() + LINK_MS).toISOString()
     await sessions.insertSignInLink(trx, ctx.shop.id, { tokenHash: hashSecret(token), userId, expiresAt })
     return { result: token, audit: { action: 'sign_in_link.created', subjectId: userId } }
   })

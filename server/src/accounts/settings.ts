@@ -114,6 +114,7 @@ function toSettings(shop: ShopRow): Settings {
     attributionPrecedence: JSON.parse(shop.attributionPrecedence),
     clickTouch: shop.clickTouch,
     apiEnabled: shop.apiEnabled === 1,
+    isTest: shop.isTest === 1,
     hasStoreWebhookSecret: shop.storeWebhookSecret !== null,
     storeDomain: shop.storeDomain,
     storeDomainAliases: JSON.parse(shop.storeDomainAliases),

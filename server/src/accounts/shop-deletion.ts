@@ -1,12 +1,12 @@
 import { concurrentChange, conflict, shopNotFound } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
-import { type Context, nowIso, type Operator } from '../core/context.ts'
+import { type Context, type Deps, nowIso, type Operator } from '../core/context.ts'
 import { installationContext } from '../core/installation.ts'
 import { mutate } from '../core/mutate.ts'
 import type { Transaction } from '../database/database.ts'
 import { deleteDerivedRowsOfShop, deleteRowsOfShop, SHOP_TABLES, type TableName } from '../database/table-keys.ts'
 import { hasOpenBatch } from '../payouts/queries.ts'
-import { findAuditHead, updateShopIfUnchanged } from './queries.ts'
+import { findAuditHead, listTestShops, markShopAsDeleted, updateShopIfUnchanged } from './queries.ts'
 import { operatorContext } from './shops.ts'
 
 /** Rows deleted in one transaction, so that other requests wait for milliseconds only. */
@@ -34,7 +34,7 @@ export interface Confirmation {
 type Deletion = components['schemas']['ShopDeletionReply']['data']
 
 /**
- * Deletes every row of a suspended and exported shop, in small transactions and for a limited time. While the result is not
+ * Deletes every row of a suspended and exported shop and of its test shops, in small transactions and for a limited time. While the result is not
  * `deleted`, the call is repeated. Once begun, a deletion cannot be undone.
  *
  * @throws ApiError 404 `shop_not_found`; 409 `shop_not_suspended`, `shop_name_mismatch`, `shop_export_required`,
@@ -44,6 +44,25 @@ export async function deleteShop(operator: Operator, shopId: string, confirmatio
   const ctx = await operatorContext(operator, shopId)
   await begin(ctx, confirmation)
   const until = performance.now() + MAX_CALL_MS
+  let rows = 0
+  for (const { id } of await listTestShops(operator.db.read, shopId)) {
+    const done = await deleteTestShopRows(operator, id, until)
+    rows += done.rows
+    if (!done.isComplete) return { id: shopId, deleted: false, rows }
+  }
+  const own = await deleteRows(operator, shopId, until)
+  rows += own.rows
+  if (!own.isComplete) return { id: shopId, deleted: false, rows }
+  return { id: shopId, deleted: true, rows: rows + (await finish(operator, ctx, confirmation)) }
+}
+
+interface Deleted {
+  rows: number
+  isComplete: boolean
+}
+
+/** Deletes the rows of a shop except the last ones, in small transactions and for a limited time. */
+async function deleteRows(deps: Deps, shopId: string, until: number): Promise<Deleted> {
   const portion = { shopId, limit: STEP_ROWS }
   const steps = [
     ...ORDER.map((table) => (trx: Transaction) => deleteRowsOfShop(trx, table, portion)),
@@ -53,11 +72,41 @@ export async function deleteShop(operator: Operator, shopId: string, confirmatio
   let rows = 0
   for (const step of steps) {
     for (let deleted = STEP_ROWS; deleted === STEP_ROWS; rows += deleted) {
-      if (performance.now() > until || operator.stopping.aborted) return { id: shopId, deleted: false, rows }
-      deleted = await operator.db.transact(step, shopId)
+      if (performance.now() > until || deps.stopping.aborted) return { rows, isComplete: false }
+      deleted = await deps.db.transact(step, shopId)
     }
   }
-  return { id: shopId, deleted: true, rows: rows + (await finish(operator, ctx, confirmation)) }
+  return { rows, isComplete: true }
+}
+
+/**
+ * Begins the deletion of a test shop, in the transaction of the caller: its credentials are gone when it commits.
+ * {@link deleteTestShopRows} deletes the rest. Returns false if the deletion had begun before.
+ */
+export async function beginTestShopDeletion(trx: Transaction, shopId: string, at: string): Promise<boolean> {
+  if (!(await markShopAsDeleted(trx, shopId, at))) return false
+  for (const table of CREDENTIALS)
+    while ((await deleteRowsOfShop(trx, table, { shopId, limit: STEP_ROWS })) === STEP_ROWS);
+  return true
+}
+
+/** Deletes every row of a test shop, for a limited time. It can be repeated, also at the same time. */
+export async function deleteTestShopRows(
+  deps: Deps,
+  shopId: string,
+  until = performance.now() + MAX_CALL_MS,
+): Promise<Deleted> {
+  const { rows, isComplete } = await deleteRows(deps, shopId, until)
+  const last = isComplete ? await deps.db.transact((trx) => deleteLastRows(trx, shopId), shopId) : 0
+  return { rows: rows + last, isComplete }
+}
+
+/** Deletes the last rows of a shop. Returns how many; 0 when a concurrent call was faster. */
+async function deleteLastRows(trx: Transaction, shopId: string): Promise<number> {
+  const deleted = await deleteRowsOfShop(trx, 'shops', { shopId, limit: 1 })
+  if (deleted === 0) return 0
+  const heads = await deleteRowsOfShop(trx, 'auditHeads', { shopId, limit: 1 })
+  return deleted + heads + (await deleteRowsOfShop(trx, 'auditCuts', { shopId, limit: 1 }))
 }
 
 /** Checks what was confirmed, and marks the shop as being deleted. */
@@ -74,7 +123,9 @@ async function begin(ctx: Context, { name, digest, force = false }: Confirmation
   await mutate(ctx, async (trx) => {
     if (!force && (await hasOpenBatch(trx, shop.id)))
       throw conflict('shop_has_open_batch', 'The shop has an open payout batch. Pay or cancel it, or send force=1.')
-    if (!(await updateShopIfUnchanged(trx, shop, { deletionStartedAt: nowIso(ctx) }))) throw concurrentChange()
+    const at = nowIso(ctx)
+    if (!(await updateShopIfUnchanged(trx, shop, { deletionStartedAt: at }))) throw concurrentChange()
+    for (const { id } of await listTestShops(trx, shop.id)) await beginTestShopDeletion(trx, id, at)
     return {
       result: undefined,
       audit: { action: 'shop.deletion_started', subjectId: shop.id, data: { digest, force } },
@@ -86,11 +137,8 @@ async function begin(ctx: Context, { name, digest, force = false }: Confirmation
 const finish = (operator: Operator, { shop }: Context, { digest }: Confirmation): Promise<number> =>
   mutate(installationContext(operator), async (trx) => {
     const head = await findAuditHead(trx, shop.id)
-    const deleted = await deleteRowsOfShop(trx, 'shops', { shopId: shop.id, limit: 1 })
-    // A concurrent call was faster.
+    const deleted = await deleteLastRows(trx, shop.id)
     if (deleted === 0) throw shopNotFound()
-    const heads = await deleteRowsOfShop(trx, 'auditHeads', { shopId: shop.id, limit: 1 })
-    const cuts = await deleteRowsOfShop(trx, 'auditCuts', { shopId: shop.id, limit: 1 })
     const data = { name: shop.name, export: digest, audit: head ?? null }
-    return { result: deleted + heads + cuts, audit: { action: 'shop.deleted', subjectId: shop.id, data } }
+    return { result: deleted, audit: { action: 'shop.deleted', subjectId: shop.id, data } }
   })

@@ -1,11 +1,19 @@
 import { concurrentChange, conflict, invalidBody, shopNotFound } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Query } from '../contract/spec.ts'
-import { type Context, type Deps, nowIso, type Operator } from '../core/context.ts'
+import { type Context, clockOf, type Deps, nowIso, type Operator } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
 import { mapPage, type Page } from '../core/pagination.ts'
 import type { ShopRow } from '../database/tables.ts'
-import { findShop, insertShop, insertUser, listShops, pageOfShops, updateShopIfUnchanged } from './queries.ts'
+import {
+  findShop,
+  insertShop,
+  insertUser,
+  listShops,
+  pageOfShops,
+  updateShopIfUnchanged,
+  updateTestShops,
+} from './queries.ts'
 import { newUser, toUser } from './users.ts'
 
 export type Plan = ShopRow['plan']
@@ -41,6 +49,7 @@ export async function operatorContext(operator: Operator, shopId: string): Promi
 
 const toShopContext = (operator: Operator, shop: ShopRow): Context => ({
   ...operator,
+  ...clockOf(operator, shop),
   shop,
   actor: 'operator',
   requestId: operator.requestId ?? operator.newId('req'),
@@ -51,15 +60,17 @@ export interface NewShop {
   plan?: Plan
   currency?: string
   ownerEmail?: string
+  /** Creates a test shop, which has a clock of its own. */
+  test?: boolean
 }
 
 /** Creates a shop and its owner. The token is in the result only. */
 export async function create(
   operator: Operator,
-  { name, plan = 'PROFESSIONAL', currency = 'USD', ownerEmail = 'owner@localhost' }: NewShop,
+  { name, plan = 'PROFESSIONAL', currency = 'USD', ownerEmail = 'owner@localhost', test = false }: NewShop,
 ): Promise<components['schemas']['ShopCreatedReply']['data']> {
   if (!isCurrency(currency)) throw invalidBody('currency must be three capital letters, like USD.')
-  const shop = newShop(operator, { name: checkName(name), plan, currency })
+  const shop = newShop(operator, { name: checkName(name), plan, currency, isTest: test ? 1 : 0, testOf: null })
   return mutate(toShopContext(operator, shop), async (trx) => {
     await insertShop(trx, shop)
     const { row, ownerToken } = newUser(operator, { shopId: shop.id, email: ownerEmail, role: 'OWNER' })
@@ -124,6 +135,12 @@ export async function resume(operator: Operator, shopId: string): Promise<Shop> 
   return resumed
 }
 
+/** The columns that test shops share with their shop: what the operator allows it. */
+const SHARED = ['plan', 'requestsPerMinute', 'maxActiveKeys', 'suspendedAt'] as const
+
+const pickShared = (changes: Partial<ShopRow>): Partial<ShopRow> =>
+  Object.fromEntries(Object.entries(changes).filter(([name]) => SHARED.some((one) => one === name)))
+
 async function change(ctx: Context, changes: Partial<ShopRow>, action: string): Promise<Shop> {
   if (Object.keys(changes).length === 0) return toShop(ctx.shop)
   const after = { ...changes, updatedAt: nowIso(ctx) }
@@ -131,6 +148,8 @@ async function change(ctx: Context, changes: Partial<ShopRow>, action: string): 
   const { name, ...data } = changes
   return mutate(ctx, async (trx) => {
     if (!(await updateShopIfUnchanged(trx, ctx.shop, after))) throw concurrentChange()
+    const shared = pickShared(changes)
+    if (Object.keys(shared).length > 0) await updateTestShops(trx, ctx.shop.id, shared)
     return {
       result: toShop({ ...ctx.shop, ...after }),
       audit: { action, subjectId: ctx.shop.id, data: { ...data, ...(name !== undefined && { name: 'changed' }) } },
@@ -149,6 +168,8 @@ const toShop = (row: ShopRow): Shop => ({
   requestsPerMinute: row.requestsPerMinute,
   maxActiveKeys: row.maxActiveKeys,
   suspendedAt: row.suspendedAt,
+  isTest: row.isTest === 1,
+  testOf: row.testOf,
   createdAt: row.createdAt,
   updatedAt: row.updatedAt,
 })
@@ -158,7 +179,11 @@ function statusOf({ suspendedAt, deletionStartedAt }: ShopRow): Shop['status'] {
   return suspendedAt === null ? 'ACTIVE' : 'SUSPENDED'
 }
 
-function newShop(deps: Deps, { name, plan, currency }: { name: string; plan: Plan; currency: string }): ShopRow {
+/** The row of a new shop. */
+export function newShop(
+  deps: Deps,
+  { name, plan, currency, isTest, testOf }: Pick<ShopRow, 'name' | 'plan' | 'currency' | 'isTest' | 'testOf'>,
+): ShopRow {
   const createdAt = nowIso(deps)
   return {
     id: deps.newId('shp'),
@@ -184,6 +209,9 @@ function newShop(deps: Deps, { name, plan, currency }: { name: string; plan: Pla
     suspendedAt: null,
     deletionStartedAt: null,
     exportDigest: null,
+    isTest,
+    testOf,
+    clockOffsetMs: 0,
     version: 1,
     createdAt,
     updatedAt: createdAt,

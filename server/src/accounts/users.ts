@@ -1,6 +1,6 @@
 import { concurrentChange, conflict, notFound } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
-import { type Context, type Deps, nowIso } from '../core/context.ts'
+import { type Context, type Deps, nowIso, systemClock } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
 import { createSecret, hashSecret } from '../core/secret.ts'
 import type { UserRow } from '../database/tables.ts'
@@ -53,7 +53,7 @@ export async function createLink(
   named: NamedUser,
 ): Promise<{ userId: string; path: string; expiresAt: string }> {
   const user = await findActiveUser(ctx, named)
-  const expiresAt = new Date(ctx.now() + LINK_MS).toISOString()
+  const expiresAt = new Date(systemClock(ctx).now() + LINK_MS).toISOString()
   return { userId: user.id, path: `/admin/sign-in?token=${await createSignInLink(ctx, user.id)}`, expiresAt }
 }
 

@@ -54,7 +54,7 @@ async function render(deps: Parameters<typeof openPageLink>[0], query: URLSearch
     reasonOf(one),
   ])
   return standaloneLayout(
-    shop,
+    ctx,
     `Hello ${affiliate.name}`,
     html`<p class="lead">Your referrals at ${isolated(shop)}. This page is for you alone, and its link is valid until ${time(expiresAt, '–', timeZone)}.</p>
 <section class="card" aria-labelledby="share"><h2 id="share">Share</h2>

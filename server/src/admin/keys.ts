@@ -1,6 +1,7 @@
 import * as keys from '../accounts/keys.ts'
 import { invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
+import { nowIso, systemClock } from '../core/context.ts'
 import { checkboxes, confirmation, field, form, input, select } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
 import type { PageRequest, Route, View } from './route.ts'
@@ -33,7 +34,7 @@ export const keyRoutes: Route[] = [
 
 async function list(request: PageRequest): Promise<View> {
   const { data, pagination } = slice((await keys.list(request.ctx)).data, request.query)
-  const now = new Date(request.ctx.now()).toISOString()
+  const now = nowIso(systemClock(request.ctx))
   const rows = data.map((key) => row(key, now, request.zone))
   return {
     title: 'API keys',

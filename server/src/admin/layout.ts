@@ -1,11 +1,11 @@
-import type { OwnerContext } from '../core/context.ts'
+import type { Context, OwnerContext } from '../core/context.ts'
 import type { Vault } from '../core/vault.ts'
 import { ICON, SCRIPT, STYLE } from './assets.ts'
 import { form } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
 import { type IconName, icon } from './icon.ts'
 import type { Flash, PageRequest, View } from './route.ts'
-import { copyable } from './show.ts'
+import { copyable, time } from './show.ts'
 
 interface PageState {
   /** Path of the route, to mark the current menu item. */
@@ -58,7 +58,7 @@ const MENU: { heading: string; items: MenuItem[] }[] = [
 /** Renders a page with menu, message, and heading. On small screens the menu opens above the page, without script. */
 export const layout = (request: PageRequest, view: View, { path, flash, problem }: PageState): Html =>
   document(
-    `${view.title} · ${request.ctx.shop.name}`,
+    `${view.title} · ${shopTitle(request.ctx.shop)}`,
     html`<div class="frame">
 <div class="top">${shopName(request.ctx.shop.name)}<button type="button" popovertarget="menu">${icon('menu')}Menu</button></div>
 <header class="side" id="menu" popover>
@@ -69,6 +69,7 @@ ${shopName(request.ctx.shop.name)}
 ${form(request, '/admin/sign-out', html`<button class="quiet small">Sign out</button>`)}
 </div></header>
 <main id="main" tabindex="-1">
+${testBanner(request.ctx)}
 ${heading(view)}
 ${problem ? html`<p class="notice bad" role="alert">${problem}</p>` : ''}
 ${flash ? message(flash) : ''}
@@ -76,6 +77,14 @@ ${view.body}
 </main>
 </div>`,
   )
+
+/** Says on every page of a test shop that it is one, and the time of its clock. */
+const testBanner = ({ shop, now }: Context): Html | string =>
+  shop.isTest === 1
+    ? html`<p class="testing" role="status"><strong>Test shop.</strong> Nothing here is real: no orders, no money. Its clock shows ${time(new Date(now()).toISOString(), '', shop.timeZone)}.</p>`
+    : ''
+
+const shopTitle = ({ name, isTest }: Context['shop']): string => (isTest === 1 ? `TEST · ${name}` : name)
 
 const shopName = (name: string): Html =>
   html`<p class="shop"><img src="${ICON.path}" alt="" width="28" height="28"><span>${isolated(name)}</span></p>`
@@ -98,11 +107,12 @@ ${body}
   )
 
 /** Renders a page without a menu, for somebody who is not a user. */
-export const standaloneLayout = (shop: string, title: string, body: Html): Html =>
+export const standaloneLayout = (ctx: Context, title: string, body: Html): Html =>
   document(
-    `${title} · ${shop}`,
+    `${title} · ${shopTitle(ctx.shop)}`,
     html`<main id="main" class="wide alone" tabindex="-1">
-${shopName(shop)}
+${testBanner(ctx)}
+${shopName(ctx.shop.name)}
 <h1>${title}</h1>
 ${body}
 </main>`,

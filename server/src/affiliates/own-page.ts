@@ -1,7 +1,7 @@
 import { findShop } from '../accounts/queries.ts'
 import { ApiError, affiliateNotFound, invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
-import { type Context, type Deps, nowIso } from '../core/context.ts'
+import { type Context, clockOf, type Deps, nowIso, systemClock } from '../core/context.ts'
 import { recordAccess } from '../core/mutate.ts'
 import type { Reader } from '../database/database.ts'
 import { toAffiliate } from './affiliates.ts'
@@ -34,7 +34,7 @@ export async function createPageLink(
   if (!LINK_HOURS.includes(hours))
     throw invalidBody(`hours must be ${LINK_HOURS.slice(0, -1).join(', ')} or ${LINK_HOURS.at(-1)}.`)
   if (!(await findAffiliate(ctx.db.read, ctx.shop.id, affiliateId))) throw affiliateNotFound()
-  const expiresAt = new Date(ctx.now() + hours * HOUR_MS).toISOString()
+  const expiresAt = new Date(systemClock(ctx).now() + hours * HOUR_MS).toISOString()
   const token: Token = { shopId: ctx.shop.id, affiliateId, expiresAt }
   await recordAccess(ctx, 'affiliate_link.created', affiliateId)
   const sealed = ctx.vault.seal(JSON.stringify(token), BOUND)
@@ -53,7 +53,7 @@ export async function openPageLink(deps: Deps & { requestId: string }, sealed: s
   const token = readToken(deps, sealed)
   const recheck = async (db: Reader) => (await findOpen(deps, db, token)).shop
   const { shop, row } = await findOpen(deps, deps.db.read, token)
-  const ctx: Context = { ...deps, shop, actor: `affiliate:${row.id}`, recheck }
+  const ctx: Context = { ...deps, ...clockOf(deps, shop), shop, actor: `affiliate:${row.id}`, recheck }
   return { ctx, affiliate: toAffiliate(row), expiresAt: token.expiresAt }
 }
 

@@ -4,6 +4,7 @@ import { monotonicFactory } from 'ulid'
 import type { Config } from '../config.ts'
 import type { Database, Reader } from '../database/database.ts'
 import type { SessionRow, ShopRow, UserRow } from '../database/tables.ts'
+import { type IdPrefix, laterId } from './ids.ts'
 import { createLog } from './log.ts'
 import { createVault, type Vault } from './vault.ts'
 
@@ -23,27 +24,6 @@ export interface Deps {
   /** Called after a commit that added deliveries to the outbox. */
   wakeDispatcher: () => void
 }
-
-export type IdPrefix =
-  | 'aff'
-  | 'prg'
-  | 'com'
-  | 'bat'
-  | 'whs'
-  | 'key'
-  | 'shp'
-  | 'usr'
-  | 'jrn'
-  | 'evt'
-  | 'dlv'
-  | 'aud'
-  | 'con'
-  | 'rul'
-  | 'rfd'
-  | 'pln'
-  | 'req'
-  | 'ses'
-  | 'psk'
 
 /** A request without a credential, such as for the documentation or the sign-in page. */
 export interface PublicContext extends Deps {
@@ -84,9 +64,15 @@ export interface MutationContext<Shop extends ShopId = ShopId> extends Deps {
   recheck?: (db: Reader) => Promise<Shop>
   /** Set when the caller sent an `Idempotency-Key` with a POST. */
   idempotency?: Idempotency
+  /** The clock of the server, if `now` is that of a test shop. */
+  system?: Clock
 }
 
-type ShopId = Pick<ShopRow, 'id'>
+/** The time, and the ids that begin with it. */
+export type Clock = Pick<Deps, 'now' | 'newId'>
+
+/** What every change needs of its shop. */
+export type ShopId = Pick<ShopRow, 'id' | 'isTest'>
 
 /** A caller that acts on one shop: an API key, a user, a store or the operator. */
 export type Context = MutationContext<ShopRow>
@@ -131,6 +117,23 @@ export interface Idempotency {
   /** Set when the stored response has expired; the next response replaces it. */
   hasExpired?: boolean
 }
+
+/** The clock of a shop: for a test shop one that its owner advances, for others the clock of the server. */
+export function clockOf(
+  { now, newId }: Clock,
+  { clockOffsetMs }: Pick<ShopRow, 'clockOffsetMs'>,
+): Clock & Pick<MutationContext, 'system'> {
+  if (clockOffsetMs === 0) return { now, newId }
+  return {
+    now: () => now() + clockOffsetMs,
+    newId: (prefix) => laterId(newId(prefix), clockOffsetMs),
+    system: { now, newId },
+  }
+}
+
+/** The clock of the server, which decides when credentials and leases expire. */
+export const systemClock = ({ system, now, newId }: Clock & Pick<MutationContext, 'system'>): Clock =>
+  system ?? { now, newId }
 
 /** The current time as it is stored: ISO 8601 in UTC with milliseconds. */
 export const nowIso = (deps: { now: () => number }) => new Date(deps.now()).toISOString()

@@ -92,14 +92,13 @@ export async function deleteExpiredResponse(trx: Transaction, shopId: string, ke
   await deleteExpired(trx, { shopId, key, now })
 }
 
-/** Deletes some expired stored responses of all shops. Returns whether there may be more. */
-export async function deleteExpiredResponses(trx: Transaction, now: string, limit = 500): Promise<boolean> {
-  const rows = await trx
-    .selectFrom('idempotencyKeys')
-    .select(['shopId', 'key'])
-    .where('expiresAt', '<=', now)
-    .limit(limit)
-    .execute()
+const MAX_DELETED = 500
+
+/** Deletes some expired stored responses of all shops, or of one. Returns whether there may be more. */
+export async function deleteExpiredResponses(trx: Transaction, now: string, ofShop?: string): Promise<boolean> {
+  let expired = trx.selectFrom('idempotencyKeys').select(['shopId', 'key']).where('expiresAt', '<=', now)
+  if (ofShop !== undefined) expired = expired.where('shopId', '=', ofShop)
+  const rows = await expired.limit(MAX_DELETED).execute()
   for (const { shopId, key } of rows) await deleteExpiredResponse(trx, shopId, key, now)
-  return rows.length === limit
+  return rows.length === MAX_DELETED
 }

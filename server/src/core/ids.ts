@@ -1,8 +1,13 @@
-import { encodeTime, incrementBase32 } from 'ulid'
-import type { IdPrefix } from './context.ts'
+import { decodeTime, encodeTime, incrementBase32 } from 'ulid'
 
 const TIME_LENGTH = 10
 const PREFIX_LENGTH = 4
+
+/** An id as if it had been created later, for the clock of a test shop. Ids in ascending order stay in that order. */
+export function laterId(id: string, ms: number): string {
+  const ulid = id.slice(PREFIX_LENGTH)
+  return id.slice(0, PREFIX_LENGTH) + encodeTime(decodeTime(ulid) + ms, TIME_LENGTH) + ulid.slice(TIME_LENGTH)
+}
 
 /** Ids start with their creation time, so that the primary key is also an index by age. Returns the lower bound of a time. */
 export const idBoundary = (prefix: IdPrefix, ms: number): string => `${prefix}_${encodeTime(ms, TIME_LENGTH)}`
@@ -10,3 +15,24 @@ export const idBoundary = (prefix: IdPrefix, ms: number): string => `${prefix}_$
 /** The candidate if it is greater than the last id, else the next possible one: the clocks of two processes may differ. */
 export const idAfter = (last: string, candidate: string): string =>
   candidate > last ? candidate : last.slice(0, PREFIX_LENGTH) + incrementBase32(last.slice(PREFIX_LENGTH))
+
+export type IdPrefix =
+  | 'aff'
+  | 'prg'
+  | 'com'
+  | 'bat'
+  | 'whs'
+  | 'key'
+  | 'shp'
+  | 'usr'
+  | 'jrn'
+  | 'evt'
+  | 'dlv'
+  | 'aud'
+  | 'con'
+  | 'rul'
+  | 'rfd'
+  | 'pln'
+  | 'req'
+  | 'ses'
+  | 'psk'

@@ -16,7 +16,7 @@ export interface ApiSwitch {
 /** Changes that affect every shop are audited under an id that no shop has. */
 export const installationContext = (operator: Operator): MutationContext => ({
   ...operator,
-  shop: { id: INSTALLATION },
+  shop: { id: INSTALLATION, isTest: 0 },
   actor: 'operator',
   requestId: operator.requestId ?? operator.newId('req'),
 })

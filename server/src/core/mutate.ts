@@ -1,11 +1,10 @@
 import { auditUnavailable, concurrentChange, outcomeUnknown, storageUnavailable } from '../contract/errors.ts'
-import type { AuditChain, Transaction } from '../database/database.ts'
+import { type AuditChain, type AuditHead, NEW_HEAD, type Transaction } from '../database/database.ts'
 import { forEachYielding } from '../database/event-loop.ts'
 import { CommitOutcomeUnknownError, isStorageError, isUniqueViolation } from '../database/storage-error.ts'
-import type { ShopRow } from '../database/tables.ts'
 import type { Touches } from '../database/touches.ts'
 import { hashAudit, insertAudit } from './audit.ts'
-import { type Context, type MutationContext, nowIso } from './context.ts'
+import { type Context, type MutationContext, nowIso, type ShopId } from './context.ts'
 import { findStoredResponse, storeResponse } from './idempotency.ts'
 import { enqueue, listReceivers, type Receivers, type WebhookEvent, type WebhookEvents } from './outbox.ts'
 
@@ -46,7 +45,6 @@ export interface WorkWithReads<Shop, Found, T> {
 }
 
 type AnyWork<Shop, Found, T> = Work<Shop, T> | WorkWithReads<Shop, Found, T>
-type ShopId = Pick<ShopRow, 'id'>
 
 /**
  * Runs every change: `work`, audit, outbox and the response stored under the caller's `Idempotency-Key` are written in one
@@ -140,26 +138,39 @@ async function begin<Shop extends ShopId, T>(ctx: MutationContext<Shop>, trx: Tr
 }
 
 async function writeAudit(ctx: MutationContext, { trx, chain }: OpenTransaction, entry: AuditEntry) {
+  await chain.append((last) => insertLinked(ctx, trx, entry, last))
+}
+
+/** Inserts an audit row after the last one. Returns the new head. */
+async function insertLinked(ctx: MutationContext, trx: Transaction, entry: AuditEntry, last: AuditHead) {
+  const row = {
+    id: ctx.newId('aud'),
+    shopId: ctx.shop.id,
+    actor: ctx.actor,
+    action: entry.action,
+    subjectId: entry.subjectId,
+    data: JSON.stringify(entry.data ?? {}),
+    requestId: ctx.requestId,
+    createdAt: nowIso(ctx),
+    seq: last.seq + 1,
+    previousHash: last.hash,
+  }
+  const hash = hashAudit(row)
   try {
-    const row = {
-      id: ctx.newId('aud'),
-      shopId: ctx.shop.id,
-      actor: ctx.actor,
-      action: entry.action,
-      subjectId: entry.subjectId,
-      data: JSON.stringify(entry.data ?? {}),
-      requestId: ctx.requestId,
-      createdAt: nowIso(ctx),
-    }
-    await chain.append(async (last) => {
-      const linked = { ...row, seq: last.seq + 1, previousHash: last.hash }
-      const hash = hashAudit(linked)
-      await insertAudit(trx, ctx.shop.id, { ...linked, hash })
-      return { ...last, seq: linked.seq, hash }
-    })
+    await insertAudit(trx, ctx.shop.id, { ...row, hash })
   } catch (error) {
     throw isStorageError(error) ? auditUnavailable(error) : error
   }
+  return { ...last, seq: row.seq, hash }
+}
+
+/** Begins the audit of a shop that the transaction of another shop creates. No other transaction knows it yet. */
+export async function beginAudit(ctx: MutationContext, trx: Transaction, entry: AuditEntry): Promise<void> {
+  const head = await insertLinked(ctx, trx, entry, NEW_HEAD)
+  await trx
+    .insertInto('auditHeads')
+    .values({ shopId: ctx.shop.id, generation: 0, ...head })
+    .execute()
 }
 
 /**

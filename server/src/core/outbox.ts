@@ -3,7 +3,7 @@ import type { AuditChain, AuditHead, Reader, Transaction } from '../database/dat
 import { forEachYielding } from '../database/event-loop.ts'
 import { prepared, preparedWrite } from '../database/prepared.ts'
 import type { DeliveryRow, StreamDeliveryRow, StreamRow, SubscriptionRow, WebhookEventRow } from '../database/tables.ts'
-import { type MutationContext, nowIso } from './context.ts'
+import { type MutationContext, nowIso, systemClock } from './context.ts'
 import { isExtended } from './event-names.ts'
 import { idAfter } from './ids.ts'
 
@@ -25,7 +25,7 @@ export interface WebhookEvents {
 }
 
 /** What recording an event needs. */
-type EventContext = Pick<MutationContext, 'newId' | 'now' | 'shop' | 'traceparent'>
+type EventContext = Pick<MutationContext, 'newId' | 'now' | 'system' | 'shop' | 'traceparent'>
 
 /** The event filters of a shop's subscriptions and open streams. */
 export interface Receivers {
@@ -36,7 +36,7 @@ export interface Receivers {
 export async function listReceivers(ctx: EventContext, db: Reader): Promise<Receivers> {
   const [filters, streams] = await Promise.all([
     listSubscriptionFilters(db, ctx.shop.id),
-    listOpenStreams(db, ctx.shop.id, nowIso(ctx)),
+    listOpenStreams(db, ctx.shop.id, nowIso(systemClock(ctx))),
   ])
   return { filters, streams }
 }
@@ -76,7 +76,13 @@ async function recordEvents(
   let { eventId } = last
   await forEachYielding(trx, events, async ({ event, data, isIndependent }) => {
     eventId = idAfter(eventId, ctx.newId('evt'))
-    const body = JSON.stringify({ event, timestamp: createdAt, shop_id: shopId, data })
+    const body = JSON.stringify({
+      event,
+      timestamp: createdAt,
+      shop_id: shopId,
+      ...(ctx.shop.isTest === 1 && { test: true }),
+      data,
+    })
     await insertWebhookEvent(trx, shopId, { id: eventId, event, body, traceparent: ctx.traceparent, createdAt })
     for (const filter of receivers.filters) {
       if (!accepts(filter, event)) continue

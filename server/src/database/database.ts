@@ -111,6 +111,9 @@ export interface AuditChain {
   append: (write: (last: AuditHead) => Promise<AuditHead>) => Promise<void>
 }
 
+/** The head of a chain without rows. */
+export const NEW_HEAD: AuditHead = { seq: 0, hash: '', eventId: '' }
+
 /** The chain of a transaction without a shop. */
 export const NO_CHAIN: AuditChain = {
   append: () => Promise.reject(new Error('A transaction that writes to an audit needs a shopId')),

@@ -3,6 +3,7 @@ import type SQLite from 'better-sqlite3'
 import {
   type AuditChain,
   type AuditHead,
+  NEW_HEAD,
   NO_CHAIN,
   type OnGroupCommit,
   type Transaction,
@@ -125,7 +126,6 @@ export function createSqliteGroupCommit({ database, trx, executor, onGroup }: Gr
 const FIND_HEAD = 'select seq, hash, "eventId" from "auditHeads" where "shopId" = ?'
 const STORE_HEAD = 'update "auditHeads" set seq = ?, hash = ?, "eventId" = ? where "shopId" = ?'
 const INSERT_HEAD = 'insert into "auditHeads" (seq, hash, "eventId", "shopId") values (?, ?, ?, ?)'
-const NEW_HEAD: AuditHead = { seq: 0, hash: '', eventId: '' }
 
 /** The heads of the audit chains of the shops that one transaction changes. */
 export class SqliteAuditHeads {

@@ -65,6 +65,8 @@ export const GLOBAL_TABLES: string[] = [
 
 /** Indexes of the other tables that span all shops. */
 export const CROSS_SHOP_INDEXES: string[] = [
+  // The test shops of a shop.
+  'shops_testOf',
   // Leases of a process on the outbox.
   'subscriptions_claimedBy',
   // Batches whose process has died.

@@ -63,6 +63,11 @@ export interface ShopRow {
   deletionStartedAt: string | null
   /** SHA-256 of the latest complete export since the shop was suspended. */
   exportDigest: string | null
+  isTest: Flag
+  /** The shop whose owner created this test shop; null for a shop of the operator. */
+  testOf: string | null
+  /** How far the clock of a test shop is ahead of the server's, in milliseconds; 0 for others. */
+  clockOffsetMs: number
   version: number
   createdAt: string
   updatedAt: string

@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto'
 import { findKeyWithShop, type KeyWithShop, type UsedKey, updateLastUsed } from '../accounts/queries.ts'
 import { ApiError, apiDisabled, forbidden, rateLimited, shopSuspended, storageUnavailable } from '../contract/errors.ts'
 import type { Operation } from '../contract/spec.ts'
-import { type Deps, type KeyContext, nowIso } from '../core/context.ts'
+import { clockOf, type Deps, type KeyContext, nowIso } from '../core/context.ts'
 import { bestEffort } from '../core/log.ts'
 import { hashSecret, isWellFormed } from '../core/secret.ts'
 import type { Reader } from '../database/database.ts'
@@ -30,7 +30,9 @@ export async function authorizeKey(server: Server, op: Operation, request: Reque
   const { key, shop } = caller
   const recheck = (db: Reader) => reauthorize(server.deps, db, { op, secretHash: caller.usedSecretHash })
   const { requestId, traceparent } = request
-  return { ...server.deps, shop, actor: `key:${key.id}`, requestId, traceparent, recheck, scopes: caller.scopes }
+  const { scopes } = caller
+  const clock = clockOf(server.deps, shop)
+  return { ...server.deps, ...clock, shop, actor: `key:${key.id}`, requestId, traceparent, recheck, scopes }
 }
 
 /** Repeats the checks of {@link authorizeKey} whose outcome can change while a request is open. */

@@ -3,7 +3,7 @@ import { getCookie } from 'hono/cookie'
 import { findBySession, findOwner, isCsrfToken, type Owner, SESSION_MS } from '../accounts/sessions.ts'
 import { ApiError, forbidden, rateLimited, shopSuspended } from '../contract/errors.ts'
 import type { Operation } from '../contract/spec.ts'
-import type { OwnerContext } from '../core/context.ts'
+import { clockOf, type OwnerContext } from '../core/context.ts'
 import type { Reader } from '../database/database.ts'
 import type { UserRow } from '../database/tables.ts'
 import { parseBearerToken } from './authorize-key.ts'
@@ -80,7 +80,7 @@ export function ownerContext(
     requireActive({ isAllowedWhileSuspended }, owner)
     return owner.shop
   }
-  return { ...deps, ...request, shop, user, session, actor: `user:${user.id}`, recheck }
+  return { ...deps, ...clockOf(deps, shop), ...request, shop, user, session, actor: `user:${user.id}`, recheck }
 }
 
 /** @throws ApiError 403 `role_missing`. */

@@ -1,7 +1,7 @@
 import type { Context as HonoContext } from 'hono'
 import { findStore, isEqualSignature, requireDomain, type Store } from '../accounts/store-connection.ts'
 import { ApiError, forbidden, rateLimited, storeSuspended } from '../contract/errors.ts'
-import type { StoreContext } from '../core/context.ts'
+import { clockOf, type StoreContext } from '../core/context.ts'
 import type { Reader } from '../database/database.ts'
 import type { ShopRow } from '../database/tables.ts'
 import { toLookupText } from './parse-request.ts'
@@ -66,7 +66,7 @@ export async function authorizeStore(
     return now.shop
   }
   const { requestId, traceparent } = request
-  return { ...deps, shop: store.shop, actor: 'store', requestId, traceparent, recheck }
+  return { ...deps, ...clockOf(deps, store.shop), shop: store.shop, actor: 'store', requestId, traceparent, recheck }
 }
 
 /** The requests per window of an API key of an active shop with API access. */

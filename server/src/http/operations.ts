@@ -6,6 +6,7 @@ import * as settings from '../accounts/settings.ts'
 import { deleteShop } from '../accounts/shop-deletion.ts'
 import { exportShop } from '../accounts/shop-export.ts'
 import * as shops from '../accounts/shops.ts'
+import * as testShops from '../accounts/test-shops.ts'
 import * as users from '../accounts/users.ts'
 import * as affiliates from '../affiliates/affiliates.ts'
 import * as connections from '../affiliates/connections.ts'
@@ -189,6 +190,10 @@ export const handlers: Handlers<Contexts> = {
   createKey: (ctx, { body }) => created(keys.create(ctx, body)),
   rotateKey: (ctx, { path, body }) => data(keys.rotate(ctx, path.id, body)),
   revokeKey: (ctx, { path }) => ok(keys.revoke(ctx, path.id)),
+  listTestShops: (ctx) => ok(testShops.list(ctx)),
+  createTestShop: (ctx, { body }) => created(testShops.create(ctx, body)),
+  deleteTestShop: (ctx, { path }) => ok(testShops.remove(ctx, path.id)),
+  advanceTestClock: (ctx, { path, body }) => data(testShops.advance(ctx, path.id, body)),
   getSettings: (ctx) => data(settings.read(ctx)),
   updateSettings: (ctx, { body }) => data(settings.update(ctx, body)),
   listAudit: (ctx, { query }) => ok(audit.list(ctx, query)),

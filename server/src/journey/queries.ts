@@ -183,20 +183,18 @@ export async function replaceJourneyEntry(
   await insertJourneyEntry(trx, shopId, row)
 }
 
-/** Deletes a batch of entries of all shops from before an instant. Returns whether there may be more. */
-export async function deleteJourneyBefore(trx: Transaction, before: string, limit = 500): Promise<boolean> {
-  const rows = await trx
-    .selectFrom('journey')
-    .select(['shopId', 'id'])
-    .where('occurredAt', '<', before)
-    // The order makes PostgreSQL use the index instead of reading the table from its beginning.
-    .orderBy('occurredAt')
-    .limit(limit)
-    .execute()
+const MAX_DELETED = 500
+
+/** Deletes a batch of entries from before an instant, of all shops or of one. Returns whether there may be more. */
+export async function deleteJourneyBefore(trx: Transaction, before: string, ofShop?: string): Promise<boolean> {
+  let old = trx.selectFrom('journey').select(['shopId', 'id']).where('occurredAt', '<', before)
+  if (ofShop !== undefined) old = old.where('shopId', '=', ofShop)
+  // The order makes PostgreSQL use the index instead of reading the table from its beginning.
+  const rows = await old.orderBy('occurredAt').limit(MAX_DELETED).execute()
   if (rows.length === 0) return false
   const keys = sql.join(rows.map(({ shopId, id }) => sql`(${shopId}, ${id})`))
   await sql`delete from journey where ("shopId", id) in (values ${keys})`.execute(trx)
-  return rows.length === limit
+  return rows.length === MAX_DELETED
 }
 
 interface Customer {

@@ -1,23 +1,13 @@
 import { listShops } from '../accounts/queries.ts'
+import { deleteTestShopRows } from '../accounts/shop-deletion.ts'
+import { inBatches, purgeDeliveries, purgeEvents, purgeJourney, purgeTestShop } from '../accounts/shop-retention.ts'
 import { type Deps, nowIso } from '../core/context.ts'
 import { deleteExpiredResponses } from '../core/idempotency.ts'
-import { idBoundary } from '../core/ids.ts'
 import { bestEffort } from '../core/log.ts'
-import type { Transaction } from '../database/database.ts'
-import { deleteJourneyBefore } from '../journey/queries.ts'
-import { longestClickWindow } from '../programs/queries.ts'
-import {
-  deleteExpiredStreams,
-  deleteFinishedDeliveries,
-  deleteUnreferencedEvents,
-  hasRowsBefore,
-  type IdRange,
-} from '../webhooks/delivery-queries.ts'
+import type { ShopRow } from '../database/tables.ts'
+import { deleteExpiredStreams } from '../webhooks/delivery-queries.ts'
 
-const DAY_MS = 86_400_000
 const INTERVAL_MS = 3_600_000
-/** How long finished deliveries stay in the log and can be redelivered, and how long events stay in the feed at least. */
-const DELIVERY_DAYS = 30
 
 /** Deletes expired data and updates the planner's statistics, now and every hour until the server stops. */
 export function startRetention(deps: Deps): void {
@@ -40,55 +30,22 @@ export async function purgeExpired(deps: Deps): Promise<void> {
     () => inBatches(deps, (trx) => deleteExpiredResponses(trx, now)),
     () => inBatches(deps, (trx) => deleteExpiredStreams(trx, now)),
     // Before deliveries, with one more day of retention, so that a redelivery in progress keeps its event.
-    () => purgeEvents(deps),
-    () => purgeDeliveries(deps),
+    () => forEachShop(deps, (shop) => purgeEvents(deps, shop)),
+    () => forEachShop(deps, (shop) => purgeDeliveries(deps, shop)),
     () => purgeJourney(deps),
+    () => forEachShop(deps, async (shop) => shop.clockOffsetMs > 0 && purgeTestShop(deps, shop)),
+    () => forEachShop(deps, async (shop) => isBeingDeleted(shop) && deleteTestShopRows(deps, shop.id)),
   ]
   for (const step of steps) await bestEffort(deps.log, 'retention_failed', step)
 }
 
-/** Runs one transaction per batch until nothing is left or the server stops. */
-async function inBatches({ db, stopping }: Deps, work: (trx: Transaction) => Promise<boolean>): Promise<void> {
-  while (!stopping.aborted && (await db.transact(work)));
-}
+/** The deletion of a test shop continues here if its request was interrupted. */
+const isBeingDeleted = ({ isTest, deletionStartedAt }: ShopRow) => isTest === 1 && deletionStartedAt !== null
 
-/** Deletes rows with ids below `before`, shop by shop. */
-async function purgeOlder(
-  { db, stopping }: Deps,
-  { table, before }: { table: 'deliveries' | 'webhookEvents'; before: string },
-  work: (trx: Transaction, range: IdRange) => Promise<string | undefined>,
-): Promise<void> {
-  for (const { id: shopId } of await listShops(db.read)) {
-    if (stopping.aborted) return
-    if (!(await hasRowsBefore(db.read, table, { shopId, before }))) continue
-    for (let next: string | undefined = ''; next !== undefined && !stopping.aborted; ) {
-      const after: string = next
-      next = await db.transact((trx) => work(trx, { shopId, after, before }))
-    }
+/** Runs work for every shop until the server stops. */
+async function forEachShop(deps: Deps, work: (shop: ShopRow) => Promise<unknown>): Promise<void> {
+  for (const shop of await listShops(deps.db.read)) {
+    if (deps.stopping.aborted) return
+    await work(shop)
   }
-}
-
-const deliveryCutoff = ({ now }: Deps) => now() - DELIVERY_DAYS * DAY_MS
-
-const purgeEvents = (deps: Deps): Promise<void> =>
-  purgeOlder(
-    deps,
-    { table: 'webhookEvents', before: idBoundary('evt', deliveryCutoff(deps) - DAY_MS) },
-    deleteUnreferencedEvents,
-  )
-
-async function purgeDeliveries(deps: Deps): Promise<void> {
-  const before = deliveryCutoff(deps)
-  const finishedBefore = new Date(before).toISOString()
-  await purgeOlder(deps, { table: 'deliveries', before: idBoundary('dlv', before) }, (trx, range) =>
-    deleteFinishedDeliveries(trx, range, finishedBefore),
-  )
-}
-
-async function purgeJourney(deps: Deps): Promise<void> {
-  const { db, config } = deps
-  if (config.journeyRetentionDays === undefined) return
-  const days = Math.max(config.journeyRetentionDays, await longestClickWindow(db.read))
-  const before = new Date(deps.now() - days * DAY_MS).toISOString()
-  await inBatches(deps, (trx) => deleteJourneyBefore(trx, before))
 }

@@ -43,7 +43,7 @@ interface ShopOptions {
 }
 
 function addShopCommands(shop: Command, add: AddCommand): void {
-  add<{ name: string; plan: shops.Plan; currency: string; ownerEmail: string }>(
+  add<{ name: string; plan: shops.Plan; currency: string; ownerEmail: string; test?: boolean }>(
     shop,
     'create',
     'create a shop with an owner',
@@ -58,11 +58,13 @@ function addShopCommands(shop: Command, add: AddCommand): void {
     .addOption(planOption().default('PROFESSIONAL'))
     .option('--currency <code>', 'ISO 4217 currency code', 'USD')
     .option('--owner-email <email>', 'the owner', 'owner@localhost')
+    .option('--test', 'a test shop, with keys rk_test_… and a clock of its own')
 
   add(shop, 'list', 'list the shops', async (deps, print) => {
     const data = await shops.list(deps)
     const columns = (one: shops.Shop) => [one.id, one.plan, one.currency, one.apiEnabled ? 'on' : 'off', one.name]
-    print({ data }, data.map((one) => [...columns(one), one.status].join('\t')).join('\n'))
+    const states = (one: shops.Shop) => [one.status, ...(one.isTest ? ['test'] : [])]
+    print({ data }, data.map((one) => [...columns(one), ...states(one)].join('\t')).join('\n'))
   })
   add<ShopOptions>(
     shop,

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { findShop } from '../accounts/queries.ts'
 import { findPaidEvents } from '../commissions/event-queries.ts'
 import { findJob, listJobs } from '../commissions/job-queries.ts'
-import type { Deps } from '../core/context.ts'
+import { type Clock, clockOf, type MutationContext, nowIso, systemClock } from '../core/context.ts'
 import { hasEnded, registerLeaseHolder, unregisterLeaseHolder } from '../core/lease-holders.ts'
 import { bestEffort } from '../core/log.ts'
 import { enqueue, listReceivers } from '../core/outbox.ts'
@@ -25,18 +26,23 @@ const WAIT_MS = 50
 /** Sorts before every commission of a batch. */
 const NEWEST: queries.BatchCursor = { happenedAt: '9999-12-31T23:59:59.999Z', id: '~' }
 
-type JobDeps = Pick<Deps, 'db' | 'now' | 'newId' | 'log' | 'stopping' | 'wakeDispatcher'>
+type JobDeps = Pick<MutationContext, 'db' | 'now' | 'newId' | 'system' | 'log' | 'stopping' | 'wakeDispatcher'>
+/** The steps of one batch, with the clock of its shop. */
+type StepContext = JobDeps & Pick<MutationContext, 'shop'>
+
+/** Leases end in the time of the server, also in a test shop. */
+type LeaseClock = Clock & Pick<MutationContext, 'system'>
 
 /** A new lease. Run the job with it, which ends the lease. */
-export const newLease = (deps: Pick<Deps, 'now'>): Pick<PayoutJobRow, 'claimedBy' | 'claimedUntil'> => ({
+export const newLease = (deps: LeaseClock): Pick<PayoutJobRow, 'claimedBy' | 'claimedUntil'> => ({
   claimedBy: registerLeaseHolder(),
   claimedUntil: leaseEnd(deps),
 })
 
-export const leaseEnd = ({ now }: Pick<Deps, 'now'>): string => new Date(now() + LEASE_MS).toISOString()
+export const leaseEnd = (deps: LeaseClock): string => new Date(systemClock(deps).now() + LEASE_MS).toISOString()
 
-const hasExpired = ({ now }: Pick<Deps, 'now'>, { claimedBy, claimedUntil }: PayoutJobRow) =>
-  claimedUntil <= new Date(now()).toISOString() || hasEnded(claimedBy)
+const hasExpired = (deps: LeaseClock, { claimedBy, claimedUntil }: PayoutJobRow) =>
+  claimedUntil <= nowIso(systemClock(deps)) || hasEnded(claimedBy)
 
 /** Chooses how many rows the next step changes, from how long the last one took. */
 export class StepSize {
@@ -59,7 +65,7 @@ export class StepSize {
   }
 
   /** Logs the run, so that an operator sees what a large batch took. */
-  report({ log }: Pick<Deps, 'log'>, batchId: string, phase: PayoutJobRow['phase']): void {
+  report({ log }: Pick<JobDeps, 'log'>, batchId: string, phase: PayoutJobRow['phase']): void {
     log.info({ batchId, phase, steps: this.steps, longestMs: Math.ceil(this.longestMs) }, 'payout steps')
   }
 }
@@ -71,13 +77,15 @@ export class StepSize {
 export async function runJob(deps: JobDeps, lease: queries.Lease): Promise<void> {
   try {
     const job = await findJob(deps.db.read, lease.shopId, lease.batchId)
-    if (job?.claimedBy !== lease.claimedBy) return
+    const shop = await findShop(deps.db.read, lease.shopId)
+    if (job?.claimedBy !== lease.claimedBy || !shop) return
+    const ctx = { ...deps, ...clockOf(systemClock(deps), shop), shop }
     const phase = job.phase === 'RESERVING' ? 'UNDOING' : job.phase
     const size = new StepSize()
     const debts = new StepSize()
-    while (phase === 'ASSIGNING' && !deps.stopping.aborted && (await debtStep(deps, job, debts)));
+    while (phase === 'ASSIGNING' && !deps.stopping.aborted && (await debtStep(ctx, job, debts)));
     let after: queries.BatchCursor | undefined = cursorOf(job)
-    while (after && !deps.stopping.aborted) after = await step(deps, { ...job, phase }, { after, size })
+    while (after && !deps.stopping.aborted) after = await step(ctx, { ...job, phase }, { after, size })
     if (!after) size.report(deps, job.batchId, phase)
   } finally {
     // Another run continues at once.
@@ -89,16 +97,15 @@ const cursorOf = ({ cursorAt, cursorId }: PayoutJobRow): queries.BatchCursor =>
   cursorAt === null || cursorId === null ? NEWEST : { happenedAt: cursorAt, id: cursorId }
 
 /** Inserts the next debts of a new batch. Returns whether any are left. */
-function debtStep(deps: JobDeps, job: PayoutJobRow, size: StepSize): Promise<boolean> {
+function debtStep(ctx: StepContext, job: PayoutJobRow, size: StepSize): Promise<boolean> {
   const { shopId, batchId } = job
-  const ctx = { newId: deps.newId, now: deps.now, shop: { id: shopId } }
   const change = async (trx: Transaction) => {
-    const isHeld = await queries.updateJob(trx, job, { claimedUntil: leaseEnd(deps) })
+    const isHeld = await queries.updateJob(trx, job, { claimedUntil: leaseEnd(ctx) })
     if (!isHeld) return false
     await insertWaitingDebts(ctx, trx, batchId, { limit: size.rows })
     return hasWaitingDebts(trx, job)
   }
-  return deps.db.transact((trx) => size.measure(trx, () => change(trx)), shopId)
+  return ctx.db.transact((trx) => size.measure(trx, () => change(trx)), shopId)
 }
 
 /**
@@ -106,20 +113,19 @@ function debtStep(deps: JobDeps, job: PayoutJobRow, size: StepSize): Promise<boo
  * left it is skipped. Returns the last one, or undefined when none are left or another run holds the lease.
  */
 async function step(
-  deps: JobDeps,
+  ctx: StepContext,
   job: PayoutJobRow,
   { after, size }: { after: queries.BatchCursor; size: StepSize },
 ): Promise<queries.BatchCursor | undefined> {
-  const page = await queries.readBatchPage(deps.db.read, job, after, size.rows)
+  const page = await queries.readBatchPage(ctx.db.read, job, after, size.rows)
   const last = page.at(-1)
   // In a transaction of its own: a read that began before the last change still finds the job.
   if (!last) {
-    await deps.db.transact((trx) => queries.deleteJob(trx, job), job.shopId)
+    await ctx.db.transact((trx) => queries.deleteJob(trx, job), job.shopId)
     return undefined
   }
   const ids = page.map(({ id }) => id)
-  const changes = { phase: job.phase, cursorAt: last.happenedAt, cursorId: last.id, claimedUntil: leaseEnd(deps) }
-  const ctx = { newId: deps.newId, now: deps.now, shop: { id: job.shopId } }
+  const changes = { phase: job.phase, cursorAt: last.happenedAt, cursorId: last.id, claimedUntil: leaseEnd(ctx) }
   const change = async (trx: Transaction, chain: AuditChain) => {
     // Sent together, so that the shop is locked for one round trip.
     const applying = queries.applyJob(trx, job, ids)
@@ -131,11 +137,8 @@ async function step(
     return receivers && enqueue(ctx, { trx, chain }, { events: [], extendedEvents, receivers })
   }
   try {
-    const hasDeliveries = await deps.db.transact(
-      (trx, chain) => size.measure(trx, () => change(trx, chain)),
-      job.shopId,
-    )
-    if (hasDeliveries) deps.wakeDispatcher()
+    const hasDeliveries = await ctx.db.transact((trx, chain) => size.measure(trx, () => change(trx, chain)), job.shopId)
+    if (hasDeliveries) ctx.wakeDispatcher()
     return last
   } catch (error) {
     if (error instanceof LeaseLostError) return undefined

@@ -81,11 +81,10 @@ export const updateProgramIfUnchanged = (
 ): Promise<boolean> => updateIfUnchanged(trx, shopId, 'programs', { row, changes })
 
 /** The longest click window of all programs, in days. */
-export async function longestClickWindow(db: Reader): Promise<number> {
-  const row = await db
-    .selectFrom('programs')
-    .select((eb) => eb.fn.max('cookieDurationDays').as('days'))
-    .executeTakeFirst()
+export async function longestClickWindow(db: Reader, shopId?: string): Promise<number> {
+  let programs = db.selectFrom('programs').select((eb) => eb.fn.max('cookieDurationDays').as('days'))
+  if (shopId !== undefined) programs = programs.where('shopId', '=', shopId)
+  const row = await programs.executeTakeFirst()
   return Number(row?.days ?? 0)
 }
 

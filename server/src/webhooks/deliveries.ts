@@ -16,7 +16,8 @@ type Delivery = components['schemas']['Delivery']
 
 /** Lists the webhook deliveries, newest first. */
 export async function list(ctx: Context, query: Query<'listDeliveries'>) {
-  return mapPage(await readList(ctx, deliveryList, query, isFiltered(query) || isDeepPage(query)), toDelivery)
+  const page = await readList(ctx, deliveryList, query, isFiltered(query) || isDeepPage(query))
+  return mapPage(page, (row) => toDelivery(ctx, row))
 }
 
 /**
@@ -40,7 +41,7 @@ export async function redeliver(ctx: Context, id: string): Promise<Delivery> {
     return { result, audit: { action: 'delivery.redelivered', subjectId: id, data: { event, deliveryId: again.id } } }
   })
   ctx.wakeDispatcher()
-  return toDelivery(row)
+  return toDelivery(ctx, row)
 }
 
 /** More would delay other changes for too long; the response contains how many are left. */
@@ -89,6 +90,8 @@ export async function redeliverMany(
   return { dryRun: false, queued, remaining: total - rows.length }
 }
 
+const addMs = (instant: string, ms: number): string => new Date(Date.parse(instant) + ms).toISOString()
+
 const UNSENT = {
   status: 'PENDING' as const,
   code: null,
@@ -99,7 +102,7 @@ const UNSENT = {
   finishedAt: null,
 }
 
-const toDelivery = (row: LoggedDelivery): Delivery => ({
+const toDelivery = ({ shop }: Context, row: LoggedDelivery): Delivery => ({
   id: row.id,
   event: row.event,
   eventId: row.eventId,
@@ -110,7 +113,8 @@ const toDelivery = (row: LoggedDelivery): Delivery => ({
   httpStatus: row.httpStatus,
   durationMs: row.durationMs,
   attempts: row.attempts,
-  nextAttemptAt: row.nextAttemptAt,
+  // Attempts are scheduled in the time of the server.
+  nextAttemptAt: row.nextAttemptAt && addMs(row.nextAttemptAt, shop.clockOffsetMs),
   createdAt: row.createdAt,
   finishedAt: row.finishedAt,
 })

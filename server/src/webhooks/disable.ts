@@ -1,4 +1,5 @@
-import { type Deps, nowIso } from '../core/context.ts'
+import { findShop } from '../accounts/queries.ts'
+import { clockOf, type Deps, nowIso } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
 import type { Unreachable } from './delivery/retry.ts'
 import { disableEnabled, incrementVersion } from './queries.ts'
@@ -8,7 +9,9 @@ import { disableEnabled, incrementVersion } from './queries.ts'
  * changed the subscription so that it no longer applies.
  */
 export async function disable(deps: Deps, { shopId, id, reason }: Unreachable): Promise<void> {
-  const ctx = { ...deps, shop: { id: shopId }, actor: 'server', requestId: deps.newId('req') }
+  const shop = await findShop(deps.db.read, shopId)
+  if (!shop) return
+  const ctx = { ...deps, ...clockOf(deps, shop), shop, actor: 'server', requestId: deps.newId('req') }
   await mutate(ctx, async (trx) => {
     if (!(await disableEnabled(trx, { shopId, id, reason, at: nowIso(ctx) }))) return { result: undefined, audit: null }
     await incrementVersion(trx, shopId)

@@ -1,13 +1,11 @@
 import { sql } from 'kysely'
 import type { Reader, Transaction } from '../database/database.ts'
+import { forEachYielding } from '../database/event-loop.ts'
 import { prepared, preparedWrite } from '../database/prepared.ts'
-import type { StreamRow, SubscriptionRow } from '../database/tables.ts'
+import type { ShopRow, StreamRow, SubscriptionRow } from '../database/tables.ts'
 
-/** Where the deliveries of a subscription are sent. */
-export type Destination = Pick<
-  SubscriptionRow,
-  'id' | 'shopId' | 'url' | 'secret' | 'previousSecret' | 'previousSecretUntil' | 'retryPolicy' | 'failingSince'
->
+/** Where the deliveries of a subscription are sent, and the clock of its shop. */
+export type Destination = Pick<SubscriptionRow, (typeof DESTINATION_COLUMNS)[number]> & Pick<ShopRow, 'clockOffsetMs'>
 
 /** The state of a new subscription without retries and extended events. */
 export const PLAIN_SUBSCRIPTION = {
@@ -120,8 +118,7 @@ export async function deleteSubscription(trx: Transaction, shopId: string, id: s
 /** A subscription of a shop. */
 type SubscriptionKey = Pick<SubscriptionRow, 'shopId' | 'id'>
 
-const DESTINATION_COLUMNS = [
-  'id',
+const OTHER_COLUMNS = [
   'shopId',
   'url',
   'secret',
@@ -130,18 +127,20 @@ const DESTINATION_COLUMNS = [
   'retryPolicy',
   'failingSince',
 ] as const
+const DESTINATION_COLUMNS = ['id', ...OTHER_COLUMNS] as const
 
 /** Who has leased a subscription, and since when. */
 export const findLease = prepared<SubscriptionKey>()((db, { shopId, id }) =>
   db
     .selectFrom('subscriptions')
-    .select(['id', 'claimedBy', 'claimedAt', 'disabledAt'])
-    .where('shopId', '=', shopId)
-    .where('id', '=', id)
+    .innerJoin('shops', 'shops.id', 'subscriptions.shopId')
+    .select(['subscriptions.id', 'claimedBy', 'claimedAt', 'disabledAt', 'clockOffsetMs'])
+    .where('subscriptions.shopId', '=', shopId)
+    .where('subscriptions.id', '=', id)
     .compile(),
 )
 
-/** Leases a subscription, unless it is disabled or another process has a lease. Returns its destination; empty without a lease. */
+/** Leases a subscription, unless it is disabled or another process has a lease. Returns where to send; empty without a lease. */
 export const claimDestination = preparedWrite<LeaseHolder & SubscriptionKey>()(
   (trx, { shopId, id, holder: by, now: at, expiredBefore: silentSince }) =>
     trx
@@ -159,18 +158,10 @@ export const claimDestination = preparedWrite<LeaseHolder & SubscriptionKey>()(
 export const listDestinations = prepared<{ by: string }>()((db, { by }) =>
   db
     .selectFrom('subscriptions')
-    .select(DESTINATION_COLUMNS)
+    .innerJoin('shops', 'shops.id', 'subscriptions.shopId')
+    .select(['subscriptions.id', ...OTHER_COLUMNS, 'clockOffsetMs'])
     .where('claimedBy', '=', by)
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('shops')
-            .select('shops.id')
-            .whereRef('shops.id', '=', 'subscriptions.shopId')
-            .where('suspendedAt', 'is not', null),
-        ),
-      ),
-    )
+    .where('suspendedAt', 'is', null)
     .where('disabledAt', 'is', null)
     .compile(),
 )
@@ -313,3 +304,30 @@ export const listStreamed = (
     .orderBy('streamDeliveries.seq')
     .limit(limit)
     .execute()
+
+/**
+ * Brings the next attempts of a shop's failed deliveries closer, which are scheduled in the time of the server. Those that
+ * are due then become pending.
+ */
+export async function advanceRetries(
+  trx: Transaction,
+  shopId: string,
+  { ms, now }: { ms: number; now: number },
+): Promise<void> {
+  const rows = await trx
+    .selectFrom('deliveries')
+    .select(['id', 'nextAttemptAt'])
+    .where('shopId', '=', shopId)
+    .where(sql<boolean>`"status" = 'RETRYING'`)
+    .execute()
+  await forEachYielding(trx, rows, ({ id, nextAttemptAt }) => {
+    const at = Date.parse(nextAttemptAt ?? '') - ms
+    const isLater = at > now
+    return trx
+      .updateTable('deliveries')
+      .set(isLater ? { nextAttemptAt: new Date(at).toISOString() } : { status: 'PENDING', nextAttemptAt: null })
+      .where('shopId', '=', shopId)
+      .where('id', '=', id)
+      .execute()
+  })
+}

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError, conflict } from '../contract/errors.ts'
 import type { Query } from '../contract/spec.ts'
-import { type Context, nowIso, type OwnerContext } from '../core/context.ts'
+import { type Context, type OwnerContext, systemClock } from '../core/context.ts'
 import { bestEffort } from '../core/log.ts'
 import { mutate } from '../core/mutate.ts'
 import type { Transaction } from '../database/database.ts'
@@ -51,11 +51,12 @@ export async function open(
   return toStream(ctx, stream, frames(ctx, stream, seq))
 }
 
-const timeIn = (ctx: Context, ms: number): string => new Date(ctx.now() + ms).toISOString()
+// Connections and signatures have the time of the server, also in a test shop.
+const timeIn = (ctx: Context, ms: number): string => new Date(systemClock(ctx).now() + ms).toISOString()
 
 async function findRetained(ctx: Context, trx: Transaction, lastEventId: string) {
   const stream = await streams.findStreamAt(trx, ctx.shop.id, lastEventId)
-  const isKept = stream && stream.expiresAt > nowIso(ctx) && openSecret(ctx.vault, stream.id, stream.secret) !== null
+  const isKept = stream && stream.expiresAt > timeIn(ctx, 0) && openSecret(ctx.vault, stream.id, stream.secret) !== null
   return isKept ? stream : undefined
 }
 
@@ -69,7 +70,7 @@ function newStream(ctx: Context, { events, extendedEvents }: Query<'streamDelive
     events: JSON.stringify(names.filter(Boolean)),
     extendedEvents: extendedEvents ? (1 as const) : (0 as const),
     secret: sealSecret(ctx.vault, id, secret),
-    createdAt: nowIso(ctx),
+    createdAt: timeIn(ctx, 0),
   }
 }
 
@@ -85,7 +86,7 @@ async function* frames(ctx: Context, stream: StreamRow, seq: number | undefined)
   for (;;) {
     const rows = await streams.listStreamed(ctx.db.read, ctx.shop.id, stream.id, last, BATCH_SIZE)
     for (const { id, seq, event, body, traceparent } of rows) {
-      const headers = await deliveryHeaders(secret, { id, event, body, traceparent, at: ctx.now() })
+      const headers = await deliveryHeaders(secret, { id, event, body, traceparent, at: systemClock(ctx).now() })
       yield `id: ${id}\n${frame('delivery', { headers, body })}`
       last = seq
     }
@@ -176,7 +177,7 @@ const MAX_OPEN_PER_USER = 5
  * @throws ApiError 409 `stream_limit_reached`.
  */
 export async function makeRoom(ctx: OwnerContext, trx: Transaction, resumedId: string | undefined): Promise<void> {
-  const now = nowIso(ctx)
+  const now = timeIn(ctx, 0)
   const userId = ctx.user.id
   const others = (await listRetainedStreams(trx, ctx.shop.id, now)).filter(({ id }) => id !== resumedId)
   const isOpen = ({ connectedUntil }: RetainedStream) => connectedUntil !== null && connectedUntil > now

@@ -1,7 +1,7 @@
 import { concurrentChange, conflict, invalid, invalidBody, notFound } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Body } from '../contract/spec.ts'
-import { type Context, nowIso } from '../core/context.ts'
+import { type Context, nowIso, systemClock } from '../core/context.ts'
 import { availableEvents, emittedEvents, extendedEvents } from '../core/event-names.ts'
 import { replayStoredResponse } from '../core/idempotency.ts'
 import { mutate } from '../core/mutate.ts'
@@ -267,7 +267,7 @@ function secretChange(ctx: Context, before: SubscriptionRow, secret: string | nu
   return {
     secret: sealSecret(ctx.vault, before.id, secret),
     previousSecret: before.secret,
-    previousSecretUntil: before.secret && new Date(ctx.now() + PREVIOUS_SECRET_MS).toISOString(),
+    previousSecretUntil: before.secret && new Date(systemClock(ctx).now() + PREVIOUS_SECRET_MS).toISOString(),
   }
 }
 

@@ -16,6 +16,7 @@ Usage: conformance [options]
   --receiver-port <n>    the port that receives webhooks; default: a free port
   --receiver-host <host> the address to listen on; default: 127.0.0.1
   --receiver-url <url>   the public address of that port; default: http://127.0.0.1:<port>
+  --test-shops           with an owner token: run in two new test shops, and delete them afterwards
   --change-settings      also run checks that change settings of the shop for a moment
   --concurrency <n>      checks that run at the same time; default: 4
   --json                 print the report as JSON
@@ -42,6 +43,7 @@ async function main(): Promise<number> {
       'receiver-port': { type: 'string' },
       'receiver-host': { type: 'string' },
       'receiver-url': { type: 'string' },
+      'test-shops': { type: 'boolean' },
       'change-settings': { type: 'boolean' },
       concurrency: { type: 'string' },
       json: { type: 'boolean' },
@@ -75,6 +77,7 @@ async function main(): Promise<number> {
       host: values['receiver-host'],
       url: values['receiver-url'],
     },
+    useTestShops: values['test-shops'],
     changeSettings: values['change-settings'],
     concurrency: values.concurrency ? Number(values.concurrency) : undefined,
     onResult: ({ name }, done, total) => {

@@ -22,6 +22,8 @@ export interface ConformanceOptions {
   only?: readonly string[] | undefined
   /** Where webhooks are received. Default: a free port on loopback. */
   receiver?: ReceiverOptions | undefined
+  /** Runs in two new test shops of the owner's shop if the server has them, and deletes them afterwards. */
+  useTestShops?: boolean | undefined
   /** Also run checks that change settings of the shop for a moment. Always true for a test shop. */
   changeSettings?: boolean | undefined
   /** Checks that run at the same time. Default: 4. */
@@ -177,8 +179,16 @@ async function openShop(
   options: ConformanceOptions,
   { run, seen, withReceiver }: { run: string; seen: Observations; withReceiver: boolean },
 ): Promise<{ shop: Shop; close: () => Promise<void> }> {
-  const { baseUrl, key, ownerToken, otherKey, timeoutMs = 30_000 } = options
-  const client = new Client({ baseUrl, key, timeoutMs, fetch: options.fetch ?? fetch, observe: seen.note })
+  const { baseUrl, timeoutMs = 30_000 } = options
+  const connect = (apiKey: string) =>
+    new Client({ baseUrl, key: apiKey, timeoutMs, fetch: options.fetch ?? fetch, observe: seen.note })
+  const testShops =
+    options.ownerToken && options.useTestShops ? await createTestShops(connect(options.key), options, run) : []
+  const [own, other] = testShops
+  const key = own?.apiKey ?? options.key
+  const ownerToken = own?.ownerToken ?? options.ownerToken
+  const otherKey = other?.apiKey ?? options.otherKey
+  const client = connect(key)
   let created = 0
   if (ownerToken) {
     const owner = (method: string, path: string, body?: unknown) =>
@@ -201,19 +211,43 @@ async function openShop(
     ownerToken,
     otherKey,
     receiver,
-    isTestShop: false,
+    isTestShop: own !== undefined,
     webhookTimeoutMs: options.webhookTimeoutMs ?? 8000,
-    mayChangeSettings: options.changeSettings === true,
+    mayChangeSettings: own !== undefined || options.changeSettings === true,
   }
   const close = async () => {
     await receiver?.close()
-    if (!ownerToken) return
+    for (const { id } of testShops)
+      await client.send('DELETE', `/admin/v1/test-shops/${id}`, {}, options.ownerToken ?? null)
+    if (!ownerToken || own) return
     const { body } = await client.send('GET', '/admin/v1/keys', {}, ownerToken)
-    const own = (body?.data ?? []).filter(
+    const left = (body?.data ?? []).filter(
       ({ label, status }: Json) =>
         status === 'active' && String(label).includes(run) && /^(conformance |cf-)/.test(label),
     )
-    for (const { id } of own) await client.send('DELETE', `/admin/v1/keys/${id}`, {}, ownerToken)
+    for (const { id } of left) await client.send('DELETE', `/admin/v1/keys/${id}`, {}, ownerToken)
   }
   return { shop, close }
+}
+
+interface CreatedTestShop {
+  id: string
+  apiKey: string
+  ownerToken: string
+}
+
+/** Two test shops for this run, so that it changes nothing of the shop. None if the server has no test shops. */
+async function createTestShops(
+  client: Client,
+  { ownerToken = '' }: ConformanceOptions,
+  run: string,
+): Promise<CreatedTestShop[]> {
+  const made: CreatedTestShop[] = []
+  for (const name of [`conformance ${run}`, `conformance ${run}, other`]) {
+    const { status, body, text } = await client.send('POST', '/admin/v1/test-shops', { body: { name } }, ownerToken)
+    if (status === 404 && made.length === 0) return []
+    if (status !== 201) throw new Error(`A test shop could not be created: ${status} ${text.slice(0, 200)}`)
+    made.push(body.data)
+  }
+  return made
 }

@@ -5,9 +5,9 @@ import type { DevOptions } from './dev.ts'
 
 export function addDev(program: Command): void {
   defineCommand<DevOptions>(program, 'dev', {
-    summary: 'run a temporary server with a demo shop',
+    summary: 'run a temporary server with a test shop',
     details:
-      'Starts the server with an in-memory database, reports an order, and prints the URL, the key and the signed webhook for the order. Runs until Ctrl-C, then deletes all data.',
+      'Starts the server with an in-memory database, creates a test shop, reports an order in it, and prints the URL, the key and the signed webhook for the order. The clock of the test shop can be advanced. Runs until Ctrl-C, then deletes all data.',
     output: 'DevServer',
     examples: ['referral dev', 'referral dev --forward-to http://localhost:3000/hooks', 'referral dev --once --json'],
     action: async (run, { options }) => (await import('./dev.ts')).dev(run, options),

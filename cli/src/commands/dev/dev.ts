@@ -3,7 +3,7 @@ import type { ReferralClient } from '@referral/sdk'
 import { generateSecret } from '@referral/sdk'
 import { receive } from '@referral/webhook-verifier'
 import { createClient } from '../../client.ts'
-import { CliError, exitCode } from '../../errors.ts'
+import { CliError, exitCode, unwrap } from '../../errors.ts'
 import type { Run } from '../../run.ts'
 import { parseReceiverUrl, postDelivery } from '../webhooks/post.ts'
 import { startServer } from './server.ts'
@@ -14,9 +14,10 @@ export interface DevOptions {
   once?: boolean
 }
 
+const COUPON = 'NISA16'
 const FIRST_DELIVERY_TIMEOUT_MS = 15_000
 
-/** Runs a temporary server with a demo shop, and prints its first signed webhook. */
+/** Runs a temporary server with a test shop, and prints its first signed webhook. */
 export async function dev(run: Run, options: DevOptions): Promise<undefined> {
   const forwardTo = options.forwardTo === undefined ? undefined : parseReceiverUrl(options.forwardTo)
   const secret = generateSecret()
@@ -49,15 +50,21 @@ async function runServer(
   const stop = run.handleInterrupt()
   const server = await startServer({ port, webhookTarget: address, path: run.context.env.PATH ?? '' })
   try {
+    const { baseUrl } = server
     const settings = { ...server, source: 'demo', location: 'referral dev', profile: null } as const
-    const client = await createClient(server.apiKey, settings, run)
+    const demoOwner = await createClient(server.ownerToken, settings, run)
+    const { apiKey, ownerToken, id: shopId } = await createTestShop(demoOwner)
+    const client = await createClient(apiKey, settings, run)
+    await createAffiliate(client)
     await client.webhooks.create({ url: `http://${address}/`, secret, source: 'referral dev' })
     const order = await reportOrder(client)
     const webhook = await Promise.race([first, firstDeliveryTimeout()])
-    const { baseUrl, apiKey, ownerToken, shopId } = server
     run.printRecord({ baseUrl, docs: `${baseUrl}/api/v1/docs`, apiKey, ownerToken, shopId, order, secret, webhook })
     await run.flush()
     if (once || stop.interrupted) return
+    run.reporter.info(
+      `To advance the clock of the test shop by a month: ${clockCommand({ baseUrl, ownerToken, shopId })}`,
+    )
     run.reporter.info('Press Ctrl-C to stop the server and delete its data.')
     const aborted = new Promise<true>((done) => stop.signal.addEventListener('abort', () => done(true)))
     const code = await Promise.race([server.ended, aborted])
@@ -68,9 +75,34 @@ async function runServer(
   }
 }
 
+/** Creates a test shop of the demo shop. */
+const createTestShop = async (demoOwner: ReferralClient) =>
+  unwrap(await demoOwner.POST('/admin/v1/test-shops', { body: { name: 'Development' } })).data
+
+/** A program that auto-approves orders, and an approved affiliate with a coupon. */
+async function createAffiliate(client: ReferralClient): Promise<void> {
+  await client.programs.create({
+    name: 'Demo program',
+    autoApproveAffiliate: true,
+    autoApproveOrder: true,
+    status: 'PUBLISH',
+  })
+  const { id } = await client.affiliates.create({ email: 'nisa@demo.example', firstName: 'Nisa', lastName: 'Karim' })
+  await client.coupons.assign({ affiliateId: id, code: COUPON })
+}
+
+interface TestShop {
+  baseUrl: string
+  ownerToken: string
+  shopId: string
+}
+
+const clockCommand = ({ baseUrl, ownerToken, shopId }: TestShop): string =>
+  `curl ${baseUrl}/admin/v1/test-shops/${shopId}/clock -H 'Authorization: Bearer ${ownerToken}' -d '{"advanceSeconds":2678400}'`
+
 async function reportOrder(client: ReferralClient): Promise<string> {
   const externalOrderId = 'demo-1001'
-  await client.events.conversion({ externalOrderId, amountCents: 10_000, discountCents: 1000, couponCode: 'NISA16' })
+  await client.events.conversion({ externalOrderId, amountCents: 10_000, discountCents: 1000, couponCode: COUPON })
   return externalOrderId
 }
 

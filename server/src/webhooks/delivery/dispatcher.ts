@@ -242,11 +242,12 @@ class OutboxDispatcher implements Dispatcher {
     { id, event, attempts: before }: Delivery,
     outcome: Omit<Outcome, 'isComplete'> & { durationMs: number },
   ): void {
-    const { shopId, id: subscriptionId, failingSince } = destination
+    const { shopId, id: subscriptionId, failingSince, clockOffsetMs } = destination
     const attempts = before + 1
     this.#options.onEnd?.(outcome.code, subscriptionId)
     const wasFailing = failingSince !== null
-    this.#ended.push({ shopId, id, subscriptionId, ...outcome, attempts, wasFailing, endedAt: nowIso(this.#options) })
+    const endedAt = new Date(this.#options.now() + clockOffsetMs).toISOString()
+    this.#ended.push({ shopId, id, subscriptionId, ...outcome, attempts, wasFailing, endedAt, clockOffsetMs })
     const facts = { delivery: id, shop: shopId, subscription: subscriptionId, event, attempt: attempts, ...outcome }
     if (outcome.code === 'ok') this.#options.log.debug(facts, 'webhook delivered')
     else this.#options.log.warn(facts, 'webhook not delivered')

@@ -79,15 +79,18 @@ async function claimDeliveries(trx: Transaction, request: SyncRequest): Promise<
   const keys = unleased.map((id) => ({ shopId: shopOf.get(id) ?? '', id }))
   // One read for all: an update of each subscription that another process has leased would cost more.
   const leases = (await Promise.all(keys.map((key) => findLease(trx, key)))).flat()
-  const existing = new Set(leases.map(({ id }) => id))
+  const existing = new Map(leases.map((lease) => [lease.id, lease]))
   const free = new Set(leases.filter((lease) => isFree(lease, leaseHolder)).map(({ id }) => id))
   const orphans = keys.filter(({ id }) => !existing.has(id))
   await Promise.all(orphans.map(({ shopId, id }) => deletePending(trx, shopId, id)))
   const disabled = new Set(leases.filter(({ disabledAt }) => disabledAt !== null).map(({ id }) => id))
   const undeliverable = keys.filter(({ id }) => disabled.has(id))
-  await Promise.all(undeliverable.map((key) => failUndeliverable(trx, { ...key, at: leaseHolder.now })))
+  const clockOffsetMs = (id: string) => existing.get(id)?.clockOffsetMs ?? 0
+  const endOf = (id: string) => new Date(Date.parse(leaseHolder.now) + clockOffsetMs(id)).toISOString()
+  await Promise.all(undeliverable.map((key) => failUndeliverable(trx, { ...key, at: endOf(key.id) })))
   const claims = keys.filter(({ id }) => free.has(id)).map((key) => claimDestination(trx, { ...leaseHolder, ...key }))
-  const destinations = new Map([...leased, ...(await Promise.all(claims)).flat()].map((one) => [one.id, one]))
+  const claimedNow = (await Promise.all(claims)).flat().map((one) => ({ ...one, clockOffsetMs: clockOffsetMs(one.id) }))
+  const destinations = new Map([...leased, ...claimedNow].map((one) => [one.id, one]))
 
   const lists = [...plan].map(([id, room]) => {
     if (!destinations.has(id)) return []

@@ -23,7 +23,10 @@ export interface EndedAttempt extends Omit<Outcome, 'isComplete'> {
   attempts: number
   /** No delivery of the subscription had succeeded since one failed, as of the attempt. */
   wasFailing: boolean
+  /** In the time of the shop. */
   endedAt: string
+  /** How far that time is ahead of the server's. */
+  clockOffsetMs: number
 }
 
 /** A subscription to disable. */
@@ -83,11 +86,11 @@ function reasonToDisable(failures: EndedAttempt[], failingSince: string | null):
 }
 
 function toResult(ended: EndedAttempt, isRetried: boolean): FinishedDelivery {
-  const { shopId, id, code, httpStatus, durationMs, attempts, endedAt } = ended
+  const { shopId, id, code, httpStatus, durationMs, attempts, endedAt, clockOffsetMs } = ended
   const result = { shopId, id, code, httpStatus, durationMs, attempts }
   if (code === 'ok') return { ...result, status: 'SENT', finishedAt: endedAt, nextAttemptAt: null }
   const next = isRetried && httpStatus !== GONE ? nextAttemptAt(ended) : undefined
   return next === undefined
     ? { ...result, status: 'FAILED', finishedAt: endedAt, nextAttemptAt: null }
-    : { ...result, status: 'RETRYING', finishedAt: null, nextAttemptAt: new Date(next).toISOString() }
+    : { ...result, status: 'RETRYING', finishedAt: null, nextAttemptAt: new Date(next - clockOffsetMs).toISOString() }
 }

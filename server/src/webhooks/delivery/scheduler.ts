@@ -320,6 +320,7 @@ export class DeliveryScheduler {
     if (now.url === url && now.secret === secret) {
       // The same object, by which its route is cached.
       queue.destination.failingSince = now.failingSince
+      queue.destination.clockOffsetMs = now.clockOffsetMs
       return
     }
     this.#count(queue, -queue.inFlight.size)

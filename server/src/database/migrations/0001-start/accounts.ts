@@ -32,10 +32,19 @@ async function shops({ db, text }: Schema) {
     .addColumn('suspendedAt', text)
     .addColumn('deletionStartedAt', text)
     .addColumn('exportDigest', text)
+    .addColumn('isTest', 'integer', required)
+    .addColumn('testOf', text)
+    .addColumn('clockOffsetMs', 'bigint', required)
     .addColumn('version', 'integer', required)
     .addColumn('createdAt', text, required)
     .addColumn('updatedAt', text, required)
     .addPrimaryKeyConstraint('shops_pk', ['id'])
+    .execute()
+  await db.schema
+    .createIndex('shops_testOf')
+    .on('shops')
+    .columns(['testOf'])
+    .where(sql.ref('testOf'), 'is not', null)
     .execute()
 }
 

@@ -1,0 +1,76 @@
+import { clockOf, type Deps, nowIso } from '../core/context.ts'
+import { deleteExpiredResponses } from '../core/idempotency.ts'
+import { idBoundary } from '../core/ids.ts'
+import type { Transaction } from '../database/database.ts'
+import type { ShopRow } from '../database/tables.ts'
+import { deleteJourneyBefore } from '../journey/queries.ts'
+import { longestClickWindow } from '../programs/queries.ts'
+import {
+  deleteFinishedDeliveries,
+  deleteUnreferencedEvents,
+  hasRowsBefore,
+  type IdRange,
+} from '../webhooks/delivery-queries.ts'
+
+const DAY_MS = 86_400_000
+/** How long finished deliveries stay in the log and can be redelivered, and how long events stay in the feed at least. */
+const DELIVERY_DAYS = 30
+
+type ShopClock = Pick<ShopRow, 'id' | 'clockOffsetMs'>
+
+/** Runs one transaction per batch until nothing is left or the server stops. */
+export async function inBatches({ db, stopping }: Deps, work: (trx: Transaction) => Promise<boolean>): Promise<void> {
+  while (!stopping.aborted && (await db.transact(work)));
+}
+
+/** Deletes rows of a shop with ids below `before`. */
+async function purgeOlder(
+  { db, stopping }: Deps,
+  { table, shopId, before }: { table: 'deliveries' | 'webhookEvents'; shopId: string; before: string },
+  work: (trx: Transaction, range: IdRange) => Promise<string | undefined>,
+): Promise<void> {
+  if (stopping.aborted || !(await hasRowsBefore(db.read, table, { shopId, before }))) return
+  for (let next: string | undefined = ''; next !== undefined && !stopping.aborted; ) {
+    const after: string = next
+    next = await db.transact((trx) => work(trx, { shopId, after, before }))
+  }
+}
+
+const deliveryCutoff = (deps: Deps, shop: ShopClock) => clockOf(deps, shop).now() - DELIVERY_DAYS * DAY_MS
+
+/**
+ * Deletes the events of a shop that are past their retention. Call it before {@link purgeDeliveries}: events have one more
+ * day of retention, so that a redelivery in progress keeps its event.
+ */
+export const purgeEvents = (deps: Deps, shop: ShopClock): Promise<void> => {
+  const before = idBoundary('evt', deliveryCutoff(deps, shop) - DAY_MS)
+  return purgeOlder(deps, { table: 'webhookEvents', shopId: shop.id, before }, deleteUnreferencedEvents)
+}
+
+/** Deletes the finished deliveries of a shop that are past their retention. */
+export function purgeDeliveries(deps: Deps, shop: ShopClock): Promise<void> {
+  const cutoff = deliveryCutoff(deps, shop)
+  const finishedBefore = new Date(cutoff).toISOString()
+  return purgeOlder(deps, { table: 'deliveries', shopId: shop.id, before: idBoundary('dlv', cutoff) }, (trx, range) =>
+    deleteFinishedDeliveries(trx, range, finishedBefore),
+  )
+}
+
+/** Deletes journey entries past the configured retention, except clicks that may still count: of all shops, or of one. */
+export async function purgeJourney(deps: Deps, shop?: ShopClock): Promise<void> {
+  const { db, config } = deps
+  if (config.journeyRetentionDays === undefined) return
+  const days = Math.max(config.journeyRetentionDays, await longestClickWindow(db.read, shop?.id))
+  const { now } = shop ? clockOf(deps, shop) : deps
+  const before = new Date(now() - days * DAY_MS).toISOString()
+  await inBatches(deps, (trx) => deleteJourneyBefore(trx, before, shop?.id))
+}
+
+/** Deletes what has expired in a test shop by its own clock. What expired by the clock of the server is deleted for all shops at once. */
+export async function purgeTestShop(deps: Deps, shop: ShopClock): Promise<void> {
+  const now = nowIso(clockOf(deps, shop))
+  await inBatches(deps, (trx) => deleteExpiredResponses(trx, now, shop.id))
+  await purgeEvents(deps, shop)
+  await purgeDeliveries(deps, shop)
+  await purgeJourney(deps, shop)
+}
