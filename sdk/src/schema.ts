@@ -1083,7 +1083,7 @@ export interface paths {
          * Get the statement of an affiliate
          * @description Every order, refund, adjustment and payment of an affiliate in a month of the shop's time zone, with its reason, and the balances before and after, by currency.
          *     A line has a `hash` that covers it and all lines before it. The digest of the statement is in the audit record `statement.issued`, so
-         *     `referral statement verify` finds an altered line without the server. Keep the reply to verify it later.
+         *     `referral statements verify` finds an altered line without the server. Keep the reply to verify it later.
          *
          *     A statement is computed when it is requested: an order that is approved or recorded later is in the statement of the month in which it happened, and
          *     the statement then has another `number`. The opening balance always equals the closing balance of the month before, requested at the same time.

@@ -88,7 +88,7 @@ const given: Record<string, () => string[]> = {
   'commissions reopen': () => [ids.pending, '--dry-run'],
   'commissions refund': () => [ids.commission, '--refund-id', 'r-1', '--dry-run'],
   'coupons assign': () => [ids.affiliate, '--code', 'NISA99', '--dry-run'],
-  'payouts statement': () => [ids.affiliate, '--month', '2026-10'],
+  'statements get': () => [ids.affiliate, '--month', '2026-10'],
   'payouts unpaid': () => ['--from', '2026-11-01', '--to', '2026-11-30'],
   'payouts pay': () => [ids.batch, '--dry-run'],
   'payouts export': () => [ids.batch, '--dry-run', '--dir', folder.path],
@@ -119,7 +119,7 @@ const given: Record<string, () => string[]> = {
 const ELSEWHERE = [
   'dev',
   'payouts reconcile',
-  'statement verify',
+  'statements verify',
   'webhooks check',
   'webhooks listen',
   'webhooks verify',

@@ -43,7 +43,7 @@ test('import-orders.sh can be run twice', async () => {
 test('import-orders.sh passes on options, and reports that all rows failed', async () => {
   const file = join(folder.path, 'local.csv')
   writeFileSync(file, 'Order ID,Amount,Coupon,Date\nL-1,10.00,NISA16,2026-09-01 12:00\n')
-  const local = await sh('import-orders.sh', file, '--timezone', 'Europe/Berlin')
+  const local = await sh('import-orders.sh', file, '--time-zone', 'Europe/Berlin')
   expect({ code: local.code, stdout: local.stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^sent\t1$/m) })
   const { data } = await shop.client.commissions.list({ externalOrderId: 'L-1' })
   expect(data[0]?.happenedAt).toBe('2026-09-01T10:00:00.000Z')

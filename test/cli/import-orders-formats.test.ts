@@ -81,7 +81,7 @@ test('WooCommerce: only paid orders are imported, in the time zone of the shop',
     woo('W2', { status: 'wc-processing', order_date: '2026-07-01 00:30:00' }),
     ...states.map((status, i) => woo(`W9${i}`, { status })),
   ]
-  const { code, report, stderr, reasons } = await importCsv('woo.csv', csvOf(WOO, rows), '--timezone', 'Europe/Berlin')
+  const { code, report, stderr, reasons } = await importCsv('woo.csv', csvOf(WOO, rows), '--time-zone', 'Europe/Berlin')
   expect(stderr).toContain('format: WooCommerce')
   expect({ code, ...report }).toMatchObject({ code: 8, sent: 2, attributed: 2, failed: states.length })
   expect(reasons()).toEqual([
@@ -119,7 +119,7 @@ test('WooCommerce: a refund in any column fails the order, even with --any-statu
       ],
     )
     for (const args of [[], ['--any-status']]) {
-      const { code, report, stderr, reasons } = await importCsv(`r${i}.csv`, text, '--timezone', 'UTC', ...args)
+      const { code, report, stderr, reasons } = await importCsv(`r${i}.csv`, text, '--time-zone', 'UTC', ...args)
       expect({ column, code, failed: report.failed }).toEqual({ column, code: 8, failed: 1 })
       expect(reasons()[0]).toMatch(/of this order was refunded|this order was refunded: /)
       expect(stderr).not.toMatch(new RegExp(`unused columns:.*${column}`))
@@ -128,7 +128,7 @@ test('WooCommerce: a refund in any column fails the order, even with --any-statu
   expect(Object.keys(await recorded('R')).sort()).toEqual(['R02', 'R12', 'R22', 'R32', 'R42', 'R52'])
   // A refunded line item applies to all rows of its order.
   const rows = [woo('R91'), { ...woo('R91'), item_refund: '5.00' }]
-  const lines = await importCsv('r9.csv', csvOf([...WOO, 'item_refund'], rows), '--timezone', 'UTC')
+  const lines = await importCsv('r9.csv', csvOf([...WOO, 'item_refund'], rows), '--time-zone', 'UTC')
   expect(lines).toMatchObject({ code: 8, report: { sent: 0, failed: 2 } })
 }, 60_000)
 
@@ -136,7 +136,7 @@ test('display names of unpaid states are known', async () => {
   const states = ['On hold', 'Pending payment', 'Checkout draft']
   const rows = states.map((status, i) => woo(`D${i}`, { status }))
   for (const from of ['woocommerce', 'csv']) {
-    const args = ['--from', from, '--map', 'amountCents=order_subtotal', '--timezone', 'UTC', '--dry-run']
+    const args = ['--from', from, '--map', 'amountCents=order_subtotal', '--time-zone', 'UTC', '--dry-run']
     const { reasons } = await importCsv('display.csv', csvOf(WOO, rows), ...args)
     expect(reasons().slice(0, 2)).toEqual(['this order is On hold', 'this order is Pending payment'])
   }
@@ -149,7 +149,7 @@ test('an order without a payment date is dated by its creation, and fails withou
     { ...woo('P2', { order_date: '' }), paid_date: '', date_created: '2026-09-02 10:00:00' },
     { ...woo('P3', { order_date: '' }), paid_date: '' },
   ]
-  const paid = await importCsv('paid.csv', csvOf([...WOO, 'paid_date', 'date_created'], wooRows), '--timezone', 'UTC')
+  const paid = await importCsv('paid.csv', csvOf([...WOO, 'paid_date', 'date_created'], wooRows), '--time-zone', 'UTC')
   expect(paid).toMatchObject({ code: 8, report: { sent: 2, failed: 1 } })
   expect(paid.reasons()).toEqual(['no date: paid_date and order_date and date_created are empty'])
   expect(paid.stderr).toContain('orders without paid_date are dated by order_date or date_created')
@@ -175,8 +175,8 @@ test('times without an offset require a valid time zone', async () => {
   const rows = csvOf(WOO, [woo('Z1')])
   const none = await importCsv('zone.csv', rows)
   expect(none).toMatchObject({ code: 8, report: { sent: 0, failed: 1 } })
-  expect(none.reasons()[0]).toContain('--timezone')
-  const wrong = await importCsv('zone.csv', rows, '--timezone', 'Europe/Atlantis')
+  expect(none.reasons()[0]).toContain('--time-zone')
+  const wrong = await importCsv('zone.csv', rows, '--time-zone', 'Europe/Atlantis')
   expect({ code: wrong.code, message: JSON.parse(wrong.stderr.trim().split('\n').at(-1) ?? '').message }).toEqual({
     code: 2,
     message: 'Europe/Atlantis is not a time zone.',

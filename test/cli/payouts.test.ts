@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type ExportFormat, exportFormats, type Payee } from '../../cli/src/commands/payouts/formats.ts'
+import { type ExportFormat, exportFormats, type PayoutRow } from '../../cli/src/commands/payouts/batch-formats.ts'
 import { monthPeriod } from '../../cli/src/period.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { cli, json, noTerminal, onTerminal, openShop, type Shop, withAffiliate, wrongWith } from './support.ts'
@@ -244,7 +244,7 @@ test('a dry run of an export writes nothing', async () => {
   expect(readdirSync(folder.path)).toEqual(before)
 })
 
-const payee = (change: Partial<Payee> = {}): Payee => ({
+const payee = (change: Partial<PayoutRow> = {}): PayoutRow => ({
   batchId: 'bat_1',
   periodEnd: '2026-10-31T23:59:59.999Z',
   affiliateId: 'aff_1',
@@ -258,7 +258,7 @@ const payee = (change: Partial<Payee> = {}): Payee => ({
 })
 
 test('payees that a payment file cannot contain are excluded, not changed', () => {
-  const rejection = (format: ExportFormat, change: Partial<Payee>, currency = 'USD') =>
+  const rejection = (format: ExportFormat, change: Partial<PayoutRow>, currency = 'USD') =>
     format.exclusionReason(payee(change), currency)
   for (const format of [exportFormats.paypal, exportFormats.wise]) {
     expect(rejection(format, {})).toBeUndefined()

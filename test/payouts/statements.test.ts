@@ -158,7 +158,7 @@ describe('verification', () => {
     const verify = async (changed: Statement, ...args: string[]) => {
       const file = join(folder.path, 'statement.json')
       writeFileSync(file, JSON.stringify(changed))
-      const { code, stdout, stderr } = await cli(['statement', 'verify', file, ...args, '--json'])
+      const { code, stdout, stderr } = await cli(['statements', 'verify', file, ...args, '--json'])
       return { code, stderr, ...(stdout && JSON.parse(stdout)) }
     }
     return { statement, october, audit, verify }

@@ -62,7 +62,7 @@ export async function findPaidEvents(
   }))
 }
 
-/** What the audit of a new commission contains. `statement verify` compares statements with it. */
+/** What the audit of a new commission contains. `statements verify` compares statements with it. */
 export const auditedAmounts = (row: Omit<CommissionRow, 'shopId'>) => ({
   orderId: row.orderId,
   amountCents: row.commissionAmountCents,

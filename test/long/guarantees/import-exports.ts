@@ -134,7 +134,7 @@ export const guarantee: LongTest = {
         const sales = salesOf(`${name}-`, count)
         const file = join(folder.path, `${name}.csv`)
         writeFileSync(file, csvOf(sales.map(write)))
-        const args = ['events', 'import', file, '--timezone', 'UTC', '--parallel', '16', '--json']
+        const args = ['events', 'import', file, '--time-zone', 'UTC', '--parallel', '16', '--json']
         const { code, stdout, stderr } = await cliProcess(args, { env })
         assert.equal(code, 8, stderr)
         const counted = sales.filter((sale) => sale.counts)

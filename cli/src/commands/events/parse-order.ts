@@ -134,7 +134,7 @@ function findProblem(order: Record<string, unknown>, currency: string): string |
   if (!/^[A-Z]{3}$/.test(currency)) return `${currency} is not a currency`
   const at = order.occurredAt
   if (typeof at === 'string' && !ISO.test(at))
-    return `${at} is not a time with an offset, such as 2026-10-31T14:00:00Z; use --timezone for times without one`
+    return `${at} is not a time with an offset, such as 2026-10-31T14:00:00Z; use --time-zone for times without one`
   if (typeof at === 'string' && !isValidTime(at)) return `${at} is not a valid time`
   return undefined
 }

@@ -24,7 +24,7 @@ export interface PlanOptions extends MoneyOptions {
   /** Detected from the header by default. */
   from?: OrderExportFormatName
   /** For times without an offset. */
-  timezone?: string
+  timeZone?: string
   prices?: PriceBasis
   map?: string[]
   /** Of rows without a currency. Defaults to USD, as in the API. */
@@ -52,7 +52,7 @@ export interface ImportPlan {
 
 /** Parses all rows of a file. @throws {CliError} usage when the file is ambiguous. */
 export function planImport(csv: Csv, options: PlanOptions): ImportPlan {
-  checkTimezone(options.timezone)
+  checkTimezone(options.timeZone)
   const format = orderExportFormats[options.from ?? detectOrderExportFormat(csv.header)]
   const settings = parseSettingsFor(csv, format, options)
   const isDiscountMapped = options.map?.some((pair) => /^discountCents=./.test(pair))
@@ -124,7 +124,7 @@ function parseSettingsFor({ header, rows }: Csv, format: OrderExportFormat, opti
     money,
     fallbackDates: fallbackDates.filter((column) => !mapped.includes(column)),
     currency,
-    timezone: options.timezone ?? format.timezone,
+    timezone: options.timeZone ?? format.timezone,
     refunds: options.refunds,
     totalColumn: findColumn(header, TOTAL_COLUMNS),
   }

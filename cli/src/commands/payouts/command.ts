@@ -5,14 +5,14 @@ import { enums } from '../../contract.ts'
 import { unwrap } from '../../errors.ts'
 import { addPageOptions, type ListOptions, printList } from '../../list.ts'
 import { formatMoney } from '../../money.ts'
-import { addPeriodOptions, choiceOption, repeatableOption } from '../../options.ts'
+import { addPeriodOptions, choiceOption, repeatableOption, singleMonthOption } from '../../options.ts'
 import type { Column } from '../../output/render.ts'
 import { confirm } from '../../prompt.ts'
 import type { Run } from '../../run.ts'
 import type { CreateOptions } from './create.ts'
 import type { ExportOptions } from './export.ts'
+import type { LedgerOptions } from './ledger.ts'
 import type { PayOptions } from './pay.ts'
-import type { StatementOptions } from './statement.ts'
 import type { UnpaidOptions } from './unpaid.ts'
 
 type PaymentLine = components['schemas']['PaymentLine']
@@ -56,11 +56,11 @@ export function addPayouts(program: Command): void {
   addLines(payouts)
   addReconcile(payouts)
   addCancel(payouts)
-  addStatements(payouts)
+  addLedger(payouts)
 }
 
 const UNPAID_NOTE =
-  'With --month, commissions from before the month that were approved late or below the minimum payout of an affiliate are included; --no-include-earlier leaves them out. `preview` and `create` report on standard error what the batch does not pay, and why; `payouts unpaid` lists the affiliates. With --each-currency, prints a list with one batch per currency; currencies below the minimum payout are reported, and the command exits with 8.'
+  'With --month, commissions from before the month that were approved late or below the minimum payout per affiliate are included; --no-include-earlier leaves them out. `preview` and `create` report on standard error what the batch does not pay, and why; `payouts unpaid` lists the affiliates. With --each-currency, prints a list with one batch per currency; currencies below the minimum payout are reported, and the command exits with 8.'
 
 const createOrPreview = async (run: Run, options: CreateOptions, write: boolean) =>
   (await import('./create.ts')).createBatch(run, options, { write, columns: COLUMNS })
@@ -96,7 +96,7 @@ function addUnpaid(payouts: Command): void {
     defineCommand<UnpaidOptions>(payouts, 'unpaid', {
       summary: 'list the approved balances that a batch of the period does not pay, and why',
       details:
-        'LATE: approved after its month was paid, and not included. BELOW_MINIMUM: less than the minimum payout of an affiliate. DEBT: refunds of paid commissions exceed the earnings. HELD_BACK: the affiliate is archived or rejected.',
+        'LATE: approved after its month was paid, and not included. BELOW_MINIMUM: less than the minimum payout per affiliate. DEBT: refunds of paid commissions exceed the earnings. HELD_BACK: the affiliate is archived or rejected.',
       output: 'UnpaidBalance[]',
       examples: ['referral payouts unpaid --month last', 'referral payouts unpaid --month last --json'],
       action: async (run, { options }) => (await import('./unpaid.ts')).listUnpaid(run, options),
@@ -105,8 +105,8 @@ function addUnpaid(payouts: Command): void {
     .option('--currency <code>', 'filter by currency')
     .option('--affiliate <id>', 'filter by affiliate')
     .option('--program <id>', 'filter by program')
-    .option('--include-earlier', 'as for a batch that includes earlier commissions; the default with --month')
-    .option('--no-include-earlier', 'as for a batch of only the period')
+    .option('--include-earlier', 'assume a batch that includes earlier commissions (default with --month)')
+    .option('--no-include-earlier', 'assume a batch of only the period')
 }
 
 const wholeCents = (text: string): number => {
@@ -133,7 +133,7 @@ function addExport(payouts: Command): void {
   defineCommand<ExportOptions>(payouts, 'export <id...>', {
     summary: 'export the payees of batches to files, one per currency',
     details:
-      'csv contains every affiliate of the batch. paypal and wise are the import formats of these services for mass payments; payees the format cannot represent are left out and reported, and the command exits with 8. `SHA256SUMS` contains the checksums of the files; check them with `sha256sum -c SHA256SUMS`.\n\nWith --file-id, the lines of the batch that are paid by the format are marked as sent under this id, with the payee details of the affiliates; this requires an owner token. The same id again writes the same file. Payees who cannot be paid are reported, wait for another file, and the command exits with 8. sepa is ISO 20022 pain.001.001.09, for euros. `referral payouts reconcile` records what became of the payments.',
+      'Without --file-id, csv has one row per affiliate with the totals of the batch (batchId, commissions, netPayable, …). paypal and wise are the import formats of these services for mass payments; they use the email address of the affiliate. Payees the format cannot represent are left out and reported, and the command exits with 8. `SHA256SUMS` contains the checksums of the files; check them with `sha256sum -c SHA256SUMS`.\n\nWith --file-id, the payments that the format supports are marked as sent under this id, with the payee details of the affiliates; this requires an owner token. csv then has one row per sent payment (paymentReference, iban, …). The same id again writes the same file. Payments that cannot be sent are reported and remain unsent, and the command exits with 8. sepa is ISO 20022 pain.001.001.09, for euros. `referral payouts reconcile` records the results of the payments.',
     output: 'ExportedFile[]',
     writes: true,
     examples: [
@@ -144,7 +144,7 @@ function addExport(payouts: Command): void {
     action: async (run, { options, args }) => (await import('./export.ts')).exportBatches(run, args, options),
   })
     .addOption(choiceOption('--format <format>', 'file format', enums.PayoutFileFormat).default('csv'))
-    .option('--file-id <id>', 'mark the lines as sent under this id')
+    .option('--file-id <id>', 'mark the payments as sent under this id')
     .option('--from-name <name>', 'name of the account to pay from; for sepa')
     .option('--from-iban <iban>', 'IBAN of the account to pay from; for sepa')
     .option('--from-bic <bic>', 'BIC of the account to pay from; for sepa')
@@ -193,7 +193,7 @@ function addLines(payouts: Command): void {
     },
   })
     .addOption(choiceOption('--state <state>', 'filter by state', enums.PayoutLineState))
-    .option('--all', 'all lines instead of the first 100')
+    .option('--all', 'all payments instead of the first 100')
 }
 
 function addReconcile(payouts: Command): void {
@@ -219,27 +219,14 @@ function addCancel(payouts: Command): void {
   }).option('-y, --yes', 'skip the confirmation')
 }
 
-function addStatements(payouts: Command): void {
-  const month = () => new Option('--month <month>', 'a month such as 2026-10, or last or this').default('last')
-  defineCommand<StatementOptions>(payouts, 'statement <affiliate>', {
-    summary: 'print the statement of an affiliate for a month',
-    details:
-      'Every order, refund, adjustment and payment with its reason, and the balances before and after, by currency. Keep the JSON to verify it later with `statement verify`; html is for printing.',
-    output: 'Statement',
-    owner: true,
-    examples: ['referral payouts statement aff_… --month last > statement.json'],
-    action: async (run, { options, args: [id = ''] }) =>
-      (await import('./statement.ts')).printStatement(run, id, options),
-  })
-    .addOption(month())
-    .addOption(choiceOption('--format <format>', 'file format', ['json', 'csv', 'html']).default('json'))
-  defineCommand<StatementOptions>(payouts, 'ledger', {
-    summary: 'print what all affiliates earned, returned and were paid in a month, as CSV with their names',
+function addLedger(payouts: Command): void {
+  defineCommand<LedgerOptions>(payouts, 'ledger', {
+    summary: 'print everything earned, deducted and paid in a month, for all affiliates, as CSV with their names',
     output: 'Text',
     owner: true,
     examples: ['referral payouts ledger --month last > ledger.csv'],
-    action: async (run, { options }) => (await import('./statement.ts')).printLedger(run, options),
-  }).addOption(month())
+    action: async (run, { options }) => (await import('./ledger.ts')).printLedger(run, options),
+  }).addOption(singleMonthOption())
 }
 
 const addSelectionOptions = (command: Command): Command =>

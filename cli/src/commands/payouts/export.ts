@@ -6,8 +6,8 @@ import { CliError, type ExitCode, exitCode, usageError } from '../../errors.ts'
 import { formatMoney, sumCents } from '../../money.ts'
 import { writePrivateFile } from '../../private-file.ts'
 import type { Run } from '../../run.ts'
+import { type ExportFormat, exportFormats, type PayoutRow } from './batch-formats.ts'
 import { type BatchWithLines, checkTotal, readBatch } from './batches.ts'
-import { type ExportFormat, exportFormats, type Payee } from './formats.ts'
 
 export interface ExportOptions {
   format: keyof typeof exportFormats | 'sepa'
@@ -100,7 +100,7 @@ function verifyTotals(batch: BatchWithLines): BatchWithLines {
 }
 
 export type FileDraft = Omit<ExportedFile, 'written'> & { text: string }
-type ExcludedPayee = { payee: Payee; currency: string; reason: string }
+type ExcludedPayee = { payee: PayoutRow; currency: string; reason: string }
 
 function buildFiles(
   batches: readonly BatchWithLines[],
@@ -111,7 +111,7 @@ function buildFiles(
   const files: FileDraft[] = []
   for (const [currency, group] of Map.groupBy(batches, (batch) => batch.currency)) {
     const payees = group.flatMap((batch) =>
-      batch.lines.map((line): Payee => ({ ...line, batchId: batch.id, periodEnd: batch.periodEnd })),
+      batch.lines.map((line): PayoutRow => ({ ...line, batchId: batch.id, periodEnd: batch.periodEnd })),
     )
     const kept = payees.filter((payee) => {
       const reason = format.exclusionReason(payee, currency)
@@ -130,7 +130,7 @@ function buildFiles(
 }
 
 function renderFile(
-  rows: readonly Payee[],
+  rows: readonly PayoutRow[],
   currency: string,
   format: ExportFormat,
 ): Omit<FileDraft, 'file' | 'currency'> {

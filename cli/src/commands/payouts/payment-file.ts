@@ -6,7 +6,7 @@ import { formatMoney, sumCents } from '../../money.ts'
 import { counted } from '../../output/text.ts'
 import type { Run } from '../../run.ts'
 import { type ExportOptions, type FileDraft, printFiles, writeFiles } from './export.ts'
-import { renderTables } from './payment-formats.ts'
+import { renderTables } from './payment-file-formats.ts'
 import { type FileLine, renderSepa } from './sepa.ts'
 
 type Schemas = components['schemas']

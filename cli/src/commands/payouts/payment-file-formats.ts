@@ -2,7 +2,7 @@ import { type Cell, csvLine } from '../../csv/write.ts'
 import type { FileLine } from './sepa.ts'
 import { decimal, paypalFile, wiseFile } from './service-files.ts'
 
-/** A table of payments, as a payment service imports it. */
+/** A format of `payouts export --file-id`: one row per payment that is sent, with payee details. */
 interface TableFormat {
   header: readonly string[] | undefined
   /** The maximum number of rows, excluding the header. */

@@ -2,8 +2,8 @@ import { type Cell, isFormula } from '../../csv/write.ts'
 import { sanitizeText } from '../../output/text.ts'
 import { decimal, isPayableByPaypal, paypalFile, wiseFile } from './service-files.ts'
 
-/** What an affiliate is paid from one batch. */
-export interface Payee {
+/** The row of an affiliate in the export of a batch. */
+export interface PayoutRow {
   batchId: string
   periodEnd: string
   affiliateId: string
@@ -15,22 +15,22 @@ export interface Payee {
   netPayableCents: number
 }
 
-/** A file format for payments. */
+/** A format of `payouts export` without --file-id: one row per affiliate, with the totals of the batch. */
 export interface ExportFormat {
   header: readonly string[] | undefined
   /** The maximum number of rows, excluding the header. */
   maxRows: number
   /** Returns why the file cannot contain this payee, or undefined. */
-  exclusionReason: (payee: Payee, currency: string) => string | undefined
-  cells: (payee: Payee, currency: string) => Cell[]
+  exclusionReason: (payee: PayoutRow, currency: string) => string | undefined
+  cells: (payee: PayoutRow, currency: string) => Cell[]
 }
 
-const nothingToPay = ({ netPayableCents }: Payee) => (netPayableCents > 0 ? undefined : 'nothing to pay')
+const nothingToPay = ({ netPayableCents }: PayoutRow) => (netPayableCents > 0 ? undefined : 'nothing to pay')
 // The apostrophe that disables a formula would change the address.
-const unsafeEmail = ({ email }: Payee) =>
+const unsafeEmail = ({ email }: PayoutRow) =>
   isFormula(email) ? 'a spreadsheet would evaluate the email address as a formula' : undefined
-const noteFor = ({ periodEnd }: Payee) => `Referrals ${periodEnd.slice(0, 7)}`
-const paymentTo = ({ name, email, netPayableCents: amountCents }: Payee, currency: string, reference: string) => ({
+const noteFor = ({ periodEnd }: PayoutRow) => `Referrals ${periodEnd.slice(0, 7)}`
+const paymentTo = ({ name, email, netPayableCents: amountCents }: PayoutRow, currency: string, reference: string) => ({
   name,
   email,
   amountCents,

@@ -24,16 +24,10 @@ export async function printStatement(run: Run, affiliateId: string, options: Sta
   run.printText(unwrap(await client.GET('/admin/v1/affiliates/{affiliateId}/statement/file', init)))
 }
 
-/** Prints the ledger of a month as CSV. */
-export async function printLedger(run: Run, options: Pick<StatementOptions, 'month'>): Promise<undefined> {
-  const month = await monthOf(run, options.month)
-  run.printText(unwrap(await (await run.ownerClient()).GET('/admin/v1/ledger', { params: { query: { month } } })))
-}
-
 const DAYS_MS = 15 * 86_400_000
 
 /** The name of a month; `last` and `this` are those of the shop. */
-async function monthOf(run: Run, month: string): Promise<string> {
+export async function monthOf(run: Run, month: string): Promise<string> {
   if (/^\d{4}-/.test(month)) return month
   const { from } = await requirePeriod({ month }, run)
   // The middle of a month has the same name in every time zone.

@@ -25,7 +25,7 @@ interface StatementCheck {
   unproven: number
 }
 
-/** Verifies a file of `payouts statement`. */
+/** Verifies a file of `statements get`. */
 export async function verify(run: Run, file: string, { audit }: VerifyOptions): Promise<ExitCode | undefined> {
   const statement = readStatement(file)
   const { number, lines } = statement
@@ -56,7 +56,7 @@ function readStatement(file: string): Statement {
     throw usageError(`${file} cannot be read as JSON: ${(error as Error).message}`)
   }
   if (value?.statement !== 1 || !Array.isArray(value.lines) || !Array.isArray(value.currencies))
-    throw usageError(`${file} is not a statement.`, 'Use a file of `referral payouts statement --format json`.')
+    throw usageError(`${file} is not a statement.`, 'Use a file of `referral statements get --format json`.')
   return value
 }
 
