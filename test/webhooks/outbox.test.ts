@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { registerLeaseHolder, unregisterLeaseHolder } from '../../server/src/core/lease-holders.ts'
-import { rejectWrites } from '../support/faults.ts'
+import { beforeTransaction, rejectWrites } from '../support/faults.ts'
 import { deleteRows, rowsOf, updateRows } from '../support/inspect.ts'
 import { type Fixture, until, webhookFixture } from './fixture.ts'
 
@@ -70,6 +70,22 @@ test('deliveries leased by another process are sent soon after it releases them'
   await fixture.test()
   updateRows(fixture, 'subscriptions', { claimedBy: null }, { id })
   await until(() => sent() === 1)
+})
+
+test('while another process sends to a subscription, events do not cause a transaction of the outbox each', async () => {
+  claim(fixture.plant(fixture.receiver.at('/elsewhere')), 'elsewhere/1/x')
+  await fixture.send()
+  await testEvents(1)
+  let syncs = 0
+  const end = beforeTransaction(fixture.deps, (shopId) => {
+    if (shopId === undefined) syncs++
+  })
+  const startedAt = performance.now()
+  await testEvents(40)
+  // One after each pause of 50 ms, however many events there are.
+  const most = 2 + (performance.now() - startedAt) / 50
+  end()
+  expect(syncs).toBeLessThanOrEqual(most)
 })
 
 test('a live dispatcher renews its leases', async () => {

@@ -50,6 +50,8 @@ const DUE_INTERVAL_MS = 1000
 const MAX_DUE_BATCHES = 20
 /** When to sync again after deliveries were found that another process has leased. */
 const RECHECK_INTERVAL_MS = 500
+/** How long orders do not cause another sync after one that found only deliveries that other processes have leased. */
+const SHARED_PAUSE_MS = 50
 
 /** Each process has one dispatcher; several can share an outbox. */
 export const createDispatcher = (options: DispatcherOptions): Dispatcher => new OutboxDispatcher(options)
@@ -66,6 +68,8 @@ class OutboxDispatcher implements Dispatcher {
   #ended: EndedAttempt[] = []
   #lastDueAt = 0
   #needsSync = false
+  /** Whether the current sweep has found deliveries of other processes only. */
+  #isAllShared = false
   #syncing: Promise<void> | undefined
   #flushTimer: NodeJS.Timeout | undefined
   #recheckTimer: NodeJS.Timeout | undefined
@@ -124,7 +128,9 @@ class OutboxDispatcher implements Dispatcher {
   async #runSyncs(): Promise<void> {
     while (this.#state === 'running' && this.#needsSync) {
       this.#needsSync = false
+      this.#isAllShared = true
       await this.#sweep()
+      if (this.#isAllShared) await sleep(SHARED_PAUSE_MS)
     }
     this.#syncing = undefined
   }
@@ -168,6 +174,7 @@ class OutboxDispatcher implements Dispatcher {
     }
     const result = await this.#transact('outbox_sync_failed', (trx) => syncOutbox(trx, request))
     if (!result) {
+      this.#isAllShared = false
       this.#ended.unshift(...ended)
       return []
     }
@@ -178,6 +185,7 @@ class OutboxDispatcher implements Dispatcher {
       this.#scheduler.add(result.destinations.get(delivery.subscriptionId)!, delivery)
     }
     if (result.isShared) this.#recheck()
+    if (!result.isShared || result.deliveries.length > 0) this.#isAllShared = false
     for (const one of result.unreachable) void this.#disable(one)
     this.#advance(result)
     return [...result.visited.keys()]
