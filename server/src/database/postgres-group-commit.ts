@@ -16,8 +16,12 @@ interface Connection {
 const OUTCOME_TIMEOUT_MS = 2000
 const OUTCOME = `select pg_xact_status($1::xid8) as status, exists (select from audits
   where "shopId" = $2::text and seq = $3::integer and hash = $4::text) as "hasTrace"`
-/** When another shared group starts. One at a time is large, which saves statements and commits. */
-const SLOW_GROUP_MS = 20
+/**
+ * Another shared group starts when one takes twice as long as usual, and at least this long. One at a time is large, which
+ * saves statements and commits.
+ */
+const MIN_SLOW_MS = 20
+const MAX_SLOW_MS = 200
 /** How long a connection waits for the lock of one shop before all waiting shops are tried again. */
 const LOCK_WAIT_MS = 50
 
@@ -39,6 +43,8 @@ export class PostgresGroupCommit {
   #ownGroups = 0
   /** Shared groups that take long. */
   #slowGroups = 0
+  /** A moving average of what shared groups take. */
+  #usualMs = 0
   #isScheduled = false
   #isServingLocked = false
 
@@ -93,14 +99,19 @@ export class PostgresGroupCommit {
 
   async #runShared(group: Group): Promise<void> {
     this.#sharedGroups++
+    const startedAt = performance.now()
     let isSlow = false
-    const timer = setTimeout(() => {
-      isSlow = true
-      this.#slowGroups++
-      this.#startGroups()
-    }, SLOW_GROUP_MS)
+    const timer = setTimeout(
+      () => {
+        isSlow = true
+        this.#slowGroups++
+        this.#startGroups()
+      },
+      Math.min(Math.max(2 * this.#usualMs, MIN_SLOW_MS), MAX_SLOW_MS),
+    )
     const busy = await this.#settleGroup(group)
     clearTimeout(timer)
+    this.#usualMs += (performance.now() - startedAt - this.#usualMs) / 10
     this.#sharedGroups--
     if (isSlow) this.#slowGroups--
     this.#endGroup(group, busy)

@@ -6,6 +6,8 @@ import { planWaves } from './touches.ts'
 interface ShopQueue {
   shopId: string
   jobs: Job[]
+  /** How many groups in a row have found the shop locked by another process. */
+  misses: number
 }
 
 /** Jobs that share a transaction. */
@@ -23,6 +25,8 @@ interface Capacity {
 }
 
 const MAX_GROUP = 64
+/** Groups that try a locked shop again, which costs them nothing; then it waits for its lock. */
+const MAX_MISSES = 2
 
 /**
  * The queues of all shops. Shops whose jobs can all run side by side share a group. A shop has a group of its own when some
@@ -37,7 +41,7 @@ export class ShopQueues {
   add(shopId: string, job: Job): void {
     const known = this.#queues.get(shopId)
     if (known) return void known.jobs.push(job)
-    const queue: ShopQueue = { shopId, jobs: [job] }
+    const queue: ShopQueue = { shopId, jobs: [job], misses: 0 }
     this.#queues.set(shopId, queue)
     this.#ready.add(queue)
   }
@@ -84,8 +88,9 @@ export class ShopQueues {
     const left = waves.flat().filter(({ isSettled }) => !isSettled)
     for (const queue of queues) {
       queue.jobs.unshift(...left.filter(({ shopId }) => shopId === queue.shopId))
+      queue.misses = lockedShopIds.includes(queue.shopId) ? queue.misses + 1 : 0
       if (queue.jobs.length === 0) this.#delete(queue)
-      else this.#move(queue, lockedShopIds.includes(queue.shopId) ? this.#locked : this.#ready)
+      else this.#move(queue, queue.misses > MAX_MISSES ? this.#locked : this.#ready)
     }
   }
 
