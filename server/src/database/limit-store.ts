@@ -30,10 +30,10 @@ export async function openLimitStore(
 }
 
 async function openPostgres(url: string, options: StoreOptions): Promise<LimitStore> {
-  const { openPool, preferIndexes } = await import('./postgres-pool.ts')
+  const { openPool, planByKey } = await import('./postgres-pool.ts')
   // Losing counters in a crash is acceptable; an fsync for every request is not.
   const setupSql = (scope: 'session' | 'transaction') =>
-    `${preferIndexes(scope)}; set ${scope === 'transaction' ? 'local ' : ''}synchronous_commit = off`
+    `${planByKey(scope)}; set ${scope === 'transaction' ? 'local ' : ''}synchronous_commit = off`
   const pool = openPool(url, {
     max: CONNECTIONS,
     statementTimeoutMs: COMMAND_TIMEOUT_MS,

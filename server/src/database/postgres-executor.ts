@@ -13,7 +13,6 @@ import {
 } from 'kysely'
 import type pg from 'pg'
 import { toStorageError } from './postgres-pool.ts'
-import { PLANNED_EACH_TIME } from './prepared.ts'
 
 export type Send = <R>(query: CompiledQuery) => Promise<QueryResult<R>>
 
@@ -49,7 +48,6 @@ const names = new Map<string, string>()
 
 /** Limits prepared statements: lists of ids keep producing new statements, and each connection keeps every named one in memory. */
 function statementName(sql: string): string | undefined {
-  if (sql.endsWith(PLANNED_EACH_TIME)) return undefined
   const known = names.get(sql)
   if (known || names.size >= MAX_NAMES) return known
   const name = `s${names.size + 1}`

@@ -74,7 +74,7 @@ export function openPool(
   }
   const { isShared, isPrepared } = readPooling(url)
   const lockTimeoutMs = readMs(url, 'lock_timeout') ?? timeouts.lock_timeout
-  const Client = isPrepared ? pg.Client : UnnamedClient
+  const Client = isPrepared ? TurnClient : UnnamedClient
   // For a connection that is lost between statements: the next statement on it fails.
   const ignoreErrors = (client: pg.ClientBase) => void client.on('error', () => {})
   if (isShared) {
@@ -115,13 +115,31 @@ function runSeparately(pool: PostgresPool): PostgresPool {
   return Object.assign(pool, { query: query as typeof pool.query })
 }
 
+/** Writes the statements of one turn of the event loop to the socket at once. */
+class TurnClient extends pg.Client {
+  #isCorked = false
+
+  override query(...args: unknown[]): never {
+    const { stream } = this.connection
+    if (!this.#isCorked) {
+      this.#isCorked = true
+      stream.cork()
+      process.nextTick(() => {
+        this.#isCorked = false
+        stream.uncork()
+      })
+    }
+    const send = super.query as (...all: unknown[]) => unknown
+    return send.apply(this, args) as never
+  }
+}
+
 /** Sends statements without names: a prepared statement belongs to a session. */
-class UnnamedClient extends pg.Client {
+class UnnamedClient extends TurnClient {
   override query(...args: unknown[]): never {
     const [statement, ...rest] = args
     const isNamed = typeof statement === 'object' && statement !== null && 'name' in statement
-    const send = super.query as (...all: unknown[]) => unknown
-    return send.call(this, isNamed ? { ...statement, name: undefined } : statement, ...rest) as never
+    return super.query(isNamed ? { ...statement, name: undefined } : statement, ...rest)
   }
 }
 
@@ -130,14 +148,21 @@ const TIMEOUTS = /([?&])(statement_timeout|lock_timeout|idle_in_transaction_sess
 /** Without them, pg would send these as startup parameters, which poolers reject. */
 const withoutTimeouts = (url: string) => url.replaceAll(TIMEOUTS, '$1')
 
-const SCANS_AND_JOINS = ['enable_seqscan', 'enable_bitmapscan', 'enable_hashjoin', 'enable_mergejoin']
+const KEYED_PLANS = [
+  ['enable_seqscan', 'off'],
+  ['enable_bitmapscan', 'off'],
+  ['enable_hashjoin', 'off'],
+  ['enable_mergejoin', 'off'],
+  ['plan_cache_mode', 'force_generic_plan'],
+]
 
 /**
- * For connections that find few rows by their keys: the planner reads them one by one through indexes. The statistics of rows
- * that change constantly are wrong most of the time, and PostgreSQL would read whole tables or every earlier version of a row.
+ * For connections that find few rows by their keys: the planner reads them one by one through indexes, and plans a prepared
+ * statement once. The statistics of rows that change constantly are wrong most of the time, and PostgreSQL would read whole
+ * tables or every earlier version of a row.
  */
-export const preferIndexes = (scope: 'session' | 'transaction'): string =>
-  `select ${SCANS_AND_JOINS.map((name) => `set_config('${name}', 'off', ${scope === 'transaction'})`).join(', ')}`
+export const planByKey = (scope: 'session' | 'transaction'): string =>
+  `select ${KEYED_PLANS.map(([name, value]) => `set_config('${name}', '${value}', ${scope === 'transaction'})`).join(', ')}`
 
 const setLocal = (name: string, ms: number) => `set local ${name} = ${ms}`
 

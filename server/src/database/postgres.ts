@@ -4,7 +4,7 @@ import type { Database, DatabaseObserver, Reads } from './database.ts'
 import { isMigrated, migrate } from './migrate.ts'
 import { createPostgresKysely, run, type Send } from './postgres-executor.ts'
 import { PostgresGroupCommit } from './postgres-group-commit.ts'
-import { openPool, poolSize, poolState, preferIndexes } from './postgres-pool.ts'
+import { openPool, planByKey, poolSize, poolState } from './postgres-pool.ts'
 import { batchReads } from './postgres-read-batch.ts'
 import { PostgresReplica } from './postgres-replica.ts'
 import { ReportWorker } from './report-worker.ts'
@@ -33,7 +33,7 @@ export function openPostgres(url: string, observer: DatabaseObserver, readUrl?: 
     pipeline: true,
     // An acknowledged write is on disk, whatever the database's default.
     setupSql: (scope) =>
-      `${preferIndexes(scope)};
+      `${planByKey(scope)};
       select set_config('synchronous_commit', 'on', ${scope === 'transaction'}) where current_setting('synchronous_commit') = 'off'`,
   })
   const commits = new PostgresGroupCommit(writing, onGroup)

@@ -99,12 +99,6 @@ export function preparedInsert<Name extends keyof Tables>(
 }
 
 /**
- * Ends a statement that PostgreSQL plans each time it runs. The plan of a prepared statement is kept until the next `analyze`
- * of its tables: one that is made while a table is small reads it whole, and still does when the table has grown.
- */
-export const PLANNED_EACH_TIME = '/* planned each time */'
-
-/**
  * An index hint for SQLite, after the table in `from`. SQLite plans with averages or without statistics: when one session
  * has half of a shop's clicks, it would scan the whole shop. PostgreSQL has no such clause, but has statistics on skewed values.
  */

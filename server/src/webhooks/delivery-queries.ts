@@ -3,7 +3,7 @@ import { type PageQuery, pageOf } from '../core/pagination.ts'
 import { countRows } from '../core/queries.ts'
 import { defineReport, type Reader, type Transaction } from '../database/database.ts'
 import { isSqlite } from '../database/event-loop.ts'
-import { PLANNED_EACH_TIME, prepared, preparedWrite } from '../database/prepared.ts'
+import { prepared, preparedWrite } from '../database/prepared.ts'
 import type { DeliveryRow } from '../database/tables.ts'
 
 /** A delivery that was not sent yet. */
@@ -49,7 +49,7 @@ export const listShopsWithPending = prepared<{ after: string; limit: number }>()
       (select max("subscriptionId") from deliveries where "status" = 'PENDING' and "shopId" = waiting.id) as "lastSubscriptionId"
     from waiting where id is not null
       and not exists (select 1 from shops where shops.id = waiting.id and shops."suspendedAt" is not null)
-    limit ${limit} ${sql.raw(PLANNED_EACH_TIME)}`.compile(db),
+    limit ${limit}`.compile(db),
 )
 
 /** The subscriptions of a shop with pending deliveries after an id, read in the same way. */
@@ -66,7 +66,7 @@ export const listSubscriptionsWithPending = prepared<{ shopId: string; after: st
       )
       from waiting where waiting.id is not null
     )
-    select id from waiting where id is not null limit ${limit} ${sql.raw(PLANNED_EACH_TIME)}`.compile(db),
+    select id from waiting where id is not null limit ${limit}`.compile(db),
 )
 
 /** The pending deliveries of a subscription: those without an attempt first, then oldest first. */
