@@ -39,7 +39,7 @@ const DOMAINS = [
   'stores',
   'webhooks',
 ]
-/** Each folder imports only itself and the folders of the rows below it. `config` and `checkout` are single files. */
+/** Each folder imports only itself and the folders of the rows below it. `config` and `checkout` are files. */
 const LAYERS = [
   ['testing'],
   ['root'],
@@ -53,7 +53,8 @@ const LAYERS = [
 ]
 
 const areaOf = (file: string) => {
-  if (file === 'config.ts' || file === 'checkout.ts') return posix.basename(file, '.ts')
+  if (file === 'checkout.ts') return 'checkout'
+  if (file === 'config.ts' || file === 'config-values.ts') return 'config'
   return file.includes('/') ? posix.dirname(file).split('/')[0]! : 'root'
 }
 const layerOf = (file: string) => LAYERS.findIndex((areas) => areas.includes(areaOf(file)))

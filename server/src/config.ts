@@ -2,6 +2,17 @@ import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } 
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isCheckout } from './checkout.ts'
+import {
+  ConfigError,
+  type Environment,
+  editDistance,
+  flag,
+  hostsAndPorts,
+  integer,
+  keysAndValues,
+  oneOf,
+  origins,
+} from './config-values.ts'
 
 export interface Config {
   host: string
@@ -14,6 +25,8 @@ export interface Config {
   demo: boolean
   /** The origin at which browsers reach the server. */
   publicUrl: string | undefined
+  /** Signs users in at an OpenID Connect provider. */
+  oidc: OidcConfig | undefined
   /** 32 bytes each, newest first. */
   encryptionKeys: Uint8Array[]
   apiDisabled: boolean
@@ -39,6 +52,15 @@ export interface Config {
   shutdownDelaySeconds: number
 }
 
+/** A provider of OpenID Connect, and this server as its client. */
+export interface OidcConfig {
+  issuer: string
+  clientId: string
+  clientSecret: string
+  /** Shown on the sign-in page. */
+  name: string
+}
+
 /** Where traces are sent, from the standard variables of OpenTelemetry. */
 export interface TracingConfig {
   /** The URL of the collector for traces. */
@@ -50,11 +72,6 @@ export interface TracingConfig {
   /** The share of traces that are sent, from 0 to 1. */
   ratio: number
 }
-
-/** An invalid setting, which prevents startup. The message is shown to the operator. */
-export class ConfigError extends Error {}
-
-type Environment = Record<string, string | undefined>
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 /** What relative data folders are resolved against: the root of a checkout, or the current folder. */
@@ -81,6 +98,7 @@ export function readConfig(given: Environment = process.env, firstStart: FirstSt
     redisUrl: env.REDIS_URL ? checkRedisUrl(env.REDIS_URL) : undefined,
     demo: flag(env, 'REFERRAL_DEMO', !isPostgresUrl(databaseUrl)),
     publicUrl: env.REFERRAL_PUBLIC_URL ? checkPublicUrl(env.REFERRAL_PUBLIC_URL) : undefined,
+    oidc: readOidc(env),
     encryptionKeys: encryptionKeys(env.REFERRAL_ENCRYPTION_KEY, { dataDir, databaseUrl, firstStart }),
     apiDisabled: flag(env, 'REFERRAL_API_DISABLED', false),
     minimumPayoutCents: integer(env, 'REFERRAL_MINIMUM_PAYOUT_CENTS', { usual: 0, maximum: 2_147_483_647 }) ?? 0,
@@ -121,6 +139,7 @@ export const SECRET_SETTINGS = [
   'REFERRAL_ENCRYPTION_KEY',
   'METRICS_TOKEN',
   'REFERRAL_OPERATOR_TOKEN',
+  'REFERRAL_OIDC_CLIENT_SECRET',
 ] as const
 
 const fileVariable = (name: string) => `${name}_FILE`
@@ -159,6 +178,11 @@ const KNOWN_SETTINGS = [
   'REFERRAL_JOURNEY_RETENTION_DAYS',
   'REFERRAL_KEEP_ALIVE_SECONDS',
   'REFERRAL_MINIMUM_PAYOUT_CENTS',
+  'REFERRAL_OIDC_CLIENT_ID',
+  'REFERRAL_OIDC_CLIENT_SECRET',
+  'REFERRAL_OIDC_CLIENT_SECRET_FILE',
+  'REFERRAL_OIDC_ISSUER',
+  'REFERRAL_OIDC_NAME',
   'REFERRAL_OPERATOR_TOKEN',
   'REFERRAL_OPERATOR_TOKEN_FILE',
   'REFERRAL_PUBLIC_URL',
@@ -190,20 +214,6 @@ function findUnknownSettings(env: Environment): Config['unknownSettings'] {
     })
 }
 
-/** The number of letters to insert, delete or replace (Levenshtein). */
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, n) => n)
-  for (let i = 1; i <= a.length; i++) {
-    const above = row
-    row = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const replaced = above[j - 1]! + Number(a[i - 1] !== b[j - 1])
-      row.push(Math.min(replaced, above[j]! + 1, row[j - 1]! + 1))
-    }
-  }
-  return row[b.length]!
-}
-
 const keyFile = (dataDir: string) => resolve(dataDir, 'encryption.key')
 
 /** Marks a new encryption key until its database exists. */
@@ -221,34 +231,6 @@ export function endFirstStart({ dataDir }: Pick<Config, 'dataDir'>): void {
 function isLost(database: string, dataDir: string): boolean {
   if (existsSync(firstStartFile(dataDir))) return false
   return !existsSync(database) || statSync(database).size === 0
-}
-
-function integer(
-  env: Environment,
-  name: string,
-  range: { usual?: number; minimum?: number; maximum: number },
-): number | undefined {
-  const text = env[name]
-  if (!text) return range.usual
-  const value = Number(text)
-  const minimum = range.minimum ?? 0
-  if (!/^\d+$/.test(text) || value < minimum || value > range.maximum) {
-    throw new ConfigError(`${name} must be an integer from ${minimum} to ${range.maximum}, not "${text}".`)
-  }
-  return value
-}
-
-function flag(env: Environment, name: string, usual: boolean): boolean {
-  const text = env[name]
-  if (!text) return usual
-  if (text !== '0' && text !== '1') throw new ConfigError(`${name} must be 0 or 1, not "${text}".`)
-  return text === '1'
-}
-
-function oneOf(env: Environment, name: string, values: string[], usual: string): string {
-  const text = env[name] || usual
-  if (!values.includes(text)) throw new ConfigError(`${name} must be one of ${values.join(', ')}, not "${text}".`)
-  return text
 }
 
 /** The message omits the token. */
@@ -281,22 +263,6 @@ function readTracing(env: Environment): TracingConfig | undefined {
   return { endpoint, headers: keysAndValues(env, 'OTEL_EXPORTER_OTLP_HEADERS'), resource, sampler, ratio }
 }
 
-/** Comma-separated `key=value` pairs, percent-encoded. The message omits the values, which may be secret. */
-function keysAndValues(env: Environment, name: string): Record<string, string> {
-  const entries = (env[name] ?? '').split(',').filter((entry) => entry.trim())
-  return Object.fromEntries(
-    entries.map((entry) => {
-      const [key = '', value] = entry.split(/=(.*)/s).map((text) => text.trim())
-      try {
-        if (key && value !== undefined) return [key, decodeURIComponent(value)]
-      } catch {
-        // Rejected below, like an entry without a value.
-      }
-      throw new ConfigError(`${name} must list key=value, comma-separated and percent-encoded.`)
-    }),
-  )
-}
-
 function checkDatabaseUrl(url: string): string {
   if (/^file:./.test(url) || isPostgresUrl(url)) return url
   throw new ConfigError(`DATABASE_URL must start with file: or postgres://, not with ${url.split(':')[0]}:.`)
@@ -323,23 +289,23 @@ function checkPublicUrl(url: string): string {
   throw new ConfigError(`REFERRAL_PUBLIC_URL must be an origin like https://referral.example.com, not "${url}".`)
 }
 
-function hostsAndPorts(env: Environment, name: string): string[] {
-  const entries = (env[name] ?? '').split(',').map((entry) => entry.trim().toLowerCase())
-  return entries.filter(Boolean).map((entry) => {
-    const [, port] = /^(?:\[[\da-f:.]+\]|[^\s:/@[\]]+):(\d{1,5})$/.exec(entry) ?? []
-    if (Number(port) >= 1 && Number(port) <= 65_535) return entry
-    throw new ConfigError(`${name} must list host:port, comma-separated, not "${entry}".`)
-  })
-}
+const LOOPBACK_ISSUER = /^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:|\/|$)/
 
-function origins(env: Environment, name: string): string[] {
-  const entries = (env[name] ?? '').split(',').map((entry) => entry.trim())
-  return entries.filter(Boolean).map((entry) => {
-    if (/^https?:/.test(entry) && URL.canParse(entry) && new URL(entry).origin === entry) return entry
+/** The messages omit the secret. */
+function readOidc(env: Environment): OidcConfig | undefined {
+  const issuer = env.REFERRAL_OIDC_ISSUER || undefined
+  const clientId = env.REFERRAL_OIDC_CLIENT_ID || undefined
+  const clientSecret = env.REFERRAL_OIDC_CLIENT_SECRET || undefined
+  if (!issuer && !clientId && !clientSecret) return undefined
+  if (!issuer || !clientId || !clientSecret || !env.REFERRAL_PUBLIC_URL) {
     throw new ConfigError(
-      `${name} must list origins like https://dashboard.example.com, comma-separated, not "${entry}".`,
+      'OpenID Connect requires REFERRAL_OIDC_ISSUER, REFERRAL_OIDC_CLIENT_ID, REFERRAL_OIDC_CLIENT_SECRET, and REFERRAL_PUBLIC_URL.',
     )
-  })
+  }
+  const isEncrypted = issuer.startsWith('https://') || LOOPBACK_ISSUER.test(issuer)
+  if (!isEncrypted || !URL.canParse(issuer))
+    throw new ConfigError(`REFERRAL_OIDC_ISSUER must be an https URL, not "${issuer}".`)
+  return { issuer, clientId, clientSecret, name: env.REFERRAL_OIDC_NAME || 'single sign-on' }
 }
 
 /**

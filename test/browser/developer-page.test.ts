@@ -170,6 +170,16 @@ describe.runIf(isThere)('the Developer page', () => {
     await page.context().close()
   })
 
+  test('a provider on another site signs in, and the page that was requested opens', async () => {
+    stage.provider.claims = { email: 'owner@demo.example' }
+    const page = await visit()
+    await page.goto(`${stage.localhost}/admin/settings`)
+    await page.getByRole('link', { name: 'Sign in with Acme ID' }).click()
+    await page.waitForURL(`${stage.localhost}/admin/settings`)
+    expect(await heading(page)).toBe('Shop')
+    await page.context().close()
+  })
+
   test('gives STAFF read access, without keys and money', async () => {
     const page = await visit()
     await signIn(page, staffToken)

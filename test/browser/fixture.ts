@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { chromium, type Page } from 'playwright-core'
+import { CLIENT, startOidcProvider } from '../support/oidc-provider.ts'
 import { freePort, run, startServer, temporaryFolder } from '../support/process.ts'
 import { startReceiver } from '../webhooks/receiver.ts'
 
@@ -27,13 +28,17 @@ export type Stage = Awaited<ReturnType<typeof setUp>>
 export async function setUp() {
   const folder = temporaryFolder()
   const launching = chromium.launch({ executablePath: CHROMIUM, args: FLAGS })
-  const [receiver, port] = await Promise.all([startReceiver(), freePort()])
+  const [receiver, port, provider] = await Promise.all([startReceiver(), freePort(), startOidcProvider()])
   // Passkeys are bound to a name; the other tests use the address.
   const localhost = `http://localhost:${port}`
   const env = {
     REFERRAL_DATA_DIR: folder.path,
     REFERRAL_WEBHOOK_ALLOW: receiver.host,
     REFERRAL_PUBLIC_URL: localhost,
+    REFERRAL_OIDC_ISSUER: provider.issuer,
+    REFERRAL_OIDC_CLIENT_ID: CLIENT.clientId,
+    REFERRAL_OIDC_CLIENT_SECRET: CLIENT.clientSecret,
+    REFERRAL_OIDC_NAME: 'Acme ID',
     PORT: String(port),
   }
   const [server, browser, evil] = await Promise.all([startServer(env), launching, startEvil()])
@@ -52,11 +57,13 @@ export async function setUp() {
     operator,
     api: apiOf(server.url, demo.REFERRAL_API_KEY ?? ''),
     receiver,
+    provider,
     evil,
     browser,
     close: async () => {
       await browser.close()
       receiver.stop()
+      provider.close()
       evil.stop()
       await server.stop()
       folder.remove()

@@ -39,6 +39,7 @@ test.each<[string, (config: Config) => unknown]>([
   ['REFERRAL_API_DISABLED', ({ apiDisabled }) => Number(apiDisabled)],
   ['REFERRAL_MINIMUM_PAYOUT_CENTS', ({ minimumPayoutCents }) => minimumPayoutCents],
   ['REFERRAL_JOURNEY_RETENTION_DAYS', ({ journeyRetentionDays = 'none' }) => journeyRetentionDays],
+  ['REFERRAL_OIDC_ISSUER', ({ oidc = 'none' }) => oidc],
   ['METRICS_TOKEN', ({ metricsToken = 'none' }) => metricsToken],
   ['REFERRAL_WEBHOOK_ALLOW', ({ webhookAllow }) => webhookAllow[0] ?? 'none'],
   ['REFERRAL_TRUST_PROXY', ({ trustProxy }) => trustProxy],
@@ -65,6 +66,13 @@ const VALUES = {
   REFERRAL_ENCRYPTION_KEY: Buffer.alloc(32, 3).toString('base64'),
   METRICS_TOKEN: 'token',
   REFERRAL_OPERATOR_TOKEN: 'x'.repeat(32),
+  REFERRAL_OIDC_CLIENT_SECRET: 'client secret',
+}
+/** What the secret of a client needs. */
+const OIDC = {
+  REFERRAL_PUBLIC_URL: 'https://referral.example',
+  REFERRAL_OIDC_ISSUER: 'https://login.example',
+  REFERRAL_OIDC_CLIENT_ID: 'referral',
 }
 const settingsOf = ({
   databaseUrl,
@@ -73,6 +81,7 @@ const settingsOf = ({
   encryptionKeys,
   metricsToken,
   operatorToken,
+  oidc,
 }: Config) => [
   databaseUrl,
   databaseReadUrl,
@@ -80,6 +89,7 @@ const settingsOf = ({
   Buffer.from(encryptionKeys[0]!).toString('base64'),
   metricsToken,
   operatorToken,
+  oidc?.clientSecret,
 ]
 
 describe('secrets from files', () => {
@@ -94,7 +104,7 @@ describe('secrets from files', () => {
     const documented = /^(.+) can also be read from a file/m.exec(read('docs/self-hosting.md'))?.[1] ?? ''
     expect(marked(documented).sort()).toEqual(Object.keys(VALUES).sort())
     const files = Object.entries(VALUES).map(([name, text]) => secret(name, `${text}\n`))
-    expect(settingsOf(readConfig(Object.assign({}, ...files)))).toEqual(Object.values(VALUES))
+    expect(settingsOf(readConfig(Object.assign({}, OIDC, ...files)))).toEqual(Object.values(VALUES))
   })
 
   test('a file that is missing, empty or given twice prevents startup', () => {
@@ -116,6 +126,23 @@ test.each([['too short'], ['x'.repeat(31)], [`${'x'.repeat(32)} with a space`]])
     expect(read).not.toThrow(token)
   },
 )
+
+test('OpenID Connect needs an https issuer, a client and the public URL; messages omit the secret', () => {
+  const read = (more: Record<string, string>) => readConfig({ REFERRAL_DATA_DIR: folder.path, ...more })
+  const all = { ...OIDC, REFERRAL_OIDC_CLIENT_SECRET: 'hush' }
+  expect(read(all).oidc).toMatchObject({ issuer: 'https://login.example', name: 'single sign-on' })
+  for (const name of Object.keys(all)) {
+    const some = () => read({ ...all, [name]: '' })
+    expect(some, name).toThrow(/^OpenID Connect requires REFERRAL_OIDC_ISSUER/)
+    expect(some, name).not.toThrow('hush')
+  }
+  for (const issuer of ['http://login.example', 'http://localhost.example', 'login.example', 'https://'])
+    expect(() => read({ ...all, REFERRAL_OIDC_ISSUER: issuer }), issuer).toThrow('must be an https URL')
+  expect(read({ ...all, REFERRAL_OIDC_ISSUER: 'http://localhost:9000/realm' }).oidc).toBeDefined()
+  for (const url of ['referral.example', 'https://referral.example/path', 'ftp://referral.example'])
+    expect(() => read({ REFERRAL_PUBLIC_URL: url }), url).toThrow(/^REFERRAL_PUBLIC_URL must be an origin/)
+  expect(read({ REFERRAL_PUBLIC_URL: 'https://referral.example/' }).publicUrl).toBe('https://referral.example')
+})
 
 describe('unknown settings', () => {
   const unknown = (variable: string, value = 'x') =>

@@ -258,7 +258,19 @@ export const findUserByToken = (db: Reader, tokenHash: string): Promise<UserRow 
 export const findUser = (db: Reader, shopId: string, id: string): Promise<UserRow | undefined> =>
   db.selectFrom('users').selectAll().where('shopId', '=', shopId).where('id', '=', id).executeTakeFirst()
 
-/** Compares addresses exactly first, then by their key. A shop has few users, so addresses have no key column. */
+/** The active users of all shops with an address. Oldest first. */
+export const findUsersOfAllShops = (db: Reader, email: string, limit: number): Promise<UserRow[]> =>
+  db
+    .selectFrom('users')
+    .selectAll()
+    .where('emailKey', '=', emailKey(email))
+    .where('revokedAt', 'is', null)
+    .orderBy('createdAt')
+    .orderBy('id')
+    .limit(limit)
+    .execute()
+
+/** Compares addresses exactly first, then by their key. */
 export async function findUserByEmail(db: Reader, shopId: string, email: string): Promise<UserRow | undefined> {
   const users = await db.selectFrom('users').selectAll().where('shopId', '=', shopId).orderBy('id').execute()
   const key = emailKey(email)

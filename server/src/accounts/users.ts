@@ -4,6 +4,7 @@ import { type Context, type Deps, nowIso, systemClock } from '../core/context.ts
 import { mutate } from '../core/mutate.ts'
 import { createSecret, hashSecret } from '../core/secret.ts'
 import type { UserRow } from '../database/tables.ts'
+import { emailKey } from '../engine/normalize.ts'
 import {
   findUser,
   findUserByEmail,
@@ -112,7 +113,8 @@ export function newUser(
   const ownerToken = createSecret('ro', deps.random)
   const id = deps.newId('usr')
   const tokenHash = hashSecret(ownerToken)
-  const row = { id, shopId, email, role, tokenHash, challengeAt: null, createdAt: nowIso(deps), revokedAt: null }
+  const known = { id, shopId, email, emailKey: emailKey(email), role, tokenHash }
+  const row = { ...known, challengeAt: null, createdAt: nowIso(deps), revokedAt: null }
   return { row, ownerToken }
 }
 

@@ -13,6 +13,7 @@ const METHODS: Record<sessions.ListedSession['method'], string> = {
   token: 'Owner token',
   link: 'One-time link',
   passkey: 'Passkey',
+  oidc: 'Single sign-on',
 }
 
 export const accountRoutes: Route[] = [

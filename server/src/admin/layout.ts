@@ -96,7 +96,7 @@ ${lead ? html`<p class="lead">${lead}</p>` : ''}</div>
 ${actions ? html`<div class="actions">${actions}</div>` : ''}</div>`
 
 /** Renders a page without a session. */
-export const signedOutLayout = (title: string, body: Html): Html =>
+export const signedOutLayout = (title: string, body: Html, head?: Html): Html =>
   document(
     `${title} · Referral Program`,
     html`<main id="main" class="alone" tabindex="-1">
@@ -104,6 +104,7 @@ ${shopName('Referral Program')}
 <h1>${title}</h1>
 ${body}
 </main>`,
+    head,
   )
 
 /** Renders a page without a menu, for somebody who is not a user. */
@@ -135,7 +136,7 @@ ${secret ? html`<p class="secret">${copyable('secret', secret.name, secret.value
 ${secret?.also ? html`<p class="hint">${secret.also.name}:</p><p class="secret">${copyable('secret-also', secret.also.name, secret.also.value)}</p>` : ''}
 </div>`
 
-const document = (title: string, body: Html): Html => html`<!doctype html>
+const document = (title: string, body: Html, head?: Html): Html => html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -144,7 +145,7 @@ const document = (title: string, body: Html): Html => html`<!doctype html>
 <title>${title}</title>
 <link rel="icon" href="${ICON.path}" type="image/svg+xml">
 <link rel="stylesheet" href="${STYLE.path}">
-<script src="${SCRIPT.path}" defer></script>
+<script src="${SCRIPT.path}" defer></script>${head ?? ''}
 </head>
 <body>
 <a class="skip" href="#main">Skip to content</a>

@@ -15,6 +15,7 @@ import { couponRoutes } from './coupons.ts'
 import { deliveryRoutes } from './deliveries.ts'
 import { journeyRoutes } from './journey.ts'
 import { keyRoutes } from './keys.ts'
+import { mountOidc } from './oidc.ts'
 import { orderRoutes } from './orders.ts'
 import { overviewRoutes } from './overview.ts'
 import { payeeRoutes } from './payee.ts'
@@ -57,6 +58,7 @@ export function mountAdmin(app: Hono<Env>, server: Server): void {
   const pages = new Hono<Env>()
   mountAssets(pages)
   mountSignIn(pages, server)
+  mountOidc(pages, server)
   mountAffiliatePage(pages, server)
   for (const route of routes)
     pages.on('show' in route ? 'GET' : 'POST', `/admin${route.path}`, servePage(server, route))

@@ -1,4 +1,4 @@
-import type { Hono } from 'hono'
+import type { Hono, Context as HonoContext } from 'hono'
 import * as passkeys from '../accounts/passkeys.ts'
 import { type NewSession, type SignInDeps, signIn, signOut } from '../accounts/sessions.ts'
 import { authorizeSignIn, browserRequestOf, sessionCookie } from '../http/authorize-owner.ts'
@@ -8,12 +8,14 @@ import { addressOwner } from '../http/read-body.ts'
 import { toApiError } from '../http/response.ts'
 import type { Env, Server } from '../http/server.ts'
 import { input, MAX_FORM_BYTES, passkeyForm, readForm } from './form.ts'
-import { type Html, html } from './html.ts'
+import { type Html, html, isolated } from './html.ts'
 import { signedOutLayout } from './layout.ts'
 import { sendPage } from './problem.ts'
 import { ALL_ROLES, maxBytesOf, type Route, SIGN_OUT } from './route.ts'
+import { urlWithQuery } from './show.ts'
 
 const PATH = '/admin/sign-in'
+export const OIDC_PATH = `${PATH}/oidc`
 const PASSKEY_PATH = `${PATH}/passkey`
 /** Responses of passkeys have one to two KiB. */
 const MAX_RESPONSE_BYTES = 16 * 1024
@@ -27,39 +29,57 @@ export function mountSignIn(app: Hono<Env>, server: Server): void {
     const given = { token: query.get('token'), next: nextPath(query), note }
     return sendPage(c, { status: 200, page: page(server, given) })
   })
-  mountForm(PATH, maxBytesOf('createSession') ?? MAX_FORM_BYTES, (deps, form) =>
-    signIn(deps, form.get('token')?.trim() ?? ''),
-  )
-  mountForm(PASSKEY_PATH, MAX_RESPONSE_BYTES, (deps, form) => passkeys.signIn(deps, form.get('response') ?? ''))
+  mountSignInForm(app, server, {
+    path: PATH,
+    limit: maxBytesOf('createSession') ?? MAX_FORM_BYTES,
+    signIn: (deps, form) => signIn(deps, form.get('token')?.trim() ?? ''),
+  })
+  mountSignInForm(app, server, {
+    path: PASSKEY_PATH,
+    limit: MAX_RESPONSE_BYTES,
+    signIn: (deps, form) => passkeys.signIn(deps, form.get('response') ?? ''),
+  })
+}
 
-  type SignIn = (deps: SignInDeps, form: URLSearchParams) => Promise<NewSession>
+interface SignInForm {
+  path: string
+  /** Of the form in bytes. */
+  limit: number
+  signIn: (deps: SignInDeps, form: URLSearchParams) => Promise<NewSession>
+}
 
-  /** Mounts a form that signs in and opens the page that was requested. */
-  function mountForm(path: string, limit: number, signIn: SignIn) {
-    app.post(path, async (c) => {
-      const { address, requestId } = c.get('request')
-      const browser = browserRequestOf(c, server.deps.config.trustProxy)
-      let form = new URLSearchParams()
-      try {
-        // Count the attempt before reading the form, because reading costs more than rejecting.
-        await authorizeSignIn(server, address, browser)
-        form = await readForm(server, c, { limit, owner: addressOwner(address) })
-        const { secret } = await signIn({ ...server.deps, requestId, client: clientOf(c, address) }, form)
-        c.header('Set-Cookie', sessionCookie(secret, browser.isHttps))
-        return c.redirect(nextPath(form), 303)
-      } catch (thrown) {
-        const error = toApiError(server, thrown as Error, { requestId })
-        const note = html`<p class="notice bad" role="alert">${error.message}</p>`
-        // A rejected link stays invalid, so the page asks for a token.
-        const given = { token: null, next: nextPath(form), note }
-        return sendPage(c, { ...error, status: error.status, page: page(server, given) })
-      }
-    })
-  }
+/** Mounts a form that signs in and opens the page that was requested. */
+export function mountSignInForm(app: Hono<Env>, server: Server, { path, limit, signIn }: SignInForm): void {
+  app.post(path, async (c) => {
+    const { address, requestId } = c.get('request')
+    const browser = browserRequestOf(c, server.deps.config.trustProxy)
+    let form = new URLSearchParams()
+    try {
+      // Count the attempt before reading the form, because reading costs more than rejecting.
+      await authorizeSignIn(server, address, browser)
+      form = await readForm(server, c, { limit, owner: addressOwner(address) })
+      const { secret } = await signIn({ ...server.deps, requestId, client: clientOf(c, address) }, form)
+      c.header('Set-Cookie', sessionCookie(secret, browser.isHttps))
+      return c.redirect(nextPath(form), 303)
+    } catch (thrown) {
+      return sendRejection(server, c, { thrown: thrown as Error, next: nextPath(form) })
+    }
+  })
+}
+
+/** Sends the sign-in page with the reason of a rejection. A rejected link stays invalid, so the page asks for a token. */
+export function sendRejection(
+  server: Server,
+  c: HonoContext<Env>,
+  { thrown, next }: { thrown: Error; next: string },
+): Response | Promise<Response> {
+  const error = toApiError(server, thrown, { requestId: c.get('request').requestId })
+  const note = html`<p class="notice bad" role="alert">${error.message}</p>`
+  return sendPage(c, { ...error, status: error.status, page: page(server, { token: null, next, note }) })
 }
 
 /** Returns the page to open after sign-in. Only paths of the Developer page are accepted. */
-function nextPath(given: URLSearchParams): string {
+export function nextPath(given: URLSearchParams): string {
   const next = given.get('next') ?? ''
   const base = 'http://self.invalid'
   if (!URL.canParse(next, base)) return '/admin'
@@ -85,12 +105,19 @@ function page(server: Server, { token, next, note }: Given): Html {
   }
   return signedOutLayout(
     'Sign in',
-    html`${note}${withPasskey(server, way)}<form method="post" action="${PATH}">${way}
+    html`${note}${withOidc(server, next)}${withPasskey(server, way)}<form method="post" action="${PATH}">${way}
 ${input({ name: 'token', label: 'Owner token', type: 'password', required: true, autocomplete: 'current-password', hint: 'Starts with ro_ and was shown when your user was created. The token of the demo shop is in .referral/demo.env.' })}
 <button class="main">Sign in</button></form>
 <p class="hint">No token? The operator of the server can create a one-time sign-in link: <code>referral-server owner link --shop … --email …</code></p>
 <p class="hint">Already signed in? <a href="${next}">Continue</a>.</p>`,
   )
+}
+
+/** A link, because the pages may not send forms to other sites. It leads to the origin that the provider knows. */
+function withOidc({ deps: { config } }: Server, next: string): Html {
+  if (!config.oidc) return html``
+  const to = urlWithQuery(`${config.publicUrl}${OIDC_PATH}`, { next })
+  return html`<p><a class="button main" href="${to}">Sign in with ${isolated(config.oidc.name)}</a></p>`
 }
 
 function withPasskey({ deps }: Server, way: Html): Html {

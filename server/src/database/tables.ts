@@ -77,6 +77,8 @@ export interface UserRow {
   id: string
   shopId: string
   email: string
+  /** The address in the form in which addresses are compared. */
+  emailKey: string
   role: Role
   tokenHash: string
   /** When the last challenge of a passkey that was answered had been issued; older ones are rejected. */
@@ -263,7 +265,7 @@ export interface SessionRow {
 }
 
 /** How a user signed in. */
-export type SignInMethod = 'token' | 'link' | 'passkey'
+export type SignInMethod = 'token' | 'link' | 'passkey' | 'oidc'
 
 /** A one-time sign-in link. */
 export interface SignInLinkRow {

@@ -65,7 +65,11 @@ export const COLUMNS: { [Table in Stored]: { [Column in keyof Tables[Table]]: Ki
     ),
     name: 'shop',
   },
-  users: { ...none('id', 'shopId', 'role', 'tokenHash', 'challengeAt', 'createdAt', 'revokedAt'), email: 'email' },
+  users: {
+    ...none('id', 'shopId', 'role', 'tokenHash', 'challengeAt', 'createdAt', 'revokedAt'),
+    email: 'email',
+    emailKey: 'emailKey',
+  },
   sessions: none('tokenHash', 'shopId', 'userId', 'id', 'method', 'browser', 'network', 'createdAt', 'expiresAt'),
   signInLinks: none('tokenHash', 'shopId', 'userId', 'expiresAt'),
   passkeys: {

@@ -10,6 +10,7 @@ export const testConfig = (dataDir: string, given: Partial<Config> = {}): Config
   redisUrl: undefined,
   demo: false,
   publicUrl: undefined,
+  oidc: undefined,
   encryptionKeys: [new Uint8Array(32).fill(7)],
   apiDisabled: false,
   minimumPayoutCents: 0,

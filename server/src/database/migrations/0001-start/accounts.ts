@@ -55,6 +55,7 @@ async function credentials({ db, text }: Schema) {
     .addColumn('shopId', text, required)
     .addColumn('id', text, required)
     .addColumn('email', text, required)
+    .addColumn('emailKey', text, required)
     .addColumn('role', text, required)
     .addColumn('tokenHash', text, required)
     .addColumn('challengeAt', text)
@@ -64,6 +65,7 @@ async function credentials({ db, text }: Schema) {
     .execute()
   await db.schema.createIndex('users_tokenHash').unique().on('users').columns(['tokenHash']).execute()
   await db.schema.createIndex('users_shopId_email').unique().on('users').columns(['shopId', 'email']).execute()
+  await db.schema.createIndex('users_emailKey').on('users').columns(['emailKey']).execute()
   await db.schema
     .createTable('sessions')
     .addColumn('tokenHash', text, required)
