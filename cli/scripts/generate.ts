@@ -37,6 +37,7 @@ const ENUMS = [
   'ProgramStatus',
   'PayoutBatchStatus',
   'PayeeMethod',
+  'AliasKind',
   'PayoutLineState',
   'PayoutFileFormat',
   'CommissionType',

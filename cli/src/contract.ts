@@ -17,6 +17,7 @@ export const enums = {
   ProgramStatus: ['DRAFT', 'PRIVATE', 'PUBLISH'],
   PayoutBatchStatus: ['OPEN', 'PROCESSING', 'PAID', 'FAILED'],
   PayeeMethod: ['PAYPAL', 'WISE', 'SEPA'],
+  AliasKind: ['CODE', 'LINK'],
   PayoutLineState: ['READY', 'SENT', 'SETTLED', 'RETURNED', 'BLOCKED'],
   PayoutFileFormat: ['csv', 'paypal', 'wise', 'sepa'],
   CommissionType: ['PERCENT_OF_SALE', 'FLAT_PER_ORDER', 'FLAT_PER_ITEM'],

@@ -11,6 +11,7 @@ const COMMAND_GROUPS: readonly [names: readonly string[], load: () => Promise<Re
   [['doctor'], async () => (await import('./commands/doctor/command.ts')).addDoctor],
   [['keys'], async () => (await import('./commands/keys.ts')).addKeys],
   [['affiliates'], async () => (await import('./commands/affiliates.ts')).addAffiliates],
+  [['aliases'], async () => (await import('./commands/aliases.ts')).addAliases],
   [['programs'], async () => (await import('./commands/programs.ts')).addPrograms],
   [['commissions'], async () => (await import('./commands/commissions/command.ts')).addCommissions],
   [['coupons'], async () => (await import('./commands/coupons.ts')).addCoupons],

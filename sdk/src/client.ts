@@ -2,6 +2,7 @@ import { type Core, createCore, type FetchResult, type WithResponse } from './co
 import { ApiError } from './errors.ts'
 import type { CallOptions, ClientOptions } from './options.ts'
 import { affiliates } from './resources/affiliates.ts'
+import { aliases } from './resources/aliases.ts'
 import { analytics } from './resources/analytics.ts'
 import { commissions } from './resources/commissions.ts'
 import { coupons } from './resources/coupons.ts'
@@ -76,6 +77,7 @@ export interface RawClient {
 /** The API of one shop, by resource. */
 export interface ReferralClient extends RawClient {
   readonly affiliates: ReturnType<typeof affiliates>
+  readonly aliases: ReturnType<typeof aliases>
   readonly programs: ReturnType<typeof programs>
   readonly commissions: ReturnType<typeof commissions>
   readonly payouts: ReturnType<typeof payouts>
@@ -104,6 +106,7 @@ export const createReferralClient = (options?: ClientOptions): ReferralClient =>
   return {
     ...rawMethods(core),
     affiliates: affiliates(core),
+    aliases: aliases(core),
     programs: programs(core),
     commissions: commissions(core),
     payouts: payouts(core),

@@ -41,6 +41,7 @@ export type {
 } from './options.ts'
 export type { Page, PagedCall } from './pagination.ts'
 export { affiliates } from './resources/affiliates.ts'
+export { aliases } from './resources/aliases.ts'
 export { analytics } from './resources/analytics.ts'
 export { commissions } from './resources/commissions.ts'
 export { coupons } from './resources/coupons.ts'

@@ -15,6 +15,8 @@ export type RestrictionReasonCode = Open<Schemas['RestrictionReasonCode']>
 
 /** A person or company that refers customers. */
 export interface Affiliate extends Open<Schemas['Affiliate']> {}
+/** An additional code or link name of an affiliate. */
+export interface Alias extends Open<Schemas['Alias']> {}
 /** The terms of a group of affiliates: commission rate and click window. */
 export interface Program extends Open<Schemas['Program']> {}
 /** What an affiliate earns for one order. All `*Cents` are minor units of `currency`. */
@@ -64,6 +66,8 @@ export interface AffiliateQuery extends Query<'listAffiliates'> {}
 /** Requires `name` or `firstName`. */
 export type AffiliateCreate = RequestBody<'createAffiliate'>
 export interface AffiliateUpdate extends RequestBody<'updateAffiliate'> {}
+export interface AliasQuery extends Query<'listAliases'> {}
+export interface AliasCreate extends RequestBody<'createAlias'> {}
 export interface ProgramQuery extends Query<'listPrograms'> {}
 export type ProgramCreate = RequestBody<'createProgram'>
 export interface ProgramUpdate extends RequestBody<'updateProgram'> {}

@@ -74,6 +74,34 @@ describe('affiliates', () => {
     const remove = /action="\/admin(\S+connections\/\w+\/delete)"/.exec(text)?.[1] ?? ''
     expect((await done(remove, [])).notice).toBe('The connection is removed.')
   })
+
+  test('keep codes and links of another system, which find them too', async () => {
+    const path = `/affiliates/${shop.affiliateId}`
+    const add = (kind: string, alias: string) =>
+      done(`${path}/aliases`, [
+        ['aliasKind', kind],
+        ['alias', alias],
+      ])
+    expect((await add('CODE', ' SARAH10 ')).notice).toBe('Orders with SARAH10 are credited to the affiliate, too.')
+    await add('LINK', 'sarah_old')
+    expect(await words(path)).toMatch(/Link \?ref=sarah_old .*Code SARAH10/)
+    expect(await words('/affiliates?q=sarah10')).toContain('NISA16')
+    const wrong = await owner.submit(`/admin${path}/aliases`, [
+      ['aliasKind', 'CODE'],
+      ['alias', 'SARAH 10'],
+    ])
+    expect([...codeOf(wrong), noticeOf(wrong)]).toEqual([
+      400,
+      'alias_invalid',
+      'Value must be 1 to 100 visible characters without spaces.',
+    ])
+    for (let left = 2; left > 0; left--) {
+      const { text } = await owner.open(`/admin${path}`)
+      const remove = /action="\/admin(\S+aliases\/\w+\/delete)"/.exec(text)?.[1] ?? ''
+      expect((await done(remove, [])).notice).toBe('The alias is removed.')
+    }
+    expect(await words(path)).not.toContain('sarah_old')
+  })
 })
 
 describe('codes', () => {

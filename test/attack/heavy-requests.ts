@@ -64,6 +64,7 @@ function lists({ commissions, affiliates }: Size): HeavyRequest[] {
       `q=${encodeURIComponent('person')}&${last(affiliates)}`,
       `status=APPROVED&campaignId=${ID.program}&${last(affiliates * 0.9)}`,
     ),
+    ...get('listAliases', last(affiliates), 'value=nobody&limit=100', `affiliateId=${affiliate}&limit=100`),
     ...get('listPrograms', last(2000), 'status=PUBLISH&limit=100', last(100)),
     ...get(
       'listCommissions',
@@ -218,6 +219,8 @@ function changes(server: OwnerServer): HeavyRequest[] {
       query: async () => `id=${await openBatch(server)}&action=pay`,
     }),
     post('assignCoupon', '', (n) => ({ affiliateId: LARGE.affiliate, code: `Q${n}` })),
+    post('createAlias', '', (n) => ({ affiliateId: LARGE.affiliate, kind: 'CODE', value: `ALIAS${n % 90}` })),
+    post('deleteAlias', '', () => undefined, { query: async () => `id=${await newAlias(server)}` }),
     post('createWebhook', '', (n) => ({ url: `https://93.184.215.14/w${n}` }), {}),
     {
       ...post('createWebhook', '60,000 events that are no text', () => `{"events":[${'null,'.repeat(60_000)}null]}`),
@@ -265,6 +268,11 @@ function changes(server: OwnerServer): HeavyRequest[] {
       headers: idempotent,
     }),
   ]
+}
+
+const newAlias = async (server: OwnerServer): Promise<string> => {
+  const body = { affiliateId: ID.affiliate, kind: 'LINK', value: fresh() }
+  return (await expectOk(server.request('POST', '/api/v1/affiliates/aliases', { body }))).id
 }
 
 /** Releases the commissions of the batch that an earlier try created or paid. */

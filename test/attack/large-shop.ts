@@ -127,6 +127,12 @@ export async function fillLargeShop(server: OwnerServer, { commissions, affiliat
     sessionId: `'${LARGE.session}'`,
     affiliateId: `'${LARGE.affiliate}'`,
   })
+  await multiply('affiliateAliases', affiliates, {
+    id: `'als_x' || i`,
+    affiliateId: `'aff_x' || i`,
+    value: `'alias' || i`,
+    codeKey: `'alias' || i`,
+  })
   await multiply('connections', commissions / 10, {
     id: `'con_x' || i`,
     kind: `'customerEmail'`,

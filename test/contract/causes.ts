@@ -2,7 +2,7 @@ import type { ShopRow } from '../../server/src/database/tables.ts'
 import { withoutMemory, withStalledBody } from '../support/bodies.ts'
 import type { DocumentedOperation } from '../support/document.ts'
 import { removeTable, violateUniqueness, whileBroken, withFullReportQueue } from '../support/faults.ts'
-import { deleteRows, subscribe, updateRows } from '../support/inspect.ts'
+import { deleteRows, insertRows, subscribe, updateRows } from '../support/inspect.ts'
 import type { Reply, TestServer, TestShop } from '../support/server.ts'
 import { convert, expectOk, newAffiliate, withAffiliate } from '../support/shop.ts'
 import { type Call, call, callOperation, ID } from './fixture.ts'
@@ -128,6 +128,38 @@ export const causes: Record<string, Cause> = {
     const { id } = await newAffiliate(server)
     return raced('archiveAffiliate', { query: `id=${id}` }, { query: `id=${id}` })({ server } as World, op)
   },
+  'listAliases invalid_parameter': badQuery('limit=101'),
+  'createAlias invalid_body': badBody({ kind: 'CODE', value: 'A' }),
+  'createAlias unknown_property': badBody({ affiliateId: ID.affiliate, kind: 'CODE', value: 'A', code: 'A' }),
+  'createAlias alias_invalid': badBody({ affiliateId: ID.affiliate, kind: 'CODE', value: 'A B' }),
+  'createAlias affiliate_not_found': badBody({ affiliateId: NOBODY, kind: 'CODE', value: 'A' }),
+  'createAlias alias_taken': async ({ server }) => {
+    const { id } = await newAffiliate(server)
+    return call(server, 'createAlias', { body: { affiliateId: id, kind: 'LINK', value: 'nisa16' } })
+  },
+  'createAlias alias_limit_reached': async ({ server }) => {
+    const { id: affiliateId } = await newAffiliate(server)
+    const { shopId } = server.shop
+    const row = (n: number) => ({
+      id: `als_${n}`,
+      shopId,
+      affiliateId,
+      kind: 'CODE' as const,
+      value: `L${n}`,
+      codeKey: `l${n}`,
+    })
+    const rows = Array.from({ length: 100 }, (_, n) => ({ ...row(n), createdAt: '2026-11-01T00:00:00.000Z' }))
+    insertRows(server, 'affiliateAliases', rows)
+    const reply = await call(server, 'createAlias', { body: { affiliateId, kind: 'CODE', value: 'L100' } })
+    for (const { id } of rows) deleteRows(server, 'affiliateAliases', { id })
+    return reply
+  },
+  'createAlias concurrent_change': ({ server }) =>
+    whileBroken(violateUniqueness(server, 'affiliateAliases'), () =>
+      call(server, 'createAlias', { body: { affiliateId: ID.affiliate, kind: 'LINK', value: 'raced' } }),
+    ),
+  'deleteAlias invalid_parameter': badQuery(''),
+  'deleteAlias alias_not_found': unknown('als_none'),
   'listPrograms invalid_parameter': badQuery('status=OPEN'),
   'createProgram invalid_body': badBody({}),
   'createProgram unknown_property': badBody({ name: 'N', discountType: 'PERCENT' }),

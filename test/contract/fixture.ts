@@ -9,6 +9,7 @@ import { convert, expectOk } from '../support/shop.ts'
 export const ID = {
   program: 'prg_01KAH0000000000000000000P1',
   affiliate: 'aff_01KAH0000000000000000000A1',
+  alias: 'als_01KAH0000000000000000000S1',
   commission: 'com_01KAH0000000000000000000C1',
   batch: 'bat_01KAH0000000000000000000B1',
   webhook: 'whs_01KAH0000000000000000000W1',
@@ -18,6 +19,7 @@ export const ID = {
 const QUERY: Record<string, string> = {
   updateAffiliate: `id=${ID.affiliate}`,
   archiveAffiliate: `id=${ID.affiliate}`,
+  deleteAlias: `id=${ID.alias}`,
   updateProgram: `id=${ID.program}`,
   payPayout: `id=${ID.batch}&action=pay`,
   getJourney: 'sessionId=s-1',
@@ -41,6 +43,9 @@ export async function exampleServer(): Promise<TestServer> {
   await expectOk(server.request('POST', '/api/v1/affiliates', { body: nisa }))
   await expectOk(server.request('POST', '/api/v1/coupons', { body: { affiliateId: ID.affiliate, code: 'NISA16' } }))
   await expectOk(server.request('PATCH', `/api/v1/affiliates?id=${ID.affiliate}`, { body: { status: 'APPROVED' } }))
+  server.pin('als', ID.alias)
+  const alias = { affiliateId: ID.affiliate, kind: 'CODE', value: 'NISA20' }
+  await expectOk(server.request('POST', '/api/v1/affiliates/aliases', { body: alias }))
   server.pin('com', ID.commission)
   const order = {
     amountCents: 10_000,

@@ -49,6 +49,8 @@ test.beforeAll(async () => {
   const august = { periodStart: '2026-08-01', periodEnd: '2026-08-31' }
   batchId = (await expectOk(server.request('POST', '/api/v1/payouts', { body: august }))).id
   await expectOk(admin(server, 'POST', '/connections', { kind: 'product', value: '7', affiliateId: other.id }))
+  const alias = { affiliateId: other.id, kind: 'LINK', value: 'mara_old' }
+  await expectOk(server.request('POST', '/api/v1/affiliates/aliases', { body: alias }))
   const rule = { programId: ID.manual, kind: 'product', value: '7', commissionPercent: 5 }
   await expectOk(admin(server, 'POST', '/product-rules', rule))
   server.clock.advance(HOUR_MS)

@@ -89,6 +89,12 @@ test.for<[operation: string, body: object, sentence: string, code?: string]>([
   ['assignCoupon', { affiliateId: ID.affiliate, code: 'ZER0' }, CODE, 'discount_code_invalid'],
   ['assignCoupon', { affiliateId: ID.affiliate, code: '' }, CODE, 'discount_code_invalid'],
   ['assignCoupon', { affiliateId: ID.affiliate, code: 16 }, 'code must be text or null.'],
+  [
+    'createAlias',
+    { affiliateId: ID.affiliate, kind: 'CODE', value: 'SARAH 10' },
+    'value must be 1 to 100 visible characters without spaces.',
+    'alias_invalid',
+  ],
   ['createWebhook', {}, 'url is required.'],
   ['createWebhook', { url: null, hookUrl: ' ' }, 'url is required.'],
   ['createWebhook', { hookUrl: 7 }, 'hookUrl must be text of at most 2048 characters or null.'],

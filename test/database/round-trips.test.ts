@@ -46,6 +46,28 @@ test('an order with a code and a customer takes three round trips, and one witho
   expect(await roundTripsOf(order({ customerEmail: 'other@example.com' }))).toBe(2)
 })
 
+test('an alias takes as many round trips as a slug, and none more is taken for an unknown code', async () => {
+  const [{ id: affiliateId, slug }] = await expectOk(server.request('GET', '/api/v1/affiliates'))
+  for (const [kind, value] of [
+    ['CODE', 'SARAH10'],
+    ['LINK', 'sarah_old'],
+  ])
+    await expectOk(server.request('POST', '/api/v1/affiliates/aliases', { body: { affiliateId, kind, value } }))
+  const trips = []
+  for (const evidence of [
+    { couponCode: slug },
+    { couponCode: 'SARAH10' },
+    { ref: affiliateId },
+    { ref: 'sarah_old' },
+    { couponCode: 'SUMMER' },
+    { ref: 'nobody' },
+  ]) {
+    await order(evidence)()
+    trips.push(await roundTripsOf(order(evidence)))
+  }
+  expect(trips).toEqual([4, 4, 4, 4, 3, 3])
+})
+
 test('equal lists that wait for their turn are read with one statement', async () => {
   await order({ couponCode: 'NISA16' })()
   const spy = vi.spyOn(pg.Client.prototype, 'query')

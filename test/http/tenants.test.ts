@@ -40,6 +40,7 @@ describe('another shop finds nothing and changes nothing', () => {
   test.for([
     ['POST', '/api/v1/affiliates', { email: 'x@example.com', name: 'X', campaignId: ID.program }],
     ['POST', '/api/v1/coupons', { affiliateId: ID.affiliate, code: 'STEAL' }],
+    ['POST', '/api/v1/affiliates/aliases', { affiliateId: ID.affiliate, kind: 'CODE', value: 'STEAL' }],
     ['POST', '/api/v1/payouts', { periodStart: '2026-10-01', periodEnd: '2026-11-01', affiliateIds: [ID.affiliate] }],
     ['POST', '/api/v1/payouts', { periodStart: '2026-10-01', periodEnd: '2026-11-01', programId: ID.program }],
   ])('%s %s with a foreign id in the body: 404', async ([method, path, body], { exampleServer: server }) => {

@@ -74,8 +74,11 @@ describe('an affiliate', () => {
     const { id } = await newAffiliate(server, { email: 'noor@example.com', name: 'Noor Haddad', code: 'NAAR16' })
     await expectOk(admin(server, 'PUT', `/affiliates/${id}/payee`, { method: 'PAYPAL', email: 'noor@paypal.example' }))
     await expectOk(convert(server, { externalOrderId: 'n-1', amountCents: 10_000, couponCode: 'NAAR16' }))
+    const alias = { affiliateId: id, kind: 'CODE', value: 'NOOR10' }
+    await expectOk(server.request('POST', '/api/v1/affiliates/aliases', { body: alias }))
     const lines = await exportOf(server, 'Noor+affiliate@example.com')
     expect(rowsIn(lines, 'affiliates')).toMatchObject([{ id, name: 'Noor Haddad', email: 'noor@example.com' }])
+    expect(rowsIn(lines, 'affiliateAliases')).toMatchObject([alias])
     expect(rowsIn(lines, 'payees')).toMatchObject([{ details: { method: 'PAYPAL', email: 'noor@paypal.example' } }])
     expect(rowsIn(lines, 'commissions')).toMatchObject([{ affiliateId: id, externalOrderId: 'n-1' }])
     expect(rowsIn(lines, 'audits').map(({ action }) => action)).toContain('payee.set')

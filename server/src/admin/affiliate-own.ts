@@ -1,4 +1,5 @@
 import type { Hono } from 'hono'
+import { listOf } from '../affiliates/aliases.ts'
 import { readBalance } from '../affiliates/balance.ts'
 import { openPageLink } from '../affiliates/own-page.ts'
 import { summarize } from '../analytics/analytics.ts'
@@ -41,11 +42,15 @@ export function mountAffiliatePage(app: Hono<Env>, server: Server): void {
 async function render(deps: Parameters<typeof openPageLink>[0], query: URLSearchParams): Promise<Html> {
   const { ctx, affiliate, expiresAt } = await openPageLink(deps, query.get('token') ?? '')
   const { timeZone, name: shop } = ctx.shop
-  const [{ balances }, { data, pagination }, { totals }] = await Promise.all([
+  const [{ balances }, { data, pagination }, { totals }, aliases] = await Promise.all([
     readBalance(ctx, affiliate.id),
     commissions.list(ctx, { affiliateId: affiliate.id, ...pageOf(query) }),
     summarize(ctx, { affiliateId: affiliate.id }),
+    listOf(ctx, affiliate.id),
   ])
+  const also = (kind: (typeof aliases)[number]['kind'], shown: (value: string) => string) =>
+    aliases.filter((one) => one.kind === kind).map(({ value }) => html`<code>${isolated(shown(value))}</code> `)
+  const [links, codes] = [also('LINK', (value) => linkOf(ctx.shop, value)), also('CODE', (value) => value)]
   const rows = data.map((one) => [
     one.trackingMethod === 'ADJUSTMENT' ? 'Adjustment' : isolated(orderNameOf(one)),
     time(one.happenedAt, '–', timeZone),
@@ -61,6 +66,8 @@ async function render(deps: Parameters<typeof openPageLink>[0], query: URLSearch
 ${facts([
   ['Your link', copyable('link', 'your link', linkOf(ctx.shop, affiliate.slug))],
   ['Your code', copyable('code', 'your code', affiliate.discountCode)],
+  ['Links that work, too', links.length ? html`${links}` : undefined],
+  ['Codes that work, too', codes.length ? html`${codes}` : undefined],
 ])}</section>
 <h2>Balance</h2>
 ${

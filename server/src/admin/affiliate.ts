@@ -1,4 +1,5 @@
 import * as affiliates from '../affiliates/affiliates.ts'
+import * as aliases from '../affiliates/aliases.ts'
 import { readBalance } from '../affiliates/balance.ts'
 import * as connections from '../affiliates/connections.ts'
 import { createPageLink } from '../affiliates/own-page.ts'
@@ -31,6 +32,8 @@ export const affiliatePageRoutes: Route[] = [
   { path: '/affiliates/:id/edit', roles: OWNER_ONLY, act: change, page: edit },
   { path: '/affiliates/:id/status', roles: OWNER_ONLY, act: changeStatus, page: show },
   { path: '/affiliates/:id/code', roles: OWNER_ONLY, act: changeCode, page: show },
+  { path: '/affiliates/:id/aliases', roles: OWNER_ONLY, act: addAlias, page: show },
+  { path: '/affiliates/:id/aliases/:alias/delete', roles: OWNER_ONLY, act: removeAlias, page: show },
   { path: '/affiliates/:id/link', roles: OWNER_ONLY, act: createLink, page: show },
   { path: '/affiliates/:id/archive', roles: OWNER_ONLY, audit: 'affiliate.shown', show: confirmArchive },
   { path: '/affiliates/:id/archive', roles: OWNER_ONLY, act: archive, page: show },
@@ -53,10 +56,11 @@ async function find({ ctx, params }: PageRequest): Promise<Affiliate> {
 async function show(request: PageRequest): Promise<View> {
   const { ctx, isOwner, zone } = request
   const one = await find(request)
-  const [{ balances, commissions: total }, programs, recent] = await Promise.all([
+  const [{ balances, commissions: total }, programs, recent, others] = await Promise.all([
     readBalance(ctx, one.id),
     programOptions(request),
     commissions.list(ctx, { affiliateId: one.id, page: 1, limit: RECENT }),
+    aliases.listOf(ctx, one.id),
   ])
   const names = await namesOf(request, recent.data)
   const program = one.campaignId && programs.find(([id]) => id === one.campaignId)?.[1]
@@ -88,7 +92,8 @@ ${facts(
   ],
   'facts one',
 )}
-${isOwner ? html`<details${request.form.has('code') ? html` open` : ''}><summary>Change the code</summary>${form(request, `${LIST}/${one.id}/code`, codeForm(request, one.discountCode))}</details>` : ''}</section>
+${isOwner ? html`<details${request.form.has('code') ? html` open` : ''}><summary>Change the code</summary>${form(request, `${LIST}/${one.id}/code`, codeForm(request, one.discountCode))}</details>` : ''}
+${aliasSection(request, one, others)}</section>
 ${isOwner ? ownPageCard(request, one) : ''}
 <section class="card" aria-labelledby="about"><h2 id="about">About</h2>
 ${facts(
@@ -182,6 +187,52 @@ async function changeCode(request: PageRequest) {
   const id = request.params.id ?? ''
   const { code } = await assignCode(request, id)
   return { to: `${LIST}/${id}`, flash: { text: `The code is now ${code}. The old one is free for others.` } }
+}
+
+const ALIAS_KINDS = [
+  ['CODE', 'Code'],
+  ['LINK', 'Link name'],
+] as const
+
+type Alias = components['schemas']['Alias']
+
+/** The additional codes and link names, such as those of another system. */
+function aliasSection(request: PageRequest, { id }: Affiliate, others: Alias[]): Html {
+  const { ctx, isOwner, form: sent } = request
+  const remove = ({ id: alias, value }: Alias) =>
+    form(
+      request,
+      `${LIST}/${id}/aliases/${alias}/delete`,
+      html`<button class="small">Remove<span class="visually-hidden"> ${value}</span></button>`,
+    )
+  const rows = others.map((one) => [
+    one.kind === 'CODE' ? 'Code' : 'Link',
+    html`<code>${isolated(one.kind === 'CODE' ? one.value : linkOf(ctx.shop, one.value))}</code>`,
+    isOwner ? remove(one) : '',
+  ])
+  if (!isOwner) return rows.length ? table('Additional codes and links', ALIAS_COLUMNS, rows) : html``
+  return html`${rows.length ? table('Additional codes and links', ALIAS_COLUMNS, rows) : ''}
+<details${sent.has('alias') ? html` open` : ''}><summary>Add a code or link of another system</summary>${form(
+    request,
+    `${LIST}/${id}/aliases`,
+    html`${select('aliasKind', 'Kind', ALIAS_KINDS, sent.get('aliasKind') ?? 'CODE')}
+${input({ name: 'alias', label: 'Value', value: sent.get('alias') ?? '', required: true, maxlength: 100, hint: 'Such as SARAH10, or sarah of ?ref=sarah. Up to 100 characters without spaces; 0 and o are allowed here.' })}
+<button class="main">Add</button>`,
+  )}</details>`
+}
+
+const ALIAS_COLUMNS: Column[] = ['Kind', wideColumn('Value'), ACTIONS]
+
+async function addAlias({ ctx, params, form }: PageRequest) {
+  const affiliateId = params.id ?? ''
+  const sent = { affiliateId, kind: form.get('aliasKind'), value: form.get('alias')?.trim() ?? '' }
+  const { value } = await aliases.create(ctx, validateBody('createAlias', sent))
+  return { to: `${LIST}/${affiliateId}`, flash: { text: `Orders with ${value} are credited to the affiliate, too.` } }
+}
+
+async function removeAlias({ ctx, params }: PageRequest) {
+  await aliases.remove(ctx, params.alias ?? '')
+  return { to: `${LIST}/${params.id}`, flash: { text: 'The alias is removed.' } }
 }
 
 const KINDS = [

@@ -12,8 +12,9 @@ import type { AffiliateRow } from '../database/tables.ts'
 import { codeFromBytes, codeKey, slugAttempt, slugFrom } from '../engine/affiliate-codes.ts'
 import { emailKey } from '../engine/normalize.ts'
 import { findProgram } from '../programs/queries.ts'
+import { findNameHolders, type HeldName } from './name-queries.ts'
 import * as affiliates from './queries.ts'
-import { affiliateList, findAffiliateByCode, findAffiliateBySlug, findAffiliatesById, searchable } from './queries.ts'
+import { affiliateList, findAffiliatesById, searchable } from './queries.ts'
 
 /** Lists affiliates that are not archived, newest first. */
 export async function list(ctx: Context, query: Query<'listAffiliates'>) {
@@ -190,9 +191,16 @@ export async function newAffiliate(
 export async function unusedCode(ctx: Context, trx: Transaction): Promise<string> {
   for (;;) {
     const code = codeFromBytes(ctx.random(32))
-    if (code && !(await findAffiliateByCode(trx, ctx.shop.id, codeKey(code)))) return code
+    if (code && !(await isTaken(trx, ctx.shop.id, { key: codeKey(code), as: 'CODE' }))) return code
   }
 }
+
+/** Whether an affiliate has a name as its official code or slug, or as an alias. */
+const isTaken = async (
+  trx: Transaction,
+  shopId: string,
+  { key, as }: { key: string; as: HeldName['name'] },
+): Promise<boolean> => (await findNameHolders(trx, shopId, key)).some(({ name }) => name === as || name === 'ALIAS')
 
 async function unusedSlug(ctx: Context, trx: Transaction, name: string): Promise<string> {
   const slug = slugFrom(name)
@@ -200,7 +208,7 @@ async function unusedSlug(ctx: Context, trx: Transaction, name: string): Promise
     // After some attempts a random suffix is faster than counting.
     const candidate =
       attempt <= 20 ? slugAttempt(slug, attempt) : `${slug}-${Buffer.from(ctx.random(4)).toString('hex')}`
-    if (!(await findAffiliateBySlug(trx, ctx.shop.id, candidate))) return candidate
+    if (!(await isTaken(trx, ctx.shop.id, { key: candidate, as: 'SLUG' }))) return candidate
   }
 }
 

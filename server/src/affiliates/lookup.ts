@@ -1,7 +1,8 @@
 import type { Context } from '../core/context.ts'
 import { codeKey } from '../engine/affiliate-codes.ts'
 import { list } from './affiliates.ts'
-import { findAffiliateByCode, findAffiliatesById } from './queries.ts'
+import { findNameHolders } from './name-queries.ts'
+import { findAffiliatesById } from './queries.ts'
 
 /** An affiliate in a choice of several. */
 export interface FoundAffiliate {
@@ -9,9 +10,12 @@ export interface FoundAffiliate {
   name: string
 }
 
-/** The affiliate with a discount code, in any spelling that customers may use. */
-export const findByCode = ({ db, shop }: Context, code: string): Promise<FoundAffiliate | undefined> =>
-  findAffiliateByCode(db.read, shop.id, codeKey(code))
+/** The affiliate with a discount code or an alias, in any spelling that customers may use. */
+export async function findByCode({ db, shop }: Context, code: string): Promise<FoundAffiliate | undefined> {
+  const holders = await findNameHolders(db.read, shop.id, codeKey(code))
+  const holder = holders.find(({ name }) => name !== 'SLUG')
+  return holder && (await findAffiliatesById(db.read, shop.id, [holder.affiliateId]))[0]
+}
 
 /** The affiliates that a typed text can mean: by id or code exactly, else by name and email. */
 export async function findByText(ctx: Context, text: string, limit: number): Promise<FoundAffiliate[]> {

@@ -4,7 +4,6 @@ import { countRows, updateIfUnchanged, withoutIndex } from '../core/queries.ts'
 import { defineReport, type Reader, type Transaction } from '../database/database.ts'
 import { prepared, preparedByShape } from '../database/prepared.ts'
 import type { AffiliateRow, ConnectionRow, PayeeRow } from '../database/tables.ts'
-import { codeKey } from '../engine/affiliate-codes.ts'
 import { restorePlusSigns } from '../engine/normalize.ts'
 
 interface AffiliateFilter extends PageQuery {
@@ -240,22 +239,6 @@ export const connectionList = defineReport(
   'connectionList',
   (db, input: { shopId: string; query: ConnectionFilter }) => listConnections(db, input.shopId, input.query),
 )
-
-/** Finds an affiliate by discount code, or else by slug. */
-export async function findAffiliateByCodeOrSlug(
-  db: Reader,
-  shopId: string,
-  code: string,
-): Promise<AffiliateRow | undefined> {
-  const key = codeKey(code)
-  return (await findAffiliateByCode(db, shopId, key)) ?? (await findAffiliateBySlug(db, shopId, key))
-}
-
-/** Finds an affiliate by slug, or else by id. */
-export async function findAffiliateByRef(db: Reader, shopId: string, ref: string): Promise<AffiliateRow | undefined> {
-  const bySlug = await findAffiliateBySlug(db, shopId, codeKey(ref))
-  return bySlug ?? (await findAffiliatesById(db, shopId, [ref.trim()]))[0]
-}
 
 const payees = (db: Reader, shopId: string) => db.selectFrom('payees').selectAll().where('shopId', '=', shopId)
 

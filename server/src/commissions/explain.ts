@@ -234,11 +234,16 @@ export function evidenceOf(facts: Facts, decision: Decision, namesakes: SlugName
     const candidates = own.map((candidate) => {
       const { outcome, because } = outcomeOfCandidate(candidate, winner, facts)
       const slugAffiliateId = (kind === 'COUPON' && namesakes.get(candidate.value)) || null
-      return { ...candidate, outcome, because: because + namesakeText(slugAffiliateId), slugAffiliateId }
+      const alias = candidate.alias ?? null
+      const text = because + aliasText(candidate) + namesakeText(slugAffiliateId)
+      return { ...candidate, alias, outcome, because: text, slugAffiliateId }
     })
     return { kind, rank: index + 1, because: kindReason(own, winner), candidates }
   })
 }
+
+const aliasText = ({ alias, kind }: Candidate) =>
+  alias === undefined ? '' : ` ${alias} is an additional ${kind === 'COUPON' ? 'code' : 'link name'} of the affiliate.`
 
 const namesakeText = (slugAffiliateId: string | null) =>
   slugAffiliateId ? ` It is also the slug of affiliate ${slugAffiliateId}; codes come before slugs.` : ''

@@ -338,5 +338,6 @@ export const toCommission = (row: CommissionRow): components['schemas']['Commiss
 export const toDecision = (decision: Decision, orderCurrency: string) => ({
   ...decision,
   currency: decision.currency ?? orderCurrency,
+  candidates: decision.candidates.map((candidate) => ({ ...candidate, alias: candidate.alias ?? null })),
   groups: decision.groups.map((group) => ({ ...group, unpaidReasonCode: group.unpaidReasonCode ?? null })),
 })

@@ -18,6 +18,7 @@ export const idAfter = (last: string, candidate: string): string =>
 
 export type IdPrefix =
   | 'aff'
+  | 'als'
   | 'prg'
   | 'com'
   | 'bat'

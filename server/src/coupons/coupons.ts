@@ -1,4 +1,5 @@
 import { unusedCode } from '../affiliates/affiliates.ts'
+import { findNameHolders } from '../affiliates/name-queries.ts'
 import * as affiliates from '../affiliates/queries.ts'
 import { affiliateNotFound, concurrentChange, conflict, invalid } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
@@ -48,8 +49,8 @@ export async function assign(ctx: Context, body: Body<'assignCoupon'>) {
       return { result, audit: null }
     }
     const discountCode = requested ?? (await unusedCode(ctx, trx))
-    const holder = await affiliates.findAffiliateByCode(trx, ctx.shop.id, codeKey(discountCode))
-    if (holder && holder.id !== before.id) {
+    const holders = await findNameHolders(trx, ctx.shop.id, codeKey(discountCode))
+    if (holders.some(({ affiliateId, name }) => name !== 'SLUG' && affiliateId !== before.id)) {
       throw conflict('discount_code_taken', 'Another affiliate of your shop has this code. Choose a different code.')
     }
     const changes: Partial<AffiliateRow> = { discountCode, codeKey: codeKey(discountCode), updatedAt: nowIso(ctx) }
@@ -62,13 +63,14 @@ export async function assign(ctx: Context, body: Body<'assignCoupon'>) {
 /** Digits that a proposed code may end with. */
 const DIGITS = ['2', '3', '4', '5', '6', '7', '8', '9', '1']
 
-/** The allowed code most like a typed one that no affiliate of the shop has; undefined when none is near. */
+/** The allowed code most like a typed one that no affiliate of the shop has as code or alias; undefined when none is near. */
 export async function findFreeCode({ db, shop }: Context, typed: string): Promise<string | undefined> {
   const nearest = nearestCode(typed)
   if (!nearest) return undefined
   const start = [...nearest].slice(0, MAX_CODE_LENGTH - 1).join('')
   for (const code of [nearest, ...DIGITS.map((digit) => start + digit)]) {
-    if (!(await affiliates.findAffiliateByCode(db.read, shop.id, codeKey(code)))) return code
+    const holders = await findNameHolders(db.read, shop.id, codeKey(code))
+    if (holders.every(({ name }) => name === 'SLUG')) return code
   }
   return undefined
 }

@@ -16,6 +16,7 @@ export const PRIMARY_KEYS: Keys = {
   apiKeys: ['shopId', 'id'],
   programs: ['shopId', 'id'],
   affiliates: ['shopId', 'id'],
+  affiliateAliases: ['shopId', 'id'],
   payees: ['shopId', 'affiliateId'],
   commissions: ['shopId', 'id'],
   orders: ['shopId', 'orderId'],

@@ -1,5 +1,6 @@
 import type { components } from '../contract/schema.d.ts'
 import type { Role } from '../contract/spec.ts'
+import type { AliasRow, ConnectionRow, PayeeRow } from './affiliate-tables.ts'
 import type {
   PayoutBatchRow,
   PayoutFileRow,
@@ -10,7 +11,10 @@ import type {
 import type { DeliveryRow, StreamDeliveryRow, StreamRow, SubscriptionRow, WebhookEventRow } from './webhook-tables.ts'
 
 export type {
+  AliasRow,
+  ConnectionRow,
   DeliveryRow,
+  PayeeRow,
   PayoutBatchRow,
   PayoutFileRow,
   PayoutJobRow,
@@ -156,25 +160,6 @@ export interface JourneyRow extends JourneyColumns {
 }
 
 /** How an affiliate is paid. `details` are sealed. */
-export interface PayeeRow {
-  shopId: string
-  affiliateId: string
-  method: Schemas['PayeeMethod']
-  details: string
-  createdAt: string
-  updatedAt: string
-}
-
-/** `kind` is `customerId`, `customerEmail` (its key; see engine/normalize.ts), `product` or `variant`. */
-export interface ConnectionRow {
-  id: string
-  shopId: string
-  kind: 'customerId' | 'customerEmail' | 'product' | 'variant'
-  value: string
-  affiliateId: string
-  createdAt: string
-}
-
 export interface ProductRuleRow {
   id: string
   shopId: string
@@ -220,6 +205,7 @@ export interface Tables {
   apiKeys: ApiKeyRow
   programs: ProgramRow
   affiliates: AffiliateRow
+  affiliateAliases: AliasRow
   payees: PayeeRow
   commissions: CommissionRow
   orders: OrderRow

@@ -1,7 +1,7 @@
 /**
  * What a change reads that other changes write, or writes that others read: `order:api:1001`, `customerEmail:a@b.co`. Two
  * changes of one shop that share a touch never run side by side. What only changes without declared touches write, such as
- * affiliates, programs and settings, need not be named: those run alone.
+ * affiliates, their aliases, programs and settings, need not be named: those run alone.
  */
 export type Touches = readonly string[]
 

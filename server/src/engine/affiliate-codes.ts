@@ -52,6 +52,9 @@ export const MAX_CODE_LENGTH = 9
 /** Why a supplied code is rejected. */
 export type CodeProblem = 'EMPTY' | 'TOO_LONG' | 'NOT_VISIBLE' | 'FORBIDDEN_CHARACTER'
 
+/** Maximum code points of an alias. */
+export const MAX_ALIAS_LENGTH = 100
+
 /** Bytes from this value on would favor the first letters: 7 × 34 of 256 values are used, the others are discarded. */
 const UNBIASED_LIMIT = 256 - (256 % CODE_ALPHABET.length)
 
@@ -59,16 +62,20 @@ const UNBIASED_LIMIT = 256 - (256 % CODE_ALPHABET.length)
  * Returns why a supplied code is rejected, or null when it is valid: 1 to 9 code points as sent, no whitespace, control,
  * format or direction character, and none of `0`, `o`, `O`, neither as sent nor in normalized form.
  */
-export function codeProblem(code: string): CodeProblem | null {
-  const length = [...code].length
+export const codeProblem = (code: string): CodeProblem | null =>
+  nameProblem(code, MAX_CODE_LENGTH) ?? (/[0oO]/.test(code + codeKey(code)) ? 'FORBIDDEN_CHARACTER' : null)
+
+/** Whether a text can be an alias: 1 to 100 code points as sent, otherwise like a code, but with any letters and digits. */
+export const isValidAlias = (text: string): boolean => nameProblem(text, MAX_ALIAS_LENGTH) === null
+
+function nameProblem(name: string, maxLength: number): Exclude<CodeProblem, 'FORBIDDEN_CHARACTER'> | null {
+  const length = [...name].length
   if (length === 0) return 'EMPTY'
-  if (length > MAX_CODE_LENGTH) return 'TOO_LONG'
+  if (length > maxLength) return 'TOO_LONG'
   // U+2800 is the blank Braille pattern, which Unicode counts as a symbol.
-  if (/[\p{White_Space}\p{Cc}\p{Cf}\p{Cs}\u2800]/u.test(code)) return 'NOT_VISIBLE'
-  const key = codeKey(code)
-  // A code of only fillers and variation selectors is invisible.
-  if (key === '') return 'EMPTY'
-  return /[0oO]/.test(code + key) ? 'FORBIDDEN_CHARACTER' : null
+  if (/[\p{White_Space}\p{Cc}\p{Cf}\p{Cs}\u2800]/u.test(name)) return 'NOT_VISIBLE'
+  // A name of only fillers and variation selectors is invisible.
+  return codeKey(name) === '' ? 'EMPTY' : null
 }
 
 /**

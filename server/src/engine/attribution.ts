@@ -1,6 +1,7 @@
 import type { Goods } from './commission.ts'
 import type {
   AffiliateFact,
+  AliasedSource,
   Candidate,
   Click,
   EvidenceKind,
@@ -48,7 +49,12 @@ function lookupEvidence(facts: Facts, kind: EvidenceKind, source: NamedSource, c
   if (value === null) return []
   const from = { kind, source, value }
   const affiliate = affiliateOf(facts, facts.matches[source])
-  return [affiliate === null ? miss(from, 'NO_MATCH') : hit(from, affiliate.id, code)]
+  return [affiliate === null ? miss(from, 'NO_MATCH') : { ...hit(from, affiliate.id, code), ...aliasOf(facts, source) }]
+}
+
+function aliasOf({ matches }: Facts, source: keyof Matches): Pick<Candidate, 'alias'> {
+  const alias = matches.aliases?.[source as AliasedSource]
+  return alias === undefined ? {} : { alias }
 }
 
 /** Precedence presets by name. Each lists all four kinds of evidence. */
@@ -129,9 +135,9 @@ function refEvidence(facts: Facts): Candidate[] {
   const from: Source = { kind: 'DIRECT_LINK', source: 'ref', value }
   const affiliate = affiliateOf(facts, facts.matches.ref)
   if (affiliate === null) return [miss(from, 'NO_MATCH')]
-  return [
-    clickWindowDays(facts, affiliate) > 0 ? hit(from, affiliate.id, 'REF_MATCH') : miss(from, 'NO_MATCH', affiliate.id),
-  ]
+  const isAccepted = clickWindowDays(facts, affiliate) > 0
+  const candidate = isAccepted ? hit(from, affiliate.id, 'REF_MATCH') : miss(from, 'NO_MATCH', affiliate.id)
+  return [{ ...candidate, ...aliasOf(facts, 'ref') }]
 }
 
 function sessionEvidence(facts: Facts): Candidate[] {

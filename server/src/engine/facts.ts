@@ -64,7 +64,12 @@ export interface Matches {
   customerEmail: string | null
   /** Affiliate id by `variant:<id>` and `product:<id>`. */
   products: Record<string, string>
+  /** The aliases that matched instead of an official code or slug, by the field of the order. Missing when there are none. */
+  aliases?: Partial<Record<AliasedSource, string>>
 }
+
+/** The fields of an order that may contain an alias of an affiliate. */
+export type AliasedSource = 'couponCode' | 'affiliateCode' | 'ref'
 
 export interface AffiliateFact {
   id: string
@@ -152,6 +157,8 @@ export interface Candidate {
   confidence: number
   reasonCode: ReasonCode
   won: boolean
+  /** The alias that matched; missing when an official code or slug did. */
+  alias?: string
 }
 
 /** The part of an order that is paid at one rate. Stored, so that refunds do not depend on the current rate. */

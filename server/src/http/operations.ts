@@ -9,6 +9,7 @@ import * as shops from '../accounts/shops.ts'
 import * as testShops from '../accounts/test-shops.ts'
 import * as users from '../accounts/users.ts'
 import * as affiliates from '../affiliates/affiliates.ts'
+import * as aliases from '../affiliates/aliases.ts'
 import * as connections from '../affiliates/connections.ts'
 import * as payees from '../affiliates/payees.ts'
 import * as analytics from '../analytics/analytics.ts'
@@ -69,6 +70,9 @@ export const handlers: Handlers<Contexts> = {
   createAffiliate: (ctx, { body }) => created(affiliates.create(ctx, body)),
   updateAffiliate: (ctx, { query, body }) => data(affiliates.update(ctx, query.id, body)),
   archiveAffiliate: (ctx, { query }) => ok(affiliates.archive(ctx, query.id)),
+  listAliases: (ctx, { query }) => ok(aliases.list(ctx, query)),
+  createAlias: (ctx, { body }) => data(aliases.create(ctx, body)),
+  deleteAlias: (ctx, { query }) => ok(aliases.remove(ctx, query.id)),
   getPayee: (ctx, { path }) => data(payees.getPayee(ctx, path.id)),
   setPayee: (ctx, { path, body }) => data(payees.setPayee(ctx, path.id, body)),
   deletePayee: (ctx, { path }) => ok(payees.removePayee(ctx, path.id)),

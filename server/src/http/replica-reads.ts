@@ -4,6 +4,7 @@ import type { Context } from '../core/context.ts'
 /** Lists and reports. What decides about access or a change is read from the primary. */
 const REPLICA_OPERATIONS: ReadonlySet<OperationId> = new Set<OperationId>([
   'listAffiliates',
+  'listAliases',
   'listConnections',
   'listPrograms',
   'listProductRules',

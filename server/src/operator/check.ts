@@ -211,6 +211,7 @@ const REFERENCES: [table: string, column: string, target: string][] = [
   ['apiKeys', 'shopId', 'shops'],
   ['shops', 'defaultProgramId', 'programs'],
   ['affiliates', 'campaignId', 'programs'],
+  ['affiliateAliases', 'affiliateId', 'affiliates'],
   ['payees', 'affiliateId', 'affiliates'],
   ['commissions', 'affiliateId', 'affiliates'],
   ['commissions', 'programId', 'programs'],

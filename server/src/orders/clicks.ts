@@ -1,4 +1,5 @@
-import { findAffiliateByCodeOrSlug, findAffiliateByRef, findAffiliatesById } from '../affiliates/queries.ts'
+import { findAffiliateByCodeOrSlug, findAffiliateByRef } from '../affiliates/name-queries.ts'
+import { findAffiliatesById } from '../affiliates/queries.ts'
 import type { components } from '../contract/schema.d.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import { type Mutation, mutate } from '../core/mutate.ts'
@@ -79,8 +80,8 @@ async function resolveAffiliate(
   const byId = async (id: string | null | undefined) =>
     id ? (await findAffiliatesById(trx, shopId, [id]))[0] : undefined
   return (
-    (trimToNull(ref) && (await findAffiliateByRef(trx, shopId, ref!))) ||
-    (trimToNull(affiliateCode) && (await findAffiliateByCodeOrSlug(trx, shopId, affiliateCode!))) ||
+    (trimToNull(ref) && (await findAffiliateByRef(trx, shopId, ref!))?.affiliate) ||
+    (trimToNull(affiliateCode) && (await findAffiliateByCodeOrSlug(trx, shopId, affiliateCode!))?.affiliate) ||
     (await byId(trimToNull(affiliateId))) ||
     (await byId(owner)) ||
     undefined

@@ -1,11 +1,6 @@
 import { connectCustomer } from '../affiliates/connections.ts'
-import {
-  findAffiliateByCodeOrSlug,
-  findAffiliateByRef,
-  findAffiliatesById,
-  findConnectedAffiliate,
-  findProductConnections,
-} from '../affiliates/queries.ts'
+import { findAffiliateByCodeOrSlug, findAffiliateByRef, matchedAliases } from '../affiliates/name-queries.ts'
+import { findAffiliatesById, findConnectedAffiliate, findProductConnections } from '../affiliates/queries.ts'
 import { auditedAmounts, statusEvents } from '../commissions/event-queries.ts'
 import { insertCommission, toCommission } from '../commissions/queries.ts'
 import { type Context, nowIso } from '../core/context.ts'
@@ -288,19 +283,20 @@ async function gatherEvidence(db: Reader, shopId: string, order: Order): Promise
     findProductConnections(db, shopId, order.lines),
   ])
   const matches = {
-    couponCode: byCoupon?.id ?? null,
-    affiliateCode: byCode?.id ?? null,
+    couponCode: byCoupon?.affiliate.id ?? null,
+    affiliateCode: byCode?.affiliate.id ?? null,
     click,
     sessionClicks,
-    ref: byRef?.id ?? null,
+    ref: byRef?.affiliate.id ?? null,
     customerId: byCustomerId,
     customerEmail: byCustomerEmail,
     products,
+    ...matchedAliases({ couponCode: byCoupon?.alias, affiliateCode: byCode?.alias, ref: byRef?.alias }),
   }
-  return { matches, affiliates: [byCoupon, byCode, byRef].filter((row) => row !== undefined) }
+  return { matches, affiliates: [byCoupon, byCode, byRef].flatMap((match) => match?.affiliate ?? []) }
 }
 
-const matchedAffiliateIds = ({ click, sessionClicks, products, ...named }: Matches): string[] => {
+const matchedAffiliateIds = ({ click, sessionClicks, products, aliases, ...named }: Matches): string[] => {
   const ids = [
     ...Object.values(named),
     click?.affiliateId,

@@ -57,7 +57,7 @@ function replaced(person: Person, text: string, { kind, isOwn }: { kind: Kind; i
 }
 
 const EMAILS = ['email', 'customerEmail', 'otherEmails']
-const CODES = ['couponCode', 'affiliateCode', 'ref', 'slug', 'discountCode', 'code', 'previousCode']
+const CODES = ['couponCode', 'affiliateCode', 'ref', 'slug', 'discountCode', 'code', 'previousCode', 'alias']
 
 /** @param name the property that the text is the value of */
 function replaceString(person: Person, text: string, name: string): string {
@@ -110,6 +110,7 @@ export const isBuyer = (person: Person, buyer: BuyerOfOrder): boolean =>
 const IS_OWN: { [Table in TableName]?: (person: Person, row: Row) => boolean } = {
   users: (person, { email }) => person.hasAddress(String(email)),
   affiliates: (person, { id, email }) => has(person.affiliateIds, id) || person.hasAddress(String(email)),
+  affiliateAliases: (person, { affiliateId }) => has(person.affiliateIds, affiliateId),
   payees: (person, { affiliateId }) => has(person.affiliateIds, affiliateId),
   payoutLines: (person, { affiliateId }) => has(person.affiliateIds, affiliateId),
   orders: (person, { orderId, commissionId, facts }) => {
@@ -132,6 +133,10 @@ const IS_OWN: { [Table in TableName]?: (person: Person, row: Row) => boolean } =
 /** What a table changes besides the kinds of its columns. */
 const SPECIAL: { [Table in TableName]?: (person: Person, row: Row, isOwn: boolean) => Row } = {
   affiliates: (person, row, isOwn) => (isOwn ? { name: ERASED_NAME, slug: person.pseudonym(String(row.slug)) } : {}),
+  affiliateAliases: (person, { value }, isOwn) => {
+    const erased = isOwn ? person.pseudonym(String(value)) : undefined
+    return erased === undefined ? {} : { value: erased, codeKey: codeKey(erased) }
+  },
   orders: (_, row, isOwn) => (isOwn ? withoutAddress(row) : {}),
   orderNotices: (_, { body }, isOwn) => (isOwn ? { body: withoutReason(String(body)) } : {}),
   journey: (person, { affiliateId }, isOwn) =>

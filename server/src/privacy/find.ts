@@ -39,6 +39,9 @@ export async function findIds(ctx: Context, person: Person): Promise<void> {
       person.affiliateIds.add(String(id))
       person.codes.add(codeKey(String(slug))).add(codeKey(String(discountCode)))
     }
+  for await (const rows of pages(ctx, 'affiliateAliases'))
+    for (const { affiliateId, value } of rows)
+      if (person.affiliateIds.has(String(affiliateId))) person.codes.add(codeKey(String(value)))
   const { customerIds, sessionIds } = person
   for await (const buyer of buyers(ctx)) {
     if (!addressesOf(buyer).some((email) => person.hasAddress(email))) continue

@@ -137,6 +137,11 @@ export const COLUMNS: { [Table in Stored]: { [Column in keyof Tables[Table]]: Ki
     codeKey: 'special',
     searchText: 'special',
   },
+  affiliateAliases: {
+    ...none('id', 'shopId', 'affiliateId', 'kind', 'createdAt'),
+    value: 'special',
+    codeKey: 'special',
+  },
   payees: { ...none('shopId', 'affiliateId', 'method', 'createdAt', 'updatedAt'), details: 'special' },
   commissions: {
     ...none(

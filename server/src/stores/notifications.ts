@@ -1,5 +1,5 @@
 import { requireSourceDomain } from '../accounts/store-connection.ts'
-import { findAffiliateByCodeOrSlug } from '../affiliates/queries.ts'
+import { findAffiliateByCodeOrSlug } from '../affiliates/name-queries.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Body } from '../contract/spec.ts'
 import type { Context } from '../core/context.ts'

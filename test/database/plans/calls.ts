@@ -18,6 +18,7 @@ const range = ['from=2026-08-12T08:00:00Z', 'to=2026-09-20']
 /** The filters of each list. */
 const FILTERS: Record<string, string[]> = {
   listAffiliates: [`id=${ID.affiliate}`, 'status=APPROVED', `campaignId=${ID.program}`, 'q=karim'],
+  listAliases: [`affiliateId=${ID.affiliate}`, 'value=NISA20'],
   listPrograms: [`id=${ID.program}`, 'status=PUBLISH'],
   listCommissions: [
     `id=${ID.commission}`,
@@ -70,6 +71,7 @@ const ORDERS: object[] = [
   {},
   { couponCode: 'NISA16', customerId: 'c-1', customerEmail: 'known@example.com' },
   { couponCode: 'nisa-karim', affiliateCode: 'gone' },
+  { couponCode: 'nisa20', ref: 'nisa20' },
   { ref: ID.affiliate },
   { ref: 'nobody' },
   ...['unknown', 'jrn_x00000100', 'long-100', 'c-again', 'c-nobody', 'c-pages'].map((clickId) => ({ clickId })),
@@ -209,7 +211,7 @@ export interface PlannedCall {
 }
 
 /** Operations that remove what the others need. */
-const LAST = ['payPayout', 'updateSettings', 'deleteWebhook', 'archiveAffiliate']
+const LAST = ['deleteAlias', 'payPayout', 'updateSettings', 'deleteWebhook', 'archiveAffiliate']
 
 /** Calls of every operation of the document: its example, each of its filters, and other inputs that lead to different queries. */
 export function everyCall(): PlannedCall[] {

@@ -74,6 +74,11 @@ const GROWTH: Record<string, Growth> = {
     columns: { commissionId: `'com_' || n.i`, externalRefundId: `'x' || n.i`, adjustmentId: 'null' },
   },
   orderNotices: { huge: 3000, others: 1000, columns: { orderId: `'api:x' || n.i`, noticeId: `'x' || n.i` } },
+  affiliateAliases: {
+    huge: 8000,
+    others: 3000,
+    columns: { codeKey: `'x' || n.i`, affiliateId: `'aff_' || (n.i % 400)`, createdAt: AT },
+  },
   connections: { huge: 8000, others: 3000, columns: { value: `'x' || n.i`, affiliateId: skewed } },
   productRules: { huge: 600, others: 600, columns: { value: `'x' || n.i` } },
   geoRules: { huge: 200, others: 300, columns: { programId: `'prg_x' || n.i` } },

@@ -26,6 +26,24 @@ export const operations: Record<string, DocumentedOperation> = {
     scope: 'affiliates:write',
     responses: { '200': { $ref: '#/components/schemas/ActionReply' } },
   },
+  listAliases: {
+    method: 'GET',
+    path: '/api/v1/affiliates/aliases',
+    scope: 'affiliates:read',
+    responses: { '200': { $ref: '#/components/schemas/AliasList' } },
+  },
+  createAlias: {
+    method: 'POST',
+    path: '/api/v1/affiliates/aliases',
+    scope: 'affiliates:write',
+    responses: { '200': { $ref: '#/components/schemas/AliasReply' } },
+  },
+  deleteAlias: {
+    method: 'DELETE',
+    path: '/api/v1/affiliates/aliases',
+    scope: 'affiliates:write',
+    responses: { '200': { $ref: '#/components/schemas/ActionReply' } },
+  },
   listPrograms: {
     method: 'GET',
     path: '/api/v1/programs',
@@ -493,6 +511,15 @@ export const schemas: Record<string, Schema> = {
     required: ['ok', 'message'],
     properties: { ok: { type: 'boolean', const: true }, message: { type: 'string' }, id: { type: 'string' } },
   },
+  AliasList: {
+    type: 'object',
+    required: ['data', 'pagination'],
+    properties: {
+      data: { type: 'array', items: { $ref: '#/components/schemas/Alias' } },
+      pagination: { $ref: '#/components/schemas/Pagination' },
+    },
+  },
+  AliasReply: { type: 'object', required: ['data'], properties: { data: { $ref: '#/components/schemas/Alias' } } },
   ProgramList: {
     type: 'object',
     required: ['data', 'pagination'],
@@ -1046,6 +1073,17 @@ export const schemas: Record<string, Schema> = {
       limit: { type: 'integer' },
       total: { type: 'integer' },
       totalPages: { type: 'integer' },
+    },
+  },
+  Alias: {
+    type: 'object',
+    required: ['id', 'affiliateId', 'kind', 'value', 'createdAt'],
+    properties: {
+      id: { type: 'string' },
+      affiliateId: { type: 'string' },
+      kind: { $ref: '#/components/schemas/AliasKind' },
+      value: { type: 'string' },
+      createdAt: { $ref: '#/components/schemas/Instant' },
     },
   },
   Program: {
@@ -1971,6 +2009,7 @@ export const schemas: Record<string, Schema> = {
     },
   },
   AffiliateStatus: { type: 'string', enum: ['PENDING', 'ACTIVE', 'APPROVED', 'REJECTED'] },
+  AliasKind: { type: 'string' },
   CommissionType: { type: 'string', enum: ['PERCENT_OF_SALE', 'FLAT_PER_ORDER', 'FLAT_PER_ITEM'] },
   ProgramStatus: { type: 'string', enum: ['DRAFT', 'PRIVATE', 'PUBLISH'] },
   DiscountType: { type: 'string', enum: ['PERCENT', 'FIXED'] },
@@ -2026,7 +2065,7 @@ export const schemas: Record<string, Schema> = {
   },
   EvidenceCandidate: {
     type: 'object',
-    required: ['kind', 'source', 'value', 'affiliateId', 'confidence', 'reasonCode', 'won'],
+    required: ['kind', 'source', 'value', 'affiliateId', 'confidence', 'reasonCode', 'won', 'alias'],
     properties: {
       kind: { $ref: '#/components/schemas/EvidenceKind' },
       source: { type: 'string' },
@@ -2035,6 +2074,7 @@ export const schemas: Record<string, Schema> = {
       confidence: { type: 'number' },
       reasonCode: { $ref: '#/components/schemas/ReasonCode' },
       won: { type: 'boolean' },
+      alias: { type: ['string', 'null'] },
     },
   },
   RateGroup: {

@@ -4,6 +4,7 @@ import { required, type Schema } from './schema.ts'
 export async function createAffiliates(schema: Schema): Promise<void> {
   await programs(schema)
   await affiliates(schema)
+  await aliases(schema)
   await payees(schema)
   await connections(schema)
   await rules(schema)
@@ -117,6 +118,36 @@ async function affiliates({ db, text }: Schema) {
     .on('affiliates')
     .columns(['shopId', 'id'])
     .where(sql<boolean>`"deletedAt" is not null or status = 'REJECTED'`)
+    .execute()
+}
+
+async function aliases({ db, text }: Schema) {
+  await db.schema
+    .createTable('affiliateAliases')
+    .addColumn('shopId', text, required)
+    .addColumn('id', text, required)
+    .addColumn('affiliateId', text, required)
+    .addColumn('kind', text, required)
+    .addColumn('value', text, required)
+    .addColumn('codeKey', text, required)
+    .addColumn('createdAt', text, required)
+    .addPrimaryKeyConstraint('affiliateAliases_pk', ['shopId', 'id'])
+    .execute()
+  await db.schema
+    .createIndex('affiliateAliases_shopId_codeKey_kind')
+    .unique()
+    .on('affiliateAliases')
+    .columns(['shopId', 'codeKey', 'kind'])
+    .execute()
+  await db.schema
+    .createIndex('affiliateAliases_list')
+    .on('affiliateAliases')
+    .columns(['shopId', 'createdAt desc', 'id desc'])
+    .execute()
+  await db.schema
+    .createIndex('affiliateAliases_list_affiliateId')
+    .on('affiliateAliases')
+    .columns(['shopId', 'affiliateId', 'createdAt desc', 'id desc'])
     .execute()
 }
 
