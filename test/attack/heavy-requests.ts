@@ -337,6 +337,7 @@ function ownerChanges(server: OwnerServer): HeavyRequest[] {
     post('setPayee', '', () => ({ method: 'PAYPAL', email: 'noor@example.com' }), { id: () => affiliateId }),
     used('deletePayee'),
     used('createPayoutFile', () => ({ batchId: ID.batch, format: 'paypal' })),
+    used('discardPayoutFile'),
     post('reconcilePayouts', '500 results of one payment', () => ({
       results: Array.from({ length: 500 }, () => ({ paymentReference: ID.line, outcome: 'SETTLED' })),
     })),

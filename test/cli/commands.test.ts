@@ -97,6 +97,7 @@ const given: Record<string, () => string[]> = {
   'payouts export': () => [ids.batch, '--dry-run', '--dir', folder.path],
   'payouts lines': () => [ids.batch],
   'payouts cancel': () => [ids.batch, '--dry-run'],
+  'payouts discard-file': () => ['october', '--dry-run'],
   'events send': () => ['--order', '3001', '--amount-cents', '100', '--ref', 'nisa-karim', '--dry-run'],
   'events refund': () => ['1001', '--refund-id', 'r-1', '--amount-cents', '100', '--dry-run'],
   'events cancel': () => ['1001', '--dry-run'],

@@ -262,6 +262,26 @@ test('who cannot be paid is named, and paid by a later file', async () => {
   expect(csv).toContain(`,${blocked},'=cmd,'=cmd@july.example,USD,1235,12.35,PAYPAL,'=cmd,p@pay.example,`)
 }, 60_000)
 
+test('a file that was never uploaded is discarded, and its payments are sent in another one', async () => {
+  const id = await euroBatch('2026-02')
+  const file = 'february'
+  expect((await exportTo(id, file, '--format', 'csv')).code).toBe(0)
+  const discard = ['payouts', 'discard-file', file, '--json']
+  const asked = await cli(discard, { env: shop.env })
+  expect([asked.code, asked.stdout]).toEqual([9, ''])
+  expect(await json([...discard, '--dry-run'], { env: shop.env })).toMatchObject({ method: 'POST' })
+  for (const _ of ['first', 'again'])
+    expect(await json([...discard, '--yes'], { env: shop.env })).toMatchObject({ status: 'DISCARDED', lines: 0 })
+  const same = await exportTo(id, file, '--format', 'csv', '--json')
+  expect([same.code, JSON.parse(same.stderr).code]).toEqual([5, 'payout_file_exists'])
+  expect((await exportTo(id, `${file}-2`, '--format', 'csv')).code).toBe(0)
+  const results = (await linesOf(id)).map((line) => `${line.paymentReference},settled`)
+  const report = write('february.csv', ['paymentReference,outcome', ...results].join('\n'))
+  expect((await reconcile(report)).code).toBe(0)
+  const late = await cli([...discard.with(2, `${file}-2`), '--yes'], { env: shop.env })
+  expect([late.code, JSON.parse(late.stderr).code]).toEqual([5, 'payout_file_not_discardable'])
+})
+
 test('sepa requires a file id, and a file id one batch', async () => {
   const sepa = await cli(['payouts', 'export', 'bat_1', '--format', 'sepa'], { env: shop.env })
   const several = await cli(['payouts', 'export', 'bat_1', 'bat_2', '--file-id', 'x'], { env: shop.env })

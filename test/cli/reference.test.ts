@@ -80,7 +80,9 @@ test('bash completes commands, options and values', () => {
     return execFileSync('bash', ['-c', script], { encoding: 'utf8' }).trim()
   }
   expect(complete('pay')).toBe('payouts')
-  expect(complete('payouts', '')).toBe('list preview create unpaid pay export lines reconcile cancel ledger')
+  expect(complete('payouts', '')).toBe(
+    'list preview create unpaid pay export lines reconcile discard-file cancel ledger',
+  )
   expect(complete('--json', 'payouts', 'pay', '--e')).toBe('--expect-total')
   expect(complete('affiliates', 'list', '--status', 'A')).toBe('ACTIVE APPROVED')
   expect(complete('payouts', 'export', 'bat_1', '--format', 'w')).toBe('wise')

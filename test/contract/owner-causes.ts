@@ -16,6 +16,7 @@ import {
   FRESH,
   fillRules,
   freshCommission,
+  freshFile,
   ID,
   type OwnerCall,
   type OwnerServer,
@@ -418,6 +419,20 @@ export const causes: Record<string, Cause> = {
       () => updateRows(server, 'payoutBatches', { status: 'OPEN' }, { id: ID.batch }),
       () => callOwner(server, op, { id: 'failed' }),
     )
+  },
+  'discardPayoutFile payout_file_not_found': unknown,
+  'discardPayoutFile payout_file_not_discardable': async (server, op) => {
+    updateRows(server, 'payoutFiles', { settledLines: 1 }, { id: ID.file })
+    return whileBroken(
+      () => updateRows(server, 'payoutFiles', { settledLines: 0 }, { id: ID.file }),
+      () => callOwner(server, op, { id: ID.file }),
+    )
+  },
+  'discardPayoutFile payout_already_paid': async (server, op) => {
+    const id = await freshFile(server)
+    const { batchId } = rowOf(server, 'payoutFiles', { id })
+    await expectOk(server.request('PATCH', `/api/v1/payouts?id=${batchId}&action=pay`))
+    return callOwner(server, op, { id })
   },
   'listPayoutFileLines invalid_parameter': badQuery('limit=501'),
   'listPayoutFileLines payout_file_not_found': unknown,

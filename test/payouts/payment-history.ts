@@ -86,6 +86,13 @@ export async function runHistory(server: TestServer, seed: number): Promise<Reco
       const batchId = pick(batches)
       if (batchId) await server.owner('PUT', `/payout-files/f${below(40)}`, { batchId, format: 'paypal' })
     },
+    discard: async () => {
+      const batchId = pick(batches)
+      if (!batchId) return
+      const { data: files } = (await server.owner('GET', `/payouts/${batchId}/files`)).body
+      const file = pick(files as { id: string }[])
+      if (file) await server.owner('POST', `/payout-files/${file.id}/discard`)
+    },
     report: async () => {
       const line = await sent()
       const outcome = random() < 0.5 ? 'SETTLED' : 'RETURNED'
@@ -108,7 +115,7 @@ export async function runHistory(server: TestServer, seed: number): Promise<Reco
   }
   const WEIGHTED = [
     ...['order', 'order', 'order', 'refund', 'refund', 'refund', 'cancelOrder', 'batch', 'batch', 'payee'],
-    ...['send', 'send', 'send', 'report', 'report', 'report', 'wrongReport', 'pay', 'cancelBatch'],
+    ...['send', 'send', 'send', 'report', 'report', 'report', 'wrongReport', 'pay', 'cancelBatch', 'discard'],
   ]
   // Most histories have something to pay from the start.
   const first = random() < 0.8 ? ['order', 'order', 'payee', 'payee', 'payee', 'batch', 'send'] : []

@@ -113,6 +113,14 @@ async function freshProgram(server: TestServer): Promise<void> {
   await payByPaypal(server, affiliate.id)
 }
 
+/** A payment file with one line of a batch of its own. */
+export async function freshFile(server: TestServer): Promise<string> {
+  const { id: batchId } = await freshBatch(server)
+  const id = `fresh-${made++}`
+  await expectOk(admin(server, 'PUT', `/payout-files/${id}`, { batchId, format: 'paypal' }))
+  return id
+}
+
 /** Product rules of products nobody sells, or geo rules of programs nobody has, as many as a shop needs to reach its limit. */
 export function fillRules(
   server: TestServer,
@@ -216,6 +224,7 @@ export const FRESH: Record<string, (server: TestServer) => Promise<string>> = {
   refundCommission: pendingId,
   cancelPayout: async (server) => (await freshBatch(server)).id,
   createPayoutFile: unsentExample,
+  discardPayoutFile: freshFile,
   reconcilePayouts: sendExample,
 }
 

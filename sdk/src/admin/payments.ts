@@ -95,6 +95,26 @@ export const payoutFiles = (core: Core) => ({
     }),
 
   /**
+   * Discards a file that was never uploaded: its lines are ready again. Repeating it changes nothing.
+   *
+   * @param id The id of the file.
+   * @param options Timeouts, retries, headers and a signal for this call.
+   * @throws {NotFoundError} `payout_file_not_found`.
+   * @throws {ConflictError} `payout_file_not_discardable` when a payment was reconciled or an order refunded, and `payout_already_paid`.
+   *
+   * @example
+   * await admin.payees.set(affiliateId, { method: 'PAYPAL', email: 'noor@example.com' })
+   * await admin.payoutFiles.create('october', { batchId: batch.id, format: 'paypal' })
+   * const { status } = await admin.payoutFiles.discard('october')
+   */
+  discard: (id: string, options?: CallOptions): Call<Schemas['PayoutFile']> =>
+    startCall(core, {
+      options,
+      send: (init) => core.api.POST('/admin/v1/payout-files/{id}/discard', { ...init, params: { path: { id } } }),
+      pick: pickData,
+    }),
+
+  /**
    * Lists the payments to write to a file, with the payee details.
    *
    * @param id The id of the file.

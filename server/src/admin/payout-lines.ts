@@ -1,10 +1,13 @@
 import type { components } from '../contract/schema.d.ts'
 import { csvLine } from '../core/csv.ts'
+import { discard } from '../payouts/discard.ts'
+import * as payoutFiles from '../payouts/files.ts'
 import { describeLines } from '../payouts/lines.ts'
+import { confirmation } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
-import { OWNER_ONLY, type PageRequest, type Route, type View } from './route.ts'
-import { badge, count, counted, money, tabs, typedAmount, urlWithQuery } from './show.ts'
-import { type Cell, type Column, nameColumn, numberColumn, pageOf, pager, table, wideColumn } from './table.ts'
+import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type View } from './route.ts'
+import { badge, count, counted, money, tabs, time, typedAmount, urlWithQuery } from './show.ts'
+import { ACTIONS, type Cell, type Column, nameColumn, numberColumn, pageOf, pager, table, wideColumn } from './table.ts'
 
 type Schemas = components['schemas']
 type Line = Schemas['PaymentLine']
@@ -14,12 +17,20 @@ const STATES = ['READY', 'BLOCKED', 'SENT', 'SETTLED', 'RETURNED'] as const
 
 export const payoutLineRoutes: Route[] = [
   { path: '/payouts/:id/lines.csv', roles: OWNER_ONLY, audit: 'payout_lines.listed', show: download },
+  { path: '/payout-files/:id/discard', roles: OWNER_ONLY, audit: 'payout_file.shown', show: confirmDiscard },
+  {
+    path: '/payout-files/:id/discard',
+    ...rolesAndAuditOf('discardPayoutFile'),
+    act: discardFile,
+    page: confirmDiscard,
+  },
 ]
 
 const LINES: Column[] = [nameColumn('Affiliate'), numberColumn('Amount'), 'State', 'Paid by', wideColumn('Reference')]
 
 /** The payments of a batch, one for each affiliate, with their states. */
-export async function lineSection({ ctx, query }: PageRequest, { id, currency }: Batch): Promise<Html> {
+export async function lineSection(request: PageRequest, { id, currency }: Batch): Promise<Html> {
+  const { ctx, query } = request
   const path = `/admin/payouts/${id}`
   const state = STATES.find((one) => one === query.get('state'))
   const { data, pagination, totals } = await describeLines(ctx, id, {
@@ -46,8 +57,59 @@ ${
     : ''
 }
 ${data.length ? table('Payments', LINES, data.map(row)) : html`<p>This batch pays no affiliate.</p>`}
+${await fileTable(request, id)}
 ${data.length ? html`<p class="row"><a class="button small" href="${path}/lines.csv">Download as CSV</a></p>` : ''}
 ${pager(path, query, pagination, 'lines')}`
+}
+
+const FILES: Column[] = [
+  'File',
+  'Format',
+  'Status',
+  numberColumn('Payments'),
+  numberColumn('Amount'),
+  'Created',
+  ACTIONS,
+]
+
+/** The payment files of a batch. Those that were never uploaded can be discarded. */
+async function fileTable({ ctx, zone }: PageRequest, id: string): Promise<Html> {
+  const { data } = await payoutFiles.list(ctx, id)
+  if (data.length === 0) return html``
+  const rows = data.map((file) => [
+    html`<code>${file.id}</code>`,
+    file.format,
+    badge(file.status),
+    count(file.lines),
+    money(file.totalCents, file.currency),
+    time(file.createdAt, '–', zone),
+    file.status === 'DISCARDED' || file.settledLines + file.returnedLines > 0
+      ? ''
+      : html`<a class="button small" href="/admin/payout-files/${file.id}/discard">Discard<span class="visually-hidden"> ${file.id}</span></a>`,
+  ])
+  return html`<h3>Payment files</h3>
+${table('Payment files', FILES, rows)}`
+}
+
+async function confirmDiscard(request: PageRequest): Promise<View> {
+  const file = await payoutFiles.find(request.ctx, request.params.id ?? '')
+  const back = `/admin/payouts/${file.batchId}`
+  const text = html`<p>Discard <strong class="break">${file.id}</strong> only if it was never uploaded. Its ${counted(file.lines, 'payment')} of ${money(file.totalCents, file.currency)} are ready again and can be part of another file. If it was uploaded, they are paid twice.</p>`
+  const body = confirmation(request, {
+    text,
+    action: `/admin/payout-files/${file.id}/discard`,
+    button: 'Discard file',
+    back,
+  })
+  return { title: 'Discard this payment file?', crumb: { to: back, text: 'Payout' }, body, subjectId: file.id }
+}
+
+async function discardFile({ ctx, params }: PageRequest) {
+  const file = await discard(ctx, params.id ?? '')
+  return {
+    to: `/admin/payouts/${file.batchId}`,
+    flash: { text: 'The file is discarded. Its payments are ready again.' },
+  }
 }
 
 const STATE_NAMES = {

@@ -7,7 +7,7 @@ import { checkPeriod, parseQueryInstant } from '../core/time.ts'
 import type { Reader } from '../database/database.ts'
 import type { CommissionRow, OrderRow, PayoutBatchRow, PayoutJobRow } from '../database/tables.ts'
 import { findOrder } from '../orders/queries.ts'
-import { isSent } from '../payouts/line-queries.ts'
+import { findSentFile } from '../payouts/line-queries.ts'
 import { findBatch } from '../payouts/queries.ts'
 import { isInterim, isReservation, listJobs, steppedColumns } from './job-queries.ts'
 import { commissionList, effectiveCommissionList, readsManyRows } from './list-queries.ts'
@@ -44,8 +44,8 @@ export interface EffectiveStatus {
   status: CommissionRow['orderStatus']
   /** The batch that it can still leave. */
   batch: PayoutBatchRow | undefined
-  /** Whether the payment of its affiliate in the batch was sent, while the row is still `PAYABLE`. */
-  isSent: boolean
+  /** The file in which the payment of its affiliate in the batch was sent, while the row is still `PAYABLE`. */
+  sentFileId: string | undefined
   /** The construction that has reserved it. */
   reservedBy: PayoutJobRow | undefined
 }
@@ -60,12 +60,13 @@ export async function findEffectiveStatus(ctx: Context, db: Reader, stored: Comm
   const unwritten = job ? steppedColumns(job, current) : {}
   const isUnbatched = reservedBy || (!job && isInterim(current))
   const row = { ...current, ...unwritten, ...(isUnbatched && { payoutBatchId: null }) }
-  const found = { row, unwritten, reservedBy, status: row.orderStatus, batch: undefined, isSent: false }
+  const found = { row, unwritten, reservedBy, status: row.orderStatus, batch: undefined, sentFileId: undefined }
   if (row.orderStatus !== 'PAYABLE' || row.payoutBatchId === null) return found
   const batch = await findBatch(db, ctx.shop.id, row.payoutBatchId)
   if (batch?.status === 'PROCESSING' || batch?.status === 'PAID') return { ...found, status: 'PAID' }
   const payment = { batchId: row.payoutBatchId, affiliateId: row.affiliateId }
-  return (await isSent(db, ctx.shop.id, payment)) ? { ...found, status: 'PAID', isSent: true } : { ...found, batch }
+  const sentFileId = await findSentFile(db, ctx.shop.id, payment)
+  return sentFileId === undefined ? { ...found, batch } : { ...found, status: 'PAID', sentFileId }
 }
 
 /** A reservation does not change the version of a commission, so `stored` may have been read before it. */

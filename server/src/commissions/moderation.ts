@@ -19,6 +19,7 @@ import { parseFacts, serializeFacts } from '../engine/stored-facts.ts'
 import { hasOrderNotice } from '../orders/notice-queries.ts'
 import { upsertOrder } from '../orders/queries.ts'
 import { type ChangedCommission, recomputeBatch } from '../payouts/batch.ts'
+import { updateFile } from '../payouts/line-queries.ts'
 import { adjustmentRejected, commissionNotFound, findEffectiveStatus, findRecordedOrder } from './commissions.ts'
 import { statusEvents } from './event-queries.ts'
 import { insertReservationChange } from './job-queries.ts'
@@ -111,8 +112,8 @@ export async function moveCommission(
 ): Promise<MovedCommission> {
   const { from, to, pastTense: done } = TRANSITIONS[action]
   if (before.trackingMethod === 'ADJUSTMENT') throw adjustmentRejected()
-  const { row: current, unwritten, status, batch, reservedBy, isSent } = await findEffectiveStatus(ctx, trx, before)
-  if (!from.includes(status) || (status !== current.orderStatus && !isSent)) {
+  const { row: current, unwritten, status, batch, reservedBy, sentFileId } = await findEffectiveStatus(ctx, trx, before)
+  if (!from.includes(status) || (status !== current.orderStatus && sentFileId === undefined)) {
     throw conflict('commission_move_not_allowed', `This commission is ${current.orderStatus} and cannot be ${done}.`)
   }
   const changes = {
@@ -125,6 +126,7 @@ export async function moveCommission(
   if (!(await updateCommissionIfUnchanged(trx, ctx.shop.id, before, changes))) throw concurrentChange()
   const row = { ...current, ...changes, version: before.version + 1 }
   if (reservedBy) await insertReservationChange(trx, reservedBy, before, undefined)
+  if (sentFileId !== undefined) await updateFile(trx, { shopId: ctx.shop.id, id: sentFileId }, { assumedPaid: 1 })
   const clawback = action === 'reverse' ? await clawBackPaid(ctx, trx, before) : undefined
   const data = {
     previousStatus: current.orderStatus,

@@ -16,6 +16,7 @@ import {
 } from '../engine/refund.ts'
 import { parseFacts } from '../engine/stored-facts.ts'
 import { recomputeBatch } from '../payouts/batch.ts'
+import { updateFile } from '../payouts/line-queries.ts'
 import {
   adjustmentRejected,
   commissionNotFound,
@@ -116,7 +117,9 @@ export async function recordRefund(
   const refund = { ...plan.refund, adjustmentId: adjustment?.id ?? null }
   await insertRefund(trx, ctx.shop.id, refund)
   await storeRefundedGoods(trx, ctx.shop.id, before.id, changes.refunded)
-  const { batch, current, reservedBy } = changes
+  const { batch, current, reservedBy, sentFileId } = changes
+  if (adjustment && sentFileId !== undefined)
+    await updateFile(trx, { shopId: ctx.shop.id, id: sentFileId }, { assumedPaid: 1 })
   const isOut = plan.row.orderStatus === 'REFUNDED'
   if (reservedBy) await insertReservationChange(trx, reservedBy, before, isOut ? undefined : plan.row)
   const recomputed = batch && (await recomputeBatch(ctx, trx, batch.id, [{ before: current, after: plan.row }]))
@@ -151,6 +154,7 @@ interface RefundChanges {
   /** The batch whose totals change. */
   batch: EffectiveStatus['batch']
   reservedBy: EffectiveStatus['reservedBy']
+  sentFileId: EffectiveStatus['sentFileId']
 }
 
 /**
@@ -175,7 +179,8 @@ export async function planRefund(
     const refundedCents = totals?.goodsCents ?? existing.goodsCents
     return { row, refund: existing, refundedCents, alreadyRecorded: true, problem: null, changes: undefined }
   }
-  const { row: current, unwritten, status, batch, reservedBy } = await findEffectiveStatus(ctx, db, before)
+  const found = await findEffectiveStatus(ctx, db, before)
+  const { row: current, unwritten, status, batch, reservedBy, sentFileId } = found
   if (CLOSED_STATUSES.includes(status) && !input.alreadyHappened) throw notRefundable(status)
   if (status === 'REFUNDED' && !input.alreadyHappened) throw refundExceedsOrder(0)
   if (!isInOrderCurrency(input, before)) throw currencyMismatch(before.orderCurrency)
@@ -198,6 +203,7 @@ export async function planRefund(
       current,
       batch,
       reservedBy,
+      sentFileId,
     },
   }
 }

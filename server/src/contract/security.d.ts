@@ -66,6 +66,7 @@ export interface SecuritySchemes {
   listPayoutLines: 'ownerToken'
   listPayoutFiles: 'ownerToken'
   createPayoutFile: 'ownerToken'
+  discardPayoutFile: 'ownerToken'
   listPayoutFileLines: 'ownerToken'
   reconcilePayouts: 'ownerToken'
   getStatement: 'ownerToken'

@@ -71,8 +71,10 @@ export interface PayoutFileRow {
   batchId: string
   format: 'csv' | 'paypal' | 'wise' | 'sepa'
   currency: string
-  /** `PREPARING` while lines are added in steps. */
-  status: 'PREPARING' | 'SENT'
+  /** `PREPARING` while lines are added in steps. The lines of a `DISCARDED` file do not count, and are deleted in steps. */
+  status: 'PREPARING' | 'SENT' | 'DISCARDED'
+  /** 1 once a refund, a cancellation or a result has counted a commission of the file as paid. */
+  assumedPaid: 0 | 1
   executionDate: string | null
   /** The account that a SEPA file pays from, sealed. */
   debtor: string | null

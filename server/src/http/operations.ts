@@ -26,6 +26,7 @@ import * as journey from '../journey/journey.ts'
 import * as clicks from '../orders/clicks.ts'
 import * as conversions from '../orders/conversions.ts'
 import * as refundEvents from '../orders/refund-events.ts'
+import { discard } from '../payouts/discard.ts'
 import * as payoutFiles from '../payouts/files.ts'
 import { exportLedger } from '../payouts/ledger.ts'
 import * as payoutLines from '../payouts/lines.ts'
@@ -124,6 +125,7 @@ export const handlers: Handlers<Contexts> = {
   listPayoutLines: (ctx, { path, query }) => ok(payoutLines.list(ctx, path.id, query)),
   listPayoutFiles: (ctx, { path }) => ok(payoutFiles.list(ctx, path.id)),
   createPayoutFile: (ctx, { path, body }) => data(payoutFiles.create(ctx, path.id, body)),
+  discardPayoutFile: (ctx, { path }) => data(discard(ctx, path.id)),
   listPayoutFileLines: (ctx, { path, query }) => ok(payoutFiles.listLines(ctx, path.id, query)),
   reconcilePayouts: (ctx, { body }) => data(reconcile(ctx, body)),
 

@@ -194,6 +194,7 @@ export async function listWrongFiles(db: Reader): Promise<string[]> {
   const count = (state: string) => sql`sum(case when l.state = ${sql.lit(state)} then 1 else 0 end)`
   const { rows } = await sql<{ id: string }>`
     select f.id from "payoutFiles" f left join "payoutLines" l on l."shopId" = f."shopId" and l."fileId" = f.id
+      and f.status <> 'DISCARDED'
     left join commissions c on l.state = 'RETURNED' and c."shopId" = l."shopId"
       and c."orderId" = 'adj:' || l.id || ':returned' and c."commissionAmountCents" = l."amountCents"
     group by f."shopId", f.id, f.lines, f."totalCents", f."settledLines", f."settledCents", f."returnedLines", f."returnedCents"

@@ -263,9 +263,9 @@ interface CancellationPlan {
 
 /** What a cancellation changes. Undefined when the status of the commission cannot be canceled. */
 async function planCancellation(ctx: Context, db: Reader, row: CommissionRow): Promise<CancellationPlan | undefined> {
-  const { row: current, status, isSent } = await findEffectiveStatus(ctx, db, row)
+  const { row: current, status, sentFileId } = await findEffectiveStatus(ctx, db, row)
   // The status of the row follows. A cancellation that is kept now would never be applied.
-  if (status !== current.orderStatus && !isSent) throw concurrentChange()
+  if (status !== current.orderStatus && sentFileId === undefined) throw concurrentChange()
   const action = status === 'PAID' ? 'reverse' : 'cancel'
   const { from, to } = TRANSITIONS[action]
   if (!from.includes(status)) return undefined

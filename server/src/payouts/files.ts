@@ -1,6 +1,6 @@
 import { openPayee, type PayeeDetails, toAccount } from '../affiliates/payees.ts'
 import { findAffiliatesById, findPayees } from '../affiliates/queries.ts'
-import { conflict, invalid, invalidBody, notFound } from '../contract/errors.ts'
+import { conflict, invalid, invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Body, Query } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
@@ -11,8 +11,10 @@ import type { PayoutBatchRow, PayoutFileRow, PayoutLineRow } from '../database/t
 import { blockedReason, METHODS_OF, paymentReference } from '../engine/payment-line.ts'
 import { payoutLines } from '../engine/payout.ts'
 import { onlyProgramOf, payoutNotFound } from './batch.ts'
+import { fileNotFound, toFile } from './discard.ts'
 import { StepSize } from './jobs.ts'
 import {
+  deleteDiscardedLines,
   deleteFile,
   findFile,
   findLinesOfBatch,
@@ -50,6 +52,17 @@ export async function list(ctx: Context, batchId: string): Promise<{ data: Payou
 }
 
 /**
+ * Returns a payment file. Does not audit; the caller must.
+ *
+ * @throws ApiError 404 `payout_file_not_found`.
+ */
+export async function find(ctx: Context, id: string): Promise<PayoutFile> {
+  const file = await findFile(ctx.db.read, ctx.shop.id, id)
+  if (!file) throw fileNotFound()
+  return toFile(file)
+}
+
+/**
  * Lists what to write to a payment file, in the order of line ids, and records the access.
  *
  * @throws ApiError 404 `payout_file_not_found`, 409 `payout_file_unfinished` or `payee_unreadable`.
@@ -82,6 +95,7 @@ export async function create(ctx: Context, id: string, body: Body<'createPayoutF
   if (!batch) throw payoutNotFound()
   if (!FILE_ID.test(id)) throw invalid('invalid_parameter', 'id must be 1 to 30 letters, digits and hyphens.')
   const existing = await findFile(ctx.db.read, ctx.shop.id, id)
+  if (existing?.status === 'DISCARDED') throw fileDiscarded()
   if (existing && !isSameFile(ctx, existing, { body, debtor })) throw fileExists()
   if (existing?.status === 'SENT') return toFile(existing)
   if (body.format === 'sepa' && !debtor) throw invalidBody('debtor is required for the format sepa.')
@@ -99,6 +113,7 @@ const createAtOnce = (ctx: Context, file: PayoutFileRow, affiliateIds: string[])
   mutate(ctx, async (trx) => {
     const current = await findFile(trx, ctx.shop.id, file.id)
     if (current?.status === 'SENT') return { result: toFile(current), audit: null }
+    if (current?.status === 'DISCARDED') throw fileDiscarded()
     if (!current) await insertFile(trx, file)
     const added = await addLines(ctx, trx, current ?? file, affiliateIds)
     if (added.lines === 0) throw nothingToSend()
@@ -131,6 +146,11 @@ async function createInSteps(ctx: Context, file: PayoutFileRow, affiliateIds: st
     const current = await findFile(trx, ctx.shop.id, file.id)
     if (!current) return { result: undefined, audit: null }
     if (current.status === 'SENT') return { result: toFile(current), audit: null }
+    if (current.status === 'DISCARDED') {
+      // Paying the batch has discarded it, or another request.
+      await requireOpen(trx, current)
+      throw fileDiscarded()
+    }
     if (current.lines > 0) return finish(ctx, trx, current)
     await deleteFile(trx, current)
     return { result: undefined, audit: { action: 'payout_file.discarded', subjectId: file.id } }
@@ -214,6 +234,10 @@ async function addLines(
       },
     ]
   })
+  if (rows.length > 0) {
+    const added = rows.map(({ affiliateId }) => affiliateId)
+    await deleteDiscardedLines(trx, shopId, batchId, added)
+  }
   await insertLines(trx, rows)
   return {
     lines: file.lines + rows.length,
@@ -241,6 +265,7 @@ function newFile(
     format,
     currency,
     status: 'PREPARING',
+    assumedPaid: 0,
     executionDate: format === 'sepa' ? (executionDate ?? createdAt.slice(0, 10)) : null,
     debtor: debtor && ctx.vault.seal(JSON.stringify(debtor), debtorOf(id)),
     lines: 0,
@@ -284,23 +309,6 @@ function isSameFile(ctx: Context, file: PayoutFileRow, { body, debtor }: Request
   return !debtor || (file.debtor && ctx.vault.open(file.debtor, debtorOf(file.id))) === JSON.stringify(debtor)
 }
 
-export const toFile = (row: PayoutFileRow): PayoutFile => ({
-  id: row.id,
-  batchId: row.batchId,
-  format: row.format,
-  currency: row.currency,
-  status: row.status,
-  executionDate: row.executionDate,
-  lines: row.lines,
-  totalCents: row.totalCents,
-  settledLines: row.settledLines,
-  settledCents: row.settledCents,
-  returnedLines: row.returnedLines,
-  returnedCents: row.returnedCents,
-  createdAt: row.createdAt,
-  updatedAt: row.updatedAt,
-})
-
 /** @throws ApiError 409 `payee_unreadable`. */
 function toFileLine({ vault }: Context, row: PayoutLineRow): Schemas['PayoutFileLine'] {
   const text = vault.open(row.details, row.id)
@@ -309,8 +317,6 @@ function toFileLine({ vault }: Context, row: PayoutLineRow): Schemas['PayoutFile
   const { id, affiliateId, state, amountCents, currency } = row
   return { id, paymentReference: paymentReference(id), affiliateId, name, email, state, amountCents, currency, payee }
 }
-
-const fileNotFound = () => notFound('payout_file_not_found', 'No payment file with this id exists in your shop.')
 const fileUnfinished = () =>
   conflict('payout_file_unfinished', 'This payment file is not complete. Create it again with the same id.')
 const fileExists = () =>
@@ -318,6 +324,7 @@ const fileExists = () =>
     'payout_file_exists',
     'This file id is already used for another batch, format or account. Choose another id.',
   )
+const fileDiscarded = () => conflict('payout_file_exists', 'This payment file was discarded. Choose another id.')
 const nothingToSend = () =>
   conflict(
     'payout_nothing_to_send',

@@ -4,22 +4,37 @@ import { hasId } from '../core/queries.ts'
 import type { Reader, Transaction } from '../database/database.ts'
 import type { PayoutFileRow, PayoutLineRow } from '../database/tables.ts'
 
-const lines = (db: Reader, shopId: string) => db.selectFrom('payoutLines').selectAll().where('shopId', '=', shopId)
+/** The lines of a shop, without those of discarded files, which may not be deleted yet. */
+const linesOf = (db: Reader, shopId: string) =>
+  db
+    .selectFrom('payoutLines')
+    .where('payoutLines.shopId', '=', shopId)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('payoutFiles as f')
+            .select('f.id')
+            .whereRef('f.shopId', '=', 'payoutLines.shopId')
+            .whereRef('f.id', '=', 'payoutLines.fileId')
+            .where('f.status', '=', 'DISCARDED'),
+        ),
+      ),
+    )
 
-/** Whether the payment of an affiliate in a batch was sent, whatever became of it. */
-export async function isSent(
+const lines = (db: Reader, shopId: string) => linesOf(db, shopId).selectAll('payoutLines')
+
+/** The file in which the payment of an affiliate in a batch was sent, whatever became of it. */
+export async function findSentFile(
   db: Reader,
   shopId: string,
   { batchId, affiliateId }: Pick<PayoutLineRow, 'batchId' | 'affiliateId'>,
-): Promise<boolean> {
-  const row = await db
-    .selectFrom('payoutLines')
-    .select('id')
-    .where('shopId', '=', shopId)
-    .where('batchId', '=', batchId)
-    .where('affiliateId', '=', affiliateId)
+): Promise<string | undefined> {
+  const row = await linesOf(db, shopId)
+    .select('payoutLines.fileId')
+    .where('payoutLines.batchId', '=', batchId)
+    .where('payoutLines.affiliateId', '=', affiliateId)
     .executeTakeFirst()
-  return row !== undefined
+  return row?.fileId
 }
 
 export const findLines = async (db: Reader, shopId: string, ids: string[]): Promise<PayoutLineRow[]> =>
@@ -32,7 +47,7 @@ export async function findLinesOfBatch(
   batchId: string,
   affiliateIds?: string[],
 ): Promise<Map<string, PayoutLineRow>> {
-  let list = lines(db, shopId).where('batchId', '=', batchId)
+  let list = lines(db, shopId).where('payoutLines.batchId', '=', batchId)
   if (affiliateIds) list = list.where('affiliateId', 'in', affiliateIds)
   const rows = affiliateIds?.length === 0 ? [] : await list.execute()
   return new Map(rows.map((row) => [row.affiliateId, row]))
@@ -52,8 +67,7 @@ export function listLinesOfFile(
 /** The sums of the returned lines of a batch, which cannot leave it. */
 export async function sumReturned(trx: Transaction, shopId: string, batchId: string) {
   const sum = (column: keyof PayoutLineRow) => sql<number>`cast(coalesce(sum(${sql.ref(column)}), 0) as bigint)`
-  return trx
-    .selectFrom('payoutLines')
+  return linesOf(trx, shopId)
     .select([
       sum('commissions').as('commissions'),
       sql<number>`cast(count(*) as bigint)`.as('affiliates'),
@@ -61,7 +75,6 @@ export async function sumReturned(trx: Transaction, shopId: string, batchId: str
       sum('taxWithheldCents').as('taxWithheldCents'),
       sum('amountCents').as('netPayableCents'),
     ])
-    .where('shopId', '=', shopId)
     .where('batchId', '=', batchId)
     .where('state', '=', 'RETURNED')
     .executeTakeFirstOrThrow()
@@ -78,6 +91,51 @@ export async function insertLines(trx: Transaction, rows: PayoutLineRow[]): Prom
       .execute()
   }
 }
+
+/** Deletes lines of discarded files, which block other lines of the same affiliates in the batch. */
+export async function deleteDiscardedLines(
+  trx: Transaction,
+  shopId: string,
+  batchId: string,
+  affiliateIds: string[],
+): Promise<void> {
+  const discarded = trx
+    .selectFrom('payoutFiles')
+    .select('id')
+    .where('shopId', '=', shopId)
+    .where('batchId', '=', batchId)
+    .where('status', '=', 'DISCARDED')
+  await trx
+    .deleteFrom('payoutLines')
+    .where('shopId', '=', shopId)
+    .where('batchId', '=', batchId)
+    .where('affiliateId', 'in', affiliateIds)
+    .where('fileId', 'in', discarded)
+    .execute()
+}
+
+/** Deletes some lines of a file. Returns how many. */
+export async function deleteLinesOfFile(
+  trx: Transaction,
+  { shopId, id, limit }: Pick<PayoutFileRow, 'shopId' | 'id'> & { limit: number },
+): Promise<number> {
+  const some = trx
+    .selectFrom('payoutLines')
+    .select('id')
+    .where('shopId', '=', shopId)
+    .where('fileId', '=', id)
+    .limit(limit)
+  const { numDeletedRows } = await trx
+    .deleteFrom('payoutLines')
+    .where('shopId', '=', shopId)
+    .where('id', 'in', some)
+    .executeTakeFirstOrThrow()
+  return Number(numDeletedRows)
+}
+
+/** The files of a batch to which lines are still added. */
+export const listPreparing = (trx: Transaction, shopId: string, batchId: string): Promise<PayoutFileRow[]> =>
+  files(trx, shopId).where('batchId', '=', batchId).where('status', '=', 'PREPARING').execute()
 
 export async function updateLine(
   trx: Transaction,

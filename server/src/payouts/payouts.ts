@@ -15,6 +15,7 @@ import { heldBack, payoutLines } from '../engine/payout.ts'
 import { type BatchPlan, batchTooLarge, MAX_AT_ONCE, parseCandidateFilter, payoutNotFound, planBatch } from './batch.ts'
 import { construct, type HeldBack, previewReport, rejectOverlap } from './construction.ts'
 import { beginDebts, insertDebts, sumWaitingDebts } from './debts.ts'
+import { deleteLines, discardPreparing } from './discard.ts'
 import { batchEvent, toBatch } from './events.ts'
 import { awaitJobs } from './jobs.ts'
 import { sumFiles, sumReturned } from './line-queries.ts'
@@ -165,7 +166,8 @@ export async function pay(ctx: Context, { id, expectedTotalCents }: Query<'payPa
   const batch = await queries.findBatch(ctx.db.read, ctx.shop.id, id)
   if (!batch) throw payoutNotFound()
   rejectUnpayable(batch, expectedTotalCents)
-  return inSteps(ctx, batch, async (trx, startSteps) => {
+  let discarded: string[] = []
+  const reply = await inSteps(ctx, batch, async (trx, startSteps) => {
     const paidAt = nowIso(ctx)
     const changes = { status: 'PAID' as const, paidAt, updatedAt: paidAt }
     if (!(await queries.updateBatchIfUnchanged(trx, ctx.shop.id, batch, changes))) throw concurrentChange()
@@ -173,14 +175,19 @@ export async function pay(ctx: Context, { id, expectedTotalCents }: Query<'payPa
     if (!isStepped) await queries.updateToPaid(trx, ctx.shop.id, id, paidAt)
     const paid = { shopId: ctx.shop.id, batchId: id, paidAt }
     const { currency, commissions: count, netPayableCents } = batch
+    const { ids, audits } = await discardPreparing(ctx, trx, id)
+    discarded = ids
+    const audit = { action: 'payout.paid', subjectId: id, data: { currency, commissions: count, netPayableCents } }
     return {
       result: { ok: true as const, message: 'Payout batch marked as paid.', id },
-      audit: { action: 'payout.paid', subjectId: id, data: { currency, commissions: count, netPayableCents } },
+      audit: audits.length > 0 ? [...audits, audit] : audit,
       events: [batchEvent('payout.paid', { ...batch, ...changes }, batch.status)],
       // Each step sends those of its own commissions.
       ...(!isStepped && { extendedEvents: () => findPaidEvents(trx, paid) }),
     }
   })
+  await deleteLines(ctx, discarded)
+  return reply
 }
 
 /** The batch that would be created. Stores nothing, but rejects an idempotency key that was used with another body. */

@@ -94,7 +94,8 @@ async function record(ctx: Context, batchId: string, matches: Match[]): Promise<
     const changed = new Map<string, Change>()
     const done: Done = matches.map(({ index, result, lineId }) => {
       const before = changed.get(lineId)?.after ?? rows.get(lineId)
-      if (!before) throw concurrentChange()
+      // Its file was discarded since it was found.
+      if (!before) return [index, { paymentReference: result.paymentReference, ...UNKNOWN }]
       const decision = decideResult(before, toFacts(result))
       if (decision === 'settled' || decision === 'returned') {
         const after = { ...before, ...toChanges(ctx, decision, result) }
@@ -262,17 +263,22 @@ async function payAhead(ctx: Context, matches: Match[]): Promise<void> {
         left -= ids.length
         break
       }
-      await payStep(ctx, line.batchId, ids.slice(0, MAX_PAID_AT_ONCE))
+      if (!(await payStep(ctx, line, ids.slice(0, MAX_PAID_AT_ONCE)))) break
     }
   }
 }
 
-async function payStep(ctx: Context, batchId: string, ids: string[]): Promise<void> {
+/** Returns false when the file of the line was discarded. */
+async function payStep(ctx: Context, { batchId, fileId }: PayoutLineRow, ids: string[]): Promise<boolean> {
   const paidAt = nowIso(ctx)
   const hasDeliveries = await ctx.db.transact(async (trx, chain) => {
+    const file = await findFile(trx, ctx.shop.id, fileId)
+    if (!file || file.status === 'DISCARDED') return undefined
+    if (!file.assumedPaid) await updateFile(trx, file, { assumedPaid: 1 })
     await updateToPaidById(trx, ctx.shop.id, { batchId, paidAt }, ids)
     const extendedEvents = () => findPaidEvents(trx, { shopId: ctx.shop.id, batchId, paidAt }, ids)
     return enqueue(ctx, { trx, chain }, { events: [], extendedEvents })
   }, ctx.shop.id)
   if (hasDeliveries) ctx.wakeDispatcher()
+  return hasDeliveries !== undefined
 }

@@ -274,6 +274,7 @@ export const COLUMNS: { [Table in Stored]: { [Column in keyof Tables[Table]]: Ki
     ...none(
       'shopId',
       'batchId',
+      'assumedPaid',
       'format',
       'currency',
       'status',

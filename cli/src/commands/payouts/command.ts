@@ -210,6 +210,16 @@ function addReconcile(payouts: Command): void {
 }
 
 function addCancel(payouts: Command): void {
+  defineCommand<{ yes?: boolean }>(payouts, 'discard-file <file>', {
+    summary: 'discard a payment file that was never uploaded, so that its payments can be sent again',
+    details:
+      'Its lines are READY again, and are exported under another file id. Fails when a payment of the file was reconciled, or when an order of it was refunded or canceled: report its other payments as returned then. Discarding a file again changes nothing.',
+    output: 'PayoutFile',
+    owner: true,
+    writes: true,
+    examples: ['referral payouts discard-file 2026-10-paypal'],
+    action: async (run, { options, args: [id = ''] }) => discardFile(run, id, options),
+  }).option('-y, --yes', 'skip the confirmation')
   defineCommand<{ yes?: boolean }>(payouts, 'cancel <id>', {
     summary: 'cancel an open or failed batch and release its commissions',
     output: 'PayoutBatch',
@@ -237,6 +247,15 @@ const addSelectionOptions = (command: Command): Command =>
     .option('--program <id>', 'filter by program')
     .option('--include-earlier', 'include approved commissions from before the period; the default with --month')
     .option('--no-include-earlier', 'include only the period')
+
+async function discardFile(run: Run, id: string, { yes }: { yes?: boolean }): Promise<undefined> {
+  if (run.dryRun) return run.printDryRun('POST', `/admin/v1/payout-files/${encodeURIComponent(id)}/discard`)
+  const question = `Discard the payment file ${id}? If it was uploaded, its payments are sent twice.`
+  await confirm(run.context, question, yes)
+  const client = await run.ownerClient()
+  const params = { path: { id } }
+  run.printRecord(unwrap(await client.POST('/admin/v1/payout-files/{id}/discard', { params })).data)
+}
 
 async function cancel(run: Run, id: string, { yes }: { yes?: boolean }): Promise<undefined> {
   if (run.dryRun) return run.printDryRun('POST', `/admin/v1/payouts/${encodeURIComponent(id)}/cancel`)

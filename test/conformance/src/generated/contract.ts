@@ -387,6 +387,12 @@ export const operations: Record<string, DocumentedOperation> = {
     scope: null,
     responses: { '200': { $ref: '#/components/schemas/PayoutFileReply' } },
   },
+  discardPayoutFile: {
+    method: 'POST',
+    path: '/admin/v1/payout-files/{id}/discard',
+    scope: null,
+    responses: { '200': { $ref: '#/components/schemas/PayoutFileReply' } },
+  },
   listPayoutFileLines: {
     method: 'GET',
     path: '/admin/v1/payout-files/{id}/lines',

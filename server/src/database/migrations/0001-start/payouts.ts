@@ -75,6 +75,7 @@ async function payments({ db, text }: Pick<Schema, 'db' | 'text'>) {
     .addColumn('format', text, required)
     .addColumn('currency', text, required)
     .addColumn('status', text, required)
+    .addColumn('assumedPaid', 'integer', required)
     .addColumn('executionDate', text)
     .addColumn('debtor', text)
     .addColumn('lines', 'integer', required)
