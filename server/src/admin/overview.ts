@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Attention, readAttention } from '../analytics/attention.ts'
 import { add, type Overview, type OverviewDay, readOverview } from '../analytics/overview.ts'
+import type { OwnerContext } from '../core/context.ts'
 import { EMPTY_TALLY, type Tally } from '../engine/analytics.ts'
 import { change, chart } from './chart.ts'
 import { type Html, html, isolated } from './html.ts'
@@ -34,10 +36,6 @@ async function show(request: PageRequest): Promise<View> {
   }
   const attention = await readAttention(ctx)
   const { overview, readAt } = await findOverview(request, period, attention.commissions > LARGE)
-  const currencies = currenciesOf(overview, ctx.shop.currency)
-  const asked = currencies.find((one) => one === query.get('currency')) ?? ctx.shop.currency
-  const sums = sumsOf(overview, period)
-  const isQuiet = overview.days.length === 0 && overview.clicks.length === 0
   return {
     title: 'Overview',
     lead: html`The last ${days} days, compared with the ${days} days before.${readAt === null ? '' : html` Figures of ${time(readAt, '', request.zone)}.`}`,
@@ -47,49 +45,72 @@ ${tabs(
   'Period',
   PERIODS.map((one) => ({ to: `/admin?days=${one}`, text: `${one} days`, isCurrent: one === days })),
 )}
-${isQuiet ? empty('No activity yet', html`Report a click or an order. The <a href="/api/v1/docs">quick start</a> shows how.`, 'overview') : ''}
-${isQuiet ? '' : html`${currencyTabs(currencies, asked, days)}${charts(overview, period, asked)}${byCurrency(sums, currencies)}${currencyNotice(overview, period, ctx.shop.currency)}${dailyTable(overview, period, asked)}`}
-${isQuiet ? '' : topAffiliates(overview, ctx.shop.currency)}`,
+${overview ? figures(request, period, overview) : stillReading()}`,
   }
 }
 
-/** The sums of a shop with more commissions are kept for a minute: a period can have a hundred thousand of them. */
-const LARGE = 50_000
+/** Shown until the sums are read. The script opens the page again. */
+const stillReading = (): Html =>
+  html`<p class="notice info" role="status" data-reload="${String(RELOAD_MS)}">The figures of this period are being added up. <a href="">Show them</a></p>`
+
+function figures({ ctx, query }: PageRequest, period: Period, overview: Overview): Html {
+  if (overview.days.length === 0 && overview.clicks.length === 0) {
+    const way = html`Report a click or an order. The <a href="/api/v1/docs">quick start</a> shows how.`
+    return empty('No activity yet', way, 'overview')
+  }
+  const own = ctx.shop.currency
+  const currencies = currenciesOf(overview, own)
+  const asked = currencies.find((one) => one === query.get('currency')) ?? own
+  return html`${currencyTabs(currencies, asked, period.days)}${charts(overview, period, asked)}${byCurrency(sumsOf(overview, period), currencies)}${currencyNotice(overview, period, own)}${dailyTable(overview, period, asked)}
+${topAffiliates(overview, own)}`
+}
+
+/** The sums of a shop with more commissions are kept for a minute: a period can have a million of them. */
+const LARGE = 5000
 const KEPT_MS = 60_000
 /** Older sums are still shown while they are read again. */
 const SHOWN_MS = 3_600_000
+/** How long the page waits for sums that are not kept. Then it opens without them, and again when they are read. */
+const WAIT_MS = 25
+const RELOAD_MS = 1500
 const MAX_KEPT = 200
 interface Kept {
-  overview: Overview
+  overview?: Overview
   readAt: number
-  isRefreshing?: boolean
+  reading?: Promise<Overview>
 }
 const keptBy = new WeakMap<object, Map<string, Kept>>()
 
-/** The sums, and when they were read if that was before this request. */
-async function findOverview({ ctx }: PageRequest, { days, ...period }: Period, isLarge: boolean) {
+/** The sums, undefined while they are read for the first time, and when they were read if that was before this request. */
+async function findOverview(
+  { ctx }: PageRequest,
+  { days, ...period }: Period,
+  isLarge: boolean,
+): Promise<{ overview: Overview | undefined; readAt: string | null }> {
   if (!isLarge) return { overview: await readOverview(ctx, period), readAt: null }
-  const kept = keptBy.get(ctx.db) ?? new Map<string, Kept>()
-  keptBy.set(ctx.db, kept)
+  const all = keptBy.get(ctx.db) ?? new Map<string, Kept>()
+  keptBy.set(ctx.db, all)
   const key = `${ctx.shop.id} ${ctx.shop.currency} ${period.to} ${days}`
-  const found = kept.get(key)
-  const age = found ? Math.abs(ctx.now() - found.readAt) : Number.POSITIVE_INFINITY
-  const read = async () => {
-    const overview = await readOverview(ctx, period)
-    if (kept.size >= MAX_KEPT) kept.clear()
-    kept.set(key, { overview, readAt: ctx.now() })
+  if (!all.has(key) && all.size >= MAX_KEPT) all.clear()
+  const kept = all.get(key) ?? { readAt: Number.NEGATIVE_INFINITY }
+  all.set(key, kept)
+  const age = Math.abs(ctx.now() - kept.readAt)
+  if (age > KEPT_MS) kept.reading ??= keepSums(ctx, kept, period)
+  // The sums are shown with their time, and those that are read now by the next request.
+  if (kept.overview && age <= SHOWN_MS) return { overview: kept.overview, readAt: new Date(kept.readAt).toISOString() }
+  return { overview: await Promise.race([kept.reading, sleep(WAIT_MS, undefined, { ref: false })]), readAt: null }
+}
+
+/** Reads sums and keeps them. When that fails, the next request tries again. */
+function keepSums(ctx: OwnerContext, kept: Kept, period: Omit<Period, 'days'>): Promise<Overview> {
+  const reading = readOverview(ctx, period).then((overview) => {
+    Object.assign(kept, { overview, readAt: ctx.now() })
     return overview
-  }
-  if (!found || age > SHOWN_MS) return { overview: await read(), readAt: null }
-  // The sums are shown with their time, and read again for the next request.
-  if (age > KEPT_MS && !found.isRefreshing) {
-    found.isRefreshing = true
-    read().catch((error: Error) => {
-      found.isRefreshing = false
-      ctx.log.warn({ requestId: ctx.requestId, name: error.name }, 'overview_not_refreshed')
-    })
-  }
-  return { overview: found.overview, readAt: new Date(found.readAt).toISOString() }
+  })
+  reading
+    .catch((error: Error) => ctx.log.warn({ requestId: ctx.requestId, name: error.name }, 'overview_not_read'))
+    .finally(() => delete kept.reading)
+  return reading
 }
 
 /** The shop's currency first. */

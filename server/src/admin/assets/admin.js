@@ -1,5 +1,5 @@
 // The pages work without this script. It adds copy buttons, "select all", counts of a selection, keys for charts,
-// the check of codes while they are typed, files that are dropped, and passkeys.
+// the check of codes while they are typed, files that are dropped, passkeys, and figures that are added up.
 for (const button of document.querySelectorAll('button[data-copy]')) {
   const source = document.getElementById(button.dataset.copy)
   button.hidden = false
@@ -53,6 +53,9 @@ for (const field of document.querySelectorAll('input[data-code]')) {
     hint.textContent = !field.value || allowed === field.value ? '' : `Not allowed. The nearest allowed code is ${allowed}.`
   })
 }
+
+// Figures that were not ready when the page opened.
+for (const { dataset } of document.querySelectorAll('[data-reload]')) setTimeout(() => location.reload(), dataset.reload)
 
 for (const select of document.querySelectorAll('form.filters select[data-submit]'))
   select.addEventListener('change', () => select.form.requestSubmit())
