@@ -8,7 +8,7 @@ import { test } from '../support/test.ts'
 /** The tables with rows that every order updates. */
 const TABLES = ['rowCounts', 'rateLimits', 'auditHeads']
 
-test('an order reads no more blocks while a read transaction stays open', { timeout: 60_000 }, async () => {
+test('orders and lists read no more blocks while a read transaction stays open', { timeout: 60_000 }, async () => {
   const server = await testServer({ limited: true })
   const shop = await server.createShop('ENTERPRISE')
   const { request } = server.asShop(shop)
@@ -47,9 +47,12 @@ test('an order reads no more blocks while a read transaction stays open', { time
     )
     return rows.map((row) => row.blocks)
   }
-  const blocksOf = async (count: number) => {
+  const lists = async (count: number) => {
+    for (let n = 0; n < count; n++) await request('GET', '/api/v1/commissions?limit=1')
+  }
+  const blocksOf = async (work: () => Promise<unknown>) => {
     const before = await blocks()
-    await order(count)
+    await work()
     return (await blocks()).map((after, i) => after - before[i]!)
   }
   await order(20)
@@ -57,15 +60,20 @@ test('an order reads no more blocks while a read transaction stays open', { time
   await reader.connect()
   await reader.query('begin isolation level repeatable read')
   await reader.query('select count(*) from shops')
-  const first = await blocksOf(30)
+  const first = await blocksOf(() => order(30))
+  const firstOfLists = await blocksOf(() => lists(30))
   await order(200)
   // As autovacuum does after a while: the planner then expects one row per key.
   for (const table of TABLES) await observer.query(`analyze "${table}"`)
-  const last = await blocksOf(30)
+  const last = await blocksOf(() => order(30))
+  const lastOfLists = await blocksOf(() => lists(30))
   for (const [i, table] of TABLES.entries()) {
     expect([table, first[i]! > 30]).toEqual([table, true])
     expect([table, last[i]! / first[i]! < 1.3]).toEqual([table, true])
   }
+  const [counts] = TABLES.keys()
+  expect(firstOfLists[counts!]).toBeGreaterThan(30)
+  expect(lastOfLists[counts!]! / firstOfLists[counts!]!).toBeLessThan(1.3)
   const list = await request('GET', '/api/v1/commissions?limit=1')
   expect(list.body.pagination.total).toBe(orders)
   expect(await check(server.deps)).toMatchObject({ ok: true })

@@ -82,10 +82,12 @@ export function countQuery(db: Reader, values: CountValues) {
     counts = counts.where('generation', '=', (eb) =>
       eb
         .selectFrom('rowCounts as newest')
-        .select((newest) => newest.fn.max('generation').as('generation'))
+        .select('generation')
         .where('shopId', '=', values.shopId)
         .where('list', '=', values.list)
-        .where('scope', '=', values.scope),
+        .where('scope', '=', values.scope)
+        .orderBy('generation', 'desc')
+        .limit(sql.lit(1)),
     )
   }
   return counts

@@ -73,12 +73,23 @@ export function openPostgres(url: string, observer: DatabaseObserver, readUrl?: 
   }
 }
 
+const READ_ONLY_SQL = { session: 'set default_transaction_read_only = on', transaction: 'set transaction read only' }
+
+/**
+ * For lists, which read pages in the order of an index. A bitmap scan would read every version of a row count that a long
+ * read transaction keeps.
+ */
 const openReadPool = (url: string, max: number, statementTimeoutMs = READ_TIMEOUT_MS) =>
   openPool(url, {
     max,
     statementTimeoutMs,
-    setupSql: (scope) => (scope === 'session' ? 'set default_transaction_read_only = on' : 'set transaction read only'),
+    setupSql: (scope) =>
+      `${READ_ONLY_SQL[scope]}; select set_config('enable_bitmapscan', 'off', ${scope === 'transaction'})`,
   })
+
+/** For reports, which read many rows. */
+const openReportPool = (url: string) =>
+  openPool(url, { max: 1, statementTimeoutMs: READ_TIMEOUT_MS, setupSql: (scope) => READ_ONLY_SQL[scope] })
 
 const readFrom =
   (pool: pg.Pool): Send =>
@@ -98,7 +109,7 @@ function timed(send: Send, onRead: DatabaseObserver['onRead']): Send {
 }
 
 export const openPostgresReader = (url: string): Kysely<Tables> =>
-  createPostgresKysely<Tables>(readFrom(openReadPool(url, 1)))
+  createPostgresKysely<Tables>(readFrom(openReportPool(url)))
 
 /** Runs before anything else. @throws Error with a message for the operator. */
 async function checkConnection(pool: pg.Pool): Promise<void> {
