@@ -31,7 +31,7 @@ const exports: Record<string, string> = {
     'Name,Email,Ref code,Referral link,Coupon,Status\nAdam Jones,adam@example.com,adam,https://shop.example/?ref=adam,ADAM15,approved\n',
 }
 
-test('all six export formats are parsed to the same affiliate', () => {
+test('all export formats are parsed to the same affiliate', () => {
   for (const [name, text] of Object.entries(exports)) {
     const provider = providers[name]
     if (!provider) throw new Error(name)
@@ -84,36 +84,40 @@ test('a shop without a program, an order export and an empty file are rejected b
   expect({ code: empty.code, message: messageOf(empty) }).toEqual({ code: 3, message: 'The file has no affiliates.' })
 }, 30_000)
 
-test('old links keep working, existing affiliates are unchanged, and what cannot be imported is reported', async () => {
+test('old links and codes keep working, existing affiliates keep their details, and what cannot be imported is reported', async () => {
   const { env } = shop
   const { affiliate } = await withAffiliate(shop)
   const path = join(folder.path, 'old.csv')
   writeFileSync(
     path,
-    `${exports.rewardful}Eve,,eve@example.com,8153713.0e3f1c,,active\nFay,,fay@example.com,fay~n,,active\nZed,,zed@example.com,zed!1.2.3.4.5,TOOLONGCODE,active\nGus,,gus@example.com,8153713_0e3f1c,,active\nNisa,,NISA@example.com,nisa-k,NEWCDE,disabled\n,,no-mail,,,active\n`,
+    `${exports.rewardful}Eve,,eve@example.com,8153713.0e3f1c,,active\nFay,,fay@example.com,fay~n,,active\nZed,,zed@example.com,zed!1.2.3.4.5,TOOLONGCODE,active\nGus,,gus@example.com,8153713_0e3f1c,,active\nNisa,,NISA@example.com,nisa-k,NEWCDE,disabled\nHal,,hal@example.com,Fay~N,ADAM15,active\n,,no-mail,,,active\n`,
   )
   const dry = await cli(['import', 'rewardful', path, '--dry-run', '--json'], { env })
-  expect(JSON.parse(dry.stdout).map(({ ref }: { ref: string }) => ref)).toEqual([
-    'kept',
-    'as slug',
-    'as code',
-    'lost',
-    // An earlier row takes this slug; the last affiliate already exists.
-    'lost',
-    'lost',
-  ])
-  expect((await shop.client.affiliates.list()).data).toHaveLength(1)
-
   const { code, stdout } = await cli(['import', 'rewardful', path, '--json'], { env })
-  expect(code).toBe(8)
+  const shown = (text: string) =>
+    JSON.parse(text).map(({ email, action, ref, aliases, leftOut }: Record<string, unknown>) => ({
+      email,
+      action,
+      ref,
+      aliases,
+      leftOut,
+    }))
+  expect([dry.code, code]).toEqual([8, 8])
+  expect(shown(dry.stdout)).toEqual(shown(stdout))
   expect(JSON.parse(stdout)).toMatchObject([
-    { email: 'adam@example.com', action: 'created', slug: 'adam', ref: 'kept', code: 'ADAM15' },
-    { email: 'eve@example.com', action: 'created', ref: 'as slug', slug: '8153713-0e3f1c' },
-    { email: 'fay@example.com', action: 'created', ref: 'as code', code: 'fay~n' },
-    { email: 'zed@example.com', action: 'created', ref: 'lost' },
+    { email: 'adam@example.com', action: 'created', slug: 'adam', ref: 'kept', code: 'ADAM15', aliases: [] },
+    { email: 'eve@example.com', ref: 'as alias', slug: '8153713-0e3f1c', aliases: ['8153713.0e3f1c'] },
+    { email: 'fay@example.com', ref: 'as alias', aliases: ['fay~n'] },
+    { email: 'zed@example.com', ref: 'as alias', aliases: ['TOOLONGCODE', 'zed!1.2.3.4.5'] },
     // Another affiliate already has this slug.
-    { email: 'gus@example.com', action: 'created', ref: 'lost' },
-    { email: 'NISA@example.com', action: 'existed', id: affiliate.id, code: 'NISA16' },
+    { email: 'gus@example.com', ref: 'as alias', aliases: ['8153713_0e3f1c'] },
+    { email: 'NISA@example.com', action: 'existed', id: affiliate.id, code: 'NISA16', aliases: ['NEWCDE', 'nisa-k'] },
+    {
+      email: 'hal@example.com',
+      ref: 'lost',
+      aliases: [],
+      leftOut: ['code ADAM15: taken by another affiliate', 'link Fay~N: taken by another affiliate'],
+    },
   ])
   const people = (await shop.client.affiliates.list()).data
   expect(people.find(({ email }) => email === 'adam@example.com')).toMatchObject({
@@ -125,15 +129,77 @@ test('old links keep working, existing affiliates are unchanged, and what cannot
     status: 'APPROVED',
   })
 
-  const reasonOf = async (evidence: object) =>
-    (await shop.client.events.dryRun({ externalOrderId: 'x', amountCents: 1000, ...evidence })).attribution.reasonCode
-  expect(await reasonOf({ ref: 'ADAM' })).toBe('REF_MATCH')
-  expect(await reasonOf({ ref: '8153713.0e3f1c'.replace(/[._]/g, '-') })).toBe('REF_MATCH')
-  expect(await reasonOf({ affiliateCode: 'fay~n' })).toBe('AFFILIATE_CODE_MATCH')
-  expect(await reasonOf({ couponCode: 'ADAM15' })).toBe('COUPON_MATCH')
+  const idOf = (mail: string) => people.find(({ email }) => email === mail)?.id
+  const credited = async (evidence: object) => {
+    const { attribution } = await shop.client.events.dryRun({ externalOrderId: 'x', amountCents: 1000, ...evidence })
+    return [attribution.affiliateId, attribution.reasonCode]
+  }
+  expect(await credited({ ref: 'ADAM' })).toEqual([idOf('adam@example.com'), 'REF_MATCH'])
+  expect(await credited({ ref: '8153713.0E3f1c' })).toEqual([idOf('eve@example.com'), 'REF_MATCH'])
+  expect(await credited({ ref: '8153713_0e3f1c' })).toEqual([idOf('gus@example.com'), 'REF_MATCH'])
+  expect(await credited({ ref: 'fay~n' })).toEqual([idOf('fay@example.com'), 'REF_MATCH'])
+  expect(await credited({ couponCode: 'toolongcode' })).toEqual([idOf('zed@example.com'), 'COUPON_MATCH'])
+  expect(await credited({ couponCode: 'ADAM15' })).toEqual([idOf('adam@example.com'), 'COUPON_MATCH'])
 
   const again = await cli(['import', 'rewardful', path, '--json'], { env })
-  expect(JSON.parse(again.stdout).map(({ action }: { action: string }) => action)).toEqual(Array(6).fill('existed'))
+  expect(JSON.parse(again.stdout).map(({ action }: { action: string }) => action)).toEqual(Array(7).fill('existed'))
+  expect(shown(again.stdout).map(({ aliases }: { aliases: string[] }) => aliases)).toEqual(
+    shown(stdout).map(({ aliases }: { aliases: string[] }) => aliases),
+  )
+}, 60_000)
+
+test('payment details are imported with an owner token, and a row with wrong ones says what is wrong', async () => {
+  const path = join(folder.path, 'payees.csv')
+  writeFileSync(
+    path,
+    [
+      'Name,Email,Codes,Links,PayPal Email,Wise Email,IBAN,Account Holder,Town,Country',
+      'Pay Pal,pp@example.com,"PP22;PP2020",,pp@paypal.example,,,,,',
+      'Wi Se,wise@example.com,,,,wise@wise.example,,Wise GmbH,,',
+      'Ban K,bank@example.com,,,,,DE89 3704 0044 0532 0130 00,,Berlin,de',
+      'Wrong Iban,wrong@example.com,,,,,DE88 3704 0044 0532 0130 00,,Berlin,DE',
+      'No Town,town@example.com,,,,,DE89370400440532013000,,,DE',
+      'No Mail,mail@example.com,,,not an address,,,,,',
+      '',
+    ].join('\n'),
+  )
+  const { REFERRAL_OWNER_TOKEN: ownerToken = '', ...env } = shop.env
+  const run = (...args: string[]) =>
+    cli(['import', 'csv', path, '--map', 'accountTown=Town', '--map', 'accountCountry=Country', ...args, '--json'], {
+      env: { ...env, REFERRAL_OWNER_TOKEN: ownerToken },
+    })
+  const rows = (stdout: string) =>
+    JSON.parse(stdout).map(({ email, payee, leftOut }: Record<string, unknown>) => [email, payee, leftOut])
+  const without = await cli(['import', 'csv', path, '--dry-run', '--json'], { env })
+  expect(rows(without.stdout)[0]).toEqual([
+    'pp@example.com',
+    null,
+    ['payment details: they require an owner token; log in with one and import the file again'],
+  ])
+  const [dry, real] = [await run('--dry-run'), await run()]
+  expect([dry.code, real.code]).toEqual([8, 8])
+  expect(rows(dry.stdout)).toEqual(rows(real.stdout))
+  expect(rows(real.stdout)).toEqual([
+    ['pp@example.com', 'PAYPAL', []],
+    ['wise@example.com', 'WISE', []],
+    ['bank@example.com', 'SEPA', []],
+    ['wrong@example.com', null, ['payment details: the IBAN is not valid; compare it with a bank statement']],
+    [
+      'town@example.com',
+      null,
+      ['payment details: a bank account needs the town of its holder; add --map accountTown=Column'],
+    ],
+    ['mail@example.com', null, ['payment details: no email address of a PAYPAL account']],
+  ])
+  for (const { stdout, stderr } of [dry, real]) expect(stdout + stderr).not.toMatch(/3704|paypal\.example/)
+  const [bank] = (await shop.client.affiliates.list({ q: 'bank@' })).data
+  const account = await json(['affiliates', 'payee', 'get', bank?.id ?? ''], { env: shop.env })
+  expect(account).toMatchObject({ method: 'SEPA', account: 'DE89…3000' })
+  expect(rows((await run()).stdout).slice(0, 3)).toEqual([
+    ['pp@example.com', 'kept', []],
+    ['wise@example.com', 'kept', []],
+    ['bank@example.com', 'kept', []],
+  ])
 }, 60_000)
 
 test('an import that was interrupted before renaming an affiliate is completed', async () => {
@@ -172,21 +238,19 @@ test('nothing is lost silently, and a dry run reports the same as an import', as
   expect(leftOut(dry.stdout)).toEqual(leftOut(real.stdout))
   expect(leftOut(real.stdout)).toEqual({
     'ona@example.com': [],
-    'pia@example.com': [
-      'code PIA22: an affiliate has one code',
-      'PayPal address pia@paypal.example: set it with `referral affiliates payee set`',
-      'balance 12.50: pay it in the old service',
-      'code SARAH10: a code has at most 9 characters and no 0, o or O',
-    ],
-    'rob@example.com': ['link bob: an affiliate has one link', 'code TAKEN1: taken by another affiliate'],
-    'tess@example.com': [
-      'code OTHER9: the affiliate already exists and keeps TAKEN1',
-      'link 904: the affiliate already exists with tess',
-    ],
+    'pia@example.com': ['balance 12.50: pay it in the old service'],
+    'rob@example.com': ['code TAKEN1: taken by another affiliate'],
+    'tess@example.com': [],
   })
   expect(real.stderr).toContain('pia@example.com: left out: balance 12.50: pay it in the old service')
   const [ona] = (await shop.client.affiliates.list({ q: 'ona@' })).data
   expect(ona?.slug).toBe('901-abc')
+  const { data } = await shop.client.aliases.list({ limit: 100 })
+  for (const value of ['SARAH10', '901.abc', 'bob', 'OTHER9', '904'])
+    expect(
+      data.map((one) => one.value),
+      value,
+    ).toContain(value)
 
   const clean = join(folder.path, 'clean.csv')
   writeFileSync(clean, 'Name,Email,Ref code,Coupon,Status\nUli Urs,uli@example.com,uli,ULI22,approved\n')

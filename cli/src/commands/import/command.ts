@@ -3,13 +3,13 @@ import { defineCommand } from '../../command.ts'
 import { repeatableOption } from '../../options.ts'
 import type { ImportOptions } from './import-affiliates.ts'
 
-const PROVIDERS = ['rewardful', 'tapfiliate', 'refersion', 'firstpromoter', 'uppromote', 'goaffpro']
+const PROVIDERS = ['rewardful', 'tapfiliate', 'refersion', 'firstpromoter', 'uppromote', 'goaffpro', 'csv']
 
 export function addImport(program: Command): void {
   defineCommand<ImportOptions>(program, 'import', {
     summary: 'import affiliates from another service',
     details:
-      'Reads the CSV export of the service; see MIGRATING.md for the columns. A ref code of letters, digits and single dashes becomes the slug, so that old links keep working. Coupons of at most 9 characters without 0, o or O become discount codes. Everything that cannot be imported is reported, such as PayPal addresses, balances and additional codes or links, and the command exits with 8; --dry-run checks against the shop and prints the same report. Existing affiliates are not changed.',
+      'Reads the CSV export of the service, or any CSV file with `csv`; see MIGRATING.md for the columns. A ref code of letters, digits and single dashes becomes the slug, and a coupon of at most 9 characters without 0, o or O the discount code. All other codes and links become aliases, so that they keep working. PayPal, Wise and bank accounts become payment details, which requires an owner token. Everything that cannot be imported is reported, such as balances and names of other affiliates, and the command exits with 8; --dry-run checks against the shop and prints the same report. Existing affiliates only get codes, links and payment details that they lack.',
     output: 'ImportedAffiliate[]',
     writes: true,
     examples: [

@@ -1,5 +1,7 @@
-import type { Affiliate, AffiliateCreate, AffiliateUpdate, ReferralClient } from '@referral/sdk'
-import { emailKey, isValidCode, type RefState, type SourceAffiliate, slugOf } from './plan.ts'
+import type { Affiliate, AffiliateCreate, AffiliateUpdate, Alias, ReferralClient } from '@referral/sdk'
+import { unwrap } from '../../errors.ts'
+import { type PayeeDetails, payeeProblem } from './payees.ts'
+import { emailKey, type RefState, type SourceAffiliate, slugOf } from './plan.ts'
 
 /** The outcome for one affiliate. */
 export interface ImportResult {
@@ -9,41 +11,67 @@ export interface ImportResult {
   slug: string
   ref: RefState
   code: string
+  /** Additional codes and link names of the export that the affiliate has. */
+  aliases: string[]
+  /** How the affiliate is paid, from the export; `kept` when the affiliate had payment details already. */
+  payee: PayeeDetails['method'] | 'kept' | null
   notes: string
   /** What the export contains but cannot be imported, with the reason. */
   leftOut: string[]
 }
 
-/** The affiliates of the shop, by email address. */
-export type ExistingAffiliates = Map<string, Affiliate>
+/** What the shop has before the import. */
+export interface ExistingShop {
+  /** By email address. */
+  affiliates: Map<string, Affiliate>
+  /** By the id of the affiliate, who may be archived. */
+  aliases: Map<string, Alias[]>
+}
+
+/** The clients of an import. Payment details require an owner token. */
+export interface ImportClients {
+  client: ReferralClient
+  owner: ReferralClient | undefined
+}
 
 /**
  * Creates an affiliate whose slug is the old ref. The API derives the slug from the first name and never changes it, so
- * the affiliate is created with the ref as its name and renamed afterwards.
+ * the affiliate is created with the ref as its name and renamed afterwards. All other codes and links become
+ * aliases.
  */
 export async function importAffiliate(
-  client: ReferralClient,
+  { client, owner }: ImportClients,
   source: SourceAffiliate,
-  { existing, program }: { existing: ExistingAffiliates; program: string | undefined },
+  { existing, program }: { existing: ExistingShop; program: string | undefined },
 ): Promise<ImportResult> {
-  const current = existing.get(emailKey(source.email))
+  const current = existing.affiliates.get(emailKey(source.email))
   const incomplete = isIncomplete(current, source)
   const notes = [...source.notes]
   const leftOut = [...source.leftOut]
   let affiliate = current ?? (await client.affiliates.create(toCreateInput(source, program)))
   let code = affiliate.discountCode
   if (!current || incomplete) {
-    code = await assignCode(client, affiliate, { source, notes, leftOut })
+    code = await assignCode(client, affiliate, source, notes)
     affiliate = await applyDetails(client, affiliate, source)
-  } else if (source.coupon && source.coupon.toLowerCase() !== code.toLowerCase())
-    leftOut.push(codeKeptReason(source.coupon, code))
+  }
+  const { id, slug } = affiliate
+  const held = new Set(existing.aliases.get(id)?.map(aliasKey))
+  const aliases: Name[] = []
+  for (const alias of aliasesOf(source, { code, slug })) {
+    const problem = held.has(aliasKey(alias)) ? undefined : await createAlias(client, id, alias)
+    if (problem) leftOut.push(`${nameOf(alias)}: ${problem}`)
+    else aliases.push(alias)
+  }
+  const payee = await setPayee(owner, { id, isNew: !current || incomplete }, source, leftOut)
   return {
     email: source.email,
-    id: affiliate.id,
+    id,
     action: actionFor(current, incomplete),
-    slug: affiliate.slug,
-    ref: refState(source, affiliate.slug, { code, notes, leftOut, existed: current !== undefined && !incomplete }),
+    slug,
+    ref: refState(source, slug, aliases),
     code,
+    aliases: aliases.map(({ value }) => value),
+    payee,
     notes: notes.join('; '),
     leftOut,
   }
@@ -57,41 +85,148 @@ export type ImportPreview = Omit<ImportResult, 'id' | 'slug' | 'code'> & {
 }
 
 /** Predicts the results of an import, including conflicts with the shop and between rows. */
-export function previewImport(affiliates: readonly SourceAffiliate[], existing: ExistingAffiliates): ImportPreview[] {
-  const slugs = new Set([...existing.values()].map(({ slug }) => slug))
-  const codes = new Set([...existing.values()].map(({ discountCode }) => discountCode.toLowerCase()))
+export function previewImport(
+  affiliates: readonly SourceAffiliate[],
+  existing: ExistingShop,
+  hasOwnerToken: boolean,
+): ImportPreview[] {
+  const names = new NameOwners(existing)
   return affiliates.map((source) => {
     const { email, name, ref, coupon } = source
-    const current = existing.get(emailKey(email))
+    const owner = emailKey(email)
+    const current = existing.affiliates.get(owner)
     const incomplete = isIncomplete(current, source)
-    const notes = [...source.notes]
     const leftOut = [...source.leftOut]
     let slug: string | null = current?.slug ?? null
     let code: string | null = current?.discountCode ?? null
-    if (!current && ref !== undefined) {
-      const slugOfRef = slugOf(ref)
-      slug = slugOfRef !== undefined && !slugs.has(slugOfRef) ? slugOfRef : null
+    const slugOfRef = ref === undefined ? undefined : slugOf(ref)
+    if (!current && slugOfRef !== undefined && !names.isTaken(['slug', 'alias'], slugOfRef)) slug = slugOfRef
+    if (slug) names.add('slug', slug, owner)
+    if ((!current || incomplete) && coupon && !names.isTaken(['code', 'alias'], coupon, owner)) code = coupon
+    if (code) names.add('code', code, owner)
+    const aliases: Name[] = []
+    for (const alias of aliasesOf(source, { code, slug })) {
+      const isTaken = names.isTaken(['code', 'slug', 'alias'], alias.value, owner)
+      const problem = isTaken ? TAKEN : ALIAS.test(alias.value) ? undefined : ALIAS_RULE
+      if (problem) leftOut.push(`${nameOf(alias)}: ${problem}`)
+      else aliases.push(alias)
+      if (!problem) names.add('alias', alias.value, owner)
     }
-    if (!current || incomplete) {
-      const preferred = preferredCode(source)
-      const isFree = preferred !== undefined && !codes.has(preferred.toLowerCase())
-      if (preferred !== undefined && isValidCode(preferred) && isFree) code = preferred
-      else if (coupon !== undefined && coupon.toLowerCase() !== code?.toLowerCase())
-        leftOut.push(isValidCode(coupon) ? codeTakenReason(coupon) : invalidCodeReason(coupon))
-    } else if (coupon !== undefined && coupon.toLowerCase() !== current.discountCode.toLowerCase())
-      leftOut.push(codeKeptReason(coupon, current.discountCode))
-    if (slug) slugs.add(slug)
-    if (code) codes.add(code.toLowerCase())
-    const state = refState(source, slug ?? '', {
-      code: code ?? '',
-      notes,
-      leftOut,
-      existed: current !== undefined && !incomplete,
-    })
+    const payee = previewPayee(source, hasOwnerToken, leftOut)
+    const state = refState(source, slug ?? '', aliases)
     const action = actionFor(current, incomplete)
-    return { email, name, action, slug, ref: state, code, notes: notes.join('; '), leftOut }
+    const values = aliases.map(({ value }) => value)
+    return {
+      email,
+      name,
+      action,
+      slug,
+      ref: state,
+      code,
+      aliases: values,
+      payee,
+      notes: source.notes.join('; '),
+      leftOut,
+    }
   })
 }
+
+type NameKind = 'code' | 'slug' | 'alias'
+
+/** Who has which name, in the shop and in the rows so far. */
+class NameOwners {
+  readonly #owners = new Map<string, string>()
+
+  constructor({ affiliates, aliases }: ExistingShop) {
+    const emails = new Map<string, string>()
+    for (const [owner, { id, slug, discountCode }] of affiliates) {
+      emails.set(id, owner)
+      this.add('slug', slug, owner)
+      this.add('code', discountCode, owner)
+    }
+    for (const { value, affiliateId } of [...aliases.values()].flat())
+      this.add('alias', value, emails.get(affiliateId) ?? affiliateId)
+  }
+
+  add(kind: NameKind, name: string, owner: string): void {
+    this.#owners.set(`${kind} ${fold(name)}`, owner)
+  }
+
+  /** Whether another affiliate than `owner` has the name. */
+  isTaken(kinds: NameKind[], name: string, owner?: string): boolean {
+    const owners = kinds.map((kind) => this.#owners.get(`${kind} ${fold(name)}`))
+    return owners.some((one) => one !== undefined && one !== owner)
+  }
+}
+
+/** Letter case does not matter. The service normalizes more, and has the last word. */
+const fold = (name: string): string => name.normalize('NFKC').toLowerCase()
+
+/** An additional code or link name. */
+type Name = Pick<Alias, 'kind' | 'value'>
+
+const aliasKey = ({ kind, value }: Name): string => `${kind} ${fold(value)}`
+const nameOf = ({ kind, value }: Name): string => `${kind === 'CODE' ? 'code' : 'link'} ${value}`
+
+/** The codes and links of the export that are not the official ones. */
+function aliasesOf(
+  { ref, links, coupon, codes }: SourceAffiliate,
+  { code, slug }: { code: string | null; slug: string | null },
+): Name[] {
+  const other = (kind: Name['kind'], values: (string | undefined)[], official: string | null): Name[] =>
+    values.flatMap((value) =>
+      value !== undefined && (official === null || fold(value) !== fold(official)) ? [{ kind, value }] : [],
+    )
+  const all = [...other('CODE', [coupon, ...codes], code), ...other('LINK', [ref, ...links], slug)]
+  return [...new Map(all.map((one) => [aliasKey(one), one])).values()]
+}
+
+/** Creates an alias. Returns why that is not possible, or undefined. */
+async function createAlias(client: ReferralClient, affiliateId: string, alias: Name): Promise<string | undefined> {
+  const { error } = await client.aliases
+    .create({ affiliateId, ...alias } as Parameters<typeof client.aliases.create>[0])
+    .safe()
+  if (!error) return undefined
+  if (error.code === 'alias_taken') return TAKEN
+  if (error.code === 'alias_invalid') return ALIAS_RULE
+  if (error.code === 'alias_limit_reached') return 'an affiliate can have 100 additional codes and links'
+  throw error
+}
+
+const ALIAS = /^[^\s\p{Cc}\p{Cf}]{1,100}$/u
+const ALIAS_RULE = 'it must have 1 to 100 visible characters without spaces'
+const TAKEN = 'taken by another affiliate'
+
+/** Sets the payment details of the export. Returns how the affiliate is paid. */
+async function setPayee(
+  owner: ReferralClient | undefined,
+  { id, isNew }: { id: string; isNew: boolean },
+  source: SourceAffiliate,
+  leftOut: string[],
+): Promise<ImportResult['payee']> {
+  const method = previewPayee(source, owner !== undefined, leftOut)
+  if (method === null || !source.payee || !owner) return null
+  const params = { path: { id } }
+  if (!isNew && (await owner.GET('/admin/v1/affiliates/{id}/payee', { params })).response.ok) return 'kept'
+  const result = await owner.PUT('/admin/v1/affiliates/{id}/payee', { params, body: source.payee })
+  if (result.response.status !== 400) {
+    unwrap(result)
+    return method
+  }
+  leftOut.push(`payment details: ${result.error?.error}`)
+  return null
+}
+
+/** How an affiliate would be paid; what is missing for that is left out. */
+function previewPayee({ payee }: SourceAffiliate, hasOwnerToken: boolean, leftOut: string[]): ImportResult['payee'] {
+  if (!payee) return null
+  const problem = payeeProblem(payee) ?? (hasOwnerToken ? undefined : OWNER_TOKEN_MISSING)
+  if (!problem) return payee.method
+  leftOut.push(`payment details: ${problem}`)
+  return null
+}
+
+const OWNER_TOKEN_MISSING = 'they require an owner token; log in with one and import the file again'
 
 /** Whether an interrupted import created the affiliate under its ref without renaming it. */
 const isIncomplete = (current: Affiliate | undefined, { name, ref }: SourceAffiliate): boolean =>
@@ -124,56 +259,24 @@ async function applyDetails(
   return Object.keys(changes).length ? client.affiliates.update(affiliate.id, changes) : affiliate
 }
 
-/** The old coupon, or a ref that cannot become a slug. */
-const preferredCode = ({ coupon, ref }: SourceAffiliate): string | undefined =>
-  coupon ?? (ref !== undefined && slugOf(ref) === undefined ? ref : undefined)
-
-/** Assigns the preferred discount code. Returns the code that the affiliate has afterwards. */
+/** Assigns the coupon as discount code. Returns the code that the affiliate has afterwards. */
 async function assignCode(
   client: ReferralClient,
   affiliate: Affiliate,
-  { source, notes, leftOut }: { source: SourceAffiliate; notes: string[]; leftOut: string[] },
+  { coupon }: SourceAffiliate,
+  notes: string[],
 ): Promise<string> {
-  const { coupon } = source
   const current = affiliate.discountCode
-  const preferred = preferredCode(source)
-  if (preferred === undefined || preferred.toLowerCase() === current.toLowerCase()) return current
-  if (!isValidCode(preferred)) {
-    if (coupon) leftOut.push(invalidCodeReason(coupon))
-    return current
-  }
-  const { data, error } = await client.coupons.assign({ affiliateId: affiliate.id, code: preferred }).safe()
+  if (coupon === undefined || fold(coupon) === fold(current)) return current
+  const { data, error } = await client.coupons.assign({ affiliateId: affiliate.id, code: coupon }).safe()
+  // A code that is taken is reported as an alias that is taken.
   if (error && error.code !== 'discount_code_taken' && error.code !== 'discount_code_invalid') throw error
-  if (error && coupon)
-    leftOut.push(error.code === 'discount_code_taken' ? codeTakenReason(preferred) : invalidCodeReason(preferred))
   for (const warning of data?.warnings ?? []) notes.push(warning.message)
   return data?.code ?? current
 }
 
-function refState(
-  { ref }: SourceAffiliate,
-  slug: string,
-  { code, notes, leftOut, existed }: { code: string; notes: string[]; leftOut: string[]; existed: boolean },
-): RefState {
+function refState({ ref }: SourceAffiliate, slug: string, aliases: readonly Name[]): RefState {
   if (ref === undefined) return 'none'
-  if (slug === ref.toLowerCase()) return 'kept'
-  if (slug === slugOf(ref)) {
-    notes.push(`send ${slug} as ref, not ${ref}`)
-    return 'as slug'
-  }
-  if (code.toLowerCase() === ref.toLowerCase()) {
-    notes.push(`send ${ref} as affiliateCode, not as ref`)
-    return 'as code'
-  }
-  if (existed) leftOut.push(`link ${ref}: the affiliate already exists with ${slug}`)
-  else leftOut.push(`link ${ref}: ${slugOf(ref) ? 'taken by another affiliate' : SLUG_RULE}`)
-  return 'lost'
+  if (fold(slug) === fold(ref)) return 'kept'
+  return aliases.some((one) => aliasKey(one) === aliasKey({ kind: 'LINK', value: ref })) ? 'as alias' : 'lost'
 }
-
-const SLUG_RULE =
-  'a slug may contain only letters and digits, separated by single dashes, dots or underscores, and at most 60 characters'
-
-const invalidCodeReason = (code: string) => `code ${code}: a code has at most 9 characters and no 0, o or O`
-const codeTakenReason = (code: string) => `code ${code}: taken by another affiliate`
-const codeKeptReason = (code: string, current: string) =>
-  `code ${code}: the affiliate already exists and keeps ${current}`

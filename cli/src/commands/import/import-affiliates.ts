@@ -9,7 +9,13 @@ import { Progress } from '../../progress.ts'
 import { confirm } from '../../prompt.ts'
 import { RateLimiter } from '../../rate-limiter.ts'
 import type { Run } from '../../run.ts'
-import { type ExistingAffiliates, type ImportResult, importAffiliate, previewImport } from './import-affiliate.ts'
+import {
+  type ExistingShop,
+  type ImportClients,
+  type ImportResult,
+  importAffiliate,
+  previewImport,
+} from './import-affiliate.ts'
 import { emailKey, planImport, type SourceAffiliate } from './plan.ts'
 import { providers } from './providers.ts'
 
@@ -19,10 +25,21 @@ export interface ImportOptions {
   yes?: boolean
 }
 
-const COLUMNS = ['email', 'id', 'action', 'slug', 'ref', 'code', 'notes', 'leftOut']
-const PREVIEW_COLUMNS = ['email', 'name', 'action', 'slug', 'ref', 'code', 'notes', 'leftOut']
+const COLUMNS = ['email', 'id', 'action', 'slug', 'ref', 'code', 'aliases', 'payee', 'notes', 'leftOut'] as const
+const PREVIEW_COLUMNS = [
+  'email',
+  'name',
+  'action',
+  'slug',
+  'ref',
+  'code',
+  'aliases',
+  'payee',
+  'notes',
+  'leftOut',
+] as const
 
-/** Creates the affiliates of another service's export. Existing affiliates are not changed. */
+/** Creates the affiliates of another service's export. Existing affiliates only get codes, links and payment details they lack. */
 export async function importAffiliates(
   run: Run,
   [name = '', file = '']: string[],
@@ -86,7 +103,8 @@ async function preview(
   run.reporter.info('Dry run: nothing was changed.')
   for (const { row, problem } of failed) run.reporter.warn(`line ${row.line}: ${problem}`)
   if (failed.length) run.reporter.info(`The failed rows are in ${writeFailedRows(csv, file, failed)}`)
-  const results = previewImport(affiliates, await readExisting(await run.client()))
+  const hasOwnerToken = run.settings.ownerToken !== undefined
+  const results = previewImport(affiliates, await readExisting(await run.client()), hasOwnerToken)
   run.printRows(results, PREVIEW_COLUMNS)
   return reportLeftOut(run, results, failed)
 }
@@ -99,10 +117,7 @@ async function importAll(
   const stop = run.handleInterrupt()
   const progress = new Progress(run.reporter, affiliates.length)
   const limiter = new RateLimiter({ signal: stop.signal, onWait: (seconds) => progress.wait(seconds) })
-  const client = await createClient(run.apiKey, run.settings, {
-    globalOptions: { ...run.globalOptions, wait: true },
-    reporter: run.reporter,
-  })
+  const { client, owner } = await createClients(run)
   const existing = await readExisting(client)
   const results: ImportResult[] = []
   for (const source of affiliates) {
@@ -112,7 +127,7 @@ async function importAll(
       })
     await limiter.acquire()
     try {
-      results.push(await importAffiliate(client, source, { existing, program }))
+      results.push(await importAffiliate({ client, owner }, source, { existing, program }))
     } catch (error) {
       failed.push({ row: source.row, problem: rowProblem(error) })
     }
@@ -123,10 +138,22 @@ async function importAll(
   return results
 }
 
-async function readExisting(client: ReferralClient): Promise<ExistingAffiliates> {
-  const existing: ExistingAffiliates = new Map()
-  for await (const affiliate of client.affiliates.list()) existing.set(emailKey(affiliate.email), affiliate)
-  return existing
+/** Clients that wait for the rate limit. */
+async function createClients(run: Run): Promise<ImportClients> {
+  const { apiKey, settings, reporter } = run
+  const options = { globalOptions: { ...run.globalOptions, wait: true }, reporter }
+  return {
+    client: await createClient(apiKey, settings, options),
+    owner: settings.ownerToken === undefined ? undefined : await createClient(settings.ownerToken, settings, options),
+  }
+}
+
+async function readExisting(client: ReferralClient): Promise<ExistingShop> {
+  const affiliates: ExistingShop['affiliates'] = new Map()
+  for await (const affiliate of client.affiliates.list({ limit: 100 }))
+    affiliates.set(emailKey(affiliate.email), affiliate)
+  const aliases = await client.aliases.list({ limit: 100 }).toArray()
+  return { affiliates, aliases: Map.groupBy(aliases, ({ affiliateId }) => affiliateId) }
 }
 
 /** Returns the problem of a rejected affiliate. Rethrows any other error, which ends the import. */

@@ -4,6 +4,7 @@ import type { FailedRow } from '../../csv/failed-rows.ts'
 import type { Csv, CsvRow } from '../../csv/parse.ts'
 import { notFoundError, usageError } from '../../errors.ts'
 import { detectOrderExportFormat } from '../events/order-export-formats.ts'
+import { type PayeeDetails, parsePayee } from './payees.ts'
 import { CONTACT_FIELDS, type Provider } from './providers.ts'
 
 /** An affiliate of the export. */
@@ -16,8 +17,12 @@ export interface SourceAffiliate {
   status: AffiliateStatus
   /** The code in the affiliate's old links. */
   ref: string | undefined
-  /** The first coupon. */
+  /** The first coupon that can be a discount code. */
   coupon: string | undefined
+  /** The other coupons, and the codes of other links. */
+  codes: string[]
+  links: string[]
+  payee: PayeeDetails | undefined
   contact: AffiliateUpdate
   notes: string[]
   /** What the export contains but this service does not support. */
@@ -85,26 +90,43 @@ function parseAffiliate(row: CsvRow, { mapping, provider, id }: ParseSettings): 
   const name = cell('name') ?? ([firstName, lastName].filter(Boolean).join(' ') || (email.split('@')[0] ?? ''))
   const contact = Object.fromEntries(CONTACT_FIELDS.flatMap((field) => (cell(field) ? [[field, cell(field)]] : [])))
   const notes: string[] = []
-  const [coupon, ...others] = (cell('coupon') ?? '').split(/[\s,;|]+/).filter(Boolean)
-  const leftOut = others.map((code) => `code ${code}: an affiliate has one code`)
+  const coupons = (cell('coupon') ?? '').split(SEPARATORS).filter(Boolean)
+  const coupon = coupons.find(isValidCode)
+  const codes = coupons.filter((one) => one !== coupon)
+  const leftOut: string[] = []
   const statusText = cell('status')
   const status =
     statusText === undefined ? 'PENDING' : provider.statuses[statusText.toLowerCase().replace(/[^a-z0-9]/g, '')]
   if (!status) notes.push(`unknown status ${statusText}; imported as PENDING`)
-  const [link, ...links] = refsInLinks(cell('link'), provider.linkParameter)
-  const ref = cell('ref') ?? link ?? (id && !mapping.ref ? row.cells[id]?.trim() || undefined : undefined)
-  for (const other of new Set(links)) if (other !== ref) leftOut.push(`link ${other}: an affiliate has one link`)
-  if (cell('paypal')) leftOut.push(`PayPal address ${cell('paypal')}: set it with \`referral affiliates payee set\``)
+  const refs = [...(cell('ref') ?? '').split(SEPARATORS), ...refsInLinks(cell('link'), provider.linkParameter)]
+  const [ref = id && !mapping.ref ? row.cells[id]?.trim() || undefined : undefined, ...links] = refs.filter(Boolean)
+  const payee = parsePayee(cell, name)
   if (/[1-9]/.test(cell('balance') ?? '')) leftOut.push(`balance ${cell('balance')}: pay it in the old service`)
-  return { row, email, name, firstName, lastName, status: status ?? 'PENDING', ref, coupon, contact, notes, leftOut }
+  const names = { ref, coupon, codes, links }
+  return {
+    row,
+    email,
+    name,
+    firstName,
+    lastName,
+    status: status ?? 'PENDING',
+    ...names,
+    payee,
+    contact,
+    notes,
+    leftOut,
+  }
 }
+
+/** Between several coupons or links in one cell. */
+const SEPARATORS = /[\s,;|]+/
 
 /** Extracts the refs from links such as `https://shop.example/?via=adam`. */
 const refsInLinks = (links: string | undefined, parameter: string): string[] =>
-  (links ?? '').split(/[\s,;|]+/).flatMap((link) => {
+  (links ?? '').split(SEPARATORS).flatMap((link) => {
     const code = URL.canParse(link) ? new URL(link).searchParams.get(parameter) : null
     return code ? [code] : []
   })
 
-/** Whether old links keep working: unchanged, with another `ref`, as `affiliateCode`, or not at all. */
-export type RefState = 'kept' | 'as slug' | 'as code' | 'lost' | 'none'
+/** Whether old links keep working: as the slug, as an additional link name, or not at all. */
+export type RefState = 'kept' | 'as alias' | 'lost' | 'none'

@@ -1,4 +1,5 @@
 import type { AffiliateStatus } from '@referral/sdk'
+import { PAYEE_FIELDS } from './payees.ts'
 
 /** The export format of another service. */
 export interface Provider {
@@ -14,15 +15,6 @@ export interface Provider {
 
 /** Fields that cannot be imported. They are reported, so that nothing is lost silently. */
 const UNSUPPORTED_FIELDS = {
-  paypal: [
-    'paypalEmail',
-    'paypal',
-    'paypalAddress',
-    'paypalAccount',
-    'payoutEmail',
-    'paymentEmail',
-    'payoutsPaypalEmail',
-  ],
   balance: [
     'balance',
     'currentBalance',
@@ -39,6 +31,7 @@ const UNSUPPORTED_FIELDS = {
 
 const COMMON_FIELDS = {
   ...UNSUPPORTED_FIELDS,
+  ...PAYEE_FIELDS,
   email: ['emailAddress', 'affiliateEmail'],
   firstName: ['first'],
   lastName: ['last'],
@@ -63,7 +56,26 @@ export const CONTACT_FIELDS = [
   'homeAddress',
 ]
 
+const STATUSES: Provider['statuses'] = {
+  approved: 'APPROVED',
+  active: 'APPROVED',
+  pending: 'PENDING',
+  rejected: 'REJECTED',
+}
+
 export const providers: Readonly<Record<string, Provider>> = {
+  csv: {
+    title: 'CSV',
+    linkParameter: 'ref',
+    columns: {
+      ...COMMON_FIELDS,
+      ref: ['refCode', 'linkName', 'linkNames', 'refs'],
+      link: ['links', 'affiliateLink', 'referralLink', 'url'],
+      coupon: ['coupons', 'code', 'codes', 'couponCode', 'couponCodes', 'discountCode'],
+      status: [],
+    },
+    statuses: STATUSES,
+  },
   rewardful: {
     title: 'Rewardful',
     linkParameter: 'via',
@@ -172,12 +184,6 @@ export const providers: Readonly<Record<string, Provider>> = {
       coupon: ['coupon', 'coupons', 'couponCode'],
       status: ['affiliateStatus'],
     },
-    statuses: {
-      approved: 'APPROVED',
-      active: 'APPROVED',
-      pending: 'PENDING',
-      rejected: 'REJECTED',
-      blocked: 'REJECTED',
-    },
+    statuses: { ...STATUSES, blocked: 'REJECTED' },
   },
 }
