@@ -53,7 +53,7 @@ for (const { operationId, responses } of operations) {
 
 const STATUSES: Record<string, string> = {
   400: 'The request is invalid',
-  401: 'The credential is missing',
+  401: 'Not authenticated',
   403: 'The credential does not allow this',
   404: 'Not found',
   405: 'The method is not supported',
@@ -90,7 +90,7 @@ const text = `# Errors
 
 The body of an error is \`{ "error": "<message>" }\`. The header \`X-Error-Code\` contains one of the codes below; they are part of the contract, messages are not. Include the \`X-Request-Id\` of the response when you report a problem: the log of the server contains it.
 
-A request that fails changes nothing, except for 503 \`outcome_unknown\`. A retry with the same \`Idempotency-Key\` is safe in every case, and the SDK does it.
+A request that fails changes nothing, except for 503 \`outcome_unknown\`. Under \`/api/v1\`, a POST can be retried with the same \`Idempotency-Key\`; the SDK does this. Other operations accept no key: fetch the resource before you repeat a change whose outcome is unknown.
 
 ${sections.join('\n\n')}
 `

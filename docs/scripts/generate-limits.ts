@@ -1,7 +1,7 @@
 // Writes the table of limits in reference/index.md. With --check it only compares.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { LIMITS } from '../../server/src/http/limits.ts'
+import { LIMITS } from '../../server/src/http/documented-limits.ts'
 
 const file = join(import.meta.dirname, '../reference/index.md')
 const current = readFileSync(file, 'utf8')

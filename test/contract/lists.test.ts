@@ -2,7 +2,9 @@ import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { eventNames as sdkEvents } from '../../sdk/src/generated/event-names.ts'
+import { MAX_ACTIVE_KEYS } from '../../server/src/accounts/keys.ts'
 import { availableEvents, emittedEvents, extendedEvents } from '../../server/src/core/event-names.ts'
+import { STORE_LIMIT_FACTOR } from '../../server/src/http/authorize-store.ts'
 import { PLAN_LIMITS } from '../../server/src/http/rate-limit.ts'
 import { eventNames as verifierEvents } from '../../webhook-verifier/src/event-types.ts'
 import { deref, document } from '../support/document.ts'
@@ -51,4 +53,23 @@ test('the limits of the plans are those of the document', () => {
   )
   const [PROFESSIONAL, ENTERPRISE] = said?.slice(1).map((one) => Number(one.replaceAll(',', ''))) ?? []
   expect(PLAN_LIMITS).toEqual({ PROFESSIONAL, ENTERPRISE })
+})
+
+test('pages and the document repeat the limits of the server', () => {
+  const page = (path: string) => readFileSync(`${ROOT}${path}`, 'utf8')
+  const [professional, enterprise] = [PLAN_LIMITS.PROFESSIONAL!, PLAN_LIMITS.ENTERPRISE!]
+  const text = (limit: number) => limit.toLocaleString('en-US')
+  const stores = [professional, enterprise].map((limit) => text(limit * STORE_LIMIT_FACTOR))
+  expect(page('docs/concepts/index.md')).toContain(
+    `${text(professional)} requests per minute and key with \`PROFESSIONAL\`; ${text(enterprise)} with the legacy plan \`ENTERPRISE\``,
+  )
+  expect(page('docs/stores.md')).toContain(
+    `At most ${stores[0]} notifications per minute (legacy Enterprise: ${stores[1]})`,
+  )
+  expect(document.components.securitySchemes.storeSignature.description).toContain(
+    `with ${stores[0]} notifications a minute, or the legacy Enterprise plan (${stores[1]})`,
+  )
+  expect(document.components.schemas.ErrorCode['x-enumDescriptions'].key_limit_reached).toContain(
+    `active keys: ${MAX_ACTIVE_KEYS} by default`,
+  )
 })

@@ -138,8 +138,8 @@ test('the audit chain continues after a cut that it vouches for', async () => {
   await isIntact(server)
 
   for (const [breakIt, problem] of [
-    [`update "auditCuts" set hash = 'x' || hash`, /was cut at row \d+, but does not state/],
-    [`update "auditCuts" set seq = seq + 1`, /was cut at row \d+, but does not state/],
+    [`update "auditCuts" set hash = 'x' || hash`, /was cut at row \d+, but its archive record is missing/],
+    [`update "auditCuts" set seq = seq + 1`, /was cut at row \d+, but its archive record is missing/],
     [`delete from "auditCuts"`, /is broken at row 1: the row is missing/],
     [`delete from audits where seq = (select min(seq) from audits)`, /the row is missing/],
   ] as const) {

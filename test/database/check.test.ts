@@ -18,7 +18,7 @@ const broken: [what: string, breakIt: string, mendIt: string, problem: RegExp][]
     'an amount that no number holds exactly',
     `update commissions set "commissionAmountCents" = 9007199254740993 where id = '${ID.commission}'`,
     `update commissions set "commissionAmountCents" = 1440 where id = '${ID.commission}'`,
-    /stores a net total of 1440 cents, but its commissions add up to 9007199254740993,/,
+    /stores a net total of 1440 cents, but its commissions add up to 9007199254740993\./,
   ],
   [
     'a commission that left its batch',

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { expect } from 'vitest'
-import { LIMITS } from '../../server/src/http/limits.ts'
+import { LIMITS } from '../../server/src/http/documented-limits.ts'
 import { MAX_BODY_BYTES } from '../../server/src/http/parse-request.ts'
 import { PLAN_LIMITS } from '../../server/src/http/rate-limit.ts'
 import { composed, document, operations } from '../support/document.ts'
@@ -44,7 +44,7 @@ test('shows the limits that apply', () => {
   const values = Object.fromEntries(LIMITS)
   const { PROFESSIONAL = 0, ENTERPRISE = 0 } = PLAN_LIMITS
   expect(values['Requests per minute and key']).toBe(
-    `${PROFESSIONAL} (Professional), ${ENTERPRISE.toLocaleString('en-US')} (Enterprise)`,
+    `${PROFESSIONAL} (Professional), ${ENTERPRISE.toLocaleString('en-US')} (legacy Enterprise); the operator can set another limit for a shop`,
   )
   expect(values.Body).toContain(`${MAX_BODY_BYTES / 1024 ** 2} MiB`)
   for (const limit of Object.keys(values)) expect(page).toContain(`<td>${limit}</td>`)

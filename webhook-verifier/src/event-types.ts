@@ -300,6 +300,7 @@ export type RestrictionReasonCode =
   | 'ZERO_BASE'
   | (string & {})
 
+/** `ACCEPTED` is reserved: it is handled like `APPROVED`, but this version does not set it. */
 export type CommissionStatus =
   | 'REJECTED'
   | 'PENDING'
@@ -342,6 +343,7 @@ export interface PayoutBatch {
   paidAt: string | null
 }
 
+/** `PROCESSING` is reserved: it is handled like `PAID`, but this version does not set it. */
 export type PayoutBatchStatus = 'OPEN' | 'PROCESSING' | 'PAID' | 'FAILED' | (string & {})
 
 export interface PayoutTotals {

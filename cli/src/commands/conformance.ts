@@ -28,7 +28,7 @@ export function addConformance(program: Command): void {
   defineCommand<Options>(program, 'conformance', {
     summary: 'test whether the service follows the contract',
     details:
-      'Sends about 1,500 requests and creates programs, affiliates, orders and payout batches, whose names start with `cf-`. Requires a key with every scope; do not run it against a shop whose reports are in use. With an owner token it creates keys for its time, and takes less than a minute; without one it waits for the rate limit. `REFERRAL_OTHER_API_KEY` is a key of another shop, for the isolation of shops. Exits with 8 when a check fails.',
+      'Sends about 1,500 requests and creates programs, affiliates, orders and payout batches, whose names start with `cf-`. Requires a key with every scope; do not run it against a shop whose reports are in use. With an owner token, it creates temporary keys and finishes in under a minute. Without one, it is slowed down by the rate limit. `REFERRAL_OTHER_API_KEY` is a key of another shop, for the isolation of shops. Exits with 8 when a check fails.',
     output: 'ConformanceReport',
     examples: ['referral conformance', 'referral conformance --suite core --junit report.xml'],
     action: (run, { options }) => conformance(run, options),

@@ -60,7 +60,7 @@ function addSet(payee: Command): void {
   const set = defineCommand<SetOptions>(payee, 'set <id>', {
     summary: 'set how an affiliate is paid, replacing the current details',
     details:
-      'IBAN and BIC are validated. The details are stored encrypted and only become part of payment files. With --stdin, the details are read from standard input as the JSON body of `PUT /admin/v1/affiliates/{id}/payee`, so that they are not in the shell history.',
+      'IBAN and BIC are validated. Details are stored encrypted and appear only in payment files. With --stdin, the details are read from standard input as the JSON body of `PUT /admin/v1/affiliates/{id}/payee`, so that they are not in the shell history.',
     output: 'Payee',
     owner: true,
     writes: true,

@@ -88,7 +88,7 @@ function checkName(name: string): string {
   return trimmed
 }
 
-/** What the operator can change; what is undefined stays as it is. */
+/** What the operator can change; undefined fields are not changed. */
 export interface ShopChanges {
   name?: string
   plan?: Plan

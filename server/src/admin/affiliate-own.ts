@@ -82,7 +82,7 @@ ${
           'stats',
         ),
       )
-    : html`<p>Nothing is unpaid.</p>`
+    : html`<p>You have no unpaid balance.</p>`
 }
 <h2>Last 30 days</h2>
 ${facts(

@@ -111,7 +111,7 @@ ${facts(
   ],
   'facts one',
 )}
-${isOwner ? html`<p class="row"><a class="button small" href="${LIST}/${one.id}/edit">Edit</a> <a class="button small" href="${LIST}/${one.id}/payee">How to pay</a> <a class="button small danger" href="${LIST}/${one.id}/archive">Archive</a></p>` : ''}</section>
+${isOwner ? html`<p class="row"><a class="button small" href="${LIST}/${one.id}/edit">Edit</a> <a class="button small" href="${LIST}/${one.id}/payee">Payee details</a> <a class="button small danger" href="${LIST}/${one.id}/archive">Archive</a></p>` : ''}</section>
 </div></div>`,
   }
 }
@@ -140,7 +140,7 @@ function balance(balances: Balances, total: number): Html {
         ['Awaiting approval', money(pendingCents, currency)],
         ['Approved, not in a payout', money(approvedCents, currency)],
         ['In a payout', money(batchedCents, currency)],
-        ['Tax withheld of it', taxWithheldCents ? money(taxWithheldCents, currency) : undefined],
+        ['Tax withheld', taxWithheldCents ? money(taxWithheldCents, currency) : undefined],
         ['Commissions', count(total)],
       ],
       'stats',
@@ -173,13 +173,13 @@ const HOURS = [
 
 const ownPageCard = (request: PageRequest, { id }: Affiliate): Html =>
   html`<section class="card" aria-labelledby="own"><h2 id="own">Their own page</h2>
-<p class="hint">A link to send to the affiliate: their link and code, orders and balance, nothing of others.</p>
+<p class="hint">A page to share with the affiliate. It shows only their own link, code, orders and balance.</p>
 ${form(request, `${LIST}/${id}/link`, html`${select('hours', 'Valid', HOURS, '24')}<button>Create a link</button>`)}</section>`
 
 async function createLink({ ctx, params, form }: PageRequest) {
   const id = params.id ?? ''
   const { path } = await createPageLink(ctx, id, Number(form.get('hours') ?? 24))
-  const text = 'Send this link to the affiliate. Put the address of this server before it.'
+  const text = 'Send this link to the affiliate. Prepend the address of this server.'
   return { to: `${LIST}/${id}`, flash: { text, secret: { name: 'Link to their own page', value: path } } }
 }
 
@@ -350,7 +350,7 @@ async function change(request: PageRequest) {
 
 async function confirmArchive(request: PageRequest): Promise<View> {
   const { id, name } = await find(request)
-  const text = html`<p>${isolated(name)} is no longer listed and earns nothing on new orders. Codes and links are not given to others, and commissions are kept. Unpaid commissions are held back.</p>`
+  const text = html`<p>${isolated(name)} is no longer listed and earns nothing on new orders. The code and link are not reassigned, and existing commissions are kept. Unpaid commissions are held back.</p>`
   const body = confirmation(request, {
     text,
     action: `${LIST}/${id}/archive`,

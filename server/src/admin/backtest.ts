@@ -26,7 +26,7 @@ async function show(request: PageRequest): Promise<View> {
   return {
     title: 'What if…',
     crumb: { to: `/admin/programs/${one.id}`, text: one.name },
-    lead: 'Decides past orders again under other terms, and compares. Nothing changes.',
+    lead: 'Re-evaluates past orders with different terms and compares the results. Nothing is changed.',
     subjectId: one.id,
     isEmpty: !isSubmitted,
     body: html`<form class="filters" method="get" action="${path}" aria-label="Other terms">

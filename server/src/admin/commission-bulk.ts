@@ -81,7 +81,7 @@ ${form(
   html`${Object.entries(filter.given).map(([name, value]) => hidden(name, value))}
 ${select(
   'action',
-  'Do what',
+  'Action',
   [
     ['approve', 'Approve them'],
     ['reject', 'Reject them'],

@@ -75,7 +75,7 @@ async function read(request: PageRequest, filter: CommissionFilter): Promise<{ d
     const { data, next } = await search(ctx, { ...filter, after: query.get('after') ?? undefined }, PAGE_SIZE)
     const hint =
       next && data.length < PAGE_SIZE
-        ? html`<p class="hint">Searched back to ${time(next.at, '–', request.zone)}. The next page continues there.</p>`
+        ? html`<p class="hint">Results go back to ${time(next.at, '–', request.zone)}. Continue on the next page.</p>`
         : ''
     return { data, rest: html`${hint}${nextPage(PATH, query, next?.after)}` }
   }

@@ -38,7 +38,7 @@ async function list(request: PageRequest): Promise<View> {
   const rows = data.map((key) => row(key, now, request.zone))
   return {
     title: 'API keys',
-    lead: 'An API key gives a program access to the API of your shop. Use a separate key for each program, with only the scopes it needs.',
+    lead: 'An API key gives an application access to the API of your shop. Use a separate key for each application, with only the scopes it needs.',
     body: html`${rows.length ? table('API keys', COLUMNS, rows) : empty('No keys yet', 'Create one below. Its secret is shown once.', 'keys')}
 ${pager(PATH, request.query, pagination)}
 ${creation(request)}`,
@@ -118,7 +118,7 @@ async function confirm(request: PageRequest, verb: 'rotate' | 'revoke'): Promise
   const key = await keys.find(request.ctx, request.params.id ?? '')
   const text =
     verb === 'rotate'
-      ? html`<p>“${isolated(key.label)}” (<code>${key.prefix}…</code>) receives a new secret. Update every program that uses the old one before it stops working.</p>`
+      ? html`<p>“${isolated(key.label)}” (<code>${key.prefix}…</code>) receives a new secret. Update every application that uses the old one before it stops working.</p>`
       : html`<p>“${isolated(key.label)}” (<code>${key.prefix}…</code>) stops working immediately and permanently.</p>`
   const button = verb === 'rotate' ? 'Rotate key' : 'Revoke key'
   const fields = verb === 'rotate' ? { fields: select('overlapSeconds', 'The old secret', OVERLAPS, '0') } : {}

@@ -26,7 +26,7 @@ export function refundList({ refunds, notices, commission, order }: Schemas['Exp
   ])
   const columns = ['Refund', 'Date', numberColumn('Goods'), numberColumn('Commission'), nameColumn('Reason')]
   return html`${rows.length ? html`<h2>Refunds</h2>${table('Refunds', columns, rows)}` : ''}
-${pending.map((notice) => html`<p class="notice wait">${notice.type === 'refund' ? html`The refund ${isolated(notice.externalRefundId ?? '')}` : 'A cancellation'} was reported and is not applied. ${badge('PENDING')}</p>`)}`
+${pending.map((notice) => html`<p class="notice wait">${notice.type === 'refund' ? html`The refund ${isolated(notice.externalRefundId ?? '')}` : 'A cancellation'} was reported but is not applied yet. ${badge('PENDING')}</p>`)}`
 }
 
 const MOVES: Partial<Record<Commission['orderStatus'], readonly (readonly [action: Action, text: string])[]>> = {

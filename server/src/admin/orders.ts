@@ -57,7 +57,7 @@ async function list(request: PageRequest): Promise<View> {
   ])
   return {
     title: 'Orders',
-    lead: 'Every order that was reported, with or without a commission. Open one to see why it was decided like that.',
+    lead: 'Every order that was reported, with or without a commission. Open an order to see the decision and its reasons.',
     body: html`${searchForm()}
 ${rows.length ? table('Orders', COLUMNS, rows) : empty('No orders yet', html`Report one. The <a href="/api/v1/docs">quick start</a> shows how.`, 'orders')}
 ${nextPage(PATH, query, next)}`,

@@ -286,7 +286,7 @@ function firstSteps({ isOwner }: PageRequest, attention: Attention): Html {
     [
       attention.hasProgram,
       'Create a program',
-      'It says what an affiliate earns.',
+      'A program defines what its affiliates earn.',
       '/admin/programs/new',
       'New program',
     ],
@@ -304,7 +304,13 @@ function firstSteps({ isOwner }: PageRequest, attention: Attention): Html {
       '/admin/keys',
       'Create a key',
     ],
-    [attention.hasWebhook, 'Add a webhook', 'Your systems learn of each commission.', '/admin/webhooks', 'Add webhook'],
+    [
+      attention.hasWebhook,
+      'Add a webhook',
+      'Notify your systems of every commission.',
+      '/admin/webhooks',
+      'Add webhook',
+    ],
     [
       attention.payoutBatches > 0,
       'Pay your affiliates',

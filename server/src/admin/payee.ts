@@ -61,10 +61,10 @@ async function show(request: PageRequest): Promise<View> {
   return {
     title: `How ${name} is paid`,
     crumb: { to: `/admin/affiliates/${id}`, text: name },
-    lead: 'The details are encrypted, are part of payment files only, and are shown masked.',
+    lead: 'Details are stored encrypted and shown masked. Only payment files contain them in full.',
     subjectId: id,
     body: html`${known ? current(known, path, zone) : ''}
-<form class="filters" method="get" action="${path}">${select('method', 'Way of payment', METHODS, method)}
+<form class="filters" method="get" action="${path}">${select('method', 'Payment method', METHODS, method)}
 <div class="row"><button>Choose</button></div></form>
 <section class="card narrow">${form(
       request,
@@ -92,7 +92,7 @@ const current = (
   zone: string,
 ) =>
   html`<section class="card" aria-labelledby="current"><h2 id="current">Current details</h2>${facts([
-    ['Way of payment', METHODS.find(([one]) => one === method)?.[1] ?? method],
+    ['Payment method', METHODS.find(([one]) => one === method)?.[1] ?? method],
     ['Account', account ?? 'cannot be decrypted'],
     ['Since', day(updatedAt, zone)],
   ])}<p class="row"><a class="button small danger" href="${path}/delete">Remove</a></p></section>`
@@ -108,7 +108,7 @@ async function set({ ctx, params, form }: PageRequest) {
 async function confirmRemoval(request: PageRequest): Promise<View> {
   const { id, name } = await findName(request)
   const path = `/admin/affiliates/${id}/payee`
-  const text = html`<p>New payment files leave the affiliate out. Payments that were sent are kept.</p>`
+  const text = html`<p>New payment files will not include this affiliate. Payments already sent are not affected.</p>`
   const body = confirmation(request, { text, action: `${path}/delete`, button: 'Remove details', back: path })
   return {
     title: 'Remove the payee details?',

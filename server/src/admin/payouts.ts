@@ -62,7 +62,7 @@ async function list({ ctx, query, zone }: PageRequest): Promise<View> {
   const rows = data.map((one) => row(one, zone))
   return {
     title: 'Payouts',
-    lead: 'A batch contains the approved commissions of a period. Create one, pay it, and mark it as paid.',
+    lead: 'A batch contains the approved commissions of a period. Create a batch, send the money, then mark the batch as paid.',
     actions: html`<a class="button" href="${PATH}/reconcile">Reconcile</a><a class="button main" href="${PATH}/new">New batch</a>`,
     body: html`${waitingSection(waiting)}
 <h2>Batches</h2>
@@ -96,7 +96,7 @@ function waitingSection({ commissions: count, sums }: Waiting): Html {
           html`<a class="button small" href="${urlWithQuery(`${PATH}/new`, { currency: one.currency })}">Create a batch<span class="visually-hidden"> in ${one.currency}</span></a>`,
         ]),
       )
-    : html`<p>${counted(count, 'approved commission')} in open batches or in none. Preview a batch to see the sums.</p>`
+    : html`<p>${counted(count, 'approved commission')}, including those in open batches. Preview a batch to see totals.</p>`
   return html`<h2>Waiting for payout</h2>${content}`
 }
 
@@ -108,7 +108,8 @@ function reasonsOf({
   heldBack,
 }: WaitingSums): string[] {
   const reasons: string[] = []
-  if (minimumPayoutCents === null) reasons.push('Two minimum payouts differ: decide in the settings of the shop.')
+  if (minimumPayoutCents === null)
+    reasons.push('The legacy minimum and the current minimum differ. Choose one in the settings.')
   else if (netPayableCents < minimumPayoutCents)
     reasons.push(`Below the minimum payout of ${money(minimumPayoutCents, currency)}.`)
   else if (count > 0) reasons.push('In no batch yet.')
@@ -236,7 +237,7 @@ async function unpaidAfter(request: PageRequest, batchInput: BatchInput): Promis
     day(one.oldestAt, request.zone),
   ])
   return html`<h2>Not in this batch</h2>
-${table('Balances that wait', UNPAID, rows)}${truncated ? html`<p class="hint">Only the largest balances are shown.</p>` : ''}`
+${table('Unpaid balances', UNPAID, rows)}${truncated ? html`<p class="hint">Only the largest balances are shown.</p>` : ''}`
 }
 
 const affiliateLink = ({ affiliateId, name }: { affiliateId: string; name: string }): Html =>

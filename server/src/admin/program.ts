@@ -54,7 +54,7 @@ async function show(request: PageRequest): Promise<View> {
       ['Affiliates', one.autoApproveAffiliate ? 'approved automatically' : 'approved by hand'],
       ['Lifetime commission', one.lifetimeCommission ? 'yes' : 'no'],
       ['Discount of the code', one.discountEnabled ? discount : 'none'],
-      ['New affiliates', one.isDefault ? 'join this program by default' : 'join it when chosen'],
+      ['New affiliates', one.isDefault ? 'join this program by default' : 'join only when you select it'],
       ['Members', html`<a href="/admin/affiliates?campaignId=${one.id}">${count(one.affiliateCount)}</a>`],
       ['Created', day(one.createdAt, zone)],
     ])}</section>

@@ -37,7 +37,7 @@ async function list(request: PageRequest): Promise<View> {
   )
   return {
     title: 'Programs',
-    lead: 'A program says what its affiliates earn, and for which orders.',
+    lead: 'A program defines what its affiliates earn, and for which orders.',
     actions: isOwner ? html`<a class="button main" href="${PATH}/new">New program</a>` : undefined,
     body: html`${rows.length ? table('Programs', COLUMNS, rows) : none}${pager(PATH, query, pagination)}`,
   }

@@ -19,7 +19,7 @@ async function show(request: PageRequest): Promise<View> {
   return {
     title: 'Reconcile payments',
     crumb: { to: '/admin/payouts', text: 'Payouts' },
-    lead: 'Records which payments arrived and which came back. A returned payment is owed again and is part of the next batch.',
+    lead: 'Record which payments were settled or returned. A returned amount becomes payable again with the next batch.',
     body: html`<section class="card narrow">${form(
       request,
       PATH,

@@ -13,7 +13,7 @@ type User = components['schemas']['ShopUser']
 const PATH = '/admin/team'
 const COLUMNS: Column[] = [nameColumn('User'), 'Role', 'Status', 'Since', ACTIONS]
 const ROLES = [
-  ['STAFF', 'Staff: sees orders, commissions and affiliates; changes nothing'],
+  ['STAFF', 'Staff: view orders, commissions and affiliates; redeliver webhooks'],
   ['OWNER', 'Owner: may do everything, also pay and create keys'],
 ] as const
 
@@ -77,7 +77,7 @@ async function create({ ctx, form }: PageRequest) {
 
 async function createLink({ ctx, params }: PageRequest) {
   const { path } = await users.createLink(ctx, { id: params.id ?? '' })
-  const text = 'The link signs the user in once, within 15 minutes. Put the address of this server before it.'
+  const text = 'The link signs the user in once, within 15 minutes. Prepend the address of this server.'
   return { to: PATH, flash: { text, secret: { name: 'Sign-in link', value: path } } }
 }
 

@@ -11,7 +11,7 @@ const HOUR_MS = 3_600_000
 /** How long a link can be valid, in hours. */
 export const LINK_HOURS = [1, 24, 168]
 
-/** What the token of a link is sealed with, so that no other sealed text is one. */
+/** Associated data of the seal, so that no other sealed text is accepted as a token. */
 const BOUND = 'affiliate page'
 
 interface Token {

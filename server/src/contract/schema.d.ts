@@ -328,7 +328,7 @@ export interface paths {
          *     Start without `after`, and then send the `next` of each response as `after`. An event that is committed later is listed after all that were listed before.
          *     A page can have fewer events than `limit`, even none, while `hasMore` is true.
          *
-         *     Besides `webhooks:read`, an event requires the read scope of its resource: `affiliates:read`, `commissions:read` or `payouts:read`. Events without it are left out.
+         *     In addition to `webhooks:read`, an event requires the read scope of its resource: `affiliates:read`, `commissions:read` or `payouts:read`. Events without it are left out.
          *     The events of `extended_events` are recorded while a subscription of the shop has `extendedEvents: true`, and are listed with `extendedEvents=1`.
          */
         get: operations["listWebhookEvents"];
@@ -472,7 +472,7 @@ export interface paths {
         /**
          * Create an API key
          * @description The response contains the secret, which is never returned again. Keys can be created on any plan; the plan is checked when a key is used.
-         *     A shop can have 20 active keys; revoked and expired ones do not count. Each key has its own rate-limit window, and a shop has at most
+         *     A shop can have 20 active keys by default; revoked and expired ones do not count. Each key has its own rate-limit window, and a shop has at most
          *     20 windows: a key created after 20 others reuses the window that has been without an active key the longest.
          *
          *     Writes the audit record `key.created` in the same transaction.
@@ -786,13 +786,13 @@ export interface paths {
         };
         /**
          * Get the payee details of an affiliate
-         * @description How the affiliate is paid. The account is masked; the details are only part of payment files.
+         * @description How the affiliate is paid. The account is masked. Full details appear only in payment files.
          */
         get: operations["getPayee"];
         /**
          * Set the payee details of an affiliate
-         * @description Replaces the current details. They are stored encrypted, and are in no log, audit record or list. Payment files that were created before keep the details they were created with.
-         *     IBAN and BIC are validated, including the check digits and the length of the country; spaces and lower case are accepted.
+         * @description Replaces the current details. Details are encrypted at rest and never appear in logs, audit records or lists. Payment files that were created before keep the details they were created with.
+         *     IBAN and BIC are validated, including the check digits and the length required by the country; spaces and lower case are accepted.
          *
          *     Writes the audit record `payee.set` with the method in the same transaction.
          */
@@ -800,7 +800,7 @@ export interface paths {
         post?: never;
         /**
          * Delete the payee details of an affiliate
-         * @description Later payment files leave the affiliate out. Payment files that were created before keep the details they were created with.
+         * @description Payment files created later do not include the affiliate. Payment files that were created before keep the details they were created with.
          *     Writes the audit record `payee.deleted` in the same transaction.
          */
         delete: operations["deletePayee"];
@@ -982,7 +982,8 @@ export interface paths {
          * Cancel a payout batch
          * @description Releases the commissions of an `OPEN` or `FAILED` batch: they become `APPROVED` and eligible for another batch. The batch becomes `FAILED`.
          *
-         *     A batch with payments that were sent can be canceled only if all of them are `RETURNED`. The commissions of those stay `PAID` and in the batch, because the returned money is payable again already.
+         *     A batch with sent payments can be canceled only while other payments are unsent and every sent one is `RETURNED`; when all payments are
+         *     `SETTLED` or `RETURNED`, the batch is `PAID`. The commissions of returned payments stay `PAID` and in the batch, because the returned amount is already payable again.
          *
          *     Writes the audit record `payout.canceled` in the same transaction.
          */
@@ -1050,8 +1051,8 @@ export interface paths {
          * @description Adds the `READY` lines whose affiliates are paid by this format to a payment file, and marks them as `SENT`. With `csv`, lines of every method are added. The same id again
          *     returns the same file and changes nothing, so a request can be repeated after a failure. `GET /admin/v1/payout-files/{id}/lines` returns what to write to the file.
          *
-         *     A file of many lines is created in short steps, in the time of this request. If the request is interrupted, the file is completed by repeating it. A file that is
-         *     incomplete when its batch is marked as paid is discarded.
+         *     A large file is created in several transactions before the response is sent. If the request is interrupted, the file is completed by repeating it. A file that
+         *     is incomplete when its batch is marked as paid is discarded.
          *
          *     Writes the audit record `payout_file.created`, in the transaction that completes the file.
          */
@@ -1119,8 +1120,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Record what became of payments
-         * @description Records the results that a bank or a payment service reports, and tells for each what it changed. Repeating a result changes nothing. Results whose payment reference is unknown, or whose amount or currency
+         * Reconcile payments
+         * @description Records the results that a bank or a payment service reports, and returns the outcome of each. Repeating a result changes nothing. Results whose payment reference is unknown, or whose amount or currency
          *     differs from what was sent, are reported and change nothing.
          *
          *     `SETTLED`: the commissions of the line are `PAID`. `RETURNED`: they are `PAID`, too, and an adjustment with the order id `adj:<line id>:returned` makes the amount payable again,
@@ -1146,10 +1147,11 @@ export interface paths {
          * Get the statement of an affiliate
          * @description Every order, refund, adjustment and payment of an affiliate in a month of the shop's time zone, with its reason, and the balances before and after, by currency.
          *     A line has a `hash` that covers it and all lines before it. The digest of the statement is in the audit record `statement.issued`, so
-         *     `referral statements verify` finds an altered line without the server. Keep the reply to verify it later.
+         *     `referral statements verify` detects an edited line offline. With `--audit` and an audit export, it also detects a file whose hashes were
+         *     recomputed. Store the JSON response to verify it later.
          *
          *     A statement is computed when it is requested: an order that is approved or recorded later is in the statement of the month in which it happened, and
-         *     the statement then has another `number`. The opening balance always equals the closing balance of the month before, requested at the same time.
+         *     the `number` of the statement then changes. The opening balance always equals the closing balance of the month before, requested at the same time.
          */
         get: operations["getStatement"];
         put?: never;
@@ -1190,7 +1192,7 @@ export interface paths {
         };
         /**
          * Export the ledger
-         * @description What all affiliates earned, returned and were paid in a month of the shop's time zone, as CSV with their names: orders and adjustments by time, then refunds
+         * @description Everything earned, deducted and paid in a month of the shop's time zone, for all affiliates, as CSV with their names: orders and adjustments by time, then refunds
          *     of commissions that were not paid, then payments. Text that a spreadsheet would evaluate is prefixed with an apostrophe.
          *     Writes the audit record `ledger.exported`.
          */
@@ -1575,8 +1577,8 @@ export interface paths {
         put?: never;
         /**
          * Suspend a shop
-         * @description Its API keys get 403 `shop_suspended`. Store notifications get 503 `store_notifications_suspended`, so that the store sends them again. Webhooks are kept and sent after the shop is resumed.
-         *     Owners can sign in and read, and get 403 `shop_suspended` for changes. Suspending a suspended shop succeeds.
+         * @description Requests with its API keys return 403 `shop_suspended`. Store notifications return 503 `store_notifications_suspended`, so that the store sends them again. Webhooks are kept and sent after the shop is resumed.
+         *     Users can sign in and read; changes return 403 `shop_suspended`. Suspending a suspended shop succeeds.
          *     Its test shops are suspended with it, and resumed with it.
          *
          *     Writes the audit record `shop.suspended` of the shop in the same transaction.
@@ -1620,7 +1622,7 @@ export interface paths {
         /**
          * Export a shop
          * @description Every row of the shop as newline-delimited JSON, without credentials, sessions, event streams and stored responses. The first line names the shop. The last line, `end`, has the number of rows and
-         *     the SHA-256 of all bytes before it; an export without it is incomplete. While the shop is suspended, the digest of a complete export is kept, and deletes the shop.
+         *     the SHA-256 of all bytes before it; an export without it is incomplete. While the shop is suspended, the digest of a complete export is stored; `deleteShop` requires it.
          *
          *     Writes the audit record `shop.exported` of the shop before the last line.
          */
@@ -1711,7 +1713,7 @@ export interface paths {
         put?: never;
         /**
          * Create a sign-in link for a user
-         * @description The link signs the user in once within 15 minutes. Put the address of your server before the path.
+         * @description The link signs the user in once within 15 minutes. Prepend the base URL of your server to `path`.
          *     Writes the audit record `sign_in_link.created` of the shop in the same transaction.
          */
         post: operations["createShopUserLink"];
@@ -2107,11 +2109,17 @@ export interface components {
         Currency: string;
         /** @enum {string} */
         AffiliateStatus: "PENDING" | "ACTIVE" | "APPROVED" | "REJECTED";
-        /** @enum {string} */
+        /**
+         * @description `ACCEPTED` is reserved: it is handled like `APPROVED`, but this version does not set it.
+         * @enum {string}
+         */
         CommissionStatus: "REJECTED" | "PENDING" | "APPROVED" | "ACCEPTED" | "PAYABLE" | "PAID" | "REVERSED" | "CANCELED" | "REFUNDED";
         /** @enum {string} */
         ProgramStatus: "DRAFT" | "PRIVATE" | "PUBLISH";
-        /** @enum {string} */
+        /**
+         * @description `PROCESSING` is reserved: it is handled like `PAID`, but this version does not set it.
+         * @enum {string}
+         */
         PayoutBatchStatus: "OPEN" | "PROCESSING" | "PAID" | "FAILED";
         /** @enum {string} */
         CommissionType: "PERCENT_OF_SALE" | "FLAT_PER_ORDER" | "FLAT_PER_ITEM";
@@ -2452,7 +2460,7 @@ export interface components {
             periodStart: components["schemas"]["Instant"];
             periodEnd: components["schemas"]["Instant"];
             currencies: components["schemas"]["StatementSums"][];
-            /** @description Ends with the first digits of the digest: another content has another number. */
+            /** @description Ends with the first 8 characters of the digest, so it changes with the content. */
             number: string;
             /** @description The hash of the last line. SHA-256, as hex. */
             digest: string;
@@ -2468,7 +2476,7 @@ export interface components {
             adjustmentsCents: number;
             /** @description Negative. */
             paymentsCents: number;
-            /** @description The sum of all. */
+            /** @description `openingCents` plus the four sums above. */
             closingCents: number;
             /** @description Orders of the month that are `PENDING`, which are not part of the balance. */
             notApprovedCents: number;
@@ -3610,14 +3618,14 @@ export interface components {
             /** @description The name of the account holder. */
             name: string;
         };
-        /** @description An account in a country of SEPA. The address is structured, as banks require it. */
+        /** @description An account in a SEPA country. The address is structured, as banks require it. */
         SepaPayee: {
             /** @constant */
             method: "SEPA";
             /** @description The name of the account holder. */
             name: string;
             iban: string;
-            /** @description Must be of the country of the IBAN. Optional; some banks require it for accounts outside the European Economic Area. */
+            /** @description Must belong to the same country as the IBAN. Optional; some banks require it for accounts outside the European Economic Area. */
             bic?: string | null;
             streetName?: string | null;
             buildingNumber?: string | null;
@@ -3671,7 +3679,7 @@ export interface components {
             pagination: components["schemas"]["Pagination"];
         };
         /**
-         * @description `csv` contains payees of every method, the others those who are paid by it.
+         * @description `csv` contains every payment; the other formats contain payments with that method.
          * @enum {string}
          */
         PayoutFileFormat: "csv" | "paypal" | "wise" | "sepa";
@@ -4110,7 +4118,7 @@ export interface components {
         ShopCreate: {
             name: string;
             plan?: components["schemas"]["Plan"];
-            /** @description USD without it. */
+            /** @description Defaults to USD. */
             currency?: string;
             ownerEmail?: components["schemas"]["UserEmail"];
             /** @description Creates a test shop, whose keys are `rk_test_…` and whose owner can advance its clock. */
@@ -6672,7 +6680,7 @@ export interface operations {
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The shop has 20 active keys. */
+            /** @description The shop has the maximum number of active keys. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -8499,7 +8507,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The affiliate, also an archived one.
+                 * @description The affiliate. Archived affiliates are included.
                  * @example aff_01KAH0000000000000000000A1
                  */
                 affiliateId: string;
@@ -8576,7 +8584,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The affiliate, also an archived one.
+                 * @description The affiliate. Archived affiliates are included.
                  * @example aff_01KAH0000000000000000000A1
                  */
                 affiliateId: string;
@@ -9453,7 +9461,7 @@ export interface operations {
             };
             401: components["responses"]["OperatorUnauthorized"];
             403: components["responses"]["OperatorForbidden"];
-            /** @description The server has no operator token. */
+            /** @description The operator API is disabled. */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -9506,7 +9514,7 @@ export interface operations {
             };
             401: components["responses"]["OperatorUnauthorized"];
             403: components["responses"]["OperatorForbidden"];
-            /** @description The server has no operator token. */
+            /** @description The operator API is disabled. */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -9550,7 +9558,7 @@ export interface operations {
             };
             401: components["responses"]["OperatorUnauthorized"];
             403: components["responses"]["OperatorForbidden"];
-            /** @description The shop does not exist, or the server has no operator token. */
+            /** @description The shop does not exist, or the operator API is disabled. */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -9618,7 +9626,7 @@ export interface operations {
             };
             401: components["responses"]["OperatorUnauthorized"];
             403: components["responses"]["OperatorForbidden"];
-            /** @description The shop does not exist, or the server has no operator token. */
+            /** @description The shop does not exist, or the operator API is disabled. */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -9688,7 +9696,7 @@ export interface operations {
             };
             401: components["responses"]["OperatorUnauthorized"];
             403: components["responses"]["OperatorForbidden"];
-            /** @description The shop does not exist, or the server has no operator token. */
+            /** @description The shop does not exist, or the operator API is disabled. */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -9743,7 +9751,7 @@ export interface operations {
             };
             401: components["responses"]["OperatorUnauthorized"];
             403: components["responses"]["OperatorForbidden"];
-            /** @description The shop does not exist, or the server has no operator token. */
+            /** @description The shop does not exist, or the operator API is disabled. */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -9798,7 +9806,7 @@ export interface operations {
             };
             401: components["responses"]["OperatorUnauthorized"];
             403: components["responses"]["OperatorForbidden"];
-            /** @description The shop does not exist, or the server has no operator token. */
+            /** @description The shop does not exist, or the operator API is disabled. */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -9858,7 +9866,7 @@ export interface operations {
             };
             401: components["responses"]["OperatorUnauthorized"];
             403: components["responses"]["OperatorForbidden"];
-            /** @description The shop does not exist, or the server has no operator token. */
+            /** @description The shop does not exist, or the operator API is disabled. */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -9902,7 +9910,7 @@ export interface operations {
             };
             401: components["responses"]["OperatorUnauthorized"];
             403: components["responses"]["OperatorForbidden"];
-            /** @description The shop does not exist, or the server has no operator token. */
+            /** @description The shop does not exist, or the operator API is disabled. */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -9961,7 +9969,7 @@ export interface operations {
             };
             401: components["responses"]["OperatorUnauthorized"];
             403: components["responses"]["OperatorForbidden"];
-            /** @description The shop does not exist, or the server has no operator token. */
+            /** @description The shop does not exist, or the operator API is disabled. */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -10009,7 +10017,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The user has no access anymore. */
+            /** @description The user no longer has access. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -10021,7 +10029,7 @@ export interface operations {
             };
             401: components["responses"]["OperatorUnauthorized"];
             403: components["responses"]["OperatorForbidden"];
-            /** @description The shop or what the request names does not exist, or the server has no operator token. */
+            /** @description The shop or the resource does not exist, or the operator API is disabled. */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -10081,7 +10089,7 @@ export interface operations {
             };
             401: components["responses"]["OperatorUnauthorized"];
             403: components["responses"]["OperatorForbidden"];
-            /** @description The shop or what the request names does not exist, or the server has no operator token. */
+            /** @description The shop or the resource does not exist, or the operator API is disabled. */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -10141,7 +10149,7 @@ export interface operations {
             };
             401: components["responses"]["OperatorUnauthorized"];
             403: components["responses"]["OperatorForbidden"];
-            /** @description The shop or what the request names does not exist, or the server has no operator token. */
+            /** @description The shop or the resource does not exist, or the operator API is disabled. */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -10196,7 +10204,7 @@ export interface operations {
             };
             401: components["responses"]["OperatorUnauthorized"];
             403: components["responses"]["OperatorForbidden"];
-            /** @description The shop does not exist, or the server has no operator token. */
+            /** @description The shop does not exist, or the operator API is disabled. */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -10255,7 +10263,7 @@ export interface operations {
             };
             401: components["responses"]["OperatorUnauthorized"];
             403: components["responses"]["OperatorForbidden"];
-            /** @description The shop does not exist, or the server has no operator token. */
+            /** @description The shop does not exist, or the operator API is disabled. */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -10315,7 +10323,7 @@ export interface operations {
             };
             401: components["responses"]["OperatorUnauthorized"];
             403: components["responses"]["OperatorForbidden"];
-            /** @description The shop or what the request names does not exist, or the server has no operator token. */
+            /** @description The shop or the resource does not exist, or the operator API is disabled. */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -10390,7 +10398,7 @@ export interface operations {
             };
             401: components["responses"]["OperatorUnauthorized"];
             403: components["responses"]["OperatorForbidden"];
-            /** @description The shop or what the request names does not exist, or the server has no operator token. */
+            /** @description The shop or the resource does not exist, or the operator API is disabled. */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -10461,7 +10469,7 @@ export interface operations {
             };
             401: components["responses"]["OperatorUnauthorized"];
             403: components["responses"]["OperatorForbidden"];
-            /** @description The server has no operator token. */
+            /** @description The operator API is disabled. */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];

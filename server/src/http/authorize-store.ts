@@ -16,7 +16,7 @@ export interface UnverifiedStore extends Store {
 }
 
 /** Notifications per window and shop, as a multiple of the limit of one API key. */
-const STORE_LIMIT_FACTOR = 20
+export const STORE_LIMIT_FACTOR = 20
 
 /** An HMAC-SHA256 in base64. */
 const SIGNATURE = /^[A-Za-z0-9+/]{43}=$/

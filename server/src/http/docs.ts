@@ -11,7 +11,7 @@ import {
   type Schema,
 } from '../contract/document.ts'
 import { requirement } from '../contract/validator.ts'
-import { LIMITS } from './limits.ts'
+import { LIMITS } from './documented-limits.ts'
 import { limitPublic } from './rate-limit.ts'
 import { inlineStyleSource, pageHeaders } from './response.ts'
 import type { Env, Server } from './server.ts'

@@ -94,7 +94,7 @@ export async function checkAge(deps: Deps, { kind, before }: Selection): Promise
   const window = kind === 'journey' ? await longestClickWindow(deps.db.read) : 0
   const days = Math.max(MIN_AGE_DAYS[kind], window)
   if (Date.parse(before) > deps.now() - days * DAY_MS) {
-    const reason = window > MIN_AGE_DAYS[kind] ? ', because clicks count for orders as long' : ''
+    const reason = window > MIN_AGE_DAYS[kind] ? ': a click can count for that long' : ''
     throw new ArchiveError(`--before must be at least ${days} days ago for ${kind}${reason}.`)
   }
 }
@@ -317,7 +317,7 @@ const deleteByKey = async (
     where r."shopId" = ${shopId} and r.${sql.ref(key)} in (${sql.join(ids)}) and ${where}`.execute(trx)
 }
 
-/** The audit of each shop first states the last archived row and its hash, so that the rest of the chain vouches for the cut. */
+/** The audit of each shop first states the last archived row and its hash, so that the remaining chain authenticates the cut. */
 async function deleteAudits(
   deps: Deps,
   archive: { file: string; sha256: string },

@@ -48,7 +48,9 @@ async function checkData(
   onProgress('Checking totals, references and counts.')
   for (const { id, stored, summed } of await listWrongTotals(db.read)) {
     problems.push(
-      `Payout batch ${id} stores a net total of ${stored} cents, but its commissions add up to ${summed}, or its counts differ.`,
+      stored === summed
+        ? `Payout batch ${id} stores a wrong number of commissions or affiliates.`
+        : `Payout batch ${id} stores a net total of ${stored} cents, but its commissions add up to ${summed}.`,
     )
   }
   for (const { commissionId, stored, summed } of await listWrongRefundTotals(db.read)) {
@@ -87,7 +89,7 @@ async function checkData(
   }
   for (const { shopId, seq } of audit.wrongCuts) {
     problems.push(
-      `The audit of shop ${shopId} was cut at row ${seq}, but does not state that this row was archived, or has another hash.`,
+      `The audit of shop ${shopId} was cut at row ${seq}, but its archive record is missing or has a different hash.`,
     )
   }
   for (const { shopId, head, last } of await listWrongHeads(db.read)) {

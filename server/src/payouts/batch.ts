@@ -23,7 +23,7 @@ const EMPTY_BATCH_REASON = 'Every commission left this batch before it was paid.
 
 export const payoutNotFound = () => notFound('payout_not_found', 'No payout batch with this id exists in your shop.')
 
-/** A commission of a batch before and after a change. `after` names another batch or none when it left. */
+/** A commission of a batch before and after a change. `after.payoutBatchId` differs when the commission left the batch. */
 export interface ChangedCommission {
   before: CommissionRow
   after: CommissionRow
@@ -49,7 +49,7 @@ export async function recomputeBatch(
   if (!batch) throw payoutNotFound()
   if (batch.status !== 'OPEN') return { row: batch, events: [] }
   const isLarge = batch.commissions > MAX_AT_ONCE
-  // Computed from rows, of which none may wait.
+  // Pending debts must be inserted first: the totals below are computed from rows.
   const affiliateIds = isLarge ? [...new Set(changed.map(({ before }) => before.affiliateId))] : undefined
   await insertWaitingDebts(ctx, trx, batchId, affiliateIds ? { affiliateIds } : {})
   const computed = isLarge

@@ -78,9 +78,8 @@ type Insert<T> = (trx: Transaction, batch: { id: string } & Constructed) => Prom
 
 /**
  * Creates a batch of commissions of which there may be a million. Candidates are found outside of the shop's lock and
- * reserved in short steps; one transaction then creates the batch. Before it, nothing of the batch is
- * visible, and an error gives the reservation up. After it, the commissions are updated in steps, while reads derive what they
- * will be.
+ * reserved in short steps; one transaction then creates the batch. Before it, nothing of the batch is visible, and an error
+ * releases the reservation. Afterwards, commissions are updated in steps and reads derive their final state.
  *
  * @throws ApiError as {@link checkPlan}; 503 when the server stops.
  */
@@ -105,7 +104,7 @@ export async function construct<T>(
   }
 }
 
-/** Few of many approved commissions: found outside of the transaction, too. */
+/** For a small batch in a shop with many approved commissions: candidates are read before the transaction. */
 async function constructAtOnce<T>(
   ctx: Context,
   gathering: Gathering,

@@ -245,7 +245,7 @@ async function addLines(
   }
 }
 
-/** What a file says about a line, as of when the file was created. */
+/** The payee snapshot that is sealed with a line. */
 interface SealedLine {
   name: string
   email: string
@@ -302,7 +302,7 @@ interface RequestedFile {
   debtor: Debtor | null
 }
 
-/** Whether a request asks for this file; what it leaves out may be anything. */
+/** Whether a request matches an existing file. Omitted fields match any value. */
 function isSameFile(ctx: Context, file: PayoutFileRow, { body, debtor }: RequestedFile): boolean {
   if (file.batchId !== body.batchId || file.format !== body.format) return false
   if (body.executionDate && body.executionDate !== file.executionDate) return false

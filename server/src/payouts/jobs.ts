@@ -109,8 +109,8 @@ function debtStep(ctx: StepContext, job: PayoutJobRow, size: StepSize): Promise<
 }
 
 /**
- * Changes the next commissions. They are found outside of the transaction: a batch that has a job gets none, and one that has
- * left it is skipped. Returns the last one, or undefined when none are left or another run holds the lease.
+ * Changes the next commissions. They are read before the transaction: a batch with a job gains no commissions, and commissions
+ * that have left it are skipped. Returns the last one, or undefined when none are left or another run holds the lease.
  */
 async function step(
   ctx: StepContext,

@@ -56,7 +56,7 @@ export async function listLedgerCommissions(db: Reader, shopId: string, { from, 
   return { page, next: last && page.length === PAGE_SIZE ? { at: last.happenedAt, id: last.id } : null }
 }
 
-/** Refunds of commissions that were not paid yet. In the order of their keys, of which each page continues. */
+/** Refunds of commissions that were not paid yet. Ordered by primary key, which is also the cursor. */
 export async function listLedgerRefunds(db: Reader, shopId: string, { from, to, after }: LedgerFilter) {
   const page = await withJob(db, shopId)
     .innerJoin('refunds', (join) =>

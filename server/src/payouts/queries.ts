@@ -338,7 +338,7 @@ export const sumBatches = async (
 /** Marks every commission of a batch as paid. */
 export async function updateToPaid(trx: Transaction, shopId: string, batchId: string, paidAt: string): Promise<void> {
   const changes = { orderStatus: 'PAID', paidAt, updatedAt: paidAt } as const
-  // Others were paid, or reversed since, when the bank reported their payment.
+  // The others were already marked PAID or REVERSED when their payment was reconciled.
   const isUnpaid: Condition = (eb) => eb(withoutIndex(trx, 'orderStatus'), 'in', [...PHASE_STATUSES.PAYING.from])
   await updateCommissions(trx, shopId, { range: ofBatch(batchId), condition: isUnpaid }, changes)
 }

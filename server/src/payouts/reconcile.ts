@@ -43,8 +43,8 @@ interface Match {
 }
 
 /**
- * Records what became of payments. A result that was recorded before changes nothing; unknown and differing ones are
- * reported. Results of one batch are recorded in the order in which they were sent, some at a time.
+ * Records reported payment results. Repeated results have no effect; unknown references and mismatches are returned.
+ * Results of one batch are recorded in the order in which they were sent, some at a time.
  */
 export async function reconcile(
   ctx: Context,
@@ -235,7 +235,7 @@ async function payIfComplete(ctx: Context, trx: Transaction, { batchId, paidAt }
   if (isPreparing || settledCents + returnedCents !== batch.netPayableCents) return undefined
   const changes = { status: 'PAID' as const, paidAt, updatedAt: paidAt }
   if (!(await queries.updateBatchIfUnchanged(trx, ctx.shop.id, batch, changes))) throw concurrentChange()
-  // Those of affiliates with nothing to pay.
+  // Commissions of affiliates whose net amount is zero have no payment line.
   const isStepped = await startSteps('PAYING', paidAt)
   const paidIds = isStepped ? [] : await listUnpaidOfBatch(trx, ctx.shop.id, batchId)
   if (!isStepped) await queries.updateToPaid(trx, ctx.shop.id, batchId, paidAt)

@@ -89,7 +89,7 @@ export type StatementRefund = Pick<
     orderStatus: CommissionRow['orderStatus']
   }
 
-/** The unpaid refunds of all orders of the affiliate that were placed or refunded until the end of the period or later. */
+/** Refunds of unpaid commissions whose order or refund is in the period or later. */
 export const listRefundsOf = (db: Reader, account: Account): Promise<StatementRefund[]> =>
   effective(db, account)
     .innerJoin('refunds', (join) =>

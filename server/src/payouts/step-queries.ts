@@ -24,7 +24,7 @@ export type Reserved = Pick<
   'affiliateId' | 'programId' | 'currency' | 'commissionAmountCents' | 'taxWithheldCents'
 >
 
-/** Adds those of these commissions to a batch that are still approved and in none. */
+/** Adds the commissions that are still approved and in no batch. */
 const addToBatch = (trx: Transaction, shopId: string, ids: string[]) =>
   trx
     .updateTable('commissions')
@@ -73,7 +73,7 @@ export const readBatchPage = (
     .limit(limit)
     .execute()
 
-/** Writes what the job of a batch makes of these commissions of it. */
+/** Applies the phase of a job to some commissions of its batch. */
 export async function applyJob(trx: Transaction, job: PayoutJobRow, ids: string[]): Promise<void> {
   const { shopId, batchId, phase, changedAt } = job
   const update = trx
@@ -93,7 +93,7 @@ export async function applyJob(trx: Transaction, job: PayoutJobRow, ids: string[
     .set((eb) => ({ ...columns, version: eb('version', '+', 1) }))
     .where((eb) => {
       const isNext = eb(unindexed('orderStatus'), 'in', [...from])
-      // A commission that was PAYABLE without a batch needs a new version, so that nobody changes it from what it was.
+      // A commission that was PAYABLE without a batch needs a new version, so that a concurrent update based on the old version fails.
       const isOld = eb.and([eb(unindexed('orderStatus'), '=', 'PAYABLE'), eb('updatedAt', '<', changedAt)])
       return phase === 'ASSIGNING' ? eb.or([isNext, isOld]) : isNext
     })

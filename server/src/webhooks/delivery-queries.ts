@@ -115,7 +115,7 @@ export async function deletePending(trx: Transaction, shopId: string, subscripti
   }
 }
 
-/** Makes retrying deliveries pending that are due, at most a batch, oldest first. Returns how many there were. */
+/** Marks due RETRYING deliveries as PENDING, oldest first, at most BATCH_SIZE. Returns how many there were. */
 export async function makeDuePending(trx: Transaction, now: string): Promise<number> {
   const due = trx
     .selectFrom('deliveries')

@@ -5,8 +5,8 @@ import type { Unreachable } from './delivery/retry.ts'
 import { disableEnabled, incrementVersion } from './queries.ts'
 
 /**
- * Disables a subscription whose receiver is gone or has failed for too long, and records why. Does nothing when an owner has
- * changed the subscription so that it no longer applies.
+ * Disables a subscription whose receiver is gone or has failed for too long, and records why. Does nothing if the subscription
+ * was changed since the failure.
  */
 export async function disable(deps: Deps, { shopId, id, reason }: Unreachable): Promise<void> {
   const shop = await findShop(deps.db.read, shopId)

@@ -4,7 +4,7 @@ import type { KeyContext } from '../core/context.ts'
 import { emittedEvents, extendedEvents } from '../core/event-names.ts'
 import { listEventsAfter } from './feed-queries.ts'
 
-/** The scope that the events of a resource require besides `webhooks:read`. */
+/** The scope that the events of a resource require in addition to `webhooks:read`. */
 const SCOPES: Record<string, string> = {
   affiliate: 'affiliates:read',
   commission: 'commissions:read',

@@ -127,7 +127,7 @@ function readBudget(budget: KeyBudget, headers: Headers): void {
     Number.parseInt(headers.get(name) ?? '', 10),
   )
   if (remaining === undefined || reset === undefined || Number.isNaN(remaining) || Number.isNaN(reset)) {
-    // Without the headers, the server tells about its limit with 429 alone.
+    // Without the headers, a 429 is the only sign of the limit.
     budget.remaining = 20
     return
   }

@@ -30,7 +30,7 @@ const DAY_MS = 86_400_000
 /** What a check can do: send requests, create data of its own, and state what it expects. */
 export class Context {
   readonly shop: Shop
-  /** Part of every name, so that runs do not meet. */
+  /** Prefix of every name, so that concurrent runs do not collide. */
   readonly run: string
   /** What every response has shown so far. */
   readonly seen: Observations

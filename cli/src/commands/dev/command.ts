@@ -13,6 +13,6 @@ export function addDev(program: Command): void {
     action: async (run, { options }) => (await import('./dev.ts')).dev(run, options),
   })
     .addOption(new Option('--port <n>', 'port to listen on (default: a free one)').argParser(integerBetween(1, 65_535)))
-    .option('--forward-to <url>', 'forward every webhook unchanged to this receiver')
+    .option('--forward-to <url>', 'forward the body and signature headers of every webhook to this receiver')
     .option('--once', 'exit after the first webhook')
 }

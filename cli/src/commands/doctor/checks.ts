@@ -124,7 +124,7 @@ function checkState({ id, url, status, disabledReason, disabledAt, failingSince 
     return [
       failed(
         'webhooks',
-        `${id} (${url}) is disabled since ${disabledAt}: ${reason}. Run referral webhooks enable ${id}`,
+        `${id} (${url}) has been disabled since ${disabledAt}: ${reason}. Run referral webhooks enable ${id}`,
       ),
     ]
   }

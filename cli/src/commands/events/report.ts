@@ -29,7 +29,8 @@ export async function refund(run: Run, externalOrderId: string, options: RefundO
     ...(reason && { reason }),
   } as RefundInput
   const data = await (await run.client()).events.refund(input, { idempotencyKey, dryRun: run.dryRun })
-  if (data.warning) run.reporter.warn(`${REFUND_WARNINGS[data.warning] ?? data.warning} See refund.goodsCents.`)
+  if (data.warning)
+    run.reporter.warn(`${REFUND_WARNINGS[data.warning] ?? data.warning} The refunded amount is in refund.goodsCents.`)
   run.reporter.info(data.message)
   run.printRecord(data)
 }

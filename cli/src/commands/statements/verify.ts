@@ -43,7 +43,7 @@ export async function verify(run: Run, file: string, { audit }: VerifyOptions): 
   }
   run.printRecord(check)
   if (!audit && !problem)
-    run.reporter.info('Without --audit, a file whose hashes were all computed again is not detected.')
+    run.reporter.info('Without --audit, a file in which every hash was recomputed is not detected.')
   if (problem) run.reporter.warn(problem.line === null ? problem.text : `Line ${problem.line}: ${problem.text}`)
   return problem ? exitCode.unexpected : undefined
 }

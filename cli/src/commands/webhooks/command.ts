@@ -110,7 +110,7 @@ function addDeliveries(webhooks: Command): void {
     .addOption(new Option('--limit <n>', 'number of rows').argParser(integerBetween(1, 100)).default(20))
     .addOption(new Option('--page <n>', 'page number').argParser(integerBetween(1)).default(1))
   defineCommand<RedeliverOptions>(webhooks, 'redeliver [delivery]', {
-    summary: 'send a delivery again, or all of a subscription from a period',
+    summary: 'redeliver one delivery, or all failed deliveries of a subscription since a time',
     details:
       'With `--webhook` and `--from`, queues the failed deliveries of the subscription again; `--status SENT` queues those that succeeded. A delivery that was queued again before is left out, so the command can be repeated.',
     output: 'Redelivered',

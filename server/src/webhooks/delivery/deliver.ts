@@ -15,7 +15,7 @@ export interface Dependencies {
   now: () => number
 }
 
-/** Makes the single attempt of a delivery. Undefined when it was aborted and must be repeated. */
+/** Sends a delivery once. Resolves to undefined when it was aborted. */
 export type Deliver = (destination: Destination, delivery: Delivery) => Promise<Outcome | undefined>
 
 interface Route {

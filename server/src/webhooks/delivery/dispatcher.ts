@@ -45,7 +45,7 @@ const BATCH_SIZE = 256
 const FLUSH_INTERVAL_MS = 25
 /** How many shops without room are skipped after a delivery. After a sync all of them may be skipped. */
 const MAX_SKIPPED = 4
-/** How often deliveries are looked for that are due again, and how many batches of them at most. */
+/** How often due retries are looked up, and the maximum number of batches each time. */
 const DUE_INTERVAL_MS = 1000
 const MAX_DUE_BATCHES = 20
 /** When to sync again after deliveries were found that another process has leased. */

@@ -220,7 +220,7 @@ function paid(rule: Define): void {
   )
   rule(
     'adjustment-is-netted',
-    'The next batch of that time deducts the adjustment',
+    'The next batch whose period includes the time of the refund deducts the adjustment',
     async (t) => {
       const { id, affiliate, externalOrderId } = await t.batch(9000)
       await t.pay(id)
