@@ -1261,7 +1261,8 @@ export interface paths {
         /**
          * List the audit log
          * @description Newest first. Each row contains the hash of the previous row of the shop, so that changed, removed or inserted rows are
-         *     detected: `hash` is the SHA-256 of the JSON list `[previousHash, seq, id, shopId, actor, action, subjectId, data, requestId, createdAt]` with `data` as its JSON text.
+         *     detected: `hash` is the SHA-256 of the JSON list `[previousHash, seq, id, shopId, actor, action, digest, requestId, createdAt]`, and `digest` is the
+         *     SHA-256 of the JSON list `[salt, subjectId, data]` with `data` as its JSON text. Where a person was erased, `salt` is null and the digest is given; the record `person.erased` lists these rows in `auditRows`.
          *     `referral-server check` verifies the chain.
          */
         get: operations["listAudit"];
@@ -1283,7 +1284,7 @@ export interface paths {
         /**
          * Export the audit log
          * @description The audit log in the order of its chain, as newline-delimited JSON. The first line names the shop and the row that the export follows. Each row has the columns
-         *     that its hash covers, with `data` as its JSON text. The last line, `end`, repeats the number and the hash of the last row; an export without it is incomplete.
+         *     that its hash covers, with `data` as its JSON text, and the salt of its digest. The last line, `end`, repeats the number and the hash of the last row; an export without it is incomplete.
          *     `referral-server audit verify <file>` verifies an export without the server, and names the first altered, missing or reordered row.
          */
         get: operations["exportAudit"];
@@ -1313,6 +1314,59 @@ export interface paths {
          *     session belongs to this person alone. The whole shop is read, so the export of a large shop takes minutes.
          */
         post: operations["exportPerson"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/v1/privacy/erasures": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Erase a person
+         * @description Replaces the person with an email address by pseudonyms, as a customer and as an affiliate; this cannot be undone. The same rows are found as by the export. Addresses,
+         *     customer ids and sessions of one person remain equal to each other, but their key is deleted, so that nobody can compute them again. Texts that mention the person, such as
+         *     reasons of refunds and URLs of visits, are deleted or replaced, and payee details are deleted. Amounts, statuses and times stay, and past decisions can still be replayed.
+         *
+         *     Events that were sent about the person are kept with pseudonyms and cannot be redelivered. Responses stored under an `Idempotency-Key` that contain the person are
+         *     deleted, and their keys get 409 `idempotency_key_reused`. In audit records, the text is replaced, and its digest kept, so that the chain remains verifiable.
+         *     An order that arrives later with the same address is that of a new person.
+         *
+         *     An affiliate is archived. An affiliate with commissions that are not settled is rejected with 409 `affiliate_has_open_commissions`.
+         *
+         *     The erasure runs in small steps and continues when the request ends; the response is sent after 20 seconds at most. While `status` is `RUNNING`, fetch the erasure by its id. If
+         *     the server was stopped, it continues when it starts again, or with the same request.
+         *
+         *     Writes the audit records `person.erasure_started` and `person.erased`, without the address.
+         */
+        post: operations["erasePerson"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/v1/privacy/erasures/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get an erasure
+         * @description Whether an erasure has ended, how many rows it has changed, and where your own texts mention the person.
+         */
+        get: operations["getErasure"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1787,7 +1841,7 @@ export interface components {
          * @description The machine-readable error code. Each code has a cause and, on the next line, a remedy.
          * @enum {string}
          */
-        ErrorCode: "affiliate_not_found" | "alias_invalid" | "alias_limit_reached" | "alias_not_found" | "alias_taken" | "api_disabled" | "audit_unavailable" | "body_timeout" | "body_too_large" | "commission_is_adjustment" | "commission_move_not_allowed" | "commission_not_found" | "commission_percent_invalid" | "commission_percent_required" | "commission_still_restricted" | "concurrent_change" | "connection_exists" | "connection_not_found" | "credentials_malformed" | "credentials_missing" | "cross_site_refused" | "csrf_token_invalid" | "delivery_not_finished" | "delivery_not_found" | "discount_code_invalid" | "discount_code_taken" | "discount_value_invalid" | "email_taken" | "geo_rule_limit_reached" | "geo_rule_not_found" | "header_repeated" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "internal_error" | "invalid_body" | "invalid_json" | "invalid_parameter" | "journey_identifier_required" | "key_already_revoked" | "key_expired" | "key_limit_reached" | "key_not_found" | "key_revoked" | "key_unknown" | "method_not_allowed" | "no_eligible_commissions" | "occurred_at_in_future" | "operator_credentials_malformed" | "operator_credentials_missing" | "operator_throttled" | "operator_token_unknown" | "order_not_found" | "outcome_unknown" | "owner_credentials_malformed" | "owner_credentials_missing" | "owner_token_unknown" | "path_unknown" | "payee_invalid" | "payee_not_found" | "payee_unreadable" | "payout_already_paid" | "payout_below_threshold" | "payout_below_threshold_after_claim" | "payout_claimed_concurrently" | "payout_currency_not_supported" | "payout_file_exists" | "payout_file_not_discardable" | "payout_file_not_found" | "payout_file_unfinished" | "payout_has_sent_lines" | "payout_mixed_currencies" | "payout_not_cancelable" | "payout_not_found" | "payout_not_payable" | "payout_nothing_to_send" | "payout_threshold_needs_reconciliation" | "payout_total_mismatch" | "period_invalid" | "plan_required" | "product_rule_exists" | "product_rule_limit_reached" | "product_rule_not_found" | "program_not_found" | "rate_limited" | "refund_currency_mismatch" | "refund_exceeds_order" | "refund_item_unknown" | "request_malformed" | "request_timeout" | "role_missing" | "scope_missing" | "server_busy" | "session_expired" | "shop_deletion_started" | "shop_export_required" | "shop_has_open_batch" | "shop_is_test" | "shop_name_mismatch" | "shop_not_found" | "shop_not_suspended" | "shop_suspended" | "sign_in_refused" | "sign_in_throttled" | "storage_unavailable" | "store_domain_mismatch" | "store_notifications_suspended" | "store_refund_limit_reached" | "store_signature_invalid" | "store_signature_missing" | "stream_limit_reached" | "test_shop_limit_reached" | "test_shop_not_found" | "total_too_large" | "unknown_property" | "user_already_revoked" | "user_exists" | "user_not_found" | "webhook_disabled" | "webhook_limit_reached" | "webhook_not_found" | "webhook_url_refused";
+        ErrorCode: "affiliate_has_open_commissions" | "affiliate_not_found" | "alias_invalid" | "alias_limit_reached" | "alias_not_found" | "alias_taken" | "api_disabled" | "audit_unavailable" | "body_timeout" | "body_too_large" | "commission_is_adjustment" | "commission_move_not_allowed" | "commission_not_found" | "commission_percent_invalid" | "commission_percent_required" | "commission_still_restricted" | "concurrent_change" | "connection_exists" | "connection_not_found" | "credentials_malformed" | "credentials_missing" | "cross_site_refused" | "csrf_token_invalid" | "delivery_erased" | "delivery_not_finished" | "delivery_not_found" | "discount_code_invalid" | "discount_code_taken" | "discount_value_invalid" | "email_taken" | "erasure_not_found" | "erasure_unreadable" | "geo_rule_limit_reached" | "geo_rule_not_found" | "header_repeated" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "internal_error" | "invalid_body" | "invalid_json" | "invalid_parameter" | "journey_identifier_required" | "key_already_revoked" | "key_expired" | "key_limit_reached" | "key_not_found" | "key_revoked" | "key_unknown" | "method_not_allowed" | "no_eligible_commissions" | "occurred_at_in_future" | "operator_credentials_malformed" | "operator_credentials_missing" | "operator_throttled" | "operator_token_unknown" | "order_not_found" | "outcome_unknown" | "owner_credentials_malformed" | "owner_credentials_missing" | "owner_token_unknown" | "path_unknown" | "payee_invalid" | "payee_not_found" | "payee_unreadable" | "payout_already_paid" | "payout_below_threshold" | "payout_below_threshold_after_claim" | "payout_claimed_concurrently" | "payout_currency_not_supported" | "payout_file_exists" | "payout_file_not_discardable" | "payout_file_not_found" | "payout_file_unfinished" | "payout_has_sent_lines" | "payout_mixed_currencies" | "payout_not_cancelable" | "payout_not_found" | "payout_not_payable" | "payout_nothing_to_send" | "payout_threshold_needs_reconciliation" | "payout_total_mismatch" | "period_invalid" | "person_is_user" | "plan_required" | "product_rule_exists" | "product_rule_limit_reached" | "product_rule_not_found" | "program_not_found" | "rate_limited" | "refund_currency_mismatch" | "refund_exceeds_order" | "refund_item_unknown" | "request_malformed" | "request_timeout" | "role_missing" | "scope_missing" | "server_busy" | "session_expired" | "shop_deletion_started" | "shop_export_required" | "shop_has_open_batch" | "shop_is_test" | "shop_name_mismatch" | "shop_not_found" | "shop_not_suspended" | "shop_suspended" | "sign_in_refused" | "sign_in_throttled" | "storage_unavailable" | "store_domain_mismatch" | "store_notifications_suspended" | "store_refund_limit_reached" | "store_signature_invalid" | "store_signature_missing" | "stream_limit_reached" | "test_shop_limit_reached" | "test_shop_not_found" | "total_too_large" | "unknown_property" | "user_already_revoked" | "user_exists" | "user_not_found" | "webhook_disabled" | "webhook_limit_reached" | "webhook_not_found" | "webhook_url_refused";
         /** @description An opaque id. */
         Id: string;
         IdempotencyKey: string;
@@ -3758,6 +3812,23 @@ export interface components {
             /** @description An address of the person. */
             email: string;
         };
+        Erasure: {
+            id: string;
+            /** @enum {string} */
+            status: "RUNNING" | "DONE";
+            /** @description How many rows were changed. */
+            rows: number;
+            /** @description Texts of your own that mention the person, such as the description of a program. Change them yourself. */
+            mentions: {
+                table: string;
+                id: string;
+            }[];
+            startedAt: components["schemas"]["Instant"];
+            finishedAt: components["schemas"]["Instant"] | null;
+        };
+        ErasureReply: {
+            data: components["schemas"]["Erasure"];
+        };
         AuditRecord: {
             id: string;
             /** @description Counted from 1 in each shop, without gaps. The operator may archive the first rows. */
@@ -3777,6 +3848,10 @@ export interface components {
             /** @description The hash of the previous row; empty for the first. */
             previousHash: string;
             hash: string;
+            /** @description What the digest of `subjectId` and `data` is computed with; null where a person was erased. */
+            salt: string | null;
+            /** @description Where a person was erased, the digest of the original `subjectId` and `data`; otherwise null. */
+            digest: string | null;
         };
         AuditList: {
             data: components["schemas"]["AuditRecord"][];
@@ -7802,6 +7877,95 @@ export interface operations {
             503: components["responses"]["UnavailableOrBusyUnmetered"];
         };
     };
+    erasePerson: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PersonRequest"];
+            };
+        };
+        responses: {
+            /** @description The erasure. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErasureReply"];
+                };
+            };
+            /** @description The body is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["OwnerChangeForbidden"];
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            /** @description The person cannot be erased yet. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            429: components["responses"]["AdminThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableOrBusyUnmetered"];
+        };
+    };
+    getErasure: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The erasure.
+                 * @example ers_01KAH0000000000000000000R1
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The erasure. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErasureReply"];
+                };
+            };
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["OwnerReadForbidden"];
+            /** @description The erasure does not exist in your shop. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            429: components["responses"]["AdminThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableUnmetered"];
+        };
+    };
     listDeliveries: {
         parameters: {
             query?: {
@@ -7884,7 +8048,7 @@ export interface operations {
                 };
             };
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The delivery is still pending, or its subscription is disabled. */
+            /** @description The delivery is still pending, a person was erased from its event, or its subscription is disabled. */
             409: {
                 headers: {
                     [name: string]: unknown;

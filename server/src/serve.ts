@@ -18,6 +18,7 @@ import { hasRedoc, readRedoc } from './http/redoc.ts'
 import { prepareDemo } from './operator/demo.ts'
 import { startRetention } from './operator/retention.ts'
 import { startPayoutJobs } from './payouts/jobs.ts'
+import { continueErasures } from './privacy/erasure.ts'
 import { createDispatcher } from './webhooks/delivery/dispatcher.ts'
 import { disable } from './webhooks/disable.ts'
 
@@ -68,6 +69,7 @@ export async function serve(): Promise<void> {
   await dispatcher.start()
   startRetention(deps)
   startPayoutJobs(deps)
+  void bestEffort(deps.log, 'erasure_failed', () => continueErasures(deps))
   onSignal(deps, async () => {
     isDraining = true
     closeConnectionsAfterResponses(server)

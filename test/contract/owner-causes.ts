@@ -331,6 +331,30 @@ export const causes: Record<string, Cause> = {
   'exportAudit invalid_parameter': badQuery('after=99999'),
   'exportPerson invalid_body': badBody({ email: 'jo.doe' }),
   'exportPerson unknown_property': badBody({ email: 'jo@example.com', customerEmail: 'jo@example.com' }),
+  'erasePerson invalid_body': badBody({ email: 'jo.doe' }),
+  'erasePerson unknown_property': badBody({ email: 'jo@example.com', customerEmail: 'jo@example.com' }),
+  'erasePerson affiliate_has_open_commissions': badBody({ email: 'nisa@example.com' }),
+  'erasePerson person_is_user': (server) => {
+    const { email } = rowOf(server, 'users', { shopId: server.shop.shopId, role: 'OWNER' })
+    return callOwnerOperation(server, 'erasePerson', { body: { email } })
+  },
+  'erasePerson erasure_unreadable': async (server, op) => {
+    updateRows(server, 'erasures', { subject: 'v1.AAAA', finishedAt: null }, { id: ID.erasure })
+    return whileBroken(
+      () =>
+        updateRows(server, 'erasures', { subject: null, finishedAt: '2026-11-02T12:00:00.000Z' }, { id: ID.erasure }),
+      () => callOwner(server, op),
+    )
+  },
+  'getErasure erasure_not_found': unknown,
+  'redeliver delivery_erased': async (server, op) => {
+    const { eventId } = rowOf(server, 'deliveries', { id: ID.delivery })
+    updateRows(server, 'webhookEvents', { erasedAt: '2026-11-02T12:00:00.000Z' }, { id: eventId })
+    return whileBroken(
+      () => updateRows(server, 'webhookEvents', { erasedAt: null }, { id: eventId }),
+      () => callOwner(server, op),
+    )
+  },
   'listAudit invalid_parameter': badQuery('limit=101'),
   'listAudit period_invalid': badQuery('from=2026-10-02&to=2026-10-01'),
   'listDeliveries invalid_parameter': badQuery('limit=101'),

@@ -189,3 +189,14 @@ export async function withReportResult<T>({ db }: TestServer, result: unknown, c
     db.runReport = runReport
   }
 }
+
+/** Lets some transactions pass and fails the others, as if the process was killed in between. Returns a function that ends this. */
+export function allowTransactions({ db }: TestServer, allowed: number): () => void {
+  const { transact } = db
+  let count = 0
+  db.transact = (...given) =>
+    ++count > allowed ? Promise.reject(new Error('The process was killed')) : transact(...given)
+  return () => {
+    db.transact = transact
+  }
+}

@@ -19,6 +19,7 @@ export const ID = {
   paidBatch: 'bat_01KAH0000000000000000000B2',
   delivery: 'dlv_01KAH0000000000000000000D1',
   line: 'pln_01KAH0000000000000000000Y1',
+  erasure: 'ers_01KAH0000000000000000000R1',
   file: 'october-paypal',
   testShop: 'shp_01KAH0000000000000000000T1',
 }
@@ -61,6 +62,8 @@ export async function ownerServer(): Promise<OwnerServer> {
   await payByPaypal(server, ID.affiliate)
   await freshProgram(server)
   await sendExample(server)
+  server.pin('ers', ID.erasure)
+  await expectOk(admin(server, 'POST', '/privacy/erasures', { email: 'gone@example.com' }))
   const { headers } = await signIn(server)
   return { ...server, staff: await staffOf(server), session: headers }
 }

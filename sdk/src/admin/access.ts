@@ -179,4 +179,41 @@ export const privacy = (core: Core) => ({
       send: (init) => core.api.POST('/admin/v1/privacy/exports', init),
       pick: (text) => (text.startsWith('{') ? text : undefined),
     }),
+
+  /**
+   * Erases a person, which cannot be undone: addresses, ids and texts are replaced by pseudonyms, amounts stay. Returns
+   * within 20 seconds; while the status is `RUNNING`, ask for the erasure by its id.
+   *
+   * @param body An address of the person.
+   * @param options Options of this call.
+   * @throws {ConflictError} `affiliate_has_open_commissions` or `person_is_user`.
+   *
+   * @example
+   * const { status } = await admin.privacy.erase({ email: 'jo@example.com' }) // DONE
+   */
+  erase: (body: RequestBody<'erasePerson'>, options?: CallOptions): Call<Schemas['Erasure']> =>
+    startCall(core, {
+      options,
+      body,
+      send: (init) => core.api.POST('/admin/v1/privacy/erasures', init),
+      pick: pickData,
+    }),
+
+  /**
+   * Returns an erasure.
+   *
+   * @param id The id of the erasure.
+   * @param options Options of this call.
+   * @throws {NotFoundError} `erasure_not_found`.
+   *
+   * @example
+   * const { id } = await admin.privacy.erase({ email: 'jo@example.com' })
+   * const { rows } = await admin.privacy.erasure(id)
+   */
+  erasure: (id: string, options?: CallOptions): Call<Schemas['Erasure']> =>
+    startCall(core, {
+      options,
+      send: (init) => core.api.GET('/admin/v1/privacy/erasures/{id}', { ...init, params: { path: { id } } }),
+      pick: pickData,
+    }),
 })

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { invalid } from '../contract/errors.ts'
-import { findChainBreak, listChain } from '../core/audit.ts'
+import { findChainBreak, listChain, UnstatedErasures } from '../core/audit.ts'
 import type { Context } from '../core/context.ts'
 import { splitLines, toNdjsonStream } from '../core/ndjson.ts'
 import type { Reads } from '../database/database.ts'
@@ -53,7 +53,7 @@ export async function* linesOf(
   yield toLine(endOf(end))
 }
 
-/** The columns that the hash of a row covers, and the hash. */
+/** The columns that the hash of a row covers, the hash, and what the digest of its subject and data is computed with. */
 const columnsOf = (row: AuditRow): AuditRow => ({
   seq: row.seq,
   id: row.id,
@@ -66,6 +66,8 @@ const columnsOf = (row: AuditRow): AuditRow => ({
   createdAt: row.createdAt,
   previousHash: row.previousHash,
   hash: row.hash,
+  salt: row.salt,
+  digest: row.digest,
 })
 
 const headOf = (shopId: string, { seq, hash }: Position) => ({
@@ -106,6 +108,7 @@ export async function verifyFile(path: string, known?: Position): Promise<FileCh
   let number = 0
   let isComplete = false
   let hasKnown = known === undefined
+  const erasures = new UnstatedErasures()
   const fail = (problem: string): FileCheck => ({ ...check, problem: `Line ${number}: ${problem}.` })
   for await (const line of splitLines(createReadStream(path, 'utf8'))) {
     number++
@@ -126,6 +129,7 @@ export async function verifyFile(path: string, known?: Position): Promise<FileCh
       if (problem) return fail(problem)
       check.end = { seq: value.seq, hash: value.hash }
       check.rows++
+      erasures.add([value])
     }
     if (known && check.end?.seq === known.seq) {
       if (check.end.hash !== known.hash) return fail(`row ${known.seq} has another hash than the known one`)
@@ -133,6 +137,10 @@ export async function verifyFile(path: string, known?: Position): Promise<FileCh
     }
   }
   if (!isComplete) return fail('the export ends before its last line, so rows may be missing')
+  if (erasures.first !== undefined)
+    return fail(
+      `the text of row ${erasures.first} was replaced, and no erasure states it. Unless one is running, it was altered`,
+    )
   if (!hasKnown) return fail(`row ${known?.seq} is not in the export`)
   return { ...check, ok: true }
 }

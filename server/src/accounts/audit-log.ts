@@ -9,6 +9,7 @@ import {
   isFiltered,
   listAuditedShopIds,
   listChain,
+  UnstatedErasures,
 } from '../core/audit.ts'
 import type { Context, Deps, Operator } from '../core/context.ts'
 import { INSTALLATION } from '../core/installation.ts'
@@ -16,7 +17,7 @@ import { isDeepPage, mapPage } from '../core/pagination.ts'
 import { readList } from '../core/report.ts'
 import { checkPeriod, parseQueryInstant } from '../core/time.ts'
 import type { AuditRow } from '../database/tables.ts'
-import { findShop, listShops } from './queries.ts'
+import { findShop, hasUnfinishedErasure, listShops } from './queries.ts'
 
 /** Lists the audit records of the installation, newest first: requests of the operator, and changes that no shop has. */
 export async function listOfOperator({ db }: Operator, query: Query<'listOperatorAudit'>) {
@@ -98,13 +99,18 @@ async function checkChain(
 ): Promise<{ head: ChainHead; broken: ChainBreak | undefined }> {
   const { shopId } = cut
   let head = cut
+  const erasures = new UnstatedErasures()
   for (;;) {
     const batch = await listChain(db.read, shopId, head.seq, BATCH_SIZE)
     const broken = findChainBreak(batch, head)
     const last = batch.at(-1)
     onRows(batch.length)
+    erasures.add(batch)
     if (last) head = { shopId, seq: last.seq, hash: last.hash }
-    if (broken || batch.length < BATCH_SIZE) return { head, broken }
+    if (!broken && batch.length === BATCH_SIZE) continue
+    const { first: seq } = erasures
+    if (broken || seq === undefined || (await hasUnfinishedErasure(db.read, shopId))) return { head, broken }
+    return { head, broken: { shopId, seq, reason: 'CHANGED' } }
   }
 }
 
@@ -119,4 +125,6 @@ const toRecord = (row: AuditRow): components['schemas']['AuditRecord'] => ({
   createdAt: row.createdAt,
   previousHash: row.previousHash,
   hash: row.hash,
+  salt: row.salt,
+  digest: row.digest,
 })

@@ -185,6 +185,16 @@ export async function updateTestShops(trx: Transaction, shopId: string, changes:
 export const listTestShops = (db: Reader, shopId: string): Promise<ShopRow[]> =>
   db.selectFrom('shops').selectAll().where('testOf', '=', shopId).orderBy('createdAt').orderBy('id').execute()
 
+/** Whether a person is being erased, so that the audit does not state all changed rows yet. */
+export const hasUnfinishedErasure = async (db: Reader, shopId: string): Promise<boolean> =>
+  (await db
+    .selectFrom('erasures')
+    .select('id')
+    .where('shopId', '=', shopId)
+    .where('finishedAt', 'is', null)
+    .limit(1)
+    .executeTakeFirst()) !== undefined
+
 export const listShops = (db: Reader): Promise<ShopRow[]> =>
   db.selectFrom('shops').selectAll().orderBy('createdAt').orderBy('id').execute()
 

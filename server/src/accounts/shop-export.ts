@@ -24,6 +24,8 @@ const OMITTED_COLUMNS = [
   'previousSecret',
   'storeWebhookSecret',
   'exportDigest',
+  // The key of an erasure that has not ended.
+  'subject',
 ]
 
 /** Rows read at a time. */

@@ -77,6 +77,8 @@ export interface SecuritySchemes {
   listAudit: 'ownerToken'
   exportAudit: 'ownerToken'
   exportPerson: 'ownerToken'
+  erasePerson: 'ownerToken'
+  getErasure: 'ownerToken'
   listDeliveries: 'ownerToken'
   redeliver: 'ownerToken'
   streamDeliveries: 'ownerToken'

@@ -6,13 +6,19 @@ import { type PageQuery, pageOf } from './pagination.ts'
 
 /**
  * The hash of an audit row: SHA-256, as hex, over the JSON array of its columns, including the hash of the previous row.
- * Changing, removing or inserting a row breaks the chain from there on.
+ * Changing, removing or inserting a row breaks the chain from there on. Subject and data are covered by their digest, so
+ * that a person can be erased from them.
  */
 export function hashAudit(row: Omit<AuditRow, 'hash'>): string {
-  const { previousHash, seq, id, shopId, actor, action, subjectId, data, requestId, createdAt } = row
-  const text = JSON.stringify([previousHash, seq, id, shopId, actor, action, subjectId, data, requestId, createdAt])
-  return hash('sha256', text, 'hex')
+  const { previousHash, seq, id, shopId, actor, action, requestId, createdAt } = row
+  return sha256([previousHash, seq, id, shopId, actor, action, digestOfAudit(row), requestId, createdAt])
 }
+
+/** The digest of the subject and the data of a row. Of an erased row, only the digest is left. */
+export const digestOfAudit = ({ salt, digest, subjectId, data }: Omit<AuditRow, 'hash'>): string =>
+  salt === null ? (digest ?? '') : sha256([salt, subjectId, data])
+
+const sha256 = (values: unknown[]): string => hash('sha256', JSON.stringify(values), 'hex')
 
 /** The first row of a shop's audit that was changed, removed or inserted. */
 export interface ChainBreak {
@@ -35,6 +41,27 @@ export function findChainBreak(rows: AuditRow[], previous: Pick<AuditRow, 'seq' 
   return undefined
 }
 
+/**
+ * Rows of a chain whose text a person was erased from, without those that a later row states. Any other row without a salt
+ * was changed in the database.
+ */
+export class UnstatedErasures {
+  readonly #seqs = new Set<number>()
+
+  /** Takes the rows of a chain in order. */
+  add(rows: AuditRow[]): void {
+    for (const { seq, salt, action, data } of rows) {
+      if (salt === null) this.#seqs.add(seq)
+      if (action === PERSON_ERASED) for (const erased of JSON.parse(data).auditRows) this.#seqs.delete(erased)
+    }
+  }
+
+  /** The first of them. */
+  get first(): number | undefined {
+    return [...this.#seqs][0]
+  }
+}
+
 export interface AuditFilter extends PageQuery {
   action?: string
   actor?: string
@@ -46,8 +73,10 @@ export interface AuditFilter extends PageQuery {
 const audits = (db: Reader, shopId: string) => db.selectFrom('audits').selectAll().where('shopId', '=', shopId)
 
 const insertOne = preparedWrite<AuditRow>()((trx, row) => {
-  const { id, shopId, seq, actor, action, subjectId, data, requestId, createdAt, previousHash, hash } = row
-  const values = { id, shopId, seq, actor, action, subjectId, data, requestId, createdAt, previousHash, hash }
+  const { id, shopId, seq, actor, action, subjectId, data, requestId, createdAt, previousHash, hash, salt, digest } =
+    row
+  const about = { actor, action, subjectId, data, requestId, createdAt }
+  const values = { id, shopId, seq, ...about, previousHash, hash, salt, digest }
   return trx.insertInto('audits').values(values).compile()
 })
 
@@ -100,6 +129,8 @@ export const findLastArchived = (db: Reader, shopId: string): Promise<AuditRow |
   audits(db, shopId).where('action', '=', AUDIT_ARCHIVED).orderBy('seq', 'desc').limit(1).executeTakeFirst()
 
 export const AUDIT_ARCHIVED = 'audit.archived'
+/** States the rows that a person was erased from, in `auditRows`. */
+export const PERSON_ERASED = 'person.erased'
 
 /** Newest first. */
 async function listAudits(db: Reader, shopId: string, query: AuditFilter) {

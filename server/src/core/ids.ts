@@ -35,5 +35,6 @@ export type IdPrefix =
   | 'rfd'
   | 'pln'
   | 'req'
+  | 'ers'
   | 'ses'
   | 'psk'

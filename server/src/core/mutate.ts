@@ -137,6 +137,8 @@ async function begin<Shop extends ShopId, T>(ctx: MutationContext<Shop>, trx: Tr
   return { shop, stored: await finding }
 }
 
+const SALT_BYTES = 15
+
 async function writeAudit(ctx: MutationContext, { trx, chain }: OpenTransaction, entry: AuditEntry) {
   await chain.append((last) => insertLinked(ctx, trx, entry, last))
 }
@@ -154,6 +156,8 @@ async function insertLinked(ctx: MutationContext, trx: Transaction, entry: Audit
     createdAt: nowIso(ctx),
     seq: last.seq + 1,
     previousHash: last.hash,
+    salt: Buffer.from(ctx.random(SALT_BYTES)).toString('base64url'),
+    digest: null,
   }
   const hash = hashAudit(row)
   try {

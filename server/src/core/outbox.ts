@@ -185,11 +185,14 @@ export async function findLastSeq(db: Reader, shopId: string, streamId: string):
   return row?.seq ?? 0
 }
 
-const insertEvent = preparedWrite<WebhookEventRow>()((trx, { id, shopId, event, body, traceparent, createdAt }) =>
-  trx.insertInto('webhookEvents').values({ id, shopId, event, body, traceparent, createdAt }).compile(),
+const insertEvent = preparedWrite<Omit<WebhookEventRow, 'erasedAt'>>()(
+  (trx, { id, shopId, event, body, traceparent, createdAt }) =>
+    trx.insertInto('webhookEvents').values({ id, shopId, event, body, traceparent, createdAt }).compile(),
 )
 
-type NewWebhookEvent = Omit<WebhookEventRow, 'shopId' | 'traceparent'> & { traceparent?: string | null | undefined }
+type NewWebhookEvent = Omit<WebhookEventRow, 'shopId' | 'traceparent' | 'erasedAt'> & {
+  traceparent?: string | null | undefined
+}
 
 export async function insertWebhookEvent(
   trx: Transaction,

@@ -36,6 +36,10 @@ export interface Database extends Reads {
   findDamage: () => Promise<string[]>
   /** Collects statistics for the query planner from a sample of the tables that have changed much. */
   optimize: () => Promise<void>
+  /**
+   * Removes deleted and replaced rows from the files as far as this takes milliseconds. PostgreSQL does it when it vacuums.
+   */
+  overwriteDeleted: () => Promise<void>
   /** The state of the connection pools; SQLite has none. */
   connections: () => PoolState[]
   close: () => Promise<void>

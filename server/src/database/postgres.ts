@@ -64,6 +64,7 @@ export function openPostgres(url: string, observer: DatabaseObserver, readUrl?: 
     findDamage: async () => [],
     // Autovacuum keeps the statistics current.
     optimize: async () => {},
+    overwriteDeleted: async () => {},
     connections: () => [poolState('read', reading), poolState('write', writing), ...(replica ? [replica.state()] : [])],
     close: async () => {
       await commits.idle()

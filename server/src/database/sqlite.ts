@@ -1,5 +1,6 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import SQLite from 'better-sqlite3'
 import { Kysely, SqliteDialect } from 'kysely'
 import type { Database, DatabaseObserver } from './database.ts'
@@ -7,6 +8,7 @@ import { isMigrated, migrate } from './migrate.ts'
 import { ReportWorker } from './report-worker.ts'
 import { createSqliteKysely } from './sqlite-executor.ts'
 import { createSqliteGroupCommit } from './sqlite-group-commit.ts'
+import { isSqliteBusy } from './storage-error.ts'
 import type { Tables } from './tables.ts'
 
 /** One connection writes and another reads, so that a reader never sees uncommitted rows. */
@@ -22,6 +24,10 @@ export function openSqlite(path: string, { onGroup = () => {}, onRead }: Databas
   const { db: trx, executor } = createSqliteKysely<Tables>(writer)
   const reports = new ReportWorker(`file:${path}`)
   const commits = createSqliteGroupCommit({ database: writer, trx, executor, onGroup })
+  const truncateWal = async (): Promise<boolean> => {
+    await commits.idle()
+    return isCheckpointed(writer)
+  }
   return {
     read: createSqliteKysely<Tables>(reader, onRead).db,
     transact: commits.transact,
@@ -30,6 +36,10 @@ export function openSqlite(path: string, { onGroup = () => {}, onRead }: Databas
     isMigrated: () => withSqliteConnection(path, isMigrated),
     findDamage: async () => findDamage(reader),
     optimize: () => commits.transact(async () => void writer.pragma('optimize')),
+    overwriteDeleted: async () => {
+      for (let attempt = 0; attempt < CHECKPOINT_ATTEMPTS && !(await truncateWal()); attempt++)
+        await sleep(CHECKPOINT_PAUSE_MS)
+    },
     connections: () => [],
     close: async () => {
       await commits.idle()
@@ -45,12 +55,28 @@ export const ANALYSIS_LIMIT = 400
 /** How long a statement waits for a lock; after a crash, the first one waits for the recovery of the WAL. */
 const BUSY_TIMEOUT_MS = 5000
 
+/** How often a checkpoint is attempted while other connections read. */
+const CHECKPOINT_ATTEMPTS = 50
+const CHECKPOINT_PAUSE_MS = 20
+
+/** Moves the whole WAL, which contains earlier versions of pages, into the database file. */
+function isCheckpointed(connection: SQLite.Database): boolean {
+  try {
+    return connection.pragma('wal_checkpoint(TRUNCATE)', { simple: true }) === 0
+  } catch (error) {
+    if (isSqliteBusy(error)) return false
+    throw error
+  }
+}
+
 /** Durability is set per connection: SQLite defaults to NORMAL when a WAL database is opened again. */
 function connect(path: string) {
   const connection = new SQLite(path, { timeout: BUSY_TIMEOUT_MS })
   connection.pragma('journal_mode = WAL')
   connection.pragma('synchronous = FULL')
   connection.pragma('foreign_keys = on')
+  // A person that was erased is not in the free space of the file either.
+  connection.pragma('secure_delete = on')
   // Statement journals in a file would double the time of an insert with a trigger.
   connection.pragma('temp_store = memory')
   return connection

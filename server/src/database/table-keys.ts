@@ -41,6 +41,7 @@ export const PRIMARY_KEYS: Keys = {
   audits: ['shopId', 'seq'],
   auditHeads: ['shopId', 'generation'],
   auditCuts: ['shopId'],
+  erasures: ['shopId', 'id'],
   installationSettings: ['name'],
 }
 

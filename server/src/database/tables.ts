@@ -1,6 +1,7 @@
 import type { components } from '../contract/schema.d.ts'
 import type { Role } from '../contract/spec.ts'
 import type { AliasRow, ConnectionRow, PayeeRow } from './affiliate-tables.ts'
+import type { AuditCutRow, AuditHeadRow, AuditRow, ErasureRow } from './audit-tables.ts'
 import type {
   PayoutBatchRow,
   PayoutFileRow,
@@ -12,8 +13,12 @@ import type { DeliveryRow, StreamDeliveryRow, StreamRow, SubscriptionRow, Webhoo
 
 export type {
   AliasRow,
+  AuditCutRow,
+  AuditHeadRow,
+  AuditRow,
   ConnectionRow,
   DeliveryRow,
+  ErasureRow,
   PayeeRow,
   PayoutBatchRow,
   PayoutFileRow,
@@ -230,6 +235,7 @@ export interface Tables {
   audits: AuditRow
   auditHeads: AuditHeadRow
   auditCuts: AuditCutRow
+  erasures: ErasureRow
   installationSettings: InstallationSettingRow
   rowCounts: RowCountRow
 }
@@ -326,41 +332,6 @@ export interface OrderNoticeRow {
   noticeId: string
   body: string
   createdAt: string
-}
-
-export interface AuditRow {
-  id: string
-  shopId: string
-  /** Per shop, from 1 without gaps. */
-  seq: number
-  actor: string
-  action: string
-  subjectId: string | null
-  data: string
-  requestId: string
-  createdAt: string
-  /** The hash of the shop's previous row; empty for the first. */
-  previousHash: string
-  hash: string
-}
-
-/** The last row of a shop's audit chain, and its last webhook event. On PostgreSQL the row is also the shop's write lock. */
-export interface AuditHeadRow {
-  shopId: string
-  /** Grows on PostgreSQL; see row-counts.ts. Each shop has one row. */
-  generation: number
-  /** 0 before the first audit row. */
-  seq: number
-  hash: string
-  /** The id of the shop's last webhook event; empty before the first. */
-  eventId: string
-}
-
-/** The last archived row of a shop's audit chain; earlier rows were deleted. A chain without a cut begins at row 1. */
-export interface AuditCutRow {
-  shopId: string
-  seq: number
-  hash: string
 }
 
 /** The number of rows of a list by scope, program and status, maintained by triggers (migrations/0001-start/row-counts.ts). */

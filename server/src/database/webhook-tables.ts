@@ -33,6 +33,8 @@ export interface WebhookEventRow {
   /** The span of the request that caused it, as a W3C header. */
   traceparent: string | null
   createdAt: string
+  /** When a person was erased from the body, so that it is no longer what was sent. */
+  erasedAt: string | null
 }
 
 export interface DeliveryRow {

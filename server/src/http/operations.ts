@@ -35,6 +35,7 @@ import { reconcile } from '../payouts/reconcile.ts'
 import { STATEMENT_STYLE } from '../payouts/statement-files.ts'
 import * as statements from '../payouts/statements.ts'
 import * as unpaid from '../payouts/unpaid.ts'
+import { erasePerson, readErasure } from '../privacy/erasure.ts'
 import { exportPerson } from '../privacy/person-export.ts'
 import * as geoRules from '../programs/geo-rules.ts'
 import * as productRules from '../programs/product-rules.ts'
@@ -205,6 +206,8 @@ export const handlers: Handlers<Contexts> = {
   listAudit: (ctx, { query }) => ok(audit.list(ctx, query)),
   exportAudit: (ctx, { query }) => ok(exportAudit(ctx, query.after)),
   exportPerson: (ctx, { body }) => ok(exportPerson(ctx, body.email)),
+  erasePerson: (ctx, { body }) => data(erasePerson(ctx, body.email)),
+  getErasure: (ctx, { path }) => data(readErasure(ctx, path.id)),
 
   listShops: (ctx, { query }) => ok(shops.listPage(ctx, query)),
   createShop: (ctx, { body }) => created(shops.create(ctx, body)),

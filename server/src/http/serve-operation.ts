@@ -120,11 +120,15 @@ export function finishRequest(
   request.bodyReservation?.release()
   const ms = performance.now() - request.startedAt
   metrics?.request(request.operation ?? 'other', status, ms / 1000)
-  const { method, path } = c.req
+  const { method } = c.req
+  const path = withoutAddresses(c.req.path)
   if (!PROBES.has(path)) endSpan(request, method, status)
   const level = PROBES.has(path) ? 'debug' : 'info'
   deps.log[level]({ ...logFields(request), method, path, status, ms: Math.round(ms) }, 'request')
 }
+
+/** An order id of the caller can contain an email address, which logs could not forget. */
+const withoutAddresses = (path: string): string => path.replace(/[^/]*(?:@|%40)[^/]*/gi, '[address]')
 
 /** Names the span by the operation: paths contain ids. */
 function endSpan({ span, operation, caller, requestId }: RequestState, method: string, status: number): void {

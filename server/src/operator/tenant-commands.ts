@@ -11,6 +11,7 @@ import * as users from '../accounts/users.ts'
 import { baseUrlOf } from '../config.ts'
 import type { Deps } from '../core/context.ts'
 import { recordAccess } from '../core/mutate.ts'
+import { erasePersonCompletely } from '../privacy/erasure.ts'
 import { linesOf as personLinesOf } from '../privacy/person-export.ts'
 import { requireAddress } from '../privacy/request.ts'
 
@@ -316,6 +317,19 @@ function addPrivacyCommands(privacy: Command, add: AddCommand): void {
           rows = JSON.parse(line).end?.rows ?? rows
         })
         print({ shopId: shop, file, rows }, `${file}: ${rows} rows.`)
+      },
+    ),
+  )
+  ofPerson(
+    add<PersonOptions>(
+      privacy,
+      'erase',
+      'replace a customer or an affiliate by pseudonyms permanently; run it again after an interruption',
+      async (deps, print, { shop, customer }) => {
+        const ctx = await shops.operatorContext(deps, shop)
+        const { id, rows, mentions } = await erasePersonCompletely(ctx, requireAddress(customer))
+        const rest = mentions.map(({ table, id: row }) => `Your own text still mentions the person: ${table} ${row}.`)
+        print({ shopId: shop, erasureId: id, rows, mentions }, [`Erased from ${rows} rows.`, ...rest].join('\n'))
       },
     ),
   )

@@ -21,14 +21,14 @@ export const ERASED_NAME = 'Erased affiliate'
 export function concernOf(person: Person, table: TableName, row: Row): Concern | undefined {
   const isOwn = IS_OWN[table]?.(person, row) ?? false
   const columns = Object.entries(COLUMNS[table]) as [string, Kind][]
-  const changes: Row = {}
+  const after: Row = {}
   for (const [column, kind] of columns) {
-    const before = row[column]
-    if (typeof before !== 'string' || kind === 'none' || kind === 'shop' || kind === 'special') continue
-    const after = replaced(person, before, { kind, isOwn })
-    if (after !== before) changes[column] = after
+    const text = row[column]
+    if (typeof text !== 'string' || kind === 'none' || kind === 'shop' || kind === 'special') continue
+    after[column] = replaced(person, text, { kind, isOwn })
   }
-  Object.assign(changes, SPECIAL[table]?.(person, { ...row, ...changes }, isOwn))
+  Object.assign(after, SPECIAL[table]?.(person, { ...row, ...after }, isOwn))
+  const changes = Object.fromEntries(Object.entries(after).filter(([column, value]) => value !== row[column]))
   return isOwn || Object.keys(changes).length > 0 ? { isOwn, changes } : undefined
 }
 
@@ -48,6 +48,7 @@ function replaced(person: Person, text: string, { kind, isOwn }: { kind: Kind; i
       return person.hasAddress(text) ? emailKey(person.replaceAddresses(text)) : text
     case 'customerId':
     case 'sessionId':
+    case 'code':
       return replaceString(person, text, kind)
     case 'json':
       return replaceJson(person, text)

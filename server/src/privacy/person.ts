@@ -101,7 +101,8 @@ export class Person {
     const key = emailKey(address)
     if (key.endsWith(`@${ERASED_DOMAIN}`)) return key
     const mailbox = mailboxKey(address)
-    const tag = key === mailbox ? '' : `+${this.#hash(key)}`
+    // A display name does not make another address.
+    const tag = key === mailbox || /[\s<>()"]/.test(key) ? '' : `+${this.#hash(key)}`
     return `erased-${this.#hash(mailbox)}${tag}@${ERASED_DOMAIN}`
   }
 

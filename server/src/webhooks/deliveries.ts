@@ -23,7 +23,8 @@ export async function list(ctx: Context, query: Query<'listDeliveries'>) {
 /**
  * Queues a finished delivery again, with the same payload and `webhook-id`.
  *
- * @throws ApiError 404 `delivery_not_found` or `webhook_not_found`, 409 `delivery_not_finished` or `webhook_disabled`.
+ * @throws ApiError 404 `delivery_not_found` or `webhook_not_found`, 409 `delivery_not_finished`, `delivery_erased` or
+ *   `webhook_disabled`.
  */
 export async function redeliver(ctx: Context, id: string): Promise<Delivery> {
   const row = await mutate(ctx, async (trx) => {
@@ -31,13 +32,15 @@ export async function redeliver(ctx: Context, id: string): Promise<Delivery> {
     if (!before) throw notFound('delivery_not_found', 'No delivery with this id exists in your shop.')
     if (before.finishedAt === null)
       throw conflict('delivery_not_finished', 'This delivery is still pending. Wait until it has finished.')
+    if (before.erasedAt !== null)
+      throw conflict('delivery_erased', 'A person was erased from this event, so it can no longer be sent as it was.')
     const { event, eventId, subscriptionId, webhookId } = before
     const subscription = await findSubscription(trx, ctx.shop.id, subscriptionId)
     if (!subscription) throw notFound('webhook_not_found', 'The webhook subscription of this delivery was deleted.')
     requireEnabled(subscription)
     const again = { id: ctx.newId('dlv'), eventId, subscriptionId, webhookId, follows: null, createdAt: nowIso(ctx) }
     await insertDeliveries(trx, ctx.shop.id, [again])
-    const result: LoggedDelivery = { ...again, ...UNSENT, event, shopId: ctx.shop.id }
+    const result: LoggedDelivery = { ...again, ...UNSENT, event, erasedAt: null, shopId: ctx.shop.id }
     return { result, audit: { action: 'delivery.redelivered', subjectId: id, data: { event, deliveryId: again.id } } }
   })
   ctx.wakeDispatcher()

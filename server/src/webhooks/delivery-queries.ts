@@ -4,7 +4,7 @@ import { countRows } from '../core/queries.ts'
 import { defineReport, type Reader, type Transaction } from '../database/database.ts'
 import { isSqlite } from '../database/event-loop.ts'
 import { prepared, preparedWrite } from '../database/prepared.ts'
-import type { DeliveryRow } from '../database/tables.ts'
+import type { DeliveryRow, WebhookEventRow } from '../database/tables.ts'
 
 /** A delivery that was not sent yet. */
 export type PendingDelivery = Pick<
@@ -171,7 +171,7 @@ interface DeliveryFilter extends PageQuery {
 }
 
 /** A delivery with the name of its event. */
-export type LoggedDelivery = DeliveryRow & { event: string }
+export type LoggedDelivery = DeliveryRow & Pick<WebhookEventRow, 'event' | 'erasedAt'>
 
 const deliveries = (db: Reader, shopId: string) =>
   db
@@ -180,7 +180,7 @@ const deliveries = (db: Reader, shopId: string) =>
       join.onRef('webhookEvents.shopId', '=', 'deliveries.shopId').onRef('webhookEvents.id', '=', 'deliveries.eventId'),
     )
     .selectAll('deliveries')
-    .select('webhookEvents.event')
+    .select(['webhookEvents.event', 'webhookEvents.erasedAt'])
     .where('deliveries.shopId', '=', shopId)
 
 /** The total of a filtered list is counted row by row. */

@@ -15,12 +15,24 @@ interface RedeliverableFilter {
   limit: number
 }
 
-/** Only the latest delivery of an event to a subscription, so that none is queued twice. */
+/**
+ * Only the latest delivery of an event to a subscription, so that none is queued twice. An event that a person was erased
+ * from can no longer be sent as it was.
+ */
 const latest = (db: Reader, shopId: string) =>
   db
     .selectFrom('deliveries as d')
     .select(['d.id', 'd.eventId', 'd.webhookId', 'd.subscriptionId'])
     .where('d.shopId', '=', shopId)
+    .where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom('webhookEvents as sent')
+          .select('sent.id')
+          .whereRef('sent.shopId', '=', 'd.shopId')
+          .whereRef('sent.id', '=', 'd.eventId')
+          .where('sent.erasedAt', 'is', null),
+      ),
+    )
     .where(({ not, exists, selectFrom }) =>
       not(
         exists(

@@ -54,6 +54,7 @@ async function fillTheRest(server: TestServer): Promise<Released['answered']> {
   }
   const { status, body } = await convert(server, answered.body, answered)
   await stream.body?.cancel()
+  await expectOk(admin(server, 'POST', '/privacy/erasures', { email: 'nobody@example.com' }))
   await cancelStoreOrder(server)
   reserveCommission(server)
   addPasskey(server)

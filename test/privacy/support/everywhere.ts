@@ -128,7 +128,9 @@ async function notifications({ notify, affiliate }: Store) {
 
 /** The rows that contain a trace of the person, by table. */
 export const tracesIn = (server: TestServer): string[] =>
-  [...dumpOf(server)].flatMap(([table, rows]) => rows.filter((row) => TRACE.test(row)).map((row) => `${table}: ${row}`))
+  [...dumpOf(server)].flatMap(([table, rows]) =>
+    rows.filter((row) => row.includes(server.shop.shopId) && TRACE.test(row)).map((row) => `${table}: ${row}`),
+  )
 
 export const moneyOf = (server: TestServer) => ({
   commissions: rowsOf(server, 'commissions').map(({ id, commissionAmountCents, orderStatus, taxWithheldCents }) => ({

@@ -155,6 +155,8 @@ interface AuditRow {
   createdAt: string
   previousHash: string
   hash: string
+  salt: string | null
+  digest: string | null
 }
 
 interface AuditFacts {
@@ -260,8 +262,12 @@ async function readAudit(file: string, { shopId, affiliateId }: Statement): Prom
   return facts
 }
 
-const hashOf = ({ previousHash, seq, id, shopId, actor, action, subjectId, data, requestId, createdAt }: AuditRow) =>
-  sha256([previousHash, seq, id, shopId, actor, action, subjectId, data, requestId, createdAt])
+const hashOf = ({ previousHash, seq, id, shopId, actor, action, requestId, createdAt, ...about }: AuditRow) =>
+  sha256([previousHash, seq, id, shopId, actor, action, digestOf(about), requestId, createdAt])
+
+/** The digest of subject and data, which is all that is left of them where a person was erased. */
+const digestOf = ({ salt, digest, subjectId, data }: Pick<AuditRow, 'salt' | 'digest' | 'subjectId' | 'data'>) =>
+  salt === null ? digest : sha256([salt, subjectId, data])
 
 function keep(facts: AuditFacts, { action, subjectId, data }: AuditRow, affiliateId: string): void {
   const id = subjectId ?? ''

@@ -438,6 +438,18 @@ export const operations: Record<string, DocumentedOperation> = {
   },
   exportAudit: { method: 'GET', path: '/admin/v1/audit/export', scope: null, responses: {} },
   exportPerson: { method: 'POST', path: '/admin/v1/privacy/exports', scope: null, responses: {} },
+  erasePerson: {
+    method: 'POST',
+    path: '/admin/v1/privacy/erasures',
+    scope: null,
+    responses: { '200': { $ref: '#/components/schemas/ErasureReply' } },
+  },
+  getErasure: {
+    method: 'GET',
+    path: '/admin/v1/privacy/erasures/{id}',
+    scope: null,
+    responses: { '200': { $ref: '#/components/schemas/ErasureReply' } },
+  },
   listDeliveries: {
     method: 'GET',
     path: '/admin/v1/deliveries',
@@ -996,6 +1008,7 @@ export const schemas: Record<string, Schema> = {
       pagination: { $ref: '#/components/schemas/Pagination' },
     },
   },
+  ErasureReply: { type: 'object', required: ['data'], properties: { data: { $ref: '#/components/schemas/Erasure' } } },
   DeliveryList: {
     type: 'object',
     required: ['data', 'pagination'],
@@ -1967,7 +1980,20 @@ export const schemas: Record<string, Schema> = {
   },
   AuditRecord: {
     type: 'object',
-    required: ['id', 'seq', 'actor', 'action', 'subjectId', 'data', 'requestId', 'createdAt', 'previousHash', 'hash'],
+    required: [
+      'id',
+      'seq',
+      'actor',
+      'action',
+      'subjectId',
+      'data',
+      'requestId',
+      'createdAt',
+      'previousHash',
+      'hash',
+      'salt',
+      'digest',
+    ],
     properties: {
       id: { type: 'string' },
       seq: { type: 'integer' },
@@ -1979,6 +2005,27 @@ export const schemas: Record<string, Schema> = {
       createdAt: { $ref: '#/components/schemas/Instant' },
       previousHash: { type: 'string' },
       hash: { type: 'string' },
+      salt: { type: ['string', 'null'] },
+      digest: { type: ['string', 'null'] },
+    },
+  },
+  Erasure: {
+    type: 'object',
+    required: ['id', 'status', 'rows', 'mentions', 'startedAt', 'finishedAt'],
+    properties: {
+      id: { type: 'string' },
+      status: { type: 'string' },
+      rows: { type: 'integer' },
+      mentions: {
+        type: 'array',
+        items: {
+          type: 'object',
+          required: ['table', 'id'],
+          properties: { table: { type: 'string' }, id: { type: 'string' } },
+        },
+      },
+      startedAt: { $ref: '#/components/schemas/Instant' },
+      finishedAt: { anyOf: [{ $ref: '#/components/schemas/Instant' }, { type: 'null' }] },
     },
   },
   Delivery: {

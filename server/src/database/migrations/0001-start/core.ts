@@ -4,6 +4,7 @@ import { required, type Schema } from './schema.ts'
 export async function createCore(schema: Schema): Promise<void> {
   await idempotencyKeys(schema)
   await audits(schema)
+  await erasures(schema)
   await installation(schema)
 }
 
@@ -41,6 +42,8 @@ async function audits({ db, isPostgres, text }: Schema) {
     .addColumn('createdAt', text, required)
     .addColumn('previousHash', text, required)
     .addColumn('hash', text, required)
+    .addColumn('salt', text)
+    .addColumn('digest', text)
     .addPrimaryKeyConstraint('audits_pk', ['shopId', 'seq'])
     .execute()
   await db.schema
@@ -59,6 +62,20 @@ async function audits({ db, isPostgres, text }: Schema) {
     .addColumn('seq', 'integer', required)
     .addColumn('hash', text, required)
     .addPrimaryKeyConstraint('auditCuts_pk', ['shopId'])
+    .execute()
+}
+
+async function erasures({ db, text }: Schema) {
+  await db.schema
+    .createTable('erasures')
+    .addColumn('shopId', text, required)
+    .addColumn('id', text, required)
+    .addColumn('subject', text)
+    .addColumn('rows', 'integer', required)
+    .addColumn('mentions', text, required)
+    .addColumn('startedAt', text, required)
+    .addColumn('finishedAt', text)
+    .addPrimaryKeyConstraint('erasures_pk', ['shopId', 'id'])
     .execute()
 }
 

@@ -51,6 +51,7 @@ async function outbox({ db, text }: Schema) {
     .addColumn('body', text, required)
     .addColumn('traceparent', text)
     .addColumn('createdAt', text, required)
+    .addColumn('erasedAt', text)
     .addPrimaryKeyConstraint('webhookEvents_pk', ['shopId', 'id'])
     .execute()
   await db.schema
