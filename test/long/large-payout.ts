@@ -13,7 +13,14 @@ export const OCTOBER = { periodStart: '2026-10-01', periodEnd: '2026-10-31T23:59
 export const AFFILIATES = 2000
 
 /** Inserts the commissions of a batch. On SQLite, indexes and counts are built afterwards: in between they take an hour. */
-export async function fill({ url }: World, engine: Given['engine'], shopId: string, commissions: number, prefix = 'm') {
+export async function fill(
+  { url }: World,
+  engine: Given['engine'],
+  shopId: string,
+  commissions: number,
+  prefix = 'm',
+  affiliates = AFFILIATES,
+) {
   await withConnection(url, async (db) => {
     const run = (text: string) => sql.raw(text).execute(db)
     const { rows } =
@@ -23,7 +30,7 @@ export async function fill({ url }: World, engine: Given['engine'], shopId: stri
         : { rows: [] }
     if (engine === 'sqlite') await run('pragma cache_size = -400000')
     for (const { type, name } of rows) await run(`drop ${type} "${name}"`)
-    for (const text of manyRows(engine, { shopId, prefix, commissions, affiliates: AFFILIATES })) await run(text)
+    for (const text of manyRows(engine, { shopId, prefix, commissions, affiliates })) await run(text)
     for (const { sql: text } of rows) await run(text)
     // What a running installation has: without it, the first statements are planned for empty tables.
     if (engine === 'postgres') await run('vacuum analyze')
