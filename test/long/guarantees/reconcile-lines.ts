@@ -47,7 +47,7 @@ async function addPayees({ look, env }: World, shopId: string, affiliates: numbe
 
 /** The most memory a process has used, in MB. */
 const peakMb = (pid: number) =>
-  Math.round(Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024)
+  Math.round(Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024)
 
 /** The longest turn of the server's event loop since the last call. */
 async function longestTurn({ pid }: RunningServer, file: string): Promise<{ wallMs: number; cpuMs: number }> {
@@ -87,6 +87,8 @@ export const guarantee: LongTest = {
     const created = await call(server, key, ['POST', '/api/v1/payouts', OCTOBER])
     assert.equal(created.status, 200, created.text)
     const batchId = created.body.data.id
+    // Without the start of the server.
+    await longestTurn(server, probe)
     const createdAt = performance.now()
     const { lines, totalCents } = (await owner('PUT', '/admin/v1/payout-files/october', { batchId, format: 'paypal' }))
       .body.data
@@ -154,12 +156,12 @@ export const guarantee: LongTest = {
     assert.equal(totals.SETTLED.cents + totals.RETURNED.cents, totalCents)
     assert.equal(totalCents, batch.totals.netPayableCents)
     const { worst, p99, count } = orders.take()
-    const longest = Math.max(turn.cpuMs, creation.cpuMs)
-    assert.ok(Math.min(turn.wallMs, turn.cpuMs) <= MAX_STALL_MS, `a turn of ${JSON.stringify(turn)}`)
+    for (const one of [creation, turn])
+      assert.ok(Math.min(one.wallMs, one.cpuMs) <= MAX_STALL_MS, `a turn of ${JSON.stringify(one)}`)
     await server.stop()
     assert.deepEqual(await world.problems(), [])
     await world.remove()
     const ms = (value: number) => `${value.toFixed(0)} ms`
-    return `${figure(lines)} payments: file created in ${fileSeconds} s, reconciled in ${first.seconds} s, again in ${second.seconds} s; longest turn of the event loop ${ms(turn.cpuMs)} of CPU time, ${ms(turn.wallMs)} by the clock (when creating the file ${ms(longest)}); worst of ${figure(count)} orders ${worst} ms, p99 ${p99} ms; peak memory of the server ${idle} MB before and ${memory} MB after, of the command ${first.peak} MB`
+    return `${figure(lines)} payments: file created in ${fileSeconds} s, reconciled in ${first.seconds} s, again in ${second.seconds} s; longest turn of the event loop ${ms(turn.cpuMs)} of CPU time, ${ms(turn.wallMs)} by the clock (when the file is created ${ms(creation.cpuMs)} and ${ms(creation.wallMs)}); worst of ${figure(count)} orders ${worst} ms, p99 ${p99} ms; peak memory of the server ${idle} MB before and ${memory} MB after, of the command ${first.peak} MB`
   },
 }
