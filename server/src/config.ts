@@ -32,6 +32,8 @@ export interface Config {
   apiDisabled: boolean
   minimumPayoutCents: number
   journeyRetentionDays: number | undefined
+  /** Of refunds and cancellations whose order was never reported. */
+  pendingRefundRetentionDays: number | undefined
   metricsToken: string | undefined
   /** Gives access to `/operator/v1`, which does not exist without it. */
   operatorToken: string | undefined
@@ -103,6 +105,7 @@ export function readConfig(given: Environment = process.env, firstStart: FirstSt
     apiDisabled: flag(env, 'REFERRAL_API_DISABLED', false),
     minimumPayoutCents: integer(env, 'REFERRAL_MINIMUM_PAYOUT_CENTS', { usual: 0, maximum: 2_147_483_647 }) ?? 0,
     journeyRetentionDays: integer(env, 'REFERRAL_JOURNEY_RETENTION_DAYS', { minimum: 1, maximum: 36_500 }),
+    pendingRefundRetentionDays: integer(env, 'REFERRAL_PENDING_REFUND_RETENTION_DAYS', { minimum: 1, maximum: 36_500 }),
     metricsToken: env.METRICS_TOKEN || undefined,
     operatorToken: operatorToken(env.REFERRAL_OPERATOR_TOKEN),
     webhookAllow: hostsAndPorts(env, 'REFERRAL_WEBHOOK_ALLOW'),
@@ -176,6 +179,7 @@ const KNOWN_SETTINGS = [
   'REFERRAL_ENCRYPTION_KEY',
   'REFERRAL_ENCRYPTION_KEY_FILE',
   'REFERRAL_JOURNEY_RETENTION_DAYS',
+  'REFERRAL_PENDING_REFUND_RETENTION_DAYS',
   'REFERRAL_KEEP_ALIVE_SECONDS',
   'REFERRAL_MINIMUM_PAYOUT_CENTS',
   'REFERRAL_OIDC_CLIENT_ID',

@@ -45,7 +45,10 @@ test.beforeAll(async ({ ownerServer: server }) => {
     if (status >= 300) unanswered.push(`${name}: ${status} ${body?.error}`)
   }
   watched.causing('retention')
-  await purgeExpired({ ...server.deps, config: { ...server.deps.config, journeyRetentionDays: 1000 } })
+  await purgeExpired({
+    ...server.deps,
+    config: { ...server.deps.config, journeyRetentionDays: 1000, pendingRefundRetentionDays: 1000 },
+  })
   statements = [...watched.seen.values()]
 }, 300_000)
 

@@ -39,6 +39,7 @@ test.each<[string, (config: Config) => unknown]>([
   ['REFERRAL_API_DISABLED', ({ apiDisabled }) => Number(apiDisabled)],
   ['REFERRAL_MINIMUM_PAYOUT_CENTS', ({ minimumPayoutCents }) => minimumPayoutCents],
   ['REFERRAL_JOURNEY_RETENTION_DAYS', ({ journeyRetentionDays = 'none' }) => journeyRetentionDays],
+  ['REFERRAL_PENDING_REFUND_RETENTION_DAYS', ({ pendingRefundRetentionDays = 'none' }) => pendingRefundRetentionDays],
   ['REFERRAL_OIDC_ISSUER', ({ oidc = 'none' }) => oidc],
   ['METRICS_TOKEN', ({ metricsToken = 'none' }) => metricsToken],
   ['REFERRAL_WEBHOOK_ALLOW', ({ webhookAllow }) => webhookAllow[0] ?? 'none'],

@@ -145,3 +145,37 @@ test('events that are kept do not hide later ones', async () => {
   expect([countOf(server, 'webhookEvents'), countOf(server, 'deliveries')]).toEqual([600, 600])
   await server.close()
 })
+
+test('refunds and cancellations expire only while their order is unknown, and only when it is set', async () => {
+  const server = await testServer({ config: { pendingRefundRetentionDays: 30 } })
+  await withAffiliate(server)
+  const report = (type: string, orderId: string, given: object = {}) => convert(server, { type, orderId, ...given })
+  const refund = (orderId: string) => report('refund', orderId, { refundId: 'r', amountCents: 100 })
+  // More orders than are read at once.
+  for (let i = 0; i < 210; i++) await refund(`old-${i}`)
+  await report('order_canceled', 'old-canceled')
+  await convert(server, { externalOrderId: 'nobody', amountCents: 1000 })
+  await refund('nobody')
+  server.clock.advance(DAY)
+  await refund('late')
+  const kept = async (days: number) => {
+    server.clock.advance(days * DAY)
+    await purgeExpired(server.deps)
+    return [...new Set(rowsOf(server, 'orderNotices').map(({ orderId }) => orderId.replace(/\d+$/, '')))].sort()
+  }
+  const all = ['api:late', 'api:nobody', 'api:old-', 'api:old-canceled']
+  expect(await kept(29 - 1 / DAY)).toEqual(all)
+  expect(await kept(2 / DAY)).toEqual(['api:late', 'api:nobody'])
+  expect(await kept(1)).toEqual(['api:nobody'])
+  // The refund of the order that was reported without an affiliate still counts once it is credited.
+  await convert(server, { externalOrderId: 'nobody', amountCents: 1000, couponCode: 'NISA16' })
+  const [row] = (await server.client.commissions.list({ externalOrderId: 'nobody' })).data
+  expect(row?.commissionAmountCents).toBe(144)
+  await server.close()
+  const other = await testServer()
+  await convert(other, { type: 'refund', orderId: 'old', refundId: 'r', amountCents: 100 })
+  other.clock.advance(36_500 * DAY)
+  await purgeExpired(other.deps)
+  expect(countOf(other, 'orderNotices')).toBe(1)
+  await other.close()
+})

@@ -4,6 +4,7 @@ import { idBoundary } from '../core/ids.ts'
 import type { Transaction } from '../database/database.ts'
 import type { ShopRow } from '../database/tables.ts'
 import { deleteJourneyBefore } from '../journey/queries.ts'
+import { deletePendingNotices, listOrdersWithNotices } from '../orders/notice-queries.ts'
 import { longestClickWindow } from '../programs/queries.ts'
 import {
   deleteFinishedDeliveries,
@@ -64,6 +65,23 @@ export async function purgeJourney(deps: Deps, shop?: ShopClock): Promise<void> 
   const { now } = shop ? clockOf(deps, shop) : deps
   const before = new Date(now() - days * DAY_MS).toISOString()
   await inBatches(deps, (trx) => deleteJourneyBefore(trx, before, shop?.id))
+}
+
+const NOTICES_AT_ONCE = 200
+
+/** Deletes refunds and cancellations of a shop whose order was not reported within the configured time. */
+export async function purgePendingNotices(deps: Deps, shop: ShopClock): Promise<void> {
+  const { db, config, stopping } = deps
+  if (config.pendingRefundRetentionDays === undefined) return
+  const before = new Date(clockOf(deps, shop).now() - config.pendingRefundRetentionDays * DAY_MS).toISOString()
+  for (let after: string | undefined = ''; after !== undefined && !stopping.aborted; ) {
+    const page = { shopId: shop.id, after, before, limit: NOTICES_AT_ONCE }
+    const { orderIds, last } = await listOrdersWithNotices(db.read, page)
+    // In the turn of the shop: an order that is reported at the same time keeps its notices, or never saw them.
+    if (orderIds.length > 0)
+      await db.transact((trx) => deletePendingNotices(trx, { shopId: shop.id, orderIds, before }), shop.id)
+    after = last
+  }
 }
 
 /** Deletes what has expired in a test shop by its own clock. What expired by the clock of the server is deleted for all shops at once. */

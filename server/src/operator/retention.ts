@@ -1,6 +1,13 @@
 import { listShops } from '../accounts/queries.ts'
 import { deleteTestShopRows } from '../accounts/shop-deletion.ts'
-import { inBatches, purgeDeliveries, purgeEvents, purgeJourney, purgeTestShop } from '../accounts/shop-retention.ts'
+import {
+  inBatches,
+  purgeDeliveries,
+  purgeEvents,
+  purgeJourney,
+  purgePendingNotices,
+  purgeTestShop,
+} from '../accounts/shop-retention.ts'
 import { type Deps, nowIso } from '../core/context.ts'
 import { deleteExpiredResponses } from '../core/idempotency.ts'
 import { bestEffort } from '../core/log.ts'
@@ -20,7 +27,8 @@ export function startRetention(deps: Deps): void {
 }
 
 /**
- * Deletes expired `Idempotency-Key` responses, finished deliveries, and journey entries past the configured retention.
+ * Deletes expired `Idempotency-Key` responses, finished deliveries, and journey entries and refunds of unknown orders past
+ * the configured retention.
  * Keeps pending deliveries and clicks that may still count for an order. Transactions are small, and a failed step does
  * not prevent the others.
  */
@@ -33,6 +41,7 @@ export async function purgeExpired(deps: Deps): Promise<void> {
     () => forEachShop(deps, (shop) => purgeEvents(deps, shop)),
     () => forEachShop(deps, (shop) => purgeDeliveries(deps, shop)),
     () => purgeJourney(deps),
+    () => forEachShop(deps, (shop) => purgePendingNotices(deps, shop)),
     () => forEachShop(deps, async (shop) => shop.clockOffsetMs > 0 && purgeTestShop(deps, shop)),
     () => forEachShop(deps, async (shop) => isBeingDeleted(shop) && deleteTestShopRows(deps, shop.id)),
   ]

@@ -44,6 +44,43 @@ export const listStoredRefunds = (
     .where('kind', '=', 'refund')
     .execute()
 
+/** The orders that have notices from before an instant, by id, starting after one. */
+export async function listOrdersWithNotices(
+  db: Reader,
+  { shopId, after, before, limit }: { shopId: string; after: string; before: string; limit: number },
+): Promise<{ orderIds: string[]; last: string | undefined }> {
+  const rows = await db
+    .selectFrom('orderNotices')
+    .select(['orderId', 'createdAt'])
+    .where('shopId', '=', shopId)
+    .where('orderId', '>', after)
+    .orderBy('orderId')
+    .limit(limit)
+    .execute()
+  const old = rows.filter(({ createdAt }) => createdAt < before)
+  const last = rows.length < limit ? undefined : rows.at(-1)?.orderId
+  return { orderIds: [...new Set(old.map(({ orderId }) => orderId))], last }
+}
+
+/** Deletes the notices of these orders from before an instant, unless the order was reported: it may still be credited. */
+export async function deletePendingNotices(
+  trx: Transaction,
+  { shopId, orderIds, before }: { shopId: string; orderIds: string[]; before: string },
+): Promise<void> {
+  const reported = trx
+    .selectFrom('orders')
+    .select('orderId')
+    .where('shopId', '=', shopId)
+    .where('orderId', 'in', orderIds)
+  await trx
+    .deleteFrom('orderNotices')
+    .where('shopId', '=', shopId)
+    .where('orderId', 'in', orderIds)
+    .where('orderId', 'not in', reported)
+    .where('createdAt', '<', before)
+    .execute()
+}
+
 /** Stores a notice unless it is stored already. */
 export async function insertOrderNoticeIfNew(
   trx: Transaction,

@@ -15,6 +15,7 @@ export const testConfig = (dataDir: string, given: Partial<Config> = {}): Config
   apiDisabled: false,
   minimumPayoutCents: 0,
   journeyRetentionDays: undefined,
+  pendingRefundRetentionDays: undefined,
   metricsToken: undefined,
   operatorToken: undefined,
   webhookAllow: [],
