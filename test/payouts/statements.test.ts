@@ -11,6 +11,7 @@ import { temporaryFolder } from '../support/process.ts'
 import type { TestServer } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
 import { type Owner, testWithNewShop as test } from '../support/test.ts'
+import { linesOf, report, resultOf, send, setPayee } from './payments.ts'
 import { addAffiliate, addCommission, commissionRow, OCTOBER } from './rows.ts'
 
 type Statement = components['schemas']['Statement']
@@ -146,22 +147,75 @@ describe('a statement', () => {
   })
 })
 
+/** Verifies statements with the command line, against an export of the audit log as it is now. */
+async function verifierOf(owner: Owner) {
+  const { body } = await owner('GET', '/audit/export')
+  const audit = join(folder.path, 'audit.ndjson')
+  writeFileSync(audit, String(body))
+  const verify = async (changed: Statement, ...args: string[]) => {
+    const file = join(folder.path, 'statement.json')
+    writeFileSync(file, JSON.stringify(changed))
+    const { code, stdout, stderr } = await cli(['statements', 'verify', file, ...args, '--json'])
+    return { code, stderr, ...(stdout && JSON.parse(stdout)) }
+  }
+  return { audit, verify }
+}
+
+test('a payment that the bank returned is listed as paid and returned, and paid by the next batch; an altered cent is found', async ({
+  server,
+  owner,
+}) => {
+  const till = new Till(server, server.shop)
+  const { id } = await till.affiliate()
+  await setPayee(server, id)
+  await till.order()
+  server.clock.ms = Date.parse('2026-11-02T09:00:00.000Z')
+  const october = await expectOk(till.batch())
+  await send(server, 'october', october.id)
+  const [sent] = (await linesOf(server, october.id)).data
+  server.clock.ms = Date.parse('2026-11-04T09:00:00.000Z')
+  const bounce = resultOf(sent, 'RETURNED', { reason: 'Account closed', date: '2026-11-04' })
+  expect(await report(server, [bounce])).toEqual(['returned'])
+  const returned = await read(owner, id, '2026-11')
+  expect(kindsOf(returned).sort()).toEqual([
+    ['ADJUSTMENT', 1440],
+    ['PAYMENT', -1440],
+  ])
+  expect(returned.lines.map(({ reason }) => reason).join(' ')).toContain('returned')
+  expect(returned.currencies).toMatchObject([{ openingCents: 1440, closingCents: 1440 }])
+
+  server.clock.ms = Date.parse('2026-12-02T09:00:00.000Z')
+  const november = await expectOk(till.batch({ periodStart: '2026-11-01', periodEnd: '2026-11-30T23:59:59.999Z' }))
+  await send(server, 'november', november.id)
+  const [again] = (await linesOf(server, november.id)).data
+  expect(await report(server, [resultOf(again, 'SETTLED')])).toEqual(['settled'])
+  const december = await read(owner, id, '2026-12')
+  expect(kindsOf(december)).toEqual([['PAYMENT', -1440]])
+  expect(december.currencies).toMatchObject([{ openingCents: 1440, closingCents: 0 }])
+
+  const { audit, verify } = await verifierOf(owner)
+  for (const original of [returned, december]) {
+    expect(await verify(original, '--audit', audit)).toMatchObject({ code: 0, ok: true, unproven: 0 })
+    for (const { line, kind } of original.lines) {
+      const forged = structuredClone(original)
+      const target = forged.lines[line - 1]!
+      target.amountCents += 1
+      expect(await verify(forged)).toMatchObject({ code: 1, ok: false, line })
+      if (kind !== 'PAYMENT') target.commissionCents += 1
+      computeAgain(forged)
+      expect(await verify(forged)).toMatchObject({ ok: true })
+      expect(await verify(forged, '--audit', audit)).toMatchObject({ code: 1, ok: false, line })
+    }
+  }
+})
+
 describe('verification', () => {
   const files = async (server: TestServer, owner: Owner) => {
     server.clock.ms = Date.parse('2026-11-02T09:00:00.000Z')
     const { id } = await history(server)
     const statement = await read(owner, id, '2026-11')
     const october = await read(owner, id, '2026-10')
-    const { body } = await owner('GET', '/audit/export')
-    const audit = join(folder.path, 'audit.ndjson')
-    writeFileSync(audit, String(body))
-    const verify = async (changed: Statement, ...args: string[]) => {
-      const file = join(folder.path, 'statement.json')
-      writeFileSync(file, JSON.stringify(changed))
-      const { code, stdout, stderr } = await cli(['statements', 'verify', file, ...args, '--json'])
-      return { code, stderr, ...(stdout && JSON.parse(stdout)) }
-    }
-    return { statement, october, audit, verify }
+    return { statement, october, ...(await verifierOf(owner)) }
   }
 
   test('a statement that was not altered agrees with the audit log', async ({ server, owner }) => {

@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { linesOf, report, resultOf, send, setPayee } from '../payouts/payments.ts'
 import { outbox, rowsOf, subscribe, updateRows } from '../support/inspect.ts'
 import type { TestServer } from '../support/server.ts'
 import { convert, expectOk, withAffiliate } from '../support/shop.ts'
@@ -135,4 +136,34 @@ test('paying a batch sends an event for each of its commissions, and none waits 
   expect(rows.filter(({ follows }) => follows !== null)).toEqual([])
   const paid = rowsOf(server, 'webhookEvents', { event: 'commission.paid', shopId: server.shop.shopId })
   expect(new Set(paid.map(({ body }) => JSON.parse(body).data.id)).size).toBe(450)
+})
+
+test('reports of payments send the events of their commissions and of the batch, once', async ({ server }) => {
+  subscribeExtended(server)
+  const { affiliate } = await withAffiliate(server)
+  const { affiliate: other } = await withAffiliate(server, { code: 'LENA12' })
+  for (const { id } of [affiliate, other]) await setPayee(server, id)
+  const ids = [await order(server, 'a'), await order(server, 'b')]
+  const { body } = await convert(server, { externalOrderId: 'c', amountCents: 10_000, couponCode: 'LENA12' })
+  const { id: batchId } = await createBatch(server)
+  await send(server, 'october', batchId)
+  const eventsOf = outbox(server)
+  const short = () =>
+    eventsOf().map(({ event, data }) => [event, data.id, data.previousStatus, data.orderStatus ?? data.status])
+  const { data } = await linesOf(server, batchId)
+  const lineOf = (affiliateId: string) => data.find((line) => line.affiliateId === affiliateId)
+  const [settled, returned] = [resultOf(lineOf(affiliate.id), 'SETTLED'), resultOf(lineOf(other.id), 'RETURNED')]
+  for (const expected of [ids.toSorted().map((id) => ['commission.paid', id, 'PAYABLE', 'PAID']), []]) {
+    await report(server, [settled])
+    expect(short().sort()).toEqual(expected)
+  }
+  // The last payment: what was returned was paid, and its adjustment is no order.
+  const last = [
+    ['commission.paid', body.commission.id, 'PAYABLE', 'PAID'],
+    ['payout.paid', batchId, 'OPEN', 'PAID'],
+  ]
+  for (const expected of [last, []]) {
+    await report(server, [returned])
+    expect(short().sort()).toEqual(expected)
+  }
 })
