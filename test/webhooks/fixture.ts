@@ -1,7 +1,7 @@
 import type { Config } from '../../server/src/config.ts'
 import type { DeliveryRow } from '../../server/src/database/tables.ts'
 import { createDispatcher, type DispatcherOptions } from '../../server/src/webhooks/delivery/dispatcher.ts'
-import { sealSecret } from '../../server/src/webhooks/delivery/signing.ts'
+import { sealSecret } from '../../server/src/webhooks/delivery/secret.ts'
 import { disable } from '../../server/src/webhooks/disable.ts'
 import { PLAIN_SUBSCRIPTION } from '../../server/src/webhooks/queries.ts'
 import { insertRow, rowsOf } from '../support/inspect.ts'

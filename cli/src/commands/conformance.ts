@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs'
-import type { ConformanceReport, Profile } from '@referral/conformance'
+import type { ConformanceReport, Suite } from '@referral/conformance'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { defineCommand } from '../command.ts'
 import { CliError, type ExitCode, exitCode } from '../errors.ts'
@@ -61,7 +61,7 @@ async function conformance(run: Run, options: Options): Promise<ExitCode | undef
     key: run.apiKey,
     ownerToken,
     otherKey: run.context.env.REFERRAL_OTHER_API_KEY || undefined,
-    profiles: options.suite as Profile[] | undefined,
+    suites: options.suite as Suite[] | undefined,
     only: options.only,
     receiver: { port: options.receiverPort, host: options.receiverHost, url: options.receiverUrl },
     useTestShops: options.testShops,

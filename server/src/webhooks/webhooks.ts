@@ -8,7 +8,7 @@ import { mutate } from '../core/mutate.ts'
 import type { Transaction } from '../database/database.ts'
 import type { Flag, SubscriptionRow } from '../database/tables.ts'
 import { createResolve, hasPublicAddresses, isPrivateUrl, type Resolve, readTarget } from './delivery/public-url.ts'
-import { openSecret, sealSecret } from './delivery/signing.ts'
+import { openSecret, sealSecret } from './delivery/secret.ts'
 import { deletePending } from './delivery-queries.ts'
 import * as subscriptions from './queries.ts'
 

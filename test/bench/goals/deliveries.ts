@@ -6,7 +6,7 @@ import { readConfig } from '../../../server/src/config.ts'
 import { createDeps } from '../../../server/src/core/context.ts'
 import { insertDeliveries, insertWebhookEvent } from '../../../server/src/core/outbox.ts'
 import { openDatabase } from '../../../server/src/database/database.ts'
-import { sealSecret } from '../../../server/src/webhooks/delivery/signing.ts'
+import { sealSecret } from '../../../server/src/webhooks/delivery/secret.ts'
 import {
   deleteSubscription,
   insertSubscription,

@@ -92,13 +92,13 @@ export const schemas: Record<string, Schema> = ${JSON.stringify(schemas)}
 
 // The checks import the file written above.
 const { checks, groups } = await import('../src/checks/all.ts')
-const sections = groups.map(({ name, title, profile }) => {
+const sections = groups.map(({ name, title, suite }) => {
   const own = checks.filter((check) => check.group === name)
   const lines = own.map((check) => {
     const page = check.page.replace(/^reference\//, '').replace(/^(?=concepts|guides)/, '../')
     return `- \`${check.name}\`: ${check.rule.replace(/[.]?$/, '.')}${check.page.startsWith('reference/conformance') ? '' : ` ([more](${page}))`}`
   })
-  return `## ${title}\n\nProfile \`${profile}\`.\n\n${lines.join('\n')}\n`
+  return `## ${title}\n\nSuite \`${suite}\`.\n\n${lines.join('\n')}\n`
 })
 write(
   'docs/reference/conformance.md',

@@ -1,7 +1,7 @@
 import type { Context } from './context.ts'
 
 /** Who can run a check: everyone with a key, everyone with a receiver or the feed of webhooks, or an owner. */
-export type Profile = 'core' | 'webhooks' | 'owner'
+export type Suite = 'core' | 'webhooks' | 'owner'
 
 /** What a check requires in addition to an API key with every scope. */
 export type Requirement = 'otherKey' | 'owner' | 'receiver' | 'settings' | 'testShop'
@@ -22,13 +22,13 @@ export interface Rule {
 export interface Check extends Rule {
   name: string
   group: string
-  profile: Profile
+  suite: Suite
 }
 
 export interface Group {
   name: string
   title: string
-  profile: Profile
+  suite: Suite
   checks: Check[]
 }
 
@@ -40,14 +40,14 @@ export type Define = (name: string, rule: string, run: Rule['run'], options?: Ru
 /** Collects the rules of a topic. `page` describes them unless a rule names another one. */
 export function group(
   name: string,
-  { title, page, profile = 'core', ...shared }: { title: string; page: string; profile?: Profile } & RuleOptions,
+  { title, page, suite = 'core', ...shared }: { title: string; page: string; suite?: Suite } & RuleOptions,
   define: (rule: Define) => void,
 ): Group {
   const checks: Check[] = []
   define((short, rule, run, options = {}) => {
-    checks.push({ name: `${name}/${short}`, group: name, profile, rule, page, run, ...shared, ...options })
+    checks.push({ name: `${name}/${short}`, group: name, suite, rule, page, run, ...shared, ...options })
   })
-  return { name, title, profile, checks }
+  return { name, title, suite, checks }
 }
 
 /** The server does not follow a rule. */

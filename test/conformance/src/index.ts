@@ -1,4 +1,4 @@
-export type { Check, Profile } from './check.ts'
+export type { Check, Suite } from './check.ts'
 export { checks } from './checks/all.ts'
 export type { Fetch } from './client.ts'
 export type { ReceiverOptions } from './receiver.ts'

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import type { Profile } from './check.ts'
+import type { Suite } from './check.ts'
 import { checks } from './checks/all.ts'
 import { printable, toJUnit, toText } from './report.ts'
 import { runConformance } from './run.ts'
@@ -11,7 +11,7 @@ const HELP = `Tests whether a server follows the contract of the referral progra
 Usage: conformance [options]
 
   --url <url>            the server; default: REFERRAL_BASE_URL, or http://127.0.0.1:8787
-  --profile <name>       core, webhooks or owner; can be repeated; default: all
+  --suite <name>         core, webhooks or owner; can be repeated; default: all
   --only <name>          only checks whose name starts with this; can be repeated
   --receiver-port <n>    the port that receives webhooks; default: a free port
   --receiver-host <host> the address to listen on; default: 127.0.0.1
@@ -26,19 +26,19 @@ Usage: conformance [options]
 
 Credentials are read from the environment:
   REFERRAL_API_KEY       a key with every scope (required)
-  REFERRAL_OWNER_TOKEN   the token of an owner, for the profile owner and a faster run
+  REFERRAL_OWNER_TOKEN   the token of an owner, for the suite owner and a faster run
   REFERRAL_OTHER_API_KEY a key of another shop, for the isolation of shops
 
 Exit codes: 0 all passed, 1 the run failed, 2 wrong usage, 8 some checks failed.
 `
 
-const PROFILES = ['core', 'webhooks', 'owner']
+const SUITES = ['core', 'webhooks', 'owner']
 
 async function main(): Promise<number> {
   const { values } = parseArgs({
     options: {
       url: { type: 'string' },
-      profile: { type: 'string', multiple: true },
+      suite: { type: 'string', multiple: true },
       only: { type: 'string', multiple: true },
       'receiver-port': { type: 'string' },
       'receiver-host': { type: 'string' },
@@ -57,12 +57,12 @@ async function main(): Promise<number> {
     return 0
   }
   if (values.list) {
-    for (const { name, profile, rule } of checks) process.stdout.write(`${name}\t${profile}\t${rule}\n`)
+    for (const { name, suite, rule } of checks) process.stdout.write(`${name}\t${suite}\t${rule}\n`)
     return 0
   }
   const { REFERRAL_BASE_URL, REFERRAL_API_KEY, REFERRAL_OWNER_TOKEN, REFERRAL_OTHER_API_KEY } = process.env
-  const wrong = values.profile?.find((one) => !PROFILES.includes(one))
-  if (wrong) return usage(`There is no profile ${wrong}.`)
+  const wrong = values.suite?.find((one) => !SUITES.includes(one))
+  if (wrong) return usage(`There is no suite ${wrong}.`)
   if (!REFERRAL_API_KEY) return usage('Set REFERRAL_API_KEY to an API key with every scope.')
   const isTerminal = process.stderr.isTTY
   const report = await runConformance({
@@ -70,7 +70,7 @@ async function main(): Promise<number> {
     key: REFERRAL_API_KEY,
     ownerToken: REFERRAL_OWNER_TOKEN || undefined,
     otherKey: REFERRAL_OTHER_API_KEY || undefined,
-    profiles: values.profile as Profile[] | undefined,
+    suites: values.suite as Suite[] | undefined,
     only: values.only,
     receiver: {
       port: values['receiver-port'] ? Number(values['receiver-port']) : undefined,

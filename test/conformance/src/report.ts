@@ -27,8 +27,8 @@ const escaped = (text: string) => printable(text).replace(/[&<>"']/g, (character
 
 /** The report as JUnit XML, for CI systems. */
 export function toJUnit({ baseUrl, checks, failed, skipped, ms }: ConformanceReport): string {
-  const cases = checks.map(({ name, profile, ms: time, status, message, rule, link }: CheckResult) => {
-    const head = `    <testcase classname="conformance.${profile}" name="${escaped(name)}" time="${time / 1000}"`
+  const cases = checks.map(({ name, suite, ms: time, status, message, rule, link }: CheckResult) => {
+    const head = `    <testcase classname="conformance.${suite}" name="${escaped(name)}" time="${time / 1000}"`
     if (status === 'passed') return `${head}/>`
     const inner =
       status === 'skipped'

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { type Check, NotApplicable, type Profile, type Requirement, SetupFailed } from './check.ts'
+import { type Check, NotApplicable, type Requirement, SetupFailed, type Suite } from './check.ts'
 import { checks as allChecks } from './checks/all.ts'
 import { Client, type Fetch, type Reply } from './client.ts'
 import { Context, type Json, Observations, type Shop } from './context.ts'
@@ -12,12 +12,12 @@ export interface ConformanceOptions {
   baseUrl: string
   /** An API key with every scope. */
   key: string
-  /** The token of an owner: adds the profile `owner`, and keys for more requests per minute. */
+  /** The token of an owner: adds the suite `owner`, and keys for more requests per minute. */
   ownerToken?: string | undefined
   /** A key of another shop, for the isolation of shops. */
   otherKey?: string | undefined
   /** Default: all. */
-  profiles?: readonly Profile[] | undefined
+  suites?: readonly Suite[] | undefined
   /** Only checks whose name starts with one of these. */
   only?: readonly string[] | undefined
   /** Where webhooks are received. Default: a free port on loopback. */
@@ -40,7 +40,7 @@ export interface ConformanceOptions {
 export interface CheckResult {
   name: string
   rule: string
-  profile: Profile
+  suite: Suite
   /** The address of the page that describes the rule. */
   link: string
   status: 'passed' | 'failed' | 'skipped'
@@ -77,15 +77,14 @@ const WHY: Record<Requirement, string> = {
 
 /** Tests whether a server follows the contract. Everything it creates has a name of its own. */
 export async function runConformance(options: ConformanceOptions): Promise<ConformanceReport> {
-  const { profiles = ['core', 'webhooks', 'owner'], only, concurrency = 4, onResult } = options
+  const { suites = ['core', 'webhooks', 'owner'], only, concurrency = 4, onResult } = options
   const started = Date.now()
   const run = randomBytes(3).toString('hex')
   const selected = allChecks.filter(
-    ({ profile, name }) =>
-      profiles.includes(profile) && (!only?.length || only.some((start) => name.startsWith(start))),
+    ({ suite, name }) => suites.includes(suite) && (!only?.length || only.some((start) => name.startsWith(start))),
   )
   const seen = new Observations(documentedOperation)
-  const { shop, close } = await openShop(options, { run, seen, withReceiver: profiles.includes('webhooks') })
+  const { shop, close } = await openShop(options, { run, seen, withReceiver: suites.includes('webhooks') })
   const shared = new Map<string, Promise<Json>>()
   const results = new Map<Check, CheckResult>()
   const perform = async (check: Check) => {
@@ -121,12 +120,12 @@ export async function runConformance(options: ConformanceOptions): Promise<Confo
 }
 
 async function performCheck(check: Check, context: Context): Promise<CheckResult> {
-  const { name, rule, profile, page } = check
+  const { name, rule, suite, page } = check
   const start = performance.now()
   const result = (status: CheckResult['status'], message: string | null, isSetup = false): CheckResult => ({
     name,
     rule,
-    profile,
+    suite,
     link: DOCS + page,
     status,
     message,

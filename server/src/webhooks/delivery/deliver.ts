@@ -1,10 +1,11 @@
 import type { Config } from '../../config.ts'
 import type { Vault } from '../../core/vault.ts'
 import type { Destination } from '../queries.ts'
+import { deliveryHeaders } from './headers.ts'
 import type { Delivery } from './outbox-sync.ts'
 import { type DeliveryCode, failed, type Outcome } from './outcome.ts'
 import { readTarget, type Target } from './public-url.ts'
-import { deliveryHeaders, openSecret } from './signing.ts'
+import { openSecret } from './secret.ts'
 import type { Transport, TransportOptions } from './transport.ts'
 
 export interface Dependencies {

@@ -96,7 +96,7 @@ export async function keyWith(t: Context, given: string[]): Promise<{ id: string
   return reply.body.data
 }
 
-export const keys = group('keys', { title: 'API keys', page, profile: 'owner', needs: ['owner'] }, (rule) => {
+export const keys = group('keys', { title: 'API keys', page, suite: 'owner', needs: ['owner'] }, (rule) => {
   rule('created-with-secret', 'POST /admin/v1/keys returns 201 and the secret of an active key', async (t) => {
     const reply = await t.owner('POST', '/keys', { label: t.id('key').slice(0, 100), scopes: ['programs:read'] })
     const { data } = t.expect(reply, 201)
@@ -205,7 +205,7 @@ const scoped = Object.entries(operations).flatMap(([id, { method, path, scope }]
   scope ? [{ id, method, path, scope }] : [],
 )
 
-export const scopeRules = group('scopes', { title: 'Scopes', page, profile: 'owner', needs: ['owner'] }, (rule) => {
+export const scopeRules = group('scopes', { title: 'Scopes', page, suite: 'owner', needs: ['owner'] }, (rule) => {
   for (const { id, method, path, scope } of scoped)
     rule(
       id,

@@ -14,7 +14,7 @@ async function addProductRule(t: Context, programId: string, productId: string):
 
 export const connections = group(
   'connections',
-  { title: 'Connections and rules', page: 'concepts/attribution.md#evidence', profile: 'owner', needs: ['owner'] },
+  { title: 'Connections and rules', page: 'concepts/attribution.md#evidence', suite: 'owner', needs: ['owner'] },
   (rule) => {
     rule('product', 'A connected product is CONNECTED_PRODUCT with confidence 0.7', async (t) => {
       const [{ id }, productId] = [await t.sharedAffiliate(), product()]

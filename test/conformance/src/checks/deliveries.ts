@@ -5,7 +5,7 @@ import { delivered, end, hex, PAGE, receive, URL_OF_NOBODY } from './webhooks.ts
 
 export const deliveries = group(
   'deliveries',
-  { title: 'Webhook deliveries', page: `${PAGE}#request`, profile: 'webhooks', needs: ['receiver'] },
+  { title: 'Webhook deliveries', page: `${PAGE}#request`, suite: 'webhooks', needs: ['receiver'] },
   (rule) => {
     rule('request', 'An event is sent as a POST with a JSON body of event, timestamp, shop_id and data', async (t) => {
       const { delivery, commission } = await delivered(t)

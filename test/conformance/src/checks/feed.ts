@@ -32,7 +32,7 @@ async function feedOf(t: Context): Promise<Json[]> {
 const eventsOf = async (t: Context, id: string): Promise<Json[]> =>
   (await feedOf(t)).filter(({ data }) => data?.id === id)
 
-export const feed = group('feed', { title: 'Events', page: `${PAGE}#events`, profile: 'webhooks' }, (rule) => {
+export const feed = group('feed', { title: 'Events', page: `${PAGE}#events`, suite: 'webhooks' }, (rule) => {
   const namesAfter = async (t: Context, from: string, to: string) => {
     const { id } = await t.affiliate({ status: from })
     const before = (await eventsOf(t, id)).length

@@ -57,7 +57,7 @@ export const limits = group('limits', { title: 'Rate limits', page }, (rule) => 
 
 export const ownerLimits = group(
   'key-limits',
-  { title: 'Rate limits of a key', page, profile: 'owner', needs: ['owner'], isExclusive: true },
+  { title: 'Rate limits of a key', page, suite: 'owner', needs: ['owner'], isExclusive: true },
   (rule) => {
     rule(
       '429-after-the-limit',

@@ -24,7 +24,7 @@ const moved = async (t: Context, id: string, action: string): Promise<Json> =>
 
 export const moderation = group(
   'moderation',
-  { title: 'Moderation', page: STATUS, profile: 'owner', needs: ['owner'] },
+  { title: 'Moderation', page: STATUS, suite: 'owner', needs: ['owner'] },
   (rule) => {
     for (const [action, status] of [
       ['approve', 'APPROVED'],

@@ -99,6 +99,6 @@ function ownerDeliveries(rule: Define): void {
 /** What an owner can do with deliveries. */
 export const ownerWebhooks = group(
   'owner-deliveries',
-  { title: 'Deliveries for owners', page: `${PAGE}#delivery`, profile: 'owner', needs: ['owner', 'receiver'] },
+  { title: 'Deliveries for owners', page: `${PAGE}#delivery`, suite: 'owner', needs: ['owner', 'receiver'] },
   ownerDeliveries,
 )

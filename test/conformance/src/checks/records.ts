@@ -4,7 +4,7 @@ import { goods } from './owner.ts'
 
 export const records = group(
   'records',
-  { title: 'Audit and explanations', page: 'concepts/index.md#access', profile: 'owner', needs: ['owner'] },
+  { title: 'Audit and explanations', page: 'concepts/index.md#access', suite: 'owner', needs: ['owner'] },
   (rule) => {
     const listed = async (t: Context, action: string): Promise<Json[]> =>
       t.expect(await t.owner('GET', '/audit', undefined, { action, limit: 100 }), 200).data

@@ -74,6 +74,6 @@ const page = 'reference/index.md'
 export const schemas = group('schema', { title: 'Fields of responses', page, isExclusive: true }, define('/api/v1/'))
 export const ownerSchemas = group(
   'owner-schema',
-  { title: 'Fields of responses to owners', page, profile: 'owner', needs: ['owner'], isExclusive: true },
+  { title: 'Fields of responses to owners', page, suite: 'owner', needs: ['owner'], isExclusive: true },
   define('/admin/v1/'),
 )

@@ -19,7 +19,7 @@ export const settings = group(
   {
     title: 'Settings',
     page: 'concepts/payouts.md#minimum',
-    profile: 'owner',
+    suite: 'owner',
     needs: ['owner', 'settings'],
     isExclusive: true,
   },

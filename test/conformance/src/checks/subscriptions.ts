@@ -53,7 +53,7 @@ const UNSAFE: Record<string, string> = {
 
 export const subscriptions = group(
   'subscriptions',
-  { title: 'Webhook subscriptions', page: `${PAGE}#events`, profile: 'webhooks' },
+  { title: 'Webhook subscriptions', page: `${PAGE}#events`, suite: 'webhooks' },
   (rule) => {
     rule('created', 'POST returns 200 and the subscription without its secret', async (t) => {
       const secret = randomUUID()
