@@ -34,7 +34,7 @@ const owned = { emailKey: `'x' || n.i`, email: `'x' || n.i`, codeKey: `'x' || n.
 const skewed = `case n.i % 10 when 0 then r."affiliateId" else 'aff_' || (n.i % 400) end`
 
 const GROWTH: Record<string, Growth> = {
-  shops: { huge: 0, others: 300, columns: { defaultProgramId: 'null' } },
+  shops: { huge: 0, others: 300, columns: { defaultProgramId: 'null', isTest: '0', testOf: 'null' } },
   users: { huge: 300, others: 300, columns: { email: `'x' || n.i`, tokenHash: `'x' || n.i` } },
   apiKeys: { huge: 4, others: 600, columns: { secretHash: `'x' || n.i` } },
   programs: { huge: 200, others: 300, columns: { cookieDurationDays: 'n.i % 60', createdAt: AT } },
