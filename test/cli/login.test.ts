@@ -61,6 +61,7 @@ test('both secrets can be stored together or one at a time', async () => {
 test('an invalid secret is neither stored nor echoed', async () => {
   for (const [input, code] of [
     [`rk_${'x'.repeat(49)}`, 4],
+    [`rk_test_${'x'.repeat(49)}`, 4],
     ['hunter2-is-no-key', 2],
     ['', 4],
   ] as const) {

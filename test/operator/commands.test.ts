@@ -128,6 +128,20 @@ test.each([
   expect([code, stdout, stderr.trim()]).toEqual([1, '', sentence])
 })
 
+test('shop create --test creates a shop whose keys are rk_test_ and whose clock its owner advances', async () => {
+  const { shopId, ownerToken } = await json('shop', 'create', '--name', 'Tests', '--test')
+  const { secret } = await json('key', 'create', '--shop', shopId, '--label', 'K', '--scope', 'all')
+  expect(secret).toMatch(/^rk_test_/)
+  const { data } = await json('shop', 'list')
+  expect(data.find(({ id }: { id: string }) => id === shopId)).toMatchObject({ isTest: true, testOf: null })
+  const response = await fetch(`${server.url}/admin/v1/test-shops/${shopId}/clock`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${ownerToken}` },
+    body: JSON.stringify({ to: '2100-01-01' }),
+  })
+  expect((await response.json()).data.now).toMatch(/^2100-01-01T00:0/)
+})
+
 test('migrate prints that the schema is up to date', async () => {
   expect(await json('migrate')).toEqual({ migrated: true })
 })
