@@ -33,6 +33,7 @@ const SIDEBAR = [
       page('Workers', '/guides/workers'),
       page('Receive webhooks', '/guides/receive-webhooks'),
       page('Payouts from cron', '/guides/payouts-from-cron'),
+      page('A page for affiliates', '/guides/affiliate-portal'),
       page('Privacy requests', '/guides/privacy-requests'),
       page('Move from another program', '/guides/moving'),
       page('Self-hosting', '/self-hosting'),

@@ -15,6 +15,10 @@ export type RestrictionReasonCode = Open<Schemas['RestrictionReasonCode']>
 
 /** A person or company that refers customers. */
 export interface Affiliate extends Open<Schemas['Affiliate']> {}
+/** What an affiliate has earned and was not paid yet. */
+export interface AffiliateBalance extends Open<Schemas['AffiliateBalance']> {}
+/** A token for one affiliate. Pass it as `affiliateToken`. */
+export interface AffiliateToken extends Open<Schemas['AffiliateToken']> {}
 /** An additional code or link name of an affiliate. */
 export interface Alias extends Open<Schemas['Alias']> {}
 /** The terms of a group of affiliates: commission rate and click window. */
@@ -66,6 +70,7 @@ export interface AffiliateQuery extends Query<'listAffiliates'> {}
 /** Requires `name` or `firstName`. */
 export type AffiliateCreate = RequestBody<'createAffiliate'>
 export interface AffiliateUpdate extends RequestBody<'updateAffiliate'> {}
+export interface AffiliateTokenCreate extends RequestBody<'createAffiliateToken'> {}
 export interface AliasQuery extends Query<'listAliases'> {}
 export interface AliasCreate extends RequestBody<'createAlias'> {}
 export interface ProgramQuery extends Query<'listPrograms'> {}

@@ -143,6 +143,11 @@ export interface ClientOptions extends Hooks {
    * so that a rotated key is used without a restart. Defaults to `REFERRAL_API_KEY` of the environment.
    */
   apiKey?: string | (() => string | PromiseLike<string>) | undefined
+  /**
+   * The token of an affiliate (`ra_…`) instead of an API key, also in a browser: `client.affiliates.createToken` returns one, which reads
+   * the data of this affiliate only. A function is called for each attempt.
+   */
+  affiliateToken?: string | (() => string | PromiseLike<string>) | undefined
   /** The URL of the server, without `/api/v1`. Defaults to `REFERRAL_BASE_URL` of the environment. */
   baseUrl?: string | undefined
   /** Defaults to `globalThis.fetch`, read at each call. */
@@ -210,18 +215,20 @@ export const checkOptions = (given: ClientOptions) => {
     document?: unknown
   }
   const {
-    apiKey = process?.env?.REFERRAL_API_KEY,
+    affiliateToken,
+    apiKey: key = process?.env?.REFERRAL_API_KEY,
     baseUrl = process?.env?.REFERRAL_BASE_URL ?? '',
     maxRetries = 2,
     timeoutMs = 30_000,
     totalTimeoutMs = Infinity,
     ...options
   } = given
+  const apiKey = affiliateToken ?? key
   if (typeof apiKey !== 'function') checkKey(apiKey)
   check(/^https?:\/\/[^/]/.test(baseUrl), 'baseUrl must start with https:// or http://.')
   checkLimits(given)
   check(
-    !(window && document) || given.dangerouslyAllowBrowser,
+    !(window && document) || affiliateToken !== undefined || given.dangerouslyAllowBrowser,
     'A browser would expose the API key. In a test, set dangerouslyAllowBrowser.',
   )
   const url = baseUrl.replace(/(\/api\/v1)?\/*$/, '')

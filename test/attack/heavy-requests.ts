@@ -65,6 +65,7 @@ function lists({ commissions, affiliates }: Size): HeavyRequest[] {
       `status=APPROVED&campaignId=${ID.program}&${last(affiliates * 0.9)}`,
     ),
     ...get('listAliases', last(affiliates), 'value=nobody&limit=100', `affiliateId=${affiliate}&limit=100`),
+    ...get('getAffiliateBalance', `affiliateId=${affiliate}`),
     ...get('listPrograms', last(2000), 'status=PUBLISH&limit=100', last(100)),
     ...get(
       'listCommissions',
@@ -219,6 +220,7 @@ function changes(server: OwnerServer): HeavyRequest[] {
       query: async () => `id=${await openBatch(server)}&action=pay`,
     }),
     post('assignCoupon', '', (n) => ({ affiliateId: LARGE.affiliate, code: `Q${n}` })),
+    post('createAffiliateToken', '', () => ({ affiliateId: LARGE.affiliate })),
     post('createAlias', '', (n) => ({ affiliateId: LARGE.affiliate, kind: 'CODE', value: `ALIAS${n % 90}` })),
     post('deleteAlias', '', () => undefined, { query: async () => `id=${await newAlias(server)}` }),
     post('createWebhook', '', (n) => ({ url: `https://93.184.215.14/w${n}` }), {}),

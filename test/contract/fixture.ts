@@ -23,6 +23,7 @@ const QUERY: Record<string, string> = {
   updateProgram: `id=${ID.program}`,
   payPayout: `id=${ID.batch}&action=pay`,
   getJourney: 'sessionId=s-1',
+  getAffiliateBalance: `affiliateId=${ID.affiliate}`,
   getUnpaid: 'periodStart=2026-10-01&periodEnd=2026-10-31T23:59:59.999Z',
   deleteWebhook: `id=${ID.webhook}`,
 }

@@ -1,6 +1,15 @@
 import { type Call, pickAction, pickData, pickOne, recoverRemoval, startCall, startUpdate } from '../call.ts'
 import type { Core } from '../core.ts'
-import type { ActionReply, Affiliate, AffiliateCreate, AffiliateQuery, AffiliateUpdate } from '../models.ts'
+import type {
+  ActionReply,
+  Affiliate,
+  AffiliateBalance,
+  AffiliateCreate,
+  AffiliateQuery,
+  AffiliateToken,
+  AffiliateTokenCreate,
+  AffiliateUpdate,
+} from '../models.ts'
 import type { CallOptions, WriteOptions } from '../options.ts'
 import { listCall, type PagedCall, pickPage } from '../pagination.ts'
 
@@ -86,6 +95,43 @@ export const affiliates = (core: Core) => ({
       body,
       pick: pickData<Affiliate>,
       send: (init) => core.api.PATCH(path, init),
+    }),
+
+  /**
+   * Returns what an affiliate has earned and was not paid yet, by currency.
+   *
+   * @param id The id of the affiliate. A client with an `affiliateToken` can omit it.
+   * @param options Options of this call.
+   * @throws {NotFoundError} `affiliate_not_found`.
+   *
+   * @example
+   * const { balances } = await client.affiliates.balance(affiliateId)
+   */
+  balance: (id?: string, options?: CallOptions): Call<AffiliateBalance> =>
+    startCall(core, {
+      options,
+      query: id === undefined ? {} : { affiliateId: id },
+      send: (init) => core.api.GET(`${path}/balance`, init),
+      pick: pickData<AffiliateBalance>,
+    }),
+
+  /**
+   * Creates a token with which a page of your own reads the affiliate, its aliases, balance, commissions, coupon and
+   * analytics, and nothing of others. Pass it as `affiliateToken` to a client in the browser.
+   *
+   * @param body The affiliate, and `expiresInSeconds`: 3600 by default, at most 86400.
+   * @param options Options of this call, such as `idempotencyKey`.
+   * @throws {NotFoundError} `affiliate_not_found`.
+   *
+   * @example
+   * const { token } = await client.affiliates.createToken({ affiliateId })
+   */
+  createToken: (body: AffiliateTokenCreate, options?: WriteOptions): Call<AffiliateToken> =>
+    startCall(core, {
+      options,
+      pick: pickData<AffiliateToken>,
+      body,
+      send: (init) => core.api.POST(`${path}/tokens`, init),
     }),
 
   /**

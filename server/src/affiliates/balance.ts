@@ -1,20 +1,13 @@
 import { sql } from 'kysely'
+import { affiliateNotFound, invalid } from '../contract/errors.ts'
+import type { components } from '../contract/schema.d.ts'
 import type { Context } from '../core/context.ts'
 import { countRows, withoutIndex } from '../core/queries.ts'
 import { runReport } from '../core/report.ts'
 import { defineReport } from '../database/database.ts'
+import { findAffiliate } from './queries.ts'
 
-/** What an affiliate has earned and was not paid yet, in one currency. */
-export interface Balance {
-  currency: string
-  /** Awaits approval. */
-  pendingCents: number
-  /** Approved, and in no payout batch. Debts reduce it. */
-  approvedCents: number
-  /** In a payout batch that is not paid yet. */
-  batchedCents: number
-  taxWithheldCents: number
-}
+type Balance = components['schemas']['Balance']
 
 /** Reads the unpaid commissions of an affiliate, which can be many, so it runs in the report worker. */
 export const balanceReport = defineReport(
@@ -52,4 +45,18 @@ export async function readBalance(ctx: Context, affiliateId: string) {
     countRows(ctx.db.read, ctx.shop.id, { list: 'commissions', scope: affiliateId }),
   ])
   return { balances, commissions }
+}
+
+/**
+ * The balance of an affiliate of the API.
+ *
+ * @throws ApiError 400 `invalid_parameter` without an affiliate, 404 `affiliate_not_found`.
+ */
+export async function balanceOf(
+  ctx: Context,
+  affiliateId: string | undefined,
+): Promise<components['schemas']['AffiliateBalance']> {
+  if (affiliateId === undefined) throw invalid('invalid_parameter', 'affiliateId is required.')
+  if (!(await findAffiliate(ctx.db.read, ctx.shop.id, affiliateId))) throw affiliateNotFound()
+  return { affiliateId, ...(await readBalance(ctx, affiliateId)) }
 }

@@ -82,6 +82,51 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/affiliates/balance": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the balance of an affiliate
+         * @description What an affiliate has earned and was not paid yet, by currency.
+         */
+        get: operations["getAffiliateBalance"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/affiliates/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create a token for the page of an affiliate
+         * @description A token with which a page of your own reads the API for one affiliate: the affiliate, its aliases, balance, commissions, coupon and
+         *     analytics, and nothing of others. It can be sent to a browser. It has the read scopes of these operations that your key has, and
+         *     expires after `expiresInSeconds`, at most a day. It ends early when the affiliate is archived or rejected. It is not stored, and
+         *     cannot be revoked otherwise.
+         *
+         *     Writes the audit record `affiliate_token.created` in the same transaction.
+         */
+        post: operations["createAffiliateToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/programs": {
         parameters: {
             query?: never;
@@ -2576,6 +2621,42 @@ export interface components {
         PayoutBatchList: {
             data: components["schemas"]["PayoutBatch"][];
             pagination: components["schemas"]["Pagination"];
+        };
+        AffiliateTokenCreate: {
+            affiliateId: components["schemas"]["Id"];
+            /** @description How long the token is valid; 3600 if omitted. */
+            expiresInSeconds?: number;
+        };
+        AffiliateToken: {
+            affiliateId: string;
+            scopes: components["schemas"]["Scope"][];
+            expiresAt: components["schemas"]["Instant"];
+            /** @description Send it as `Authorization: Bearer <token>`. */
+            token: string;
+        };
+        AffiliateTokenReply: {
+            data: components["schemas"]["AffiliateToken"];
+        };
+        AffiliateBalance: {
+            affiliateId: string;
+            /** @description By currency; empty when nothing is unpaid. */
+            balances: components["schemas"]["Balance"][];
+            /** @description How many commissions the affiliate has, paid ones included. */
+            commissions: number;
+        };
+        Balance: {
+            currency: string;
+            /** @description Awaits approval. */
+            pendingCents: number;
+            /** @description Approved, and in no payout batch. Debts reduce it. */
+            approvedCents: number;
+            /** @description In a payout batch that is not paid yet. */
+            batchedCents: number;
+            /** @description Tax withheld of approved and batched amounts. */
+            taxWithheldCents: number;
+        };
+        AffiliateBalanceReply: {
+            data: components["schemas"]["AffiliateBalance"];
         };
         /**
          * @description `CODE`: an additional discount code. `LINK`: an additional link name, which works like the slug.
@@ -5307,7 +5388,7 @@ export interface operations {
             };
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["UnavailableOrBusy"];
+            503: components["responses"]["KeyedUnavailable"];
         };
     };
     deleteAlias: {
@@ -5369,6 +5450,147 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+        };
+    };
+    getAffiliateBalance: {
+        parameters: {
+            query?: {
+                /** @description The affiliate. Required with an API key; with an affiliate token, it is that affiliate. */
+                affiliateId?: components["schemas"]["Id"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The balance. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AffiliateBalanceReply"];
+                };
+            };
+            /** @description A parameter is missing or invalid. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description The affiliate does not exist in your shop. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ReportUnavailable"];
+        };
+    };
+    createAffiliateToken: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1 to 255 printable ASCII characters. The same key with the same body returns the stored response; with a different body, 409. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AffiliateTokenCreate"];
+            };
+        };
+        responses: {
+            /** @description The token. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AffiliateTokenReply"];
+                };
+            };
+            /** @description The body or a header is invalid. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description The affiliate does not exist in your shop. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowed"];
+            /** @description The Idempotency-Key cannot be used. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["KeyedUnavailable"];
         };
     };
     listPrograms: {

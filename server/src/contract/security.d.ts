@@ -11,6 +11,8 @@ export interface SecuritySchemes {
   listAliases: 'apiKey'
   createAlias: 'apiKey'
   deleteAlias: 'apiKey'
+  getAffiliateBalance: 'apiKey'
+  createAffiliateToken: 'apiKey'
   listPrograms: 'apiKey'
   createProgram: 'apiKey'
   updateProgram: 'apiKey'

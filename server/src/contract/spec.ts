@@ -92,6 +92,8 @@ export interface Operation<Id extends OperationId = OperationId> {
   scheme: SecuritySchemes[Id]
   scope: string | undefined
   roles: Role[]
+  /** The query parameter that names the affiliate, if the token of an affiliate may call it. */
+  affiliateParameter: string | undefined
   /** The audit record that a read writes. */
   audit: string | undefined
   throttle: 'sign-in' | undefined
@@ -114,6 +116,8 @@ export interface Operation<Id extends OperationId = OperationId> {
   deprecation: Record<string, string>
 }
 
+/** In lists of other things, and in the list of affiliates. */
+const AFFILIATE_PARAMETERS = ['affiliateId', 'id']
 const STREAMS = ['text/event-stream', 'application/x-ndjson'] as const
 const METHODS = ['get', 'post', 'put', 'patch', 'delete']
 
@@ -137,6 +141,9 @@ function toOperation(path: string, method: string, object: OperationObject): Ope
     scheme: schemeOf(security),
     scope: security[0]?.apiKey?.[0],
     roles: (security[0]?.ownerToken ?? []) as Role[],
+    affiliateParameter: security.some((one) => 'affiliateToken' in one)
+      ? AFFILIATE_PARAMETERS.find((name) => parameters.some((parameter) => parameter.name === name))
+      : undefined,
     audit: object['x-audit'],
     throttle: object['x-throttle'],
     streams: STREAMS.find((type) => Object.hasOwn(object.responses['200']?.content ?? {}, type)),

@@ -92,8 +92,10 @@ export interface AuthenticatedContext extends Context {
 
 /** A request with an API key. */
 export interface KeyContext extends AuthenticatedContext {
-  /** The scopes of the key. */
+  /** The scopes of the key or token. */
   scopes: readonly string[]
+  /** Set for the token of an affiliate, which reads nothing else. */
+  affiliateId?: string
 }
 
 /** A signed notification of a store. */

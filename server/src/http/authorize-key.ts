@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import { findKeyWithShop, type KeyWithShop, type UsedKey, updateLastUsed } from '../accounts/queries.ts'
+import { type AffiliateCaller, findAffiliateCaller, isAffiliateToken } from '../affiliates/tokens.ts'
 import { ApiError, apiDisabled, forbidden, rateLimited, shopSuspended, storageUnavailable } from '../contract/errors.ts'
 import type { Operation } from '../contract/spec.ts'
 import { clockOf, type Deps, type KeyContext, nowIso } from '../core/context.ts'
@@ -11,20 +12,17 @@ import { ADDRESS_LIMIT, type RateLimit, requestLimit } from './rate-limit.ts'
 import type { RequestState, Server } from './server.ts'
 
 /**
- * Authorizes an API key. Checks, in this order: kill switch, credential, suspension, plan, the shop's switch, rate limit, scope.
+ * Authorizes an API key or the token of an affiliate. Checks, in this order: kill switch, credential, suspension, plan, the
+ * shop's switch, rate limit, scope.
  *
  * @throws ApiError 401, 403, 429 or 503.
  */
 export async function authorizeKey(server: Server, op: Operation, request: RequestState): Promise<KeyContext> {
   if (!(await server.apiSwitch.isOn())) throw apiDisabled()
+  const token = request.authorization && parseBearerToken(request.authorization)
+  if (token && isAffiliateToken(token)) return authorizeAffiliate(server, op, request, token)
   const { caller, limit } = await identifyCaller(server, request)
-  const subject = rateLimitSubject(caller)
-  if (isApiDisabled(caller)) {
-    request.rateLimit = await server.limiter.peek(subject, limit)
-    throw apiDisabled()
-  }
-  request.rateLimit = await server.limiter.consume(subject, limit)
-  if (request.rateLimit.exceeded) throw rateLimited(request.rateLimit)
+  await countRequest(server, request, caller, { subject: rateLimitSubject(caller), limit })
   server.recordKeyUse(caller.key)
   requireScope(op, caller)
   const { key, shop } = caller
@@ -33,6 +31,81 @@ export async function authorizeKey(server: Server, op: Operation, request: Reque
   const { scopes } = caller
   const clock = clockOf(server.deps, shop)
   return { ...server.deps, ...clock, shop, actor: `key:${key.id}`, requestId, traceparent, recheck, scopes }
+}
+
+/** Authorizes the token of an affiliate, which reads what belongs to that affiliate. */
+async function authorizeAffiliate(
+  server: Server,
+  op: Operation,
+  request: RequestState,
+  token: string,
+): Promise<KeyContext> {
+  const find = async (db: Reader) => {
+    const caller = await findAffiliateCaller(server.deps, db, token)
+    requirePlan(caller)
+    return { ...caller, isApiOff: !(await server.apiSwitch.isOn()) }
+  }
+  const caller = await find(server.deps.db.read).catch((error) => rejectCaller(server, request, error))
+  const { shop, affiliateId, scopes } = caller
+  request.caller = { shopId: shop.id }
+  await countRequest(server, request, caller, { subject: `affiliate:${affiliateId}`, limit: ADDRESS_LIMIT })
+  requireAffiliateOperation(op, caller)
+  const recheck = async (db: Reader) => {
+    const again = await find(db)
+    if (isApiDisabled(again)) throw apiDisabled()
+    return again.shop
+  }
+  const { requestId, traceparent } = request
+  const clock = clockOf(server.deps, shop)
+  return {
+    ...server.deps,
+    ...clock,
+    shop,
+    actor: `affiliate:${affiliateId}`,
+    requestId,
+    traceparent,
+    recheck,
+    scopes,
+    affiliateId,
+  }
+}
+
+function requireAffiliateOperation(op: Operation, { scopes }: AffiliateCaller): void {
+  // Operations without a scope accept every API key.
+  if (op.scope === undefined) throw forbidden('key_unknown', 'This operation requires an API key.')
+  if (op.affiliateParameter === undefined || !scopes.includes(op.scope))
+    throw forbidden('scope_missing', 'This token of an affiliate cannot call this operation.')
+}
+
+/**
+ * Sets the filter by the affiliate for the token of an affiliate.
+ *
+ * @throws ApiError 403 `scope_missing` for another affiliate.
+ */
+export function limitToAffiliate<Query>(
+  { affiliateParameter: name }: Operation,
+  affiliateId: string,
+  query: Query,
+): Query {
+  const asked = name && (query as Record<string, unknown>)[name]
+  if (!name || (asked !== undefined && asked !== affiliateId))
+    throw forbidden('scope_missing', 'This token of an affiliate cannot read other affiliates.')
+  return { ...query, [name]: affiliateId }
+}
+
+/** Counts a request in the window of its caller. @throws ApiError 429 or 503. */
+async function countRequest(
+  server: Server,
+  request: RequestState,
+  caller: Pick<Caller, 'isApiOff' | 'shop'>,
+  { subject, limit }: { subject: string; limit: number },
+): Promise<void> {
+  if (isApiDisabled(caller)) {
+    request.rateLimit = await server.limiter.peek(subject, limit)
+    throw apiDisabled()
+  }
+  request.rateLimit = await server.limiter.consume(subject, limit)
+  if (request.rateLimit.exceeded) throw rateLimited(request.rateLimit)
 }
 
 /** Repeats the checks of {@link authorizeKey} whose outcome can change while a request is open. */
@@ -48,10 +121,10 @@ async function reauthorize(
   return caller.shop
 }
 
-const isApiDisabled = ({ isApiOff, shop }: Caller): boolean => isApiOff || !shop.apiEnabled
+const isApiDisabled = ({ isApiOff, shop }: Pick<Caller, 'isApiOff' | 'shop'>): boolean => isApiOff || !shop.apiEnabled
 
 /** The requests per window of a caller whose shop is active and has a plan with API access. */
-function requirePlan({ shop }: Caller): number {
+function requirePlan({ shop }: Pick<Caller, 'shop'>): number {
   if (shop.suspendedAt !== null) throw shopSuspended()
   const limit = requestLimit(shop)
   if (limit === undefined)
@@ -75,10 +148,15 @@ async function identifyCaller(server: Server, request: RequestState): Promise<{ 
     request.caller = { shopId: caller.shop.id, keyId: caller.key.id }
     return { caller, limit: requirePlan(caller) }
   } catch (error) {
-    if (!(error instanceof ApiError) || error.status === 503) throw error
-    request.rateLimit = await server.limiter.consume(`address:${request.address}`, ADDRESS_LIMIT)
-    throw request.rateLimit.exceeded ? rateLimited(request.rateLimit) : error
+    return rejectCaller(server, request, error)
   }
+}
+
+/** Counts a failed attempt by address. @throws ApiError 429, or the error. */
+async function rejectCaller(server: Server, request: RequestState, error: unknown): Promise<never> {
+  if (!(error instanceof ApiError) || error.status === 503) throw error
+  request.rateLimit = await server.limiter.consume(`address:${request.address}`, ADDRESS_LIMIT)
+  throw request.rateLimit.exceeded ? rateLimited(request.rateLimit) : error
 }
 
 /** The rate-limit subject of a key. A rotated key keeps its id, and so its window. */

@@ -10,8 +10,10 @@ import * as testShops from '../accounts/test-shops.ts'
 import * as users from '../accounts/users.ts'
 import * as affiliates from '../affiliates/affiliates.ts'
 import * as aliases from '../affiliates/aliases.ts'
+import { balanceOf } from '../affiliates/balance.ts'
 import * as connections from '../affiliates/connections.ts'
 import * as payees from '../affiliates/payees.ts'
+import * as tokens from '../affiliates/tokens.ts'
 import * as analytics from '../analytics/analytics.ts'
 import * as backtest from '../analytics/backtest.ts'
 import * as commissions from '../commissions/commissions.ts'
@@ -75,6 +77,9 @@ export const handlers: Handlers<Contexts> = {
   listAliases: (ctx, { query }) => ok(aliases.list(ctx, query)),
   createAlias: (ctx, { body }) => data(aliases.create(ctx, body)),
   deleteAlias: (ctx, { query }) => ok(aliases.remove(ctx, query.id)),
+  getAffiliateBalance: (ctx, { query }) => data(balanceOf(ctx, query.affiliateId)),
+  createAffiliateToken: (ctx, { body: { affiliateId, expiresInSeconds } }) =>
+    data(tokens.createToken(ctx, affiliateId, { expiresInSeconds, scopes: ctx.scopes })),
   getPayee: (ctx, { path }) => data(payees.getPayee(ctx, path.id)),
   setPayee: (ctx, { path, body }) => data(payees.setPayee(ctx, path.id, body)),
   deletePayee: (ctx, { path }) => ok(payees.removePayee(ctx, path.id)),

@@ -7,7 +7,7 @@ import type { Context, Contexts, OperatorContext, PublicContext } from '../core/
 import { recordOperatorRequest } from '../core/installation.ts'
 import { recordAccess } from '../core/mutate.ts'
 import { formatTraceParent, parseTraceParent } from '../core/tracing.ts'
-import { authorizeKey, currentRateLimit } from './authorize-key.ts'
+import { authorizeKey, currentRateLimit, limitToAffiliate } from './authorize-key.ts'
 import { authorizeOperator } from './authorize-operator.ts'
 import { authorizeOwner, authorizeSignIn, browserRequestOf } from './authorize-owner.ts'
 import { authorizeStore, identifyStore } from './authorize-store.ts'
@@ -237,7 +237,10 @@ async function execute<Id extends OperationId>(
   // The credential may have been revoked while the body was arriving or queued.
   const recheck = async () => void (await shopContext(ctx)?.recheck?.(server.deps.db.read))
   if (received?.wasLate) await recheck()
-  const parameters = early ?? readParameters(op, c)
+  const read = early ?? readParameters(op, c)
+  const affiliateId = 'affiliateId' in ctx ? ctx.affiliateId : undefined
+  const parameters =
+    affiliateId === undefined ? read : { ...read, query: limitToAffiliate(op, affiliateId, read.query) }
   const parse = async ({ inSlices }: NonNullable<typeof op.readBody>) => {
     const { value, canonical } = await authorization.parse(bytes, op.selection)
     return { body: await inSlices(value), canonical }

@@ -44,6 +44,18 @@ export const operations: Record<string, DocumentedOperation> = {
     scope: 'affiliates:write',
     responses: { '200': { $ref: '#/components/schemas/ActionReply' } },
   },
+  getAffiliateBalance: {
+    method: 'GET',
+    path: '/api/v1/affiliates/balance',
+    scope: 'commissions:read',
+    responses: { '200': { $ref: '#/components/schemas/AffiliateBalanceReply' } },
+  },
+  createAffiliateToken: {
+    method: 'POST',
+    path: '/api/v1/affiliates/tokens',
+    scope: 'affiliates:read',
+    responses: { '200': { $ref: '#/components/schemas/AffiliateTokenReply' } },
+  },
   listPrograms: {
     method: 'GET',
     path: '/api/v1/programs',
@@ -538,6 +550,16 @@ export const schemas: Record<string, Schema> = {
     },
   },
   AliasReply: { type: 'object', required: ['data'], properties: { data: { $ref: '#/components/schemas/Alias' } } },
+  AffiliateBalanceReply: {
+    type: 'object',
+    required: ['data'],
+    properties: { data: { $ref: '#/components/schemas/AffiliateBalance' } },
+  },
+  AffiliateTokenReply: {
+    type: 'object',
+    required: ['data'],
+    properties: { data: { $ref: '#/components/schemas/AffiliateToken' } },
+  },
   ProgramList: {
     type: 'object',
     required: ['data', 'pagination'],
@@ -1103,6 +1125,25 @@ export const schemas: Record<string, Schema> = {
       kind: { $ref: '#/components/schemas/AliasKind' },
       value: { type: 'string' },
       createdAt: { $ref: '#/components/schemas/Instant' },
+    },
+  },
+  AffiliateBalance: {
+    type: 'object',
+    required: ['affiliateId', 'balances', 'commissions'],
+    properties: {
+      affiliateId: { type: 'string' },
+      balances: { type: 'array', items: { $ref: '#/components/schemas/Balance' } },
+      commissions: { type: 'integer' },
+    },
+  },
+  AffiliateToken: {
+    type: 'object',
+    required: ['affiliateId', 'scopes', 'expiresAt', 'token'],
+    properties: {
+      affiliateId: { type: 'string' },
+      scopes: { type: 'array', items: { $ref: '#/components/schemas/Scope' } },
+      expiresAt: { $ref: '#/components/schemas/Instant' },
+      token: { type: 'string' },
     },
   },
   Program: {
@@ -2063,6 +2104,18 @@ export const schemas: Record<string, Schema> = {
   },
   AffiliateStatus: { type: 'string', enum: ['PENDING', 'ACTIVE', 'APPROVED', 'REJECTED'] },
   AliasKind: { type: 'string' },
+  Balance: {
+    type: 'object',
+    required: ['currency', 'pendingCents', 'approvedCents', 'batchedCents', 'taxWithheldCents'],
+    properties: {
+      currency: { type: 'string' },
+      pendingCents: { type: 'integer' },
+      approvedCents: { type: 'integer' },
+      batchedCents: { type: 'integer' },
+      taxWithheldCents: { type: 'integer' },
+    },
+  },
+  Scope: { type: 'string' },
   CommissionType: { type: 'string', enum: ['PERCENT_OF_SALE', 'FLAT_PER_ORDER', 'FLAT_PER_ITEM'] },
   ProgramStatus: { type: 'string', enum: ['DRAFT', 'PRIVATE', 'PUBLISH'] },
   DiscountType: { type: 'string', enum: ['PERCENT', 'FIXED'] },
@@ -2143,7 +2196,6 @@ export const schemas: Record<string, Schema> = {
       lines: { type: 'array', items: { type: 'integer' } },
     },
   },
-  Scope: { type: 'string' },
   MinimumPayoutsByCurrency: { type: 'object' },
   AffiliateMinimumsByCurrency: { type: 'object' },
   AttributionPrecedence: { type: 'array', items: { $ref: '#/components/schemas/EvidenceKind' } },

@@ -1,0 +1,95 @@
+import { findShop } from '../accounts/queries.ts'
+import { affiliateNotFound, forbidden } from '../contract/errors.ts'
+import type { components } from '../contract/schema.d.ts'
+import { type Context, type Deps, nowIso, systemClock } from '../core/context.ts'
+import { mutate } from '../core/mutate.ts'
+import type { Vault } from '../core/vault.ts'
+import type { Reader } from '../database/database.ts'
+import type { ShopRow } from '../database/tables.ts'
+import { findAffiliate } from './queries.ts'
+
+type AffiliateToken = components['schemas']['AffiliateToken']
+
+/** What a token may be able to read; it never has a scope that its creator lacks. */
+export const TOKEN_SCOPES = ['affiliates:read', 'commissions:read', 'coupons:read', 'analytics:read'] as const
+
+const DEFAULT_SECONDS = 3600
+
+/** The signed content of a token. Nothing is stored, so a token ends when it expires or its affiliate is no longer active. */
+interface Claims {
+  shopId: string
+  affiliateId: string
+  scopes: string[]
+  expiresAt: string
+}
+
+/**
+ * Creates a token with which the page of one affiliate reads the API, for at most a day.
+ *
+ * @param scopes of the creator.
+ * @throws ApiError 404 `affiliate_not_found`.
+ */
+export async function createToken(
+  ctx: Context,
+  affiliateId: string,
+  { expiresInSeconds, scopes }: { expiresInSeconds?: number | undefined; scopes: readonly string[] },
+): Promise<AffiliateToken> {
+  const claims = await mutate(ctx, async (trx) => {
+    const affiliate = await findAffiliate(trx, ctx.shop.id, affiliateId)
+    if (!affiliate || affiliate.status === 'REJECTED') throw affiliateNotFound()
+    const expiresAt = new Date(systemClock(ctx).now() + (expiresInSeconds ?? DEFAULT_SECONDS) * 1000).toISOString()
+    const granted = TOKEN_SCOPES.filter((scope) => scopes.includes(scope))
+    const result: Claims = { shopId: ctx.shop.id, affiliateId, scopes: granted, expiresAt }
+    return { result, audit: { action: 'affiliate_token.created', subjectId: affiliateId, data: { expiresAt } } }
+  })
+  // The stored response contains the claims alone, so that no stored row is a credential.
+  const { shopId, ...shown } = claims
+  return { ...shown, scopes: shown.scopes as AffiliateToken['scopes'], token: signToken(ctx.vault, claims) }
+}
+
+const PREFIX = 'ra_'
+
+/** Whether a bearer token claims to be one of an affiliate. */
+export const isAffiliateToken = (token: string): boolean => token.startsWith(PREFIX)
+
+// The signature is not one of any other text that is signed.
+const signedText = (claims: string) => `affiliate token\n${claims}`
+
+function signToken(vault: Vault, claims: Claims): string {
+  const text = JSON.stringify(claims)
+  const signature = Buffer.from(vault.fingerprint(signedText(text)), 'hex').toString('base64url')
+  return `${PREFIX}${Buffer.from(text).toString('base64url')}.${signature}`
+}
+
+function readToken(vault: Vault, token: string): Claims | undefined {
+  const [claims = '', signature = ''] = token.slice(PREFIX.length).split('.')
+  const text = Buffer.from(claims, 'base64url').toString()
+  const isSigned = vault.hasFingerprint(Buffer.from(signature, 'base64url').toString('hex'), signedText(text))
+  return isSigned ? (JSON.parse(text) as Claims) : undefined
+}
+
+/** The affiliate of a token. */
+export interface AffiliateCaller extends Pick<Claims, 'affiliateId' | 'scopes'> {
+  shop: ShopRow
+}
+
+/**
+ * Returns the affiliate of a token as `db` sees it.
+ *
+ * @throws ApiError 403 for a token that is unknown or expired, or whose affiliate is archived or rejected.
+ */
+export async function findAffiliateCaller(
+  deps: Pick<Deps, 'vault' | 'now'>,
+  db: Reader,
+  token: string,
+): Promise<AffiliateCaller> {
+  const claims = readToken(deps.vault, token)
+  if (!claims) throw forbidden('key_unknown', 'This token does not exist.')
+  const { shopId, affiliateId, scopes, expiresAt } = claims
+  if (expiresAt <= nowIso(deps)) throw forbidden('key_expired', 'This token has expired. Create a new token.')
+  const shop = await findShop(db, shopId)
+  const affiliate = shop && (await findAffiliate(db, shopId, affiliateId))
+  if (!affiliate || affiliate.status === 'REJECTED')
+    throw forbidden('key_revoked', 'This token was revoked: its affiliate is archived or rejected.')
+  return { shop, affiliateId, scopes }
+}
