@@ -362,6 +362,18 @@ describe('reconciling', () => {
     const { pagination } = await client.commissions.list({ status: 'PAID', limit: 1 })
     expect(pagination.total).toBe(600)
   })
+
+  test('with another amount pays no commission of an affiliate who has very many', async ({ server, client }) => {
+    const affiliateId = await addPayee(server)
+    for (let n = 0; n < 300; n++) addCommission(server, { affiliateId, commissionAmountCents: 10 })
+    const { id } = await client.payouts.create(OCTOBER)
+    await send(server, 'f', id)
+    const [line] = (await linesOf(server, id)).data
+    expect(await report(server, [resultOf(line, 'SETTLED', { amountCents: 2999 })])).toEqual(['amount_mismatch'])
+    expect(countOf(server, 'commissions', { payoutBatchId: id, orderStatus: 'PAID' })).toBe(0)
+    expect(await report(server, [resultOf(line, 'SETTLED')])).toEqual(['settled'])
+    expect(countOf(server, 'commissions', { payoutBatchId: id, orderStatus: 'PAID' })).toBe(300)
+  })
 })
 
 describe('marking the batch as paid', () => {

@@ -254,8 +254,13 @@ async function payAhead(ctx: Context, matches: Match[]): Promise<void> {
     ctx.shop.id,
     matches.map(({ lineId }) => lineId),
   )
+  const changes = (line: PayoutLineRow) =>
+    matches.some(({ lineId, result }) => {
+      const decision = lineId === line.id && decideResult(line, toFacts(result))
+      return decision === 'settled' || decision === 'returned'
+    })
   let left = MAX_PAID_AT_ONCE
-  for (const line of lines.filter(({ state }) => state === 'SENT')) {
+  for (const line of lines.filter((one) => one.state === 'SENT' && changes(one))) {
     for (;;) {
       const ids = await listUnpaid(ctx.db.read, ctx.shop.id, line, MAX_PAID_AT_ONCE + 1)
       // These fit into the transaction that settles the lines.
