@@ -136,6 +136,32 @@ test('an erasure that was interrupted anywhere continues with the same pseudonym
   expect(new Set(ids.filter((id) => id !== null)).size).toBe(2)
 })
 
+test('of the shipping address, only what a geo rule decided on is kept', async ({ server }) => {
+  const { id: campaignId } = await expectOk(
+    server.request('POST', '/api/v1/programs', { body: { name: 'Local', autoApproveOrder: true } }),
+  )
+  await expectOk(admin(server, 'PUT', `/geo-rules/${campaignId}`, { countries: ['US'], cities: ['Springfield'] }))
+  await newAffiliate(server, { campaignId, code: 'LQCAL', email: 'local@example.com' })
+  const order = { amountCents: 1000, couponCode: 'LQCAL', customerEmail: 'jo@example.com' }
+  const shipping = { country: 'US', state: 'OR', city: 'Springfield', postalCode: '97477' }
+  await expectOk(convert(server, { ...order, externalOrderId: 'l-1', shipping }))
+  await expectOk(convert(server, { ...order, externalOrderId: 'l-2', shipping: { ...shipping, city: 'Portland' } }))
+  await expectOk(convert(server, { ...order, externalOrderId: 'l-3' }))
+  await erase(server, 'jo@example.com')
+  expect((await check(server.deps)).problems).toEqual([])
+  const orders = factsOf(server)
+  expect(orders.get('api:l-1')?.shipping).toEqual({ country: 'US', state: 'OR', city: 'Springfield' })
+  expect(orders.get('api:l-2')?.shipping).toEqual({ country: 'US', state: 'OR', city: 'Portland' })
+  expect(orders.get('api:l-3')?.shipping).toBeUndefined()
+})
+
+test('two requests at the same time are one erasure', async ({ server }) => {
+  await plantEverywhere(server)
+  const [first, second] = await Promise.all([erase(server), erase(server, SPELLINGS.tag)])
+  expect(first.id).toBe(second.id)
+  expect(tracesIn(server)).toEqual([])
+})
+
 describe('after an erasure', () => {
   test('an order with the same address is that of a new person', async ({ server }) => {
     await plantEverywhere(server)

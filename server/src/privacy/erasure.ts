@@ -10,6 +10,7 @@ import { toUnits } from '../core/currencies.ts'
 import { bestEffort } from '../core/log.ts'
 import { type AuditEntry, mutate } from '../core/mutate.ts'
 import { countRows } from '../core/queries.ts'
+import type { Reader } from '../database/database.ts'
 import type { Row, TableName } from '../database/table-keys.ts'
 import type { AffiliateRow, AuditRow, ErasureRow, UserRow } from '../database/tables.ts'
 import { concernOf, isConfiguredWith } from './concern.ts'
@@ -97,9 +98,9 @@ function start(ctx: Context, row: ErasureRow): Promise<void> {
   return done
 }
 
-async function findUnfinished(ctx: Context, email: string): Promise<ErasureRow | undefined> {
+async function findUnfinished(ctx: Context, email: string, db: Reader = ctx.db.read): Promise<ErasureRow | undefined> {
   const person = new Person(email)
-  const rows = await listUnfinishedErasures(ctx.db.read, ctx.shop.id)
+  const rows = await listUnfinishedErasures(db, ctx.shop.id)
   return rows.find((row) => person.hasAddress(openSubject(ctx, row).email))
 }
 
@@ -136,6 +137,9 @@ async function begin(ctx: Context, email: string): Promise<ErasureRow> {
     finishedAt: null,
   }
   return mutate(ctx, async (trx) => {
+    // The same request may have begun since. Two keys would make two people of one.
+    const begun = await findUnfinished(ctx, email, trx)
+    if (begun) return { result: begun, audit: null }
     const audit: AuditEntry[] = [{ action: 'person.erasure_started', subjectId: id }]
     const ids = affiliates.map((affiliate) => affiliate.id)
     const counts = await Promise.all(affiliates.map((affiliate) => countOpen(trx, ctx, affiliate)))
