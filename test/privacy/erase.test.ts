@@ -8,7 +8,7 @@ import { backup } from '../../server/src/database/backup.ts'
 import { check } from '../../server/src/operator/check.ts'
 import { erasePersonCompletely } from '../../server/src/privacy/erasure.ts'
 import { allowTransactions } from '../support/faults.ts'
-import { dumpOf, rowOf, rowsOf, updateRows } from '../support/inspect.ts'
+import { deleteRows, dumpOf, insertRow, rowOf, rowsOf, updateRows } from '../support/inspect.ts'
 import { admin } from '../support/owner.ts'
 import { temporaryFolder } from '../support/process.ts'
 import type { TestServer } from '../support/server.ts'
@@ -109,6 +109,10 @@ test('the files of SQLite and later backups have no trace either', async ({ serv
   await erase(server)
   expect(tracesIn(server)).toEqual([])
   expect(filesOf(server).map(hasTrace)).not.toContain(true)
+  // What another connection left behind.
+  insertRow(server, 'installationSettings', { name: 'x', value: 'canary '.repeat(5000) })
+  deleteRows(server, 'installationSettings', { name: 'x' })
+  expect(filesOf(server).some(hasTrace)).toBe(true)
   const file = join(folder.path, `${server.shop.shopId}.db`)
   await backup(server.url, file)
   expect(hasTrace(readFileSync(file))).toBe(false)

@@ -49,6 +49,7 @@ export async function backup(url: string, file: string): Promise<{ bytes: number
     createPrivateFile(part)
     // In one step, because a backup in several steps restarts after every write.
     await source.backup(part, { progress: () => ALL_PAGES })
+    vacuum(part)
     checkIntegrity(part)
     checkpointWal(part)
     const sha256 = sha256Of(part)
@@ -144,6 +145,16 @@ function checkFolder(folder: string): void {
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
     throw new BackupError(isMissing ? `There is no folder ${folder}.` : `The current user cannot write to ${folder}.`)
+  }
+}
+
+/** Rewrites a file, because the unused parts of pages contain earlier content, such as a person who was erased. */
+function vacuum(path: string): void {
+  const connection = new SQLite(path)
+  try {
+    connection.exec('vacuum')
+  } finally {
+    connection.close()
   }
 }
 

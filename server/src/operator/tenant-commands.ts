@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { sql } from 'kysely'
 import { linesOf as auditLinesOf, findPosition, verifyFile } from '../accounts/audit-export.ts'
 import * as keys from '../accounts/keys.ts'
 import { deleteShop } from '../accounts/shop-deletion.ts'
@@ -11,6 +12,7 @@ import * as users from '../accounts/users.ts'
 import { baseUrlOf } from '../config.ts'
 import type { Deps } from '../core/context.ts'
 import { recordAccess } from '../core/mutate.ts'
+import { withConnection } from '../database/database.ts'
 import { erasePersonCompletely } from '../privacy/erasure.ts'
 import { linesOf as personLinesOf } from '../privacy/person-export.ts'
 import { requireAddress } from '../privacy/request.ts'
@@ -321,18 +323,19 @@ function addPrivacyCommands(privacy: Command, add: AddCommand): void {
     ),
   )
   ofPerson(
-    add<PersonOptions>(
+    add<PersonOptions & { vacuum?: boolean }>(
       privacy,
       'erase',
       'replace a customer or an affiliate by pseudonyms permanently; run it again after an interruption',
-      async (deps, print, { shop, customer }) => {
+      async (deps, print, { shop, customer, vacuum }) => {
         const ctx = await shops.operatorContext(deps, shop)
         const { id, rows, mentions } = await erasePersonCompletely(ctx, requireAddress(customer))
+        if (vacuum) await withConnection(deps.config.databaseUrl, (db) => sql`vacuum`.execute(db))
         const rest = mentions.map(({ table, id: row }) => `Your own text still mentions the person: ${table} ${row}.`)
         print({ shopId: shop, erasureId: id, rows, mentions }, [`Erased from ${rows} rows.`, ...rest].join('\n'))
       },
     ),
-  )
+  ).option('--vacuum', 'also rewrite the whole database; changes wait for it')
 }
 
 function parseSeq(text: string): number {
