@@ -148,7 +148,9 @@ export const guarantee: LongTest = {
     const second = await reconcile()
     await orders.stop()
     const returned = Math.floor(lines / 100)
-    assert.deepEqual(first.counts, { settled: lines - returned, returned })
+    // The command repeats a request that takes too long, such as the last one, which pays the batch.
+    const { settled = 0, already_settled = 0, returned: bounced = 0, already_returned = 0 } = first.counts
+    assert.deepEqual([settled + already_settled, bounced + already_returned], [lines - returned, returned])
     assert.deepEqual(second.counts, { already_settled: lines - returned, already_returned: returned })
     const [batch] = (await call(server, key, ['GET', `/api/v1/payouts?id=${batchId}`])).body.data
     assert.equal(batch.status, 'PAID')
