@@ -7,7 +7,7 @@ import { allOperations } from '../support/document.ts'
 import { admin, type OwnerServer } from '../support/owner.ts'
 import { expectOk } from '../support/shop.ts'
 import { test } from '../support/test.ts'
-import { everyCall, exampleOf, STORE_SECRET } from './plans/calls.ts'
+import { everyCall, everyPage, exampleOf, STORE_SECRET } from './plans/calls.ts'
 import { openPostgresWork, type Work } from './plans/postgres-work.ts'
 import { fillLikeYears } from './plans/shop-data.ts'
 import { openSqliteWork } from './plans/sqlite-work.ts'
@@ -27,6 +27,7 @@ const ONLY_ON_POSTGRES = /select min\("affiliateId"\)/
 
 let statements: Statement[]
 const called = new Set<string>()
+const opened = new Set<string>()
 const unanswered: string[] = []
 
 test.beforeAll(async ({ ownerServer: server }) => {
@@ -38,6 +39,12 @@ test.beforeAll(async ({ ownerServer: server }) => {
   fillLikeYears(server)
   if (engine === 'postgres') server.sql.exec('analyze')
   const watched = watchStatements(server)
+  for (const { path, open } of everyPage(server)) {
+    watched.causing(path)
+    const status = await open()
+    if (status !== 200) unanswered.push(`${path}: ${status}`)
+    opened.add(path)
+  }
   for (const { id, name, call } of everyCall()) {
     watched.causing(name)
     const { status, body } = await call(server)
@@ -56,6 +63,7 @@ test('every operation of the document is called, with every filter, and succeeds
   expect([...called].sort()).toEqual(allOperations.map(({ id }) => id).sort())
   expect(unanswered).toEqual([])
   expect(statements.length).toBeGreaterThan(250)
+  expect(opened.size).toBeGreaterThan(60)
 })
 
 /** What is wrong with the plans of the statements that others wait for. */

@@ -68,6 +68,8 @@ ${topAffiliates(overview, own)}`
 /** The sums of a shop with more commissions are kept for a minute: a period can have a million of them. */
 const LARGE = 5000
 const KEPT_MS = 60_000
+/** Reading sums takes at most a twentieth of the time of the report worker, which other pages need. */
+const MIN_PAUSE = 20
 /** Older sums are still shown while they are read again. */
 const SHOWN_MS = 3_600_000
 /** How long the page waits for sums that are not kept. Then it opens without them, and again when they are read. */
@@ -77,6 +79,8 @@ const MAX_KEPT = 200
 interface Kept {
   overview?: Overview
   readAt: number
+  /** How long reading them took. */
+  tookMs: number
   reading?: Promise<Overview>
 }
 const keptBy = new WeakMap<object, Map<string, Kept>>()
@@ -92,10 +96,10 @@ async function findOverview(
   keptBy.set(ctx.db, all)
   const key = `${ctx.shop.id} ${ctx.shop.currency} ${period.to} ${days}`
   if (!all.has(key) && all.size >= MAX_KEPT) all.clear()
-  const kept = all.get(key) ?? { readAt: Number.NEGATIVE_INFINITY }
+  const kept = all.get(key) ?? { readAt: Number.NEGATIVE_INFINITY, tookMs: 0 }
   all.set(key, kept)
   const age = Math.abs(ctx.now() - kept.readAt)
-  if (age > KEPT_MS) kept.reading ??= keepSums(ctx, kept, period)
+  if (age > Math.max(KEPT_MS, MIN_PAUSE * kept.tookMs)) kept.reading ??= keepSums(ctx, kept, period)
   // The sums are shown with their time, and those that are read now by the next request.
   if (kept.overview && age <= SHOWN_MS) return { overview: kept.overview, readAt: new Date(kept.readAt).toISOString() }
   return { overview: await Promise.race([kept.reading, sleep(WAIT_MS, undefined, { ref: false })]), readAt: null }
@@ -103,8 +107,9 @@ async function findOverview(
 
 /** Reads sums and keeps them. When that fails, the next request tries again. */
 function keepSums(ctx: OwnerContext, kept: Kept, period: Omit<Period, 'days'>): Promise<Overview> {
+  const startedAt = performance.now()
   const reading = readOverview(ctx, period).then((overview) => {
-    Object.assign(kept, { overview, readAt: ctx.now() })
+    Object.assign(kept, { overview, readAt: ctx.now(), tookMs: performance.now() - startedAt })
     return overview
   })
   reading

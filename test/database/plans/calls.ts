@@ -237,3 +237,54 @@ export function exampleOf(id: string): Call {
     return callOwner(server, operation(id), { ...sessionFor(server, { id }), ...(fresh && { id: fresh }) })
   }
 }
+
+const period = 'from=2026-08-12&to=2026-09-20'
+
+/** What the pages are opened with in addition to their plain address. */
+const PAGE_QUERIES: Record<string, string[]> = {
+  '/admin': ['days=7', 'days=90&currency=USD'],
+  '/admin/orders': ['id=1000'],
+  '/admin/commissions': [
+    'status=ALL',
+    'status=PAID&page=40',
+    'status=ALL&order=1000',
+    'status=ALL&order=none',
+    `status=ALL&affiliate=${ID.affiliate}`,
+    'status=ALL&affiliate=karim',
+    `status=ALL&programId=${ID.program}&${period}`,
+    `status=APPROVED&affiliate=${ID.affiliate}&${period}`,
+    'status=ALL&min=1&currency=USD',
+  ],
+  '/admin/commissions/all': [period, `affiliate=${ID.affiliate}`, `programId=${ID.program}`, 'min=1&currency=USD'],
+  '/admin/affiliates': ['q=karim', 'q=nobody&status=PENDING', 'status=APPROVED&page=9', `campaignId=${ID.program}`],
+  '/admin/coupons': ['code=NISA', 'status=APPROVED'],
+  '/admin/journey': ['sessionId=s-long', 'customerEmail=long@example.com', `affiliateId=${ID.affiliate}`],
+  '/admin/deliveries': ['status=FAILED', `subscriptionId=${ID.webhook}`, 'event=affiliate.approved'],
+  '/admin/deliveries/redeliver': [`subscriptionId=${ID.webhook}&from=2026-08-12`],
+  '/admin/audit': ['action=key.created', 'actor=operator', period],
+  '/admin/payouts': ['page=9'],
+  '/admin/payouts/new': ['from=2026-08-01&until=2026-08-31'],
+}
+/** Pages that no link opens without a query. */
+const NEEDS_QUERY = ['/admin/deliveries/redeliver']
+const PAGE_IDS: Record<string, string> = {
+  affiliates: ID.affiliate,
+  programs: ID.program,
+  payouts: ID.batch,
+  webhooks: ID.webhook,
+  keys: ID.key,
+}
+
+/** Opens every page of the Developer page as an owner: plain, and with its filters. */
+export function everyPage({ app, session }: OwnerServer): { path: string; open: () => Promise<number> }[] {
+  const pages = app.routes.filter(
+    ({ method, path }) => method === 'GET' && /^\/admin(\/(?!v1|sign-|assets)|$)/.test(path),
+  )
+  return [...new Set(pages.map(({ path }) => path))].flatMap((route) => {
+    const path = route.replace(/:\w+/g, PAGE_IDS[route.split('/')[2] ?? ''] ?? 'none')
+    const plain = NEEDS_QUERY.includes(route) ? [] : [path]
+    const paths = [...plain, ...(PAGE_QUERIES[route] ?? []).map((query) => `${path}?${query}`)]
+    const open = async (one: string) => (await app.request(`http://test${one}`, { headers: session })).status
+    return paths.map((one) => ({ path: one, open: () => open(one) }))
+  })
+}
