@@ -17,7 +17,7 @@ const PATH = '/admin/deliveries'
 const STATUSES = ['PENDING', 'RETRYING', 'SENT', 'FAILED'] as const
 const COLUMNS: Column[] = [
   'Event',
-  nameColumn('Endpoint'),
+  nameColumn('Webhook'),
   'Created',
   'Status',
   'Response',
@@ -56,7 +56,7 @@ const bulk = ({ form: sent, query, isOwner }: PageRequest, subscriptions: Subscr
   const given = sent.size ? sent : query
   const endpoints = subscriptions.map((one) => [one.id, visibleUrl(one.url, isOwner)] as const)
   return html`<section class="card" aria-labelledby="bulk"><h2 id="bulk">Redeliver many</h2>
-<form method="get" action="${PATH}/redeliver"><div class="fields">${select('subscriptionId', 'Endpoint', endpoints, given.get('subscriptionId') ?? '', { id: 'bulk-endpoint' })}
+<form method="get" action="${PATH}/redeliver"><div class="fields">${select('subscriptionId', 'Webhook', endpoints, given.get('subscriptionId') ?? '', { id: 'bulk-endpoint' })}
 ${select('status', 'Deliveries that', Object.entries(REDELIVERABLE), given.get('status') ?? 'FAILED', { id: 'bulk-status' })}
 ${input({ name: 'from', label: 'From (UTC)', type: 'datetime-local', value: sent.get('from') ?? '', required: true, maxlength: 30 })}
 ${input({ name: 'to', label: 'To (UTC)', type: 'datetime-local', value: sent.get('to') ?? '', maxlength: 30, hint: 'Empty: until now.' })}</div>
@@ -114,7 +114,7 @@ const filters = ({ query, isOwner }: PageRequest, subscriptions: Subscription[])
   return html`<form class="filters" method="get" action="${PATH}">
 ${select('status', 'Status', [any, ...STATUSES.map((one) => [one, one[0] + one.slice(1).toLowerCase()] as const)], query.get('status') ?? '')}
 ${select('event', 'Event', [any, ...events], query.get('event') ?? '')}
-${select('subscriptionId', 'Endpoint', [any, ...endpoints], query.get('subscriptionId') ?? '')}
+${select('subscriptionId', 'Webhook', [any, ...endpoints], query.get('subscriptionId') ?? '')}
 <div class="row"><button>Filter</button></div></form>`
 }
 

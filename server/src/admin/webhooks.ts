@@ -13,7 +13,7 @@ type Subscription = components['schemas']['WebhookSubscription']
 
 const PATH = '/admin/webhooks'
 const COLUMNS: Column[] = [
-  nameColumn('Endpoint'),
+  nameColumn('Webhook'),
   'Status',
   wideColumn('Events'),
   'Signed',

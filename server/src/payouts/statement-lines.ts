@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { toUnits } from '../core/currencies.ts'
 import { localDate } from '../core/time-zone.ts'
+import type { RestrictionCode } from '../engine/facts.ts'
 import { EARNED, type StatementCommission, type StatementPayment, type StatementRefund } from './statement-queries.ts'
 
 /** A line of a statement, before it is numbered. Amounts are in cents. */
@@ -59,7 +60,8 @@ type Named = Pick<StatementCommission, 'orderId' | 'orderName' | 'externalOrderI
 
 const nameOf = ({ orderName, externalOrderId, orderId }: Named): string => orderName ?? externalOrderId ?? orderId
 
-const RESTRICTIONS: Record<string, string> = {
+/** A code without a text does not compile. */
+const RESTRICTIONS: Record<RestrictionCode, string> = {
   AFFILIATE_ARCHIVED: 'the affiliate was archived',
   AFFILIATE_REJECTED: 'the affiliate was rejected',
   AFFILIATE_NOT_APPROVED: 'the affiliate was not approved yet',
@@ -78,7 +80,7 @@ function orderReason(row: StatementCommission): string {
     case 'CANCELED':
       return `${order}: canceled, earns nothing`
     case 'REJECTED': {
-      const why = row.restrictionReasonCode && (RESTRICTIONS[row.restrictionReasonCode] ?? row.restrictionReasonCode)
+      const why = row.restrictionReasonCode && RESTRICTIONS[row.restrictionReasonCode as RestrictionCode]
       return `${order}: rejected${why ? `, because ${why}` : ''}`
     }
     default:
