@@ -1,7 +1,7 @@
 // SQLite only: reading every row after each call takes too long on PostgreSQL; test/long covers both.
 import { expect, test } from 'vitest'
 import { foreignTo, trespass } from './tenants.ts'
-import { liveData, MANAGEMENT, testData } from './test-shops.ts'
+import { hasAccess, liveData, MANAGEMENT, testData } from './test-shops.ts'
 import { fuzzed } from './world.ts'
 
 const protectedOperations = fuzzed.filter(({ isPublic }) => !isPublic)
@@ -13,6 +13,7 @@ test('no key or token of a test shop reads or writes a row of its live shop', as
   let calls = 0
   for (const op of protectedOperations) calls += await trespass(world, foreign, op, { numRuns: 1, seed: 20261123 })
   expect(calls).toBeGreaterThan(1000)
+  expect(await hasAccess(world)).toBe(true)
   await world.server.close()
 }, 60_000)
 
@@ -24,5 +25,6 @@ test('no key or token of a live shop reads or writes a row of its test shop', as
   let calls = 0
   for (const op of others) calls += await trespass(world, foreign, op, { numRuns: 1, seed: 20261123 })
   expect(calls).toBeGreaterThan(1000)
+  expect(await hasAccess(world)).toBe(true)
   await world.server.close()
 }, 60_000)
