@@ -13,7 +13,6 @@ export const testReport = defineReport(
         db,
       )
     if (job === 'rest') return new Promise((done) => setTimeout(done, 25))
-    if (job === 'long rest') return new Promise((done) => setTimeout(done, 150))
     if (job === 'odd bug') throw new TypeError('odd', { cause: () => 'no function can be copied' })
     if (job === 'odd answer') return () => 'no function can be copied'
     if (job === 'bug') throw new TypeError('a bug')

@@ -1,7 +1,6 @@
-import { CommitOutcomeUnknownError, StorageError } from '../../server/src/database/storage-error.ts'
+import { CommitOutcomeUnknownError, QueueFullError, StorageError } from '../../server/src/database/storage-error.ts'
 import type { Tables } from '../../server/src/database/tables.ts'
-import { testReport } from '../database/test-report.ts'
-import type { Reply, TestServer } from './server.ts'
+import type { TestServer } from './server.ts'
 
 type Execute = (query: unknown) => Promise<unknown>
 
@@ -167,22 +166,17 @@ export function rejectTransactions({ db }: Pick<TestServer, 'db'>): () => void {
   }
 }
 
-/** Makes a call while the shop's queue of reports is full. */
-export async function withFullReportQueue(
-  { db, shop: { shopId } }: TestServer,
-  call: () => Promise<Reply>,
-): Promise<Reply> {
-  const run = (job: string) => db.runReport(testReport, { shopId, job }).catch(() => undefined)
-  const queued = [run('long rest'), ...Array.from({ length: 40 }, () => run('shops'))]
-  const reply = await call()
-  await Promise.all(queued)
-  return reply
-}
+/** Makes a call whose reports find the queue of the shop full. */
+export const withFullReportQueue = <T>(server: TestServer, call: () => Promise<T>): Promise<T> =>
+  withReports(server, () => Promise.reject(new QueueFullError()), call)
 
 /** Makes a call whose reports have this result. */
-export async function withReportResult<T>({ db }: TestServer, result: unknown, call: () => Promise<T>): Promise<T> {
+export const withReportResult = <T>(server: TestServer, result: unknown, call: () => Promise<T>): Promise<T> =>
+  withReports(server, () => Promise.resolve(result), call)
+
+async function withReports<T>({ db }: TestServer, report: () => Promise<unknown>, call: () => Promise<T>): Promise<T> {
   const { runReport } = db
-  db.runReport = async () => result as never
+  db.runReport = () => report() as Promise<never>
   try {
     return await call()
   } finally {
