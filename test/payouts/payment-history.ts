@@ -42,6 +42,7 @@ export async function runHistory(server: TestServer, seed: number): Promise<Reco
   const orders: Order[] = []
   const batches: string[] = []
   const done: Record<string, number> = {}
+  const startedAt = server.clock.ms
   const now = () => new Date(server.clock.ms).toISOString()
   const sent = async (): Promise<PaymentLine | undefined> => {
     const batch = pick(batches)
@@ -125,6 +126,7 @@ export async function runHistory(server: TestServer, seed: number): Promise<Reco
     await steps[name]!()
   }
   await verify(server, { affiliates, orders, batches })
+  await compareLedger(server, affiliates, startedAt)
   return done
 }
 
@@ -176,4 +178,34 @@ async function verify(server: TestServer, { affiliates, orders, batches }: Histo
   }
   const adjustments = (rows as Row[]).map(({ orderId }) => orderId).filter((id) => id.endsWith(':returned'))
   expect(adjustments.sort()).toEqual(returned.sort())
+}
+
+const NOT_EARNED = ['PENDING', 'CANCELED', 'REJECTED']
+
+/** The ledger of each month and currency has the sums of the statements of all affiliates, and their payments at the same instants. */
+async function compareLedger(server: TestServer, affiliates: string[], startedAt: number): Promise<void> {
+  const months = new Set<string>()
+  for (let at = startedAt; at < server.clock.ms + DAY; at += DAY) months.add(new Date(at).toISOString().slice(0, 7))
+  for (const month of months) {
+    const stated: [string, string, number][] = []
+    for (const id of affiliates) {
+      const { body, status } = await server.owner('GET', `/affiliates/${id}/statement?month=${month}`)
+      expect(status, JSON.stringify(body)).toBe(200)
+      for (const { kind, at, amountCents } of body.lines) stated.push([`${id} ${kind}`, at, amountCents])
+    }
+    const [header = '', ...rows] = String((await server.owner('GET', `/ledger?month=${month}`)).body)
+      .trim()
+      .split('\r\n')
+    const names = header.split(',')
+    const ledger = rows
+      .map((row) => row.split(','))
+      .map((cells) => (name: string) => cells[names.indexOf(name)] ?? '')
+      .map((cell): [string, string, number] => [
+        `${cell('affiliateId')} ${cell('kind')}`,
+        cell('at'),
+        NOT_EARNED.includes(cell('status')) ? 0 : Number(cell('netCents')),
+      ])
+    const changes = (entries: typeof stated) => entries.filter(([, , cents]) => cents !== 0).sort()
+    expect(changes(ledger), month).toEqual(changes(stated))
+  }
 }

@@ -11,7 +11,7 @@ import { temporaryFolder } from '../support/process.ts'
 import type { TestServer } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
 import { type Owner, testWithNewShop as test } from '../support/test.ts'
-import { linesOf, report, resultOf, send, setPayee } from './payments.ts'
+import { addPayee, linesOf, report, resultOf, send, setPayee } from './payments.ts'
 import { addAffiliate, addCommission, commissionRow, OCTOBER } from './rows.ts'
 
 type Statement = components['schemas']['Statement']
@@ -145,6 +145,43 @@ describe('a statement', () => {
     for (const wrong of ['', '?month=2026-13', '?month=last'])
       expect((await owner('GET', `/affiliates/${id}/statement${wrong}`)).status).toBe(400)
   })
+})
+
+test('the ledger has the payments of the statements, at the same instants, before and after the rest of the batch is paid', async ({
+  server,
+  owner,
+}) => {
+  const [first, second] = [await addPayee(server), await addPayee(server)]
+  for (const affiliateId of [first, second]) addCommission(server, { affiliateId })
+  server.clock.ms = Date.parse('2026-10-31T23:00:00.000Z')
+  const batch = await expectOk(server.request('POST', '/api/v1/payouts', { body: OCTOBER }))
+  await send(server, 'october', batch.id)
+  const lines = (await linesOf(server, batch.id)).data
+  const lineOf = (id: string) => lines.find(({ affiliateId }) => affiliateId === id)
+  const payments = async (month: string) => {
+    const rows = String((await owner('GET', `/ledger?month=${month}`)).body).split('\r\n')
+    return rows.map((row) => row.split(',')).filter(([, , kind]) => kind === 'PAYMENT')
+  }
+  expect(await report(server, [resultOf(lineOf(first), 'SETTLED')])).toEqual(['settled'])
+  const isSettled = [['2026-10-31', '2026-10-31T23:00:00.000Z', 'PAYMENT', first]]
+  expect((await payments('2026-10')).map((row) => row.slice(0, 4))).toEqual(isSettled)
+  server.clock.ms = Date.parse('2026-11-02T09:00:00.000Z')
+  expect(await report(server, [resultOf(lineOf(second), 'SETTLED')])).toEqual(['settled'])
+  expect((await payments('2026-10')).map((row) => row.slice(0, 4))).toEqual(isSettled)
+  const [paid, ...others] = await payments('2026-11')
+  expect(paid).toEqual(
+    `2026-11-02,2026-11-02T09:00:00.000Z,PAYMENT,${second},Nisa Karim,${second}@example.com,,,${batch.id},PAID,USD,-1000,0,-1000,`.split(
+      ',',
+    ),
+  )
+  expect(others).toEqual([])
+  for (const [id, month] of [
+    [first, '2026-10'],
+    [second, '2026-11'],
+  ] as const) {
+    const payment = (await read(owner, id, month)).lines.find(({ kind }) => kind === 'PAYMENT')
+    expect(payment).toMatchObject({ amountCents: -1000, at: (await payments(month))[0]?.[1] })
+  }
 })
 
 /** Verifies statements with the command line, against an export of the audit log as it is now. */

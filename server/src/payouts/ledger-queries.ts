@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { EFFECTIVE } from '../commissions/job-queries.ts'
+import { joinSumParts, sumParts } from '../core/queries.ts'
 import type { Reader } from '../database/database.ts'
 
 /** The last row of a page. */
@@ -56,6 +57,10 @@ export async function listLedgerCommissions(db: Reader, shopId: string, { from, 
   return { page, next: last && page.length === PAGE_SIZE ? { at: last.happenedAt, id: last.id } : null }
 }
 
+/** {@link refundedAt} in SQL: a refund that was reported before its order takes effect with it. */
+const REFUNDED_AT = sql<string>`case when refunds."createdAt" < commissions."happenedAt" then commissions."happenedAt"
+  else refunds."createdAt" end`
+
 /** Refunds of commissions that were not paid yet. Ordered by primary key, which is also the cursor. */
 export async function listLedgerRefunds(db: Reader, shopId: string, { from, to, after }: LedgerFilter) {
   const page = await withJob(db, shopId)
@@ -67,7 +72,7 @@ export async function listLedgerRefunds(db: Reader, shopId: string, { from, to, 
       'refunds.externalRefundId',
       'refunds.commissionCents',
       'refunds.taxCents',
-      'refunds.createdAt',
+      REFUNDED_AT.as('refundedAt'),
       'affiliateId',
       'externalOrderId',
       'orderId',
@@ -76,8 +81,8 @@ export async function listLedgerRefunds(db: Reader, shopId: string, { from, to, 
       EFFECTIVE.payoutBatchId.as('payoutBatchId'),
     ])
     .where('refunds.adjustmentId', 'is', null)
-    .where('refunds.createdAt', '>=', from)
-    .where('refunds.createdAt', '<=', to)
+    .where(REFUNDED_AT, '>=', from)
+    .where(REFUNDED_AT, '<=', to)
     .where((eb) =>
       eb(eb.refTuple('refunds.commissionId', 'refunds.externalRefundId'), '>', eb.tuple(after.at, after.id)),
     )
@@ -89,17 +94,44 @@ export async function listLedgerRefunds(db: Reader, shopId: string, { from, to, 
   return { page, next: last && page.length === PAGE_SIZE ? { at: last.commissionId, id: last.externalRefundId } : null }
 }
 
-/** The next batch that was paid in the period. */
-export const listPaidBatches = (db: Reader, shopId: string, { from, to, after }: LedgerFilter) =>
+/** The next batch that can contain payments of the period, by id. */
+export const findLedgerBatch = (db: Reader, shopId: string, { from, to, after }: LedgerFilter) =>
   db
     .selectFrom('payoutBatches')
-    .select(['id', 'currency', 'status', 'paidAt'])
+    .select('id')
     .where('shopId', '=', shopId)
-    .where('status', '=', 'PAID')
-    .where('paidAt', '>=', from)
-    .where('paidAt', '<=', to)
-    .where((eb) => eb(eb.refTuple('paidAt', 'id'), '>', eb.tuple(after.at, after.id)))
-    .orderBy('paidAt')
+    .where('id', '>', after.id)
+    .where('createdAt', '<=', to)
+    // The last payment of a batch is not later than its last change.
+    .where((eb) => eb.or([eb('status', 'in', ['OPEN', 'PROCESSING']), eb('updatedAt', '>=', from)]))
     .orderBy('id')
     .limit(1)
+    .executeTakeFirst()
+
+/** What each affiliate was paid by a batch in the period, as {@link listPayments} has it for one affiliate. */
+export async function listLedgerPayments(
+  db: Reader,
+  shopId: string,
+  { batchId, from, to }: Pick<LedgerFilter, 'from' | 'to'> & { batchId: string },
+) {
+  const { paidAt } = EFFECTIVE
+  const [cents, tax] = [sumParts('commissionAmountCents'), sumParts('taxWithheldCents')]
+  const rows = await withJob(db, shopId)
+    .select(['affiliateId', 'currency', paidAt.as('at')])
+    .select([cents.high.as('centsHigh'), cents.low.as('centsLow'), tax.high.as('taxHigh'), tax.low.as('taxLow')])
+    .where('commissions.payoutBatchId', '=', batchId)
+    .where(paidAt, '>=', from)
+    .where(paidAt, '<=', to)
+    .groupBy(['affiliateId', 'currency', sql.ref('at')])
+    .orderBy(sql.ref('at'))
+    .orderBy('affiliateId')
     .execute()
+  return rows.map(({ affiliateId, currency, at, centsHigh, centsLow, taxHigh, taxLow }) => ({
+    affiliateId,
+    currency,
+    at: at ?? '',
+    // A batch pays at most what can be represented exactly.
+    commissionCents: Number(joinSumParts(centsHigh, centsLow)),
+    taxWithheldCents: Number(joinSumParts(taxHigh, taxLow)),
+  }))
+}

@@ -6,8 +6,14 @@ import { toNdjsonStream } from '../core/ndjson.ts'
 import { runReport } from '../core/report.ts'
 import { localDate, monthPeriod } from '../core/time-zone.ts'
 import { defineReport } from '../database/database.ts'
-import { type LedgerCursor, listLedgerCommissions, listLedgerRefunds, listPaidBatches } from './ledger-queries.ts'
-import { batchLinesReport, findContacts } from './payouts.ts'
+import {
+  findLedgerBatch,
+  type LedgerCursor,
+  listLedgerCommissions,
+  listLedgerPayments,
+  listLedgerRefunds,
+} from './ledger-queries.ts'
+import { findContacts } from './payouts.ts'
 
 const HEADER = [
   'date',
@@ -125,7 +131,7 @@ async function pageOf(
   if (query.section === 'REFUNDS') {
     const { page, next } = await listLedgerRefunds(db, shopId, query)
     const rows = page.map((one) => ({
-      at: one.createdAt,
+      at: one.refundedAt,
       id: one.externalRefundId,
       kind: 'REFUND',
       affiliateId: one.affiliateId,
@@ -161,25 +167,24 @@ async function pageOf(
 
 /** The payments of one batch a page. */
 async function paymentsOf(db: Db, shopId: string, { from, to, after }: LedgerQuery) {
-  const [batch] = await listPaidBatches(db, shopId, { from, to, after })
+  const batch = await findLedgerBatch(db, shopId, { from, to, after })
   if (!batch) return { rows: [], next: null }
-  const at = batch.paidAt ?? ''
-  const lines = (await batchLinesReport.run(db, { shopId, query: [batch.id] })).get(batch.id) ?? []
-  const rows = lines
-    .filter(({ netPayableCents }) => netPayableCents !== 0)
-    .map((line) => ({
+  const payments = await listLedgerPayments(db, shopId, { batchId: batch.id, from, to })
+  const rows = payments
+    .filter(({ commissionCents, taxWithheldCents }) => commissionCents !== taxWithheldCents)
+    .map(({ at, affiliateId, currency, commissionCents, taxWithheldCents }) => ({
       at,
       id: batch.id,
       kind: 'PAYMENT',
-      affiliateId: line.affiliateId,
+      affiliateId,
       order: null,
       refundId: null,
       payoutBatchId: batch.id,
-      status: batch.status,
-      currency: batch.currency,
-      commissionCents: -line.commissionCents,
-      taxWithheldCents: -line.taxWithheldCents,
+      status: 'PAID',
+      currency,
+      commissionCents: -commissionCents,
+      taxWithheldCents: -taxWithheldCents,
       commissionId: null,
     }))
-  return { rows, next: { at, id: batch.id } }
+  return { rows, next: { at: '', id: batch.id } }
 }
