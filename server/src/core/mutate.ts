@@ -140,37 +140,39 @@ async function begin<Shop extends ShopId, T>(ctx: MutationContext<Shop>, trx: Tr
 const SALT_BYTES = 15
 
 async function writeAudit(ctx: MutationContext, { trx, chain }: OpenTransaction, entry: AuditEntry) {
-  await chain.append((last) => insertLinked(ctx, trx, entry, last))
+  // On PostgreSQL, an append runs for the whole group, so that a bug in it would fail the changes of others.
+  const row = newAudit(ctx, entry)
+  await chain.append((last) => insertLinked(trx, row, last))
 }
 
+const newAudit = (ctx: MutationContext, entry: AuditEntry) => ({
+  id: ctx.newId('aud'),
+  shopId: ctx.shop.id,
+  actor: ctx.actor,
+  action: entry.action,
+  subjectId: entry.subjectId,
+  data: JSON.stringify(entry.data ?? {}),
+  requestId: ctx.requestId,
+  createdAt: nowIso(ctx),
+  salt: Buffer.from(ctx.random(SALT_BYTES)).toString('base64url'),
+  digest: null,
+})
+
 /** Inserts an audit row after the last one. Returns the new head. */
-async function insertLinked(ctx: MutationContext, trx: Transaction, entry: AuditEntry, last: AuditHead) {
-  const row = {
-    id: ctx.newId('aud'),
-    shopId: ctx.shop.id,
-    actor: ctx.actor,
-    action: entry.action,
-    subjectId: entry.subjectId,
-    data: JSON.stringify(entry.data ?? {}),
-    requestId: ctx.requestId,
-    createdAt: nowIso(ctx),
-    seq: last.seq + 1,
-    previousHash: last.hash,
-    salt: Buffer.from(ctx.random(SALT_BYTES)).toString('base64url'),
-    digest: null,
-  }
-  const hash = hashAudit(row)
+async function insertLinked(trx: Transaction, row: ReturnType<typeof newAudit>, last: AuditHead) {
+  const linked = { ...row, seq: last.seq + 1, previousHash: last.hash }
+  const hash = hashAudit(linked)
   try {
-    await insertAudit(trx, ctx.shop.id, { ...row, hash })
+    await insertAudit(trx, row.shopId, { ...linked, hash })
   } catch (error) {
     throw isStorageError(error) ? auditUnavailable(error) : error
   }
-  return { ...last, seq: row.seq, hash }
+  return { ...last, seq: linked.seq, hash }
 }
 
 /** Begins the audit of a shop that the transaction of another shop creates. No other transaction knows it yet. */
 export async function beginAudit(ctx: MutationContext, trx: Transaction, entry: AuditEntry): Promise<void> {
-  const head = await insertLinked(ctx, trx, entry, NEW_HEAD)
+  const head = await insertLinked(trx, newAudit(ctx, entry), NEW_HEAD)
   await trx
     .insertInto('auditHeads')
     .values({ shopId: ctx.shop.id, generation: 0, ...head })
