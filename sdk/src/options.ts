@@ -216,19 +216,18 @@ export const checkOptions = (given: ClientOptions) => {
   }
   const {
     affiliateToken,
-    apiKey: key = process?.env?.REFERRAL_API_KEY,
+    apiKey = affiliateToken ?? process?.env?.REFERRAL_API_KEY,
     baseUrl = process?.env?.REFERRAL_BASE_URL ?? '',
     maxRetries = 2,
     timeoutMs = 30_000,
     totalTimeoutMs = Infinity,
     ...options
   } = given
-  const apiKey = affiliateToken ?? key
   if (typeof apiKey !== 'function') checkKey(apiKey)
   check(/^https?:\/\/[^/]/.test(baseUrl), 'baseUrl must start with https:// or http://.')
   checkLimits(given)
   check(
-    !(window && document) || affiliateToken !== undefined || given.dangerouslyAllowBrowser,
+    !(window && document) || apiKey === affiliateToken || given.dangerouslyAllowBrowser,
     'A browser would expose the API key. In a test, set dangerouslyAllowBrowser.',
   )
   const url = baseUrl.replace(/(\/api\/v1)?\/*$/, '')

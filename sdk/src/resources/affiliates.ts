@@ -110,8 +110,8 @@ export const affiliates = (core: Core) => ({
   balance: (id?: string, options?: CallOptions): Call<AffiliateBalance> =>
     startCall(core, {
       options,
-      query: id === undefined ? {} : { affiliateId: id },
-      send: (init) => core.api.GET(`${path}/balance`, init),
+      query: { affiliateId: id! },
+      send: (init) => core.api.GET('/api/v1/affiliates/balance', init),
       pick: pickData<AffiliateBalance>,
     }),
 
@@ -131,7 +131,7 @@ export const affiliates = (core: Core) => ({
       options,
       pick: pickData<AffiliateToken>,
       body,
-      send: (init) => core.api.POST(`${path}/tokens`, init),
+      send: (init) => core.api.POST('/api/v1/affiliates/tokens', init),
     }),
 
   /**

@@ -27,12 +27,7 @@ export const aliases = (core: Core) => ({
    * const { data } = await client.aliases.list({ affiliateId })
    */
   list: (query?: AliasQuery, options?: CallOptions): PagedCall<Alias> =>
-    listCall(core, {
-      query,
-      options,
-      send: (init) => core.api.GET(path, init),
-      pick: pickPage<Alias>,
-    }),
+    listCall(core, { query, options, send: (init) => core.api.GET(path, init), pick: pickPage<Alias> }),
 
   /**
    * Gives an affiliate an additional code or link name, such as one of another system. An alias that the affiliate already
