@@ -271,6 +271,7 @@ const PAGE_IDS: Record<string, string> = {
   affiliates: ID.affiliate,
   programs: ID.program,
   payouts: ID.batch,
+  'payout-files': ID.file,
   webhooks: ID.webhook,
   keys: ID.key,
 }
