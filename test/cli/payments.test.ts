@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { validateXML } from 'xmllint-wasm'
+import { paymentText } from '../../cli/src/commands/payouts/payment-text.ts'
 import { toSepaText } from '../../cli/src/commands/payouts/sepa-text.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { cli, json, openShop, type Shop } from './support.ts'
@@ -97,6 +98,7 @@ test('a bank returns two of five payments, and the next batch pays them', async 
   const message = readFileSync(file, 'utf8')
   expect(await problemsOf(message)).toEqual([])
   expect(message).toContain('<CtrlSum>50.10</CtrlSum>')
+  expect(message).toContain('<Ustrd>Referrals 2026-09</Ustrd>')
   for (const name of ['Zoe Muller', 'Lukasz Zolc', 'Giorgos Papadopoylos', "Renee D'Arc + .Fils.", 'AEgir THorsson'])
     expect(message).toContain(`<Nm>${name.replace("'", '&apos;')}</Nm>`)
   // Exporting again writes the same file.
@@ -255,11 +257,12 @@ test('who cannot be paid is named, and paid by a later file', async () => {
   expect(first.stderr).toContain('blocked: =cmd <=cmd@july.example> 12.35 USD: no payee details')
   const reference = (await linesOf(id)).find(({ state }) => state === 'SENT')?.paymentReference
   const text = readFileSync(join(folder.path, 'payouts-paypal-USD-july.csv'), 'utf8')
-  expect(text).toMatch(new RegExp(`^p@pay\\.example,12\\.35,USD,${reference},Referrals \\d{4}-\\d\\d,PAYPAL\r\n$`))
+  expect(text).toMatch(new RegExp(`^p@pay\\.example,12\\.35,USD,${reference},Referrals 2026-07,PAYPAL\r\n$`))
   await setPaypal(blocked)
   expect((await exportTo(id, 'july-2', '--format', 'csv')).code).toBe(0)
   const csv = readFileSync(join(folder.path, 'payouts-csv-USD-july-2.csv'), 'utf8')
   expect(csv).toContain(`,${blocked},'=cmd,'=cmd@july.example,USD,1235,12.35,PAYPAL,'=cmd,p@pay.example,`)
+  expect(csv).toContain(',Referrals 2026-07\r\n')
 }, 60_000)
 
 test('a file that was never uploaded is discarded, and its payments are sent in another one', async () => {
@@ -280,6 +283,14 @@ test('a file that was never uploaded is discarded, and its payments are sent in 
   expect((await reconcile(report)).code).toBe(0)
   const late = await cli([...discard.with(2, `${file}-2`), '--yes'], { env: shop.env })
   expect([late.code, JSON.parse(late.stderr).code]).toEqual([5, 'payout_file_not_discardable'])
+})
+
+test('the payment text names the months of the batch in the time zone of the shop', () => {
+  const textOf = (periodStart: string, periodEnd: string, timeZone: string) =>
+    paymentText({ periodStart, periodEnd }, timeZone)
+  expect(textOf('2026-10-01T04:00:00.000Z', '2026-11-01T03:59:59.999Z', 'America/New_York')).toBe('Referrals 2026-10')
+  expect(textOf('2026-09-30T22:00:00.000Z', '2026-10-31T22:59:59.999Z', 'Europe/Berlin')).toBe('Referrals 2026-10')
+  expect(textOf('2026-08-01T00:00:00.000Z', '2026-10-31T23:59:59.999Z', 'UTC')).toBe('Referrals 2026-08 to 2026-10')
 })
 
 test('sepa requires a file id, and a file id one batch', async () => {

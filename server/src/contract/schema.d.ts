@@ -3876,6 +3876,8 @@ export interface components {
         };
         PayoutFileLines: {
             file: components["schemas"]["PayoutFile"];
+            periodStart: components["schemas"]["Instant"];
+            periodEnd: components["schemas"]["Instant"];
             /** @description The account that a SEPA file pays from; null for other formats. */
             debtor: components["schemas"]["Debtor"] | null;
             data: components["schemas"]["PayoutFileLine"][];

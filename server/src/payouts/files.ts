@@ -78,8 +78,11 @@ export async function listLines(
   const rows = await listLinesOfFile(ctx.db.read, ctx.shop.id, { fileId: id, after, limit: limit + 1 })
   const data = rows.slice(0, limit).map((row) => toFileLine(ctx, row))
   const debtor = file.debtor === null ? null : openDebtor(ctx, file)
+  const batch = await findBatch(ctx.db.read, ctx.shop.id, file.batchId)
+  if (!batch) throw payoutNotFound()
+  const { periodStart, periodEnd } = batch
   await recordAccess(ctx, 'payout_file.shown', id)
-  return { file: toFile(file), debtor, data, hasMore: rows.length > limit }
+  return { file: toFile(file), periodStart, periodEnd, debtor, data, hasMore: rows.length > limit }
 }
 
 /**

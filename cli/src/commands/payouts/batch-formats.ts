@@ -5,7 +5,8 @@ import { decimal, isPayableByPaypal, paypalFile, wiseFile } from './service-file
 /** The row of an affiliate in the export of a batch. */
 export interface PayoutRow {
   batchId: string
-  periodEnd: string
+  /** What the payee reads. */
+  note: string
   affiliateId: string
   name: string
   email: string
@@ -29,7 +30,6 @@ const nothingToPay = ({ netPayableCents }: PayoutRow) => (netPayableCents > 0 ? 
 // The apostrophe that disables a formula would change the address.
 const unsafeEmail = ({ email }: PayoutRow) =>
   isFormula(email) ? 'a spreadsheet would evaluate the email address as a formula' : undefined
-const noteFor = ({ periodEnd }: PayoutRow) => `Referrals ${periodEnd.slice(0, 7)}`
 const paymentTo = ({ name, email, netPayableCents: amountCents }: PayoutRow, currency: string, reference: string) => ({
   name,
   email,
@@ -78,7 +78,7 @@ const paypal: ExportFormat = {
       : `PayPal does not support decimals in ${currency}`),
   cells: (payee, currency) => {
     const reference = payee.affiliateId.replace(/\s/g, '').slice(0, 30)
-    return paypalFile.row(paymentTo(payee, currency, reference), noteFor(payee))
+    return paypalFile.row(paymentTo(payee, currency, reference), payee.note)
   },
 }
 
@@ -87,7 +87,7 @@ const wise: ExportFormat = {
   maxRows: wiseFile.maxRows,
   exclusionReason: (payee) =>
     nothingToPay(payee) ?? unsafeEmail(payee) ?? (sanitizeText(payee.name).trim() ? undefined : 'no name'),
-  cells: (payee, currency) => wiseFile.row(paymentTo(payee, currency, noteFor(payee))),
+  cells: (payee, currency) => wiseFile.row(paymentTo(payee, currency, payee.note)),
 }
 
 export const exportFormats = { csv, paypal, wise }

@@ -8,6 +8,7 @@ import { writePrivateFile } from '../../private-file.ts'
 import type { Run } from '../../run.ts'
 import { type ExportFormat, exportFormats, type PayoutRow } from './batch-formats.ts'
 import { type BatchWithLines, checkTotal, readBatch } from './batches.ts'
+import { paymentText } from './payment-text.ts'
 
 export interface ExportOptions {
   format: keyof typeof exportFormats | 'sepa'
@@ -50,7 +51,7 @@ export async function exportBatches(
   for (const { id, status, totals } of batches)
     if (status === 'OPEN')
       run.reporter.info(`${id} is open and can still change. Pay it with --expect-total ${totals.netPayableCents}`)
-  const { files, excluded } = buildFiles(batches, { ...options, format })
+  const { files, excluded } = buildFiles(batches, { ...options, format, timeZone: await run.timeZone() })
   if (!run.dryRun) writeFiles(files, options)
   printFiles(run, files)
   for (const { payee, currency, reason } of excluded)
@@ -104,14 +105,16 @@ type ExcludedPayee = { payee: PayoutRow; currency: string; reason: string }
 
 function buildFiles(
   batches: readonly BatchWithLines[],
-  options: ExportOptions & { format: keyof typeof exportFormats },
+  options: ExportOptions & { format: keyof typeof exportFormats; timeZone: string },
 ): { files: FileDraft[]; excluded: ExcludedPayee[] } {
   const format = exportFormats[options.format]
   const excluded: ExcludedPayee[] = []
   const files: FileDraft[] = []
   for (const [currency, group] of Map.groupBy(batches, (batch) => batch.currency)) {
     const payees = group.flatMap((batch) =>
-      batch.lines.map((line): PayoutRow => ({ ...line, batchId: batch.id, periodEnd: batch.periodEnd })),
+      batch.lines.map(
+        (line): PayoutRow => ({ ...line, batchId: batch.id, note: paymentText(batch, options.timeZone) }),
+      ),
     )
     const kept = payees.filter((payee) => {
       const reason = format.exclusionReason(payee, currency)

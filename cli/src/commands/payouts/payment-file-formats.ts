@@ -51,9 +51,10 @@ const csv: TableFormat = {
     'postalCode',
     'townName',
     'country',
+    'note',
   ],
   maxRows: 1_000_000,
-  cells: (line) => {
+  cells: (line, note) => {
     const { payee } = line
     const account = payee.method === 'SEPA' ? payee : undefined
     return [
@@ -74,6 +75,7 @@ const csv: TableFormat = {
       account?.postalCode,
       account?.townName,
       account?.country,
+      note,
     ]
   },
 }

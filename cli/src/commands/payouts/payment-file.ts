@@ -7,6 +7,7 @@ import { counted } from '../../output/text.ts'
 import type { Run } from '../../run.ts'
 import { type ExportOptions, type FileDraft, printFiles, writeFiles } from './export.ts'
 import { renderTables } from './payment-file-formats.ts'
+import { type BatchPeriod, paymentText } from './payment-text.ts'
 import { type FileLine, renderSepa } from './sepa.ts'
 
 type Schemas = components['schemas']
@@ -28,8 +29,8 @@ export async function exportPaymentFile(
   const client = await run.ownerClient()
   const created = await client.PUT('/admin/v1/payout-files/{id}', { params: { path: { id: fileId } }, body })
   const { data: file } = unwrap(created)
-  const { lines, debtor } = await readFile(client, file)
-  const note = `Referrals ${file.createdAt.slice(0, 7)}`
+  const { lines, debtor, period } = await readFile(client, file)
+  const note = paymentText(period, await run.timeZone())
   const texts =
     file.format === 'sepa' && debtor
       ? [{ text: renderSepa({ file, debtor }, lines, note), lines }]
@@ -66,14 +67,14 @@ function sepaOptions({ format, fromName, fromIban, fromBic, executionDate }: Exp
 export async function readFile(
   client: ReferralClient,
   { id }: Pick<PayoutFile, 'id'>,
-): Promise<{ lines: FileLine[]; debtor: Schemas['Debtor'] | null }> {
+): Promise<{ lines: FileLine[]; debtor: Schemas['Debtor'] | null; period: BatchPeriod }> {
   const lines: FileLine[] = []
   for (;;) {
     const after = lines.at(-1)?.id
     const params = { path: { id }, query: { ...(after && { after }) } }
     const page = unwrap(await client.GET('/admin/v1/payout-files/{id}/lines', { params }))
     lines.push(...page.data)
-    if (!page.hasMore) return { lines, debtor: page.debtor }
+    if (!page.hasMore) return { lines, debtor: page.debtor, period: page }
   }
 }
 

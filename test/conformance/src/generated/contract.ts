@@ -954,9 +954,11 @@ export const schemas: Record<string, Schema> = {
   },
   PayoutFileLines: {
     type: 'object',
-    required: ['file', 'debtor', 'data', 'hasMore'],
+    required: ['file', 'periodStart', 'periodEnd', 'debtor', 'data', 'hasMore'],
     properties: {
       file: { $ref: '#/components/schemas/PayoutFile' },
+      periodStart: { $ref: '#/components/schemas/Instant' },
+      periodEnd: { $ref: '#/components/schemas/Instant' },
       debtor: { anyOf: [{ $ref: '#/components/schemas/Debtor' }, { type: 'null' }] },
       data: { type: 'array', items: { $ref: '#/components/schemas/PayoutFileLine' } },
       hasMore: { type: 'boolean' },
