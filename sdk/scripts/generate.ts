@@ -18,10 +18,30 @@ for (const { method, path, retryPolicy } of operations)
     if (method !== 'POST' || exceptions[endOf(path)] !== retryPolicy)
       throw new Error(`The SDK has no rule for the retries of ${method} ${path}.`)
   }
-const endsWith = (policy: string) =>
-  Object.keys(exceptions)
-    .filter((end) => exceptions[end] === policy)
-    .join('|')
+/** Long enough that an operation of a later version is unlikely to have it. */
+const MIN_ENDING = 2
+/** The shortest endings that the given paths have, and none of the others: the SDK weighs less with them. */
+const endings = (paths: string[], others: string[]) => {
+  const shortest = (path: string) => {
+    for (let length = MIN_ENDING; length < path.length; length++) {
+      const ending = path.slice(-length)
+      if (!others.some((other) => other.endsWith(ending))) return ending
+    }
+    throw new Error(`The SDK would not know ${path} by its end.`)
+  }
+  return [...new Set(paths.map(shortest))].join('|')
+}
+const posts = operations.filter(({ method, retryPolicy }) => method === 'POST' && retryPolicy !== 'keyed')
+const endsWith = (policy: string) => {
+  const [paths, others] = [true, false].map((isWanted) =>
+    posts.filter(({ retryPolicy }) => (retryPolicy === policy) === isWanted).map(({ path }) => path),
+  )
+  return endings(paths!, others!)
+}
+const textEndings = endings(
+  operations.filter(({ isText }) => isText).map(({ path }) => path),
+  operations.filter(({ isText }) => !isText).map(({ path }) => path),
+)
 const ends = [...new Set(operations.filter(({ isText }) => isText).map(({ path }) => endOf(path)))]
 for (const { path, isText } of operations)
   if (ends.includes(endOf(path)) !== isText) throw new Error(`The SDK would not know the media type of ${path}.`)
@@ -42,13 +62,14 @@ writeGenerated({
   'src/generated/retry-policies.ts': `${header('openapi.yaml')}import type { RetryPolicy } from '../retry.ts'
 
 /** The paths whose responses are text. */
-export const TEXT_PATH = /\\/(${ends.join('|')})$/
+export const TEXT_PATH = /(${textEndings})$/
 
 /** Returns the retry policy of an operation. */
 export const retryPolicyOf = (method: string, path: string): RetryPolicy => {
-  if (method === 'GET' || /\\/(${endsWith('safe')})$/.test(path)) return 'safe'
-  if (method !== 'POST' || /\\/(${endsWith('repeatable')})$/.test(path)) return 'repeatable'
-  return path.startsWith('/api/') ? 'keyed' : 'never'
+  if (method === 'GET') return 'safe'
+  if (method !== 'POST') return 'repeatable'
+  if (path.startsWith('/api/')) return 'keyed'
+  return /(${endsWith('safe')})$/.test(path) ? 'safe' : /(${endsWith('repeatable')})$/.test(path) ? 'repeatable' : 'never'
 }
 `,
   'src/generated/event-names.ts': `${header('openapi.yaml')}
