@@ -1,7 +1,8 @@
+import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { emptyDatabase, engine } from '../support/database.ts'
 import { freePort, type RunningServer, run, startServer, temporaryFolder } from '../support/process.ts'
 import { checks, runConformance, toJUnit, toText } from './src/index.ts'
@@ -56,11 +57,40 @@ describe('this server', () => {
   })
 
   /** A new shop and a key with every scope. */
-  async function shopOf(plan: string): Promise<{ key: string; ownerToken: string }> {
+  async function emptyShopOf(plan: string): Promise<{ key: string; ownerToken: string }> {
     const { shopId, ownerToken } = await operator('shop', 'create', '--name', 'Hats', '--plan', plan)
     const { secret } = await operator('key', 'create', '--shop', shopId, '--label', 'Test', '--scope', 'all')
     return { key: secret, ownerToken }
   }
+
+  // biome-ignore lint/suspicious/noExplicitAny: the tests read several resources
+  const request = async (key: string, method: string, path: string, body?: object): Promise<any> => {
+    const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' }
+    const response = await fetch(`${server.url}/api/v1${path}`, { method, headers, body: body && JSON.stringify(body) })
+    return response.json()
+  }
+
+  /** A shop with a program, as a merchant has one. */
+  async function shopOf(plan: string): Promise<{ key: string; ownerToken: string }> {
+    const shop = await emptyShopOf(plan)
+    await request(shop.key, 'POST', '/programs', { name: 'Friends' })
+    return shop
+  }
+
+  /** What a merchant would notice after a run. */
+  const noticed = async ({ key }: { key: string }) => {
+    const [webhooks, affiliates, programs] = await Promise.all(
+      ['/webhooks', '/affiliates', '/programs?limit=100'].map((path) => request(key, 'GET', path)),
+    )
+    const last = await request(key, 'GET', `/programs?limit=100&page=${programs.pagination.totalPages}`)
+    const defaults = last.data.filter(({ isDefault }: { isDefault: boolean }) => isDefault)
+    return {
+      webhooks: webhooks.data,
+      affiliates: affiliates.pagination.total,
+      defaults: defaults.map(({ name }: { name: string }) => name),
+    }
+  }
+  const NOTHING = { webhooks: [], affiliates: 0, defaults: ['Friends'] }
 
   test('follows every rule', async () => {
     const [shop, other] = [await shopOf('ENTERPRISE'), await shopOf('ENTERPRISE')]
@@ -78,7 +108,61 @@ describe('this server', () => {
     ])
     expect(toText(report)).toContain(`${checks.length} checks: ${checks.length - 1} passed, 0 failed, 1 skipped.`)
     expect(toJUnit(report).match(/<testcase /g)).toHaveLength(checks.length)
+    expect([await noticed(shop), await noticed(other)]).toEqual([NOTHING, NOTHING])
+    expect(report.remaining).toEqual([
+      expect.stringMatching(/^The shop keeps \d+ programs, \d+ orders, \d+ payout batches of this run \(cf-/),
+      expect.stringMatching(/^The shop of REFERRAL_OTHER_API_KEY keeps 2 programs, 1 order of this run \(cf-/),
+    ])
+    expect(toText(report)).toContain(report.remaining[0])
   }, 120_000)
+
+  test('a run does not start in a shop without a program, because its first one would be the default', async () => {
+    const [empty, other] = [await emptyShopOf('PROFESSIONAL'), await shopOf('PROFESSIONAL')]
+    const only = ['isolation/']
+    for (const [{ key }, otherKey, what] of [
+      [empty, undefined, 'key'],
+      [other, empty.key, 'key of the other shop'],
+    ] as const)
+      await expect(runConformance({ baseUrl: server.url, key, otherKey, only })).rejects.toThrow(
+        `The shop of the ${what} has no program, and one of this run would become its default.`,
+      )
+    expect((await request(empty.key, 'GET', '/programs')).data).toEqual([])
+  })
+
+  test.each(['SIGINT', 'SIGTERM'] as const)(
+    'a run that is ended with %s removes what it created',
+    async (signal) => {
+      const [shop, other] = [await shopOf('ENTERPRISE'), await shopOf('ENTERPRISE')]
+      const child = spawn(
+        process.execPath,
+        ['test/conformance/src/main.ts', '--only', 'isolation/', '--only', 'affiliates/'],
+        {
+          cwd: ROOT,
+          env: {
+            ...process.env,
+            REFERRAL_BASE_URL: server.url,
+            REFERRAL_API_KEY: shop.key,
+            REFERRAL_OTHER_API_KEY: other.key,
+          },
+        },
+      )
+      let output = ''
+      child.stdout.on('data', (chunk) => {
+        output += chunk
+      })
+      const code = new Promise((done) => child.once('close', done))
+      await vi.waitFor(async () => expect((await noticed(shop)).affiliates).toBeGreaterThan(0), {
+        timeout: 20_000,
+        interval: 10,
+      })
+      child.kill(signal)
+      expect(await code).toBe(130)
+      expect(output).toContain('Interrupted: the other checks did not run.')
+      expect(output).toMatch(/^The shop keeps \d+ programs?/m)
+      expect([await noticed(shop), await noticed(other)]).toEqual([NOTHING, NOTHING])
+    },
+    60_000,
+  )
 
   test('limits a key as its plan says, in test shops that are gone afterwards', async () => {
     const shop = await shopOf('PROFESSIONAL')

@@ -29,6 +29,14 @@ test('a naive server fails most rules, and every other rule has a defect that br
   // The naive server mixes up concurrent requests, so the setup of a check may fail. Alone, it fails for its rule.
   const failedAlone = passed.length ? failedOf(await runConformance({ ...naiveOptions(naive), only: passed })) : []
   expect(passed.filter((name) => !failedAlone.includes(name))).toEqual([])
+  // Checks that fail leave subscriptions and affiliates, too.
+  const kept = await Promise.all(
+    ['webhooks', 'affiliates'].map(async (name) => {
+      const headers = { Authorization: `Bearer ${naive.keys[0]}` }
+      return ((await (await fetch(`${naive.url}/api/v1/${name}`, { headers })).json()) as { data: unknown[] }).data
+    }),
+  )
+  expect(kept).toEqual([[], []])
 }, 60_000)
 
 test.for(Object.entries(NAIVE_DEFECTS))('%s fails on a naive server with the defect %s', async ([name, defect]) => {
@@ -41,6 +49,8 @@ test.for(Object.keys(DEFECTS))('%s fails when its rule is broken', async (name, 
   resetDefects()
   const defect = DEFECTS[name]!
   const other = await server.createShop()
+  for (const { key } of [server.shop, other])
+    await server.request('POST', '/api/v1/programs', { key, body: { name: 'Friends' } })
   const report = await runConformance({
     baseUrl: 'http://test',
     key: server.shop.key,

@@ -56,6 +56,7 @@ export function addConformance(program: Command): void {
 async function conformance(run: Run, options: Options): Promise<ExitCode | undefined> {
   const { runConformance, toJUnit } = await import('@referral/conformance')
   const { ownerToken, baseUrl } = run.settings
+  const stop = run.handleInterrupt()
   const report = await runConformance({
     baseUrl,
     key: run.apiKey,
@@ -66,11 +67,13 @@ async function conformance(run: Run, options: Options): Promise<ExitCode | undef
     receiver: { port: options.receiverPort, host: options.receiverHost, url: options.receiverUrl },
     useTestShops: options.testShops,
     changeSettings: options.changeSettings,
+    signal: stop.signal,
   }).catch((cause: Error) => {
     throw new CliError(exitCode.unavailable, `The checks could not run: ${cause.message}.`, { code: 'checks_not_run' })
   })
   if (options.junit) writeFileSync(options.junit, toJUnit(report))
   print(run, report)
+  if (report.interrupted) return exitCode.interrupted
   return report.failed ? exitCode.partial : undefined
 }
 
@@ -80,6 +83,7 @@ function print(run: Run, report: ConformanceReport): void {
   else run.printRows(checks, ['status', 'name', 'message'])
   for (const { name, status, rule, link } of checks)
     if (status === 'failed') run.reporter.info(`${name}: ${rule}. ${link}`)
+  for (const sentence of report.remaining) run.reporter.info(sentence)
   run.reporter.info(
     `${checks.length} checks: ${passed} passed, ${failed} failed, ${skipped} skipped. ${requests} requests in ${(ms / 1000).toFixed(1)} s.`,
   )

@@ -102,6 +102,8 @@ export async function startNaiveServer(defects: readonly Defect[] = []): Promise
       updatedAt: now(),
     }
   }
+  // A run requires a default program of the shop.
+  rows.programs!.push(programRow({ name: 'Friends' }))
   const code = () => Math.random().toString(36).slice(2, 8).toUpperCase()
 
   function createAffiliate(body: Json): Json {

@@ -40,7 +40,7 @@ export class Client {
   readonly #timeoutMs: number
   readonly #fetch: Fetch
   readonly #keys: KeyBudget[]
-  readonly #observe: (reply: Reply) => void
+  readonly #observe: (reply: Reply, credential: string | null) => void
   /** Creates another key of the shop, when an owner token allows it. */
   moreKeys: (() => Promise<string | undefined>) | undefined
   /** Requests sent so far. */
@@ -53,7 +53,7 @@ export class Client {
     key: string
     timeoutMs: number
     fetch: Fetch
-    observe: (reply: Reply) => void
+    observe: (reply: Reply, credential: string | null) => void
   }) {
     this.#baseUrl = options.baseUrl.replace(/\/+$/, '')
     this.#timeoutMs = options.timeoutMs
@@ -95,7 +95,7 @@ export class Client {
     })
     const text = await response.text()
     const reply = { method, path, status: response.status, headers: response.headers, text, body: parse(text) }
-    this.#observe(reply)
+    this.#observe(reply, credential)
     return reply
   }
 

@@ -29,7 +29,7 @@ Credentials are read from the environment:
   REFERRAL_OWNER_TOKEN   the token of an owner, for the suite owner and a faster run
   REFERRAL_OTHER_API_KEY a key of another shop, for the isolation of shops
 
-Exit codes: 0 all passed, 1 the run failed, 2 wrong usage, 8 some checks failed.
+Exit codes: 0 all passed, 1 the run failed, 2 wrong usage, 8 some checks failed, 130 interrupted.
 `
 
 const SUITES = ['core', 'webhooks', 'owner']
@@ -64,6 +64,13 @@ async function main(): Promise<number> {
   const wrong = values.suite?.find((one) => !SUITES.includes(one))
   if (wrong) return usage(`There is no suite ${wrong}.`)
   if (!REFERRAL_API_KEY) return usage('Set REFERRAL_API_KEY to an API key with every scope.')
+  const stop = new AbortController()
+  // A second one has no listener, and ends the process.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => {
+      process.stderr.write('\nStopping: what the run created is removed. Press Ctrl-C again to exit at once.\n')
+      stop.abort()
+    })
   const isTerminal = process.stderr.isTTY
   const report = await runConformance({
     baseUrl: values.url ?? REFERRAL_BASE_URL ?? 'http://127.0.0.1:8787',
@@ -80,6 +87,7 @@ async function main(): Promise<number> {
     useTestShops: values['test-shops'],
     changeSettings: values['change-settings'],
     concurrency: values.concurrency ? Number(values.concurrency) : undefined,
+    signal: stop.signal,
     onResult: ({ name }, done, total) => {
       if (isTerminal) process.stderr.write(`\r\u001b[K${done}/${total} ${printable(name)}`)
     },
@@ -87,6 +95,7 @@ async function main(): Promise<number> {
   if (isTerminal) process.stderr.write('\r\u001b[K')
   if (values.junit) writeFileSync(values.junit, toJUnit(report))
   process.stdout.write(values.json ? `${JSON.stringify(report, undefined, 2)}\n` : toText(report))
+  if (report.interrupted) return 130
   return report.failed ? 8 : 0
 }
 

@@ -8,7 +8,7 @@ export const printable = (text: string): string => text.replace(CONTROL, '')
 
 /** The report as text: what failed and why, and the counts. */
 export function toText(report: ConformanceReport): string {
-  const { checks, passed, failed, skipped, ms, requests, waitedMs } = report
+  const { checks, passed, failed, skipped, ms, requests, waitedMs, interrupted, remaining } = report
   const lines = checks
     .filter(({ status }) => status === 'failed')
     .flatMap(({ name, rule, message, link }) => [`✗ ${name}: ${rule}`, `    ${message}`, `    ${link}`])
@@ -18,7 +18,8 @@ export function toText(report: ConformanceReport): string {
   const skips = [...reasons].map(([reason, count]) => `- ${count} skipped: ${reason}`)
   const waited = waitedMs >= 1000 ? `, ${seconds(waitedMs)} of it waiting for rate limits` : ''
   const summary = `${checks.length} checks: ${passed} passed, ${failed} failed, ${skipped} skipped. ${requests} requests in ${seconds(ms)}${waited}.`
-  return printable([...lines, ...skips, summary].join('\n')).concat('\n')
+  const end = interrupted ? ['Interrupted: the other checks did not run.'] : []
+  return printable([...lines, ...skips, ...remaining, ...end, summary].join('\n')).concat('\n')
 }
 
 const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`

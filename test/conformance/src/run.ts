@@ -3,6 +3,7 @@ import { type Check, NotApplicable, type Requirement, SetupFailed, type Suite } 
 import { checks as allChecks } from './checks/all.ts'
 import { Client, type Fetch, type Reply } from './client.ts'
 import { Context, type Json, Observations, type Shop } from './context.ts'
+import { Created } from './created.ts'
 import { operations, scopes } from './generated/contract.ts'
 import { type ReceiverOptions, startReceiver } from './receiver.ts'
 import { mismatch } from './schema.ts'
@@ -34,6 +35,8 @@ export interface ConformanceOptions {
   webhookTimeoutMs?: number | undefined
   /** Sends the requests. Default: `fetch`. */
   fetch?: Fetch | undefined
+  /** Ends the run: the checks that run are finished, and what the run created is removed. */
+  signal?: AbortSignal | undefined
   onResult?: ((result: CheckResult, done: number, total: number) => void) | undefined
 }
 
@@ -63,12 +66,16 @@ export interface ConformanceReport {
   passed: number
   failed: number
   skipped: number
+  /** Whether `signal` ended the run before all checks ran. */
+  interrupted: boolean
+  /** What the run created and could not remove, one sentence for each shop. */
+  remaining: string[]
   checks: CheckResult[]
 }
 
 const DOCS = 'https://github.com/referral-program/referral/blob/main/docs/'
 const WHY: Record<Requirement, string> = {
-  otherKey: 'requires a key of another shop (--other-key)',
+  otherKey: 'requires a key of another shop (REFERRAL_OTHER_API_KEY)',
   owner: 'requires an owner token',
   receiver: 'requires a receiver',
   settings: 'changes settings of the shop (--change-settings)',
@@ -77,7 +84,7 @@ const WHY: Record<Requirement, string> = {
 
 /** Tests whether a server follows the contract. Everything it creates has a name of its own. */
 export async function runConformance(options: ConformanceOptions): Promise<ConformanceReport> {
-  const { suites = ['core', 'webhooks', 'owner'], only, concurrency = 4, onResult } = options
+  const { suites = ['core', 'webhooks', 'owner'], only, concurrency = 4, signal, onResult } = options
   const started = Date.now()
   const run = randomBytes(3).toString('hex')
   const selected = allChecks.filter(
@@ -93,15 +100,16 @@ export async function runConformance(options: ConformanceOptions): Promise<Confo
     results.set(check, result)
     onResult?.(result, results.size, selected.length)
   }
+  let remaining: string[] = []
   try {
     const queue = selected.filter(({ isExclusive }) => !isExclusive)
     const worker = async () => {
-      for (let check = queue.shift(); check; check = queue.shift()) await perform(check)
+      for (let check = queue.shift(); check && !signal?.aborted; check = queue.shift()) await perform(check)
     }
     await Promise.all(Array.from({ length: Math.max(1, concurrency) }, worker))
-    for (const check of selected.filter(({ isExclusive }) => isExclusive)) await perform(check)
+    for (const check of selected.filter(({ isExclusive }) => isExclusive)) if (!signal?.aborted) await perform(check)
   } finally {
-    await close()
+    remaining = await close()
   }
   const list = selected.flatMap((check) => results.get(check) ?? [])
   const count = (status: CheckResult['status']) => list.filter((one) => one.status === status).length
@@ -115,6 +123,8 @@ export async function runConformance(options: ConformanceOptions): Promise<Confo
     passed: count('passed'),
     failed: count('failed'),
     skipped: count('skipped'),
+    interrupted: list.length < selected.length,
+    remaining,
     checks: list,
   }
 }
@@ -173,60 +183,110 @@ function documentedOperation(method: string, path: string) {
 // With the keys that checks create, fewer than the 20 of a shop.
 const MAX_KEYS = 12
 
-/** Prepares the shop of a run. `close` removes what the preparation created. */
+/** Prepares the shop of a run. `close` removes what the run created, and returns what remains. */
 async function openShop(
   options: ConformanceOptions,
   { run, seen, withReceiver }: { run: string; seen: Observations; withReceiver: boolean },
-): Promise<{ shop: Shop; close: () => Promise<void> }> {
-  const { baseUrl, timeoutMs = 30_000 } = options
+): Promise<{ shop: Shop; close: () => Promise<string[]> }> {
+  const { baseUrl, timeoutMs = 30_000, concurrency = 4 } = options
+  const [created, createdInOther] = [new Created(), new Created()]
+  let { key, ownerToken, otherKey } = options
+  const observe = (reply: Reply, credential: string | null) => {
+    seen.note(reply)
+    const shop = credential !== null && credential === otherKey ? createdInOther : created
+    shop.note(reply)
+  }
   const connect = (apiKey: string) =>
-    new Client({ baseUrl, key: apiKey, timeoutMs, fetch: options.fetch ?? fetch, observe: seen.note })
-  const testShops =
-    options.ownerToken && options.useTestShops ? await createTestShops(connect(options.key), options, run) : []
-  const [own, other] = testShops
-  const key = own?.apiKey ?? options.key
-  const ownerToken = own?.ownerToken ?? options.ownerToken
-  const otherKey = other?.apiKey ?? options.otherKey
-  const client = connect(key)
-  let created = 0
-  if (ownerToken) {
-    const owner = (method: string, path: string, body?: unknown) =>
-      client.send(method, `/admin/v1${path}`, { body }, ownerToken)
-    client.moreKeys = async () => {
-      if (created >= MAX_KEYS) return undefined
-      const { status, body } = await owner('POST', '/keys', { label: `conformance ${run}`, scopes })
-      if (status !== 201) return undefined
-      created++
-      return body.data.secret
-    }
-  }
-  const first = await client.send('GET', '/api/v1/programs', { query: { limit: 1 } }, key)
-  if ([401, 403].includes(first.status))
-    throw new Error(`The server rejects the key: ${first.status} ${first.text.slice(0, 200)}`)
+    new Client({ baseUrl, key: apiKey, timeoutMs, fetch: options.fetch ?? fetch, observe })
   const receiver = withReceiver ? await startReceiver(options.receiver) : undefined
-  const shop: Shop = {
-    client,
-    key,
-    ownerToken,
-    otherKey,
-    receiver,
-    isTestShop: own !== undefined,
-    webhookTimeoutMs: options.webhookTimeoutMs ?? 8000,
-    mayChangeSettings: own !== undefined || options.changeSettings === true,
+  const testShops: CreatedTestShop[] = []
+  let client = connect(key)
+
+  const removeTestShops = async () => {
+    const kept: string[] = []
+    for (const { id } of testShops) {
+      const path = `/admin/v1/test-shops/${id}`
+      const reply = await client.send('DELETE', path, {}, options.ownerToken ?? null).catch(() => undefined)
+      if (reply?.status !== 200) kept.push(`The test shop ${id} could not be deleted.`)
+    }
+    return kept
   }
-  const close = async () => {
-    await receiver?.close()
-    for (const { id } of testShops)
-      await client.send('DELETE', `/admin/v1/test-shops/${id}`, {}, options.ownerToken ?? null)
-    if (!ownerToken || own) return
-    const { body } = await client.send('GET', '/admin/v1/keys', {}, ownerToken)
+  const revokeKeys = async () => {
+    const { body } = await client.send('GET', '/admin/v1/keys', {}, ownerToken ?? null)
     const left = (body?.data ?? []).filter(
       ({ label, status }: Json) =>
         status === 'active' && String(label).includes(run) && /^(conformance |cf-)/.test(label),
     )
-    for (const { id } of left) await client.send('DELETE', `/admin/v1/keys/${id}`, {}, ownerToken)
+    for (const { id } of left) await client.send('DELETE', `/admin/v1/keys/${id}`, {}, ownerToken ?? null)
   }
-  return { shop, close }
+  const close = async () => {
+    await receiver?.close()
+    if (testShops.length > 0) return removeTestShops()
+    await created.remove(client, concurrency)
+    if (otherKey) await createdInOther.remove(connect(otherKey), concurrency)
+    if (ownerToken) await revokeKeys().catch(() => undefined)
+    return [
+      ...describe(created, `The shop keeps`, run),
+      ...describe(createdInOther, 'The shop of REFERRAL_OTHER_API_KEY keeps', run),
+    ]
+  }
+
+  try {
+    if (ownerToken && options.useTestShops) await createTestShops(client, ownerToken, run, testShops)
+    const [own, other] = testShops
+    if (own && other) {
+      ;({ apiKey: key, ownerToken } = own)
+      otherKey = other.apiKey
+      client = connect(key)
+    }
+    if (ownerToken) {
+      const token = ownerToken
+      let count = 0
+      client.moreKeys = async () => {
+        if (count >= MAX_KEYS) return undefined
+        const label = `conformance ${run}`
+        const { status, body } = await client.send('POST', '/admin/v1/keys', { body: { label, scopes } }, token)
+        if (status !== 201) return undefined
+        count++
+        return body.data.secret
+      }
+    }
+    for (const [name, credential] of [
+      ['key', key],
+      ['key of the other shop', otherKey],
+    ]) {
+      if (!credential) continue
+      const { status, text, body } = await client.send('GET', '/api/v1/programs', { query: { limit: 1 } }, credential)
+      if ([401, 403].includes(status))
+        throw new Error(`The server rejects the ${name}: ${status} ${text.slice(0, 200)}`)
+      // The first program of a shop is its default, and cannot be deleted: it would decide about affiliates of the merchant.
+      if (!own && body?.data?.length === 0)
+        throw new Error(
+          `The shop of the ${name} has no program, and one of this run would become its default. Create a program first, or use --test-shops`,
+        )
+    }
+    const shop: Shop = {
+      client,
+      key,
+      ownerToken,
+      otherKey,
+      receiver,
+      isTestShop: own !== undefined,
+      webhookTimeoutMs: options.webhookTimeoutMs ?? 8000,
+      mayChangeSettings: own !== undefined || options.changeSettings === true,
+    }
+    return { shop, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+const describe = (created: Created, start: string, run: string): string[] => {
+  const what = created.remaining()
+  return what.length === 0
+    ? []
+    : [`${start} ${what.join(', ')} of this run (cf-${run}-), which an API key cannot delete.`]
 }
 
 interface CreatedTestShop {
@@ -235,18 +295,12 @@ interface CreatedTestShop {
   ownerToken: string
 }
 
-/** Two test shops for this run, so that it changes nothing of the shop. None if the server has no test shops. */
-async function createTestShops(
-  client: Client,
-  { ownerToken = '' }: ConformanceOptions,
-  run: string,
-): Promise<CreatedTestShop[]> {
-  const made: CreatedTestShop[] = []
+/** Creates two test shops for this run, so that it changes nothing of the shop. None if the server has no test shops. */
+async function createTestShops(client: Client, token: string, run: string, made: CreatedTestShop[]): Promise<void> {
   for (const name of [`conformance ${run}`, `conformance ${run}, other`]) {
-    const { status, body, text } = await client.send('POST', '/admin/v1/test-shops', { body: { name } }, ownerToken)
-    if (status === 404 && made.length === 0) return []
+    const { status, body, text } = await client.send('POST', '/admin/v1/test-shops', { body: { name } }, token)
+    if (status === 404 && made.length === 0) return
     if (status !== 201) throw new Error(`A test shop could not be created: ${status} ${text.slice(0, 200)}`)
     made.push(body.data)
   }
-  return made
 }
