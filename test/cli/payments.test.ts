@@ -194,6 +194,38 @@ describe('other reports', () => {
     expect(done.stderr).toContain(`reported with 1.00 EUR, but ${lines[2]?.amountCents} cents were sent`)
   })
 
+  test('CSV: usual words of outcomes are accepted, and unknown ones named, with 8 and the accepted ones', async () => {
+    const rows = (outcome: string) => `paymentReference,outcome\n${lines[2]?.paymentReference},${outcome}`
+    for (const outcome of ['paid', 'COMPLETED', 'Success', 'succeeded', 'settled']) {
+      const done = await reconcile(write('words.csv', rows(outcome)))
+      expect([done.code, resultsOf(done)]).toEqual([0, ['already_settled']])
+    }
+    const pending = await reconcile(write('words.csv', rows('processing')))
+    expect([pending.code, pending.stderr]).toEqual([0, expect.stringContaining('PROCESSING is not final')])
+    for (const more of [[], ['--dry-run']]) {
+      const file = write('words.csv', rows('payd'))
+      const done = await cli(['payouts', 'reconcile', file, ...more], { env: shop.env })
+      expect(done.code, done.stderr).toBe(8)
+      expect(done.stderr).toContain('line 2: the outcome PAYD is unknown; use SETTLED, PAID, COMPLETED')
+    }
+  })
+
+  test('a reference with a missing character is named, with 8, and other payments are not', async () => {
+    const reference = (lines[2]?.paymentReference ?? '').slice(0, -1)
+    const item = (id: string) => ({ transaction_status: 'SUCCESS', payout_item: { sender_item_id: id } })
+    const bank = statement([{ line: { ...lines[2]!, paymentReference: reference } }])
+    for (const [name, text] of [
+      ['typo.csv', `paymentReference,outcome\n${reference},SETTLED`],
+      ['typo.json', JSON.stringify({ items: [item(reference), item('PLN 120 Hats')] })],
+      ['typo.xml', bank],
+    ] as const) {
+      const done = await reconcile(write(name, text))
+      expect([done.code, resultsOf(done)], name).toEqual([8, []])
+      expect(done.stderr).toContain(`${reference}: unknown payment reference`)
+      expect(done.stderr).not.toContain('Hats:')
+    }
+  })
+
   const report = (group: string, transactions = '') =>
     `<Document xmlns="urn:iso:std:iso:20022:tech:xsd:pain.002.001.10"><CstmrPmtStsRpt><GrpHdr><CreDtTm>2026-11-05T10:00:00</CreDtTm></GrpHdr>
     <OrgnlGrpInfAndSts><OrgnlMsgId>august</OrgnlMsgId>${group}</OrgnlGrpInfAndSts>

@@ -200,7 +200,7 @@ function addReconcile(payouts: Command): void {
   defineCommand(payouts, 'reconcile <file>', {
     summary: 'record what a bank or payment service reports about payments',
     details:
-      'Reads payment status reports (pain.002), account statements (camt.053) and notifications (camt.054) of banks; the payouts of PayPal as CSV or as JSON of its API; the transfers of Wise as CSV; and CSV with the columns paymentReference, outcome, amount, currency, date, reason and reference. Repeating a file changes nothing. Returned amounts become payable again in the next batch. Payments that are unknown, were reported with another amount, or were settled twice are reported and not changed, and the command exits with 8.',
+      'Reads payment status reports (pain.002), account statements (camt.053) and notifications (camt.054) of banks; the payouts of PayPal as CSV or as JSON of its API; the transfers of Wise as CSV; and CSV with the columns paymentReference, outcome, amount, currency, date, reason and reference. In the latter, the outcome is SETTLED, PAID, COMPLETED, SUCCESS or SUCCEEDED; RETURNED, FAILED, REJECTED, REFUNDED, REVERSED, CANCELED or CANCELLED; or PENDING, PROCESSING or SENT, which change nothing. Repeating a file changes nothing. Returned amounts become payable again in the next batch. Payments with an unknown reference or outcome, that were reported with another amount, or that were settled twice are reported and not changed, and the command exits with 8.',
     output: 'ReconciledResult[]',
     owner: true,
     writes: true,

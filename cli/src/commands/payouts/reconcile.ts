@@ -22,7 +22,9 @@ export async function reconcile(run: Run, file: string): Promise<ExitCode | unde
   const { kind, pending, problems, others } = reported
   if (run.dryRun) {
     run.reporter.info(`${file}: ${kind}`)
-    return run.printDryRun('POST', '/admin/v1/payout-lines/reconcile', { results: reported.results })
+    for (const problem of problems) run.reporter.warn(problem)
+    run.printDryRun('POST', '/admin/v1/payout-lines/reconcile', { results: reported.results })
+    return problems.length > 0 ? exitCode.partial : undefined
   }
   const client = await run.ownerClient()
   const results = [...reported.results, ...(await resultsOfFiles(run, client, reported))]

@@ -1,6 +1,14 @@
 import { XMLParser } from 'fast-xml-parser'
 import { usageError } from '../../../errors.ts'
-import { addResult, dateOf, emptyResults, isPaymentReference, type ReportedResults, textOf } from './result.ts'
+import {
+  addOther,
+  addResult,
+  dateOf,
+  emptyResults,
+  isPaymentReference,
+  type ReportedResults,
+  textOf,
+} from './result.ts'
 
 /** Elements that a message may repeat. */
 const REPEATED = [
@@ -78,7 +86,7 @@ function readStatusReport(report: Element): ReportedResults {
   for (const one of transactions) {
     const paymentReference = textIn(one.OrgnlEndToEndId)
     if (!isPaymentReference(paymentReference)) {
-      found.others++
+      addOther(found, paymentReference)
       continue
     }
     const status = textIn(one.TxSts) ?? ''
@@ -118,7 +126,7 @@ function readTransaction(
 ): void {
   const paymentReference = textIn(one.Refs?.EndToEndId)
   if (!isPaymentReference(paymentReference)) {
-    found.others++
+    addOther(found, paymentReference)
     return
   }
   const status = textIn(entry.Sts?.Cd ?? entry.Sts) ?? ''

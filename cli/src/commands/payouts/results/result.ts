@@ -13,7 +13,7 @@ export interface ReportedResults {
   files: { id: string; outcome: PaymentResult['outcome']; reason: string | null; date: string | null }[]
   /** Payments that are not final, by reference. */
   pending: { paymentReference: string; status: string }[]
-  /** Rows with the reference of a payment that cannot be read. */
+  /** Rows of payments that cannot be read, and mistyped references. */
   problems: string[]
   /** How many rows are of other payments. */
   others: number
@@ -31,6 +31,18 @@ export const emptyResults = (kind: string): ReportedResults => ({
 /** Whether a reference is one that the service writes into payment files. */
 export const isPaymentReference = (text: string | undefined): text is string =>
   text !== undefined && /^\s*PLN[_-]?[0-9A-HJKMNP-TV-Z]{26}\s*$/i.test(text)
+
+/** A reference with a missing, added or wrong character. */
+const RESEMBLES = /^\s*PLN[_-]?[0-9A-Z]{20,32}\s*$/i
+
+/** Counts the row of another payment. A reference that seems to be mistyped is a problem. */
+export function addOther(found: ReportedResults, reference: string | undefined): void {
+  if (reference !== undefined && RESEMBLES.test(reference)) found.problems.push(unknownReference(reference))
+  else found.others++
+}
+
+export const unknownReference = (reference: string): string =>
+  `${reference.trim()}: unknown payment reference: it is not as long as those of payment files, or has other characters`
 
 /**
  * Parses an amount, whose sign is of no interest here: a debit is negative in some reports.

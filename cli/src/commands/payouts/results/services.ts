@@ -1,6 +1,14 @@
 import { parseCsv } from '../../../csv/parse.ts'
 import { usageError } from '../../../errors.ts'
-import { addResult, emptyResults, isPaymentReference, type PaymentResult, type ReportedResults } from './result.ts'
+import {
+  addOther,
+  addResult,
+  emptyResults,
+  isPaymentReference,
+  type PaymentResult,
+  type ReportedResults,
+  unknownReference,
+} from './result.ts'
 
 /** The columns of a report, in lower case; the first that the file has is used. */
 interface ReportFormat {
@@ -14,6 +22,8 @@ interface ReportFormat {
   reference: string[]
   settled: string[]
   returned: string[]
+  /** The statuses that are not final. Any other is an error. */
+  pending?: string[]
   /** Rows with another value in a column are other transfers. */
   only?: [column: string, value: string]
 }
@@ -34,8 +44,9 @@ const FORMATS: ReportFormat[] = [
     date: ['date'],
     reason: ['reason'],
     reference: ['reference'],
-    settled: ['SETTLED'],
-    returned: ['RETURNED'],
+    settled: ['SETTLED', 'PAID', 'COMPLETED', 'SUCCESS', 'SUCCEEDED'],
+    returned: ['RETURNED', 'FAILED', 'REJECTED', 'REFUNDED', 'REVERSED', 'CANCELED', 'CANCELLED'],
+    pending: ['PENDING', 'PROCESSING', 'SENT'],
   },
   {
     kind: 'Wise transfers',
@@ -84,13 +95,21 @@ export function readTable(text: string, file: string): ReportedResults {
     const paymentReference = cell(format.paymentReference)
     const [column = '', value] = format.only ?? []
     const isOther = value !== undefined && byName.get(column)?.trim().toUpperCase() !== value
-    if (!isPaymentReference(paymentReference) || isOther) {
+    if (isOther) {
       found.others++
+      continue
+    }
+    if (!isPaymentReference(paymentReference)) {
+      // Each row of our own table is about a payment of the service.
+      if (format.pending && paymentReference !== undefined) found.problems.push(unknownReference(paymentReference))
+      else addOther(found, paymentReference)
       continue
     }
     const status = cell(format.status)?.trim().toUpperCase() ?? ''
     const outcome = outcomeOf(format, status)
-    if (!outcome) found.pending.push({ paymentReference, status })
+    if (!outcome && format.pending && !format.pending.includes(status))
+      found.problems.push(unknownStatus(line, status, format))
+    else if (!outcome) found.pending.push({ paymentReference, status })
     else
       addResult(found, {
         at: `line ${line}`,
@@ -105,6 +124,9 @@ export function readTable(text: string, file: string): ReportedResults {
   }
   return found
 }
+
+const unknownStatus = (line: number, status: string, { settled, returned, pending = [] }: ReportFormat) =>
+  `line ${line}: ${status ? `the outcome ${status} is unknown` : 'the outcome is missing'}; use ${settled.join(', ')} for a payment that was made, ${returned.join(', ')} for one that was not, or ${pending.join(', ')} for one that is not final.`
 
 function outcomeOf(
   { settled, returned }: Pick<ReportFormat, 'settled' | 'returned'>,
@@ -130,7 +152,7 @@ export function readPaypalDetails(text: string, file: string): ReportedResults {
   for (const item of items as PayoutItem[]) {
     const paymentReference = item.payout_item?.sender_item_id
     if (!isPaymentReference(paymentReference)) {
-      found.others++
+      addOther(found, paymentReference)
       continue
     }
     const status = item.transaction_status ?? ''
