@@ -1,12 +1,14 @@
-import { spawn } from 'node:child_process'
+import { execFile as execFileCallback, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { emptyDatabase, engine } from '../support/database.ts'
 import { freePort, type RunningServer, run, startServer, temporaryFolder } from '../support/process.ts'
 import { checks, runConformance, toJUnit, toText } from './src/index.ts'
 
+const execFile = promisify(execFileCallback)
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
 test('every rule has a name of its own, and names a page and a heading that exist', () => {
@@ -24,6 +26,32 @@ test('every rule has a name of its own, and names a page and a heading that exis
     return anchor !== undefined && !headings(file).includes(anchor)
   })
   expect(wrong.map(({ name, page }) => `${name}: ${page}`)).toEqual([])
+})
+
+test('--only without a check is wrong usage, and names the nearest one', async () => {
+  const conformance = async (...args: string[]) => {
+    const env = { ...process.env, REFERRAL_BASE_URL: 'http://127.0.0.1:1', REFERRAL_API_KEY: 'rk_x' }
+    return execFile(process.execPath, ['test/conformance/src/main.ts', ...args], { cwd: ROOT, env }).then(
+      () => undefined,
+      ({ code, stdout, stderr }) => ({ code, stdout, stderr }),
+    )
+  }
+  const [typo, ending, otherSuite] = await Promise.all([
+    conformance('--only', 'lists/', '--only', 'payuot'),
+    conformance('--only', 'payouts/piad'),
+    conformance('--suite', 'owner', '--only', 'payouts/'),
+  ])
+  const wrong = (stderr: string) => ({ code: 2, stdout: '', stderr: `${stderr}\n` })
+  expect(typo).toEqual(wrong('No check starts with payuot. Did you mean payouts/?'))
+  expect(ending).toEqual(wrong('No check starts with payouts/piad. Did you mean payouts/paid?'))
+  expect(otherSuite).toEqual(wrong('No check of the suite owner starts with payouts/.'))
+})
+
+test('a skipped check names options and variables that exist', async () => {
+  const named = (text: string) => text.match(/--[a-z-]+|REFERRAL_[A-Z_]+/g) ?? []
+  const help = await execFile(process.execPath, ['test/conformance/src/main.ts', '--help'], { cwd: ROOT })
+  const source = readFileSync(`${ROOT}test/conformance/src/run.ts`, 'utf8')
+  expect(named(help.stdout)).toEqual(expect.arrayContaining(named(source.replaceAll(/^(?!.*').*$/gm, ''))))
 })
 
 describe('this server', () => {

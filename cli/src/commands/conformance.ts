@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import type { ConformanceReport, Suite } from '@referral/conformance'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { defineCommand } from '../command.ts'
-import { CliError, type ExitCode, exitCode } from '../errors.ts'
+import { CliError, type ExitCode, exitCode, usageError } from '../errors.ts'
 import type { Run } from '../run.ts'
 
 interface Options {
@@ -54,7 +54,7 @@ export function addConformance(program: Command): void {
 }
 
 async function conformance(run: Run, options: Options): Promise<ExitCode | undefined> {
-  const { runConformance, toJUnit } = await import('@referral/conformance')
+  const { runConformance, toJUnit, UsageError } = await import('@referral/conformance')
   const { ownerToken, baseUrl } = run.settings
   const stop = run.handleInterrupt()
   const report = await runConformance({
@@ -69,6 +69,7 @@ async function conformance(run: Run, options: Options): Promise<ExitCode | undef
     changeSettings: options.changeSettings,
     signal: stop.signal,
   }).catch((cause: Error) => {
+    if (cause instanceof UsageError) throw usageError(cause.message)
     throw new CliError(exitCode.unavailable, `The checks could not run: ${cause.message}.`, { code: 'checks_not_run' })
   })
   if (options.junit) writeFileSync(options.junit, toJUnit(report))

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util'
 import type { Suite } from './check.ts'
 import { checks } from './checks/all.ts'
 import { printable, toJUnit, toText } from './report.ts'
-import { runConformance } from './run.ts'
+import { runConformance, UsageError } from './run.ts'
 
 const HELP = `Tests whether a server follows the contract of the referral program API.
 
@@ -110,5 +110,5 @@ try {
   const { code, message, cause } = error as Error & { code?: string }
   const reason = cause instanceof Error ? `${message}: ${cause.message}` : message
   process.stderr.write(`${reason}\n`)
-  process.exitCode = code?.startsWith('ERR_PARSE_ARGS') ? 2 : 1
+  process.exitCode = code?.startsWith('ERR_PARSE_ARGS') || error instanceof UsageError ? 2 : 1
 }

@@ -82,7 +82,35 @@ const WHY: Record<Requirement, string> = {
   testShop: 'requires a test shop',
 }
 
-/** Tests whether a server follows the contract. Everything it creates has a name of its own. */
+/** An option has no meaning; no request was sent. */
+export class UsageError extends Error {}
+
+/** The sentence about the first of `only` that no check starts with. */
+function unmatchedOf(only: readonly string[] = []): string | undefined {
+  const wrong = only.find((start) => !allChecks.some(({ name }) => name.startsWith(start)))
+  if (wrong === undefined) return undefined
+  const names = [...new Set(allChecks.flatMap(({ name, group }) => [`${group}/`, name]))]
+  const distances = names.map((name) => distanceOf(wrong.replace(/\/?$/, '/'), name.replace(/\/?$/, '/')))
+  return `No check starts with ${wrong}. Did you mean ${names[distances.indexOf(Math.min(...distances))]}?`
+}
+
+/** Edit distance: insertions, deletions, and replacements of characters. */
+function distanceOf(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, n) => n)
+  for (const [n, left] of [...a].entries()) {
+    const next = [n + 1]
+    for (const [m, right] of [...b].entries())
+      next.push(Math.min((next[m] ?? 0) + 1, (row[m + 1] ?? 0) + 1, (row[m] ?? 0) + (left === right ? 0 : 1)))
+    row = next
+  }
+  return row[b.length] ?? 0
+}
+
+/**
+ * Tests whether a server follows the contract. Everything it creates has a name of its own.
+ *
+ * @throws {UsageError} when no check starts with one of `only`
+ */
 export async function runConformance(options: ConformanceOptions): Promise<ConformanceReport> {
   const { suites = ['core', 'webhooks', 'owner'], only, concurrency = 4, signal, onResult } = options
   const started = Date.now()
@@ -90,6 +118,10 @@ export async function runConformance(options: ConformanceOptions): Promise<Confo
   const selected = allChecks.filter(
     ({ suite, name }) => suites.includes(suite) && (!only?.length || only.some((start) => name.startsWith(start))),
   )
+  const unmatched = unmatchedOf(only)
+  if (unmatched) throw new UsageError(unmatched)
+  if (selected.length === 0)
+    throw new UsageError(`No check of the suite ${suites.join(' or ')} starts with ${only?.join(' or ')}.`)
   const seen = new Observations(documentedOperation)
   const { shop, close } = await openShop(options, { run, seen, withReceiver: suites.includes('webhooks') })
   const shared = new Map<string, Promise<Json>>()
