@@ -100,13 +100,29 @@ const sections = groups.map(({ name, title, suite }) => {
   })
   return `## ${title}\n\nSuite \`${suite}\`.\n\n${lines.join('\n')}\n`
 })
+// Each covered operation has a check of the fields of its responses; the pages have none.
+const isCovered = (id: string) =>
+  id === 'getDocs' || checks.some(({ name }) => name === `schema/${id}` || name === `owner-schema/${id}`)
+const uncovered = Object.entries<Json>(document.paths).flatMap(([path, item]) =>
+  Object.entries<Json>(item)
+    .filter(([, op]) => op.operationId && !isCovered(op.operationId))
+    .map(([method, { operationId }]) => `- \`${method.toUpperCase()} ${path}\` (\`${operationId}\`)`),
+)
 write(
   'docs/reference/conformance.md',
   `# Rules of the contract
 
 <!-- Generated from test/conformance by its scripts/generate.ts. Do not edit. -->
 
-Each rule is a named check of [@referral/conformance](../../test/conformance/README.md), which tests any server over HTTP. There are ${checks.length} checks.
+Each rule is a named check of [@referral/conformance](../../test/conformance/README.md), which tests any server over HTTP. There are ${checks.length} checks. The section [Operations without a check](#operations-without-a-check) lists what they do not cover.
 
-${sections.join('\n')}`,
+With a published package, run \`npx -y @referral/conformance\` in any folder. Before the publication, pack it in a checkout and run \`npx -y -p /tmp/referral-conformance-0.1.0.tgz conformance\`, as [its page](../../test/conformance/README.md#run) describes.
+
+${sections.join('\n')}
+## Operations without a check
+
+A server passes without these ${uncovered.length} operations of the document:
+
+${uncovered.join('\n')}
+`,
 )
