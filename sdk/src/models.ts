@@ -50,7 +50,10 @@ export interface WebhookSubscriptionList extends Open<Schemas['WebhookSubscripti
 export interface WebhookEventList extends Open<Schemas['WebhookEventList']> {}
 /** The attribution of an order and the resulting commission. */
 export interface Conversion extends Pick<Open<Schemas['ConversionReply']>, 'attribution' | 'commission'> {
-  /** The order was recorded by an earlier report; this is the decision of that report. */
+  /**
+   * An earlier report with another idempotency key recorded the order; this is the decision of that report. False for a
+   * replay of the same key, which `idempotentReplayed` of `.withResponse()` marks.
+   */
   alreadyRecorded: boolean
   /** The earlier report had another amount, discount, shipping, tax or currency. */
   differs: boolean

@@ -23,6 +23,7 @@ test('events refund previews and records a refund, once', async () => {
   expect(preview).toMatchObject({ dryRun: true, commission: recorded.commission })
   expect(recorded).toMatchObject({ outcome: 'applied', changed: true, dryRun: false })
   expect(await record(...args, '--idempotency-key', 'other')).toMatchObject({ changed: false })
+  expect((await run(...args)).stderr).toContain('This report was already recorded; the response is that of the first')
   const { code, stderr } = await run('refund', 'r-1', '--refund-id', 're-2', '--amount-cents', '99999')
   expect([code, stderr]).toEqual([0, expect.stringContaining('Less was left of the order than was refunded.')])
 })
@@ -35,6 +36,28 @@ test('events cancel before the order is stored', async () => {
     changed: false,
     commission: { status: 'CANCELED' },
   })
+})
+
+test('events send twice is a replay, and with another key an order that is already recorded', async () => {
+  const args = [
+    'send',
+    '--order',
+    's-1',
+    '--amount-cents',
+    '10000',
+    '--currency',
+    'USD',
+    '--coupon',
+    'NISA16',
+    '--json',
+  ]
+  expect((await run(...args)).stderr).not.toContain('already recorded')
+  const again = await run(...args)
+  expect(again.stderr).toContain('This report was already recorded; the response is that of the first report.')
+  expect(JSON.parse(again.stdout)).toMatchObject({ alreadyRecorded: false })
+  const other = await run(...args, '--idempotency-key', 'another')
+  expect(other.stderr).toContain('This order is already recorded; nothing was changed.')
+  expect(JSON.parse(other.stdout)).toMatchObject({ alreadyRecorded: true })
 })
 
 test.for([[[]], [['--amount-cents', '1', '--item', 'variant:1*1']]])('exit code 2 with %j', async ([args = []]) => {

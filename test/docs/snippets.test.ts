@@ -93,6 +93,12 @@ describe('shell commands', () => {
     }
   })
 
+  test.each(['README.md', 'docs/start.md'])('%s exports the credentials for its SDK example', async (page) => {
+    const load = all.find(({ page: one, code }) => one === page && code.includes('demo.env'))!.code.split('\n')[0]
+    const script = `${load}\n"$NODE" -p 'Boolean(process.env.REFERRAL_API_KEY && process.env.REFERRAL_BASE_URL)'`
+    expect(await bash(env, script)).toBe('true\n')
+  })
+
   test.each(all.filter(({ page, language }) => SYNTAX_ONLY.has(page) && language === 'sh'))(
     '$page:$line has valid syntax',
     async ({ code }) => {
@@ -232,7 +238,9 @@ describe('TypeScript', () => {
       const click = { type: 'click', ref: 'nisa-karim', clickId: 'from the cookie' }
       const headers = { Authorization: `Bearer ${apiKey}` }
       await fetch(`${baseUrl}/api/v1/events`, { method: 'POST', headers, body: JSON.stringify(click) })
-      expect((await reportOrder({ id: '1', goodsCents: 10_000, clickId: 'from the cookie' })).amountCents).toBe(1600)
+      expect(
+        (await reportOrder({ id: '1', goodsCents: 10_000, currency: 'USD', clickId: 'from the cookie' })).amountCents,
+      ).toBe(1600)
     },
     'docs/guides/nextjs.md app/webhooks/route.ts': async ({ POST }) => {
       const event = {

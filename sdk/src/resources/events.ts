@@ -36,7 +36,7 @@ export const events = (core: Core) => ({
    * @throws {UnknownOutcomeError} when every response was lost. Call its `reconcile()`.
    *
    * @example
-   * const order = { externalOrderId: '1001', amountCents: 10_000, couponCode: 'NISA16' }
+   * const order = { externalOrderId: '1001', amountCents: 10_000, currency: 'USD', couponCode: 'NISA16' }
    * const { attribution, commission } = await client.events.conversion(order)
    */
   conversion: (order: ConversionInput, options?: WriteOptions): Call<Conversion> =>
@@ -56,7 +56,7 @@ export const events = (core: Core) => ({
    * @throws {BadRequestError} `invalid_body` or `occurred_at_in_future`.
    *
    * @example
-   * const { trace } = await client.events.dryRun({ externalOrderId: '1001', amountCents: 10_000 })
+   * const { trace } = await client.events.dryRun({ externalOrderId: '1001', amountCents: 10_000, currency: 'USD' })
    */
   dryRun: (order: ConversionInput, options?: CallOptions): Call<ConversionDryRun> =>
     report(core, 'conversion', 'trace', order, { ...options, dryRun: true }),

@@ -77,7 +77,13 @@ const navigation = (tag: string, entries: Entry[]): Html | '' => {
 }
 
 function quickStart(): Html {
-  const body = { externalOrderId: '1001', amountCents: 10_000, discountCents: 1000, couponCode: 'NISA16' }
+  const body = {
+    externalOrderId: '1001',
+    amountCents: 10_000,
+    discountCents: 1000,
+    currency: 'USD',
+    couponCode: 'NISA16',
+  }
   return html`<section id="start"><h2>Quick start</h2>
 <p>Report an order. The response names the affiliate who referred it, the commission, and why.</p>
 <pre><code>curl ${'{base_url}'}/api/v1/events \\

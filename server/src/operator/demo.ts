@@ -113,7 +113,7 @@ Referral Program API with a demo shop
 
 Report an order of 100.00 with a discount of 10.00. The coupon belongs to the affiliate Nisa, who earns 16%:
 
-  curl ${url}/api/v1/events -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -H 'Idempotency-Key: order-1001' -d '{"externalOrderId":"1001","amountCents":10000,"discountCents":1000,"couponCode":"${CODE}"}'
+  curl ${url}/api/v1/events -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -H 'Idempotency-Key: order-1001' -d '{"externalOrderId":"1001","amountCents":10000,"discountCents":1000,"currency":"USD","couponCode":"${CODE}"}'
 
 Send it again: the order is not counted twice. List the commissions:
 
@@ -121,6 +121,6 @@ Send it again: the order is not counted twice. List the commissions:
 
 Calculate what another order would earn, without recording it:
 
-  curl '${url}/api/v1/events?dryRun=1' -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '{"externalOrderId":"1002","amountCents":5000,"ref":"nisa-karim"}'
+  curl '${url}/api/v1/events?dryRun=1' -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '{"externalOrderId":"1002","amountCents":5000,"currency":"USD","ref":"nisa-karim"}'
 `
 }

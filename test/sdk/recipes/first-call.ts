@@ -13,6 +13,7 @@ const { attribution, commission } = await client.events.conversion({
   externalOrderId: 'sdk-1',
   amountCents: 10_000,
   discountCents: 1_000,
+  currency: 'USD',
   couponCode: affiliate.discountCode,
 })
 console.log(attribution.affiliateId === affiliate.id, commission.status, commission.amountCents)

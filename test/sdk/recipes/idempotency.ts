@@ -6,8 +6,8 @@ const client = createReferralClient({
 })
 
 const orders = [
-  { externalOrderId: '2001', amountCents: 4_000 },
-  { externalOrderId: '2002', amountCents: 6_000 },
+  { externalOrderId: '2001', amountCents: 4_000, currency: 'USD' },
+  { externalOrderId: '2002', amountCents: 6_000, currency: 'USD' },
 ]
 
 const run = async (): Promise<string> => {

@@ -9,7 +9,7 @@ await client.webhooks.create({ url: 'https://shop.example/hooks', secret: 'a sha
 
 // The server records the order and the connection breaks before the response: the retry gets the recorded result.
 server.fail('reset', { path: '/api/v1/events' })
-const order = { externalOrderId: '1001', amountCents: 10_000, couponCode: 'NISA16' }
+const order = { externalOrderId: '1001', amountCents: 10_000, currency: 'USD', couponCode: 'NISA16' }
 const { data, attempts } = await client.events.conversion(order).withResponse()
 console.log(data.commission.amountCents, attempts, (await client.commissions.list()).pagination.total)
 

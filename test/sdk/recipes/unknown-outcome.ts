@@ -7,7 +7,7 @@ const client = createReferralClient({
   onRetry: ({ method, status, delayMs }) => console.log(`${method} ${status ?? 'no response'}`, delayMs > 0),
 })
 
-const order = { externalOrderId: '1002', amountCents: 5_000 }
+const order = { externalOrderId: '1002', amountCents: 5_000, currency: 'USD' }
 try {
   await client.events.conversion(order)
 } catch (error) {

@@ -102,7 +102,13 @@ const clockCommand = ({ baseUrl, ownerToken, shopId }: TestShop): string =>
 
 async function reportOrder(client: ReferralClient): Promise<string> {
   const externalOrderId = 'demo-1001'
-  await client.events.conversion({ externalOrderId, amountCents: 10_000, discountCents: 1000, couponCode: COUPON })
+  await client.events.conversion({
+    externalOrderId,
+    amountCents: 10_000,
+    discountCents: 1000,
+    currency: 'USD',
+    couponCode: COUPON,
+  })
   return externalOrderId
 }
 

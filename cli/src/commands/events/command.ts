@@ -153,8 +153,8 @@ function addSend(events: Command): void {
     output: 'ConversionReply',
     writes: true,
     examples: [
-      'referral events send --order 1001 --amount-cents 10000 --coupon NISA16',
-      'referral events send --order 1001 --amount-cents 10000 --ref nisa-karim --dry-run --json',
+      'referral events send --order 1001 --amount-cents 10000 --currency EUR --coupon NISA16',
+      'referral events send --order 1001 --amount-cents 10000 --currency EUR --ref nisa-karim --dry-run --json',
       'referral events send --type click --ref nisa-karim --session s-81f3',
     ],
     action: async (run, { options }) => (await import('./send.ts')).sendEvent(run, options),
@@ -168,7 +168,7 @@ function addSend(events: Command): void {
     .addOption(new Option('--discount-cents <n>', 'discount').argParser(parseCents))
     .addOption(new Option('--shipping-cents <n>', 'shipping').argParser(parseCents))
     .addOption(new Option('--tax-cents <n>', 'tax').argParser(parseCents))
-    .option('--currency <code>', 'currency (default: USD)')
+    .option('--currency <code>', 'currency of the order (default: USD, whatever the currency of the shop)')
     .option('--coupon <code>', 'discount code of the order')
     .option('--affiliate-code <code>', 'code of an affiliate')
     .option('--affiliate <id>', 'affiliate id of a click or page view')

@@ -17,6 +17,13 @@ export const REFUND_WARNINGS: Record<string, string> = {
   refund_item_unknown: 'The order has no such line item, which was ignored.',
 }
 
+/** The key is derived from the content, so the same report again is a replay, with the response of the first one. */
+export const REPEATED = 'This report was already recorded; the response is that of the first report.'
+
+/** Whether an earlier command sent the report. After a retry of this command, the replay can be its own report. */
+export const isRepeated = ({ idempotentReplayed, attempts }: { idempotentReplayed: boolean; attempts: number }) =>
+  idempotentReplayed && attempts === 1
+
 /** Reports a refund of an order. Repeating a refund id changes nothing. */
 export async function refund(run: Run, externalOrderId: string, options: RefundOptions): Promise<undefined> {
   const { refundId: externalRefundId, amountCents, currency, item = [], reason, idempotencyKey } = options
@@ -28,10 +35,13 @@ export async function refund(run: Run, externalOrderId: string, options: RefundO
     ...(currency && { currency }),
     ...(reason && { reason }),
   } as RefundInput
-  const data = await (await run.client()).events.refund(input, { idempotencyKey, dryRun: run.dryRun })
+  const response = await (await run.client()).events
+    .refund(input, { idempotencyKey, dryRun: run.dryRun })
+    .withResponse()
+  const { data } = response
   if (data.warning)
     run.reporter.warn(`${REFUND_WARNINGS[data.warning] ?? data.warning} The refunded amount is in refund.goodsCents.`)
-  run.reporter.info(data.message)
+  run.reporter.info(isRepeated(response) ? REPEATED : data.message)
   run.printRecord(data)
 }
 
@@ -41,7 +51,10 @@ export async function cancel(
   externalOrderId: string,
   { idempotencyKey }: { idempotencyKey?: string },
 ): Promise<undefined> {
-  const data = await (await run.client()).events.cancel({ externalOrderId }, { idempotencyKey, dryRun: run.dryRun })
-  run.reporter.info(data.message)
+  const response = await (await run.client()).events
+    .cancel({ externalOrderId }, { idempotencyKey, dryRun: run.dryRun })
+    .withResponse()
+  const { data } = response
+  run.reporter.info(isRepeated(response) ? REPEATED : data.message)
   run.printRecord(data)
 }

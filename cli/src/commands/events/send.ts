@@ -4,6 +4,7 @@ import { readBytes } from '../../csv/parse.ts'
 import { usageError } from '../../errors.ts'
 import { readStdin } from '../../prompt.ts'
 import type { Run } from '../../run.ts'
+import { isRepeated, REPEATED } from './report.ts'
 
 export interface SendOptions {
   type: Exclude<(typeof enums.EventType)[number], 'refund' | 'order_canceled'>
@@ -48,11 +49,10 @@ export async function sendEvent(run: Run, options: SendOptions): Promise<undefin
 }
 
 async function sendOrder(run: Run, order: ConversionInput, idempotencyKey: string | undefined): Promise<void> {
-  const { data, response, idempotentReplayed } = await (await run.client()).events
-    .conversion(order, { idempotencyKey })
-    .withResponse()
-  if (idempotentReplayed || response.headers.get('X-Order-Already-Recorded') === 'true')
-    run.reporter.info('This order is already recorded; nothing was changed.')
+  const response = await (await run.client()).events.conversion(order, { idempotencyKey }).withResponse()
+  const { data } = response
+  if (isRepeated(response)) run.reporter.info(REPEATED)
+  else if (data.alreadyRecorded) run.reporter.info('This order is already recorded; nothing was changed.')
   run.printRecord(data)
 }
 
