@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest'
+import { visitorOf, wordsOf } from '../admin/page-fixture.ts'
 import { admin, staffOf } from '../support/owner.ts'
 import type { TestServer } from '../support/server.ts'
 import { convert, expectOk } from '../support/shop.ts'
@@ -221,6 +222,40 @@ test('the calculation adds up line by line, including refunds', async ({ server,
     { step: 'now', text: 'Commission after refunds', cents: 500, currency: 'USD' },
   ])
   await expectOk(owner('PATCH', '/settings', { taxWithholdingBps: 0 }))
+})
+
+describe('what remains of a commission is part of the summary and the calculation', () => {
+  test.for([
+    ['cancel', 'CANCELED', 'The order was canceled', 1440],
+    ['reject', 'REJECTED', 'The commission was rejected', 1440],
+    ['reverse', 'REVERSED', 'The paid commission was reversed', 1440],
+    ['refund', 'APPROVED', 'After refunds, 1280 USD cents remain.', 160],
+    ['refund all', 'REFUNDED', 'After refunds, 0 USD cents remain.', 1440],
+  ] as const)('%s', async ([action, status, text, lessCents], { server, owner }) => {
+    const { commission, externalOrderId } = await order(server, { couponCode: 'NISA16' })
+    const refund = { externalRefundId: 'r', amountCents: action === 'refund' ? 1000 : 9000 }
+    const isRefund = action.startsWith('refund')
+    if (action === 'reverse') await expectOk(till.pay((await expectOk(till.batch())).id))
+    await expectOk(
+      owner('POST', `/commissions/${commission.id}/${isRefund ? 'refund' : action}`, isRefund ? refund : undefined),
+    )
+    const explained = await expectOk(owner('GET', `/orders/${externalOrderId}/explanation`))
+    expect(explained.commission.orderStatus).toBe(status)
+    const left = 1440 - lessCents
+    const ending = isRefund ? text : `${text}: 0 USD cents remain.`
+    expect(explained.summary).toBe(
+      `The coupon NISA16 won and earns 1440 USD cents on 9000 USD cents of goods. ${ending}`,
+    )
+    const [change, now] = explained.arithmetic.slice(-2)
+    expect(change).toMatchObject({ step: isRefund ? 'refund' : 'canceled', cents: -lessCents })
+    expect(now).toMatchObject({ step: 'now', cents: left })
+    const visitor = visitorOf(server)
+    await visitor.signIn()
+    const page = wordsOf((await visitor.open(`/admin/orders?id=${externalOrderId}`)).text)
+    expect(page).toContain(
+      isRefund ? `After refunds, ${(left / 100).toFixed(2)} USD remain.` : `${text}: 0.00 USD remain.`,
+    )
+  })
 })
 
 test('CONNECTED_PRODUCT pays on its own lines, as the calculation shows', async ({ server }) => {

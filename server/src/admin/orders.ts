@@ -184,6 +184,7 @@ const STEPS: Record<Schemas['ArithmeticLine']['step'], string> = {
   commission: 'Commission',
   tax: 'Tax',
   refund: 'Refund',
+  canceled: 'Canceled',
   now: 'Current',
 }
 

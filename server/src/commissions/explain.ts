@@ -36,13 +36,13 @@ export async function explain(ctx: Context, id: string): Promise<Explanation> {
     orderId: row.orderId,
     externalOrderId: facts.order.externalOrderId,
     ...outcomeOf(decision),
-    summary: summaryOf(decision, facts.order),
+    summary: summaryOf(decision, facts.order) + changeText(decision, commission, refunds),
     receivedAt: row.createdAt,
     precedence: facts.settings.precedence,
     clickTouch: facts.settings.clickTouch,
     evidence: evidenceOf(facts, decision, await findSlugNamesakes(ctx, row, decision)),
     ...creditedOf(facts, decision),
-    arithmetic: arithmeticOf(facts, decision, refunds),
+    arithmetic: arithmeticOf(facts, decision, { refunds, commission }),
     order: { ...facts.order },
     decision: toDecision(decision, facts.order.currency),
     replay: replay(row),
@@ -151,7 +151,7 @@ const arithmeticLine =
  * The calculation of an order's commission and its refunds, line by line. Goods are in cents of the order's currency;
  * everything from the rates on is in cents of the commission's currency.
  */
-export function arithmeticOf(facts: Facts, decision: Decision, refunds: RefundRow[]): Line[] {
+export function arithmeticOf(facts: Facts, decision: Decision, { refunds, commission }: AppliedTo): Line[] {
   const { subtotalCents, baseCents, amountCents, taxWithheldCents } = decision
   const goods = goodsOf(facts.order)
   const line = arithmeticLine(facts.order.currency)
@@ -171,8 +171,31 @@ export function arithmeticOf(facts: Facts, decision: Decision, refunds: RefundRo
     earned('tax', `Withheld: ${amountCents} × ${bps} ÷ 10000, rounded half up`, taxWithheldCents),
     ...refunds.map((refund) => earned('refund', refundText(refund), refund.commissionCents)),
   )
-  const left = refunds.reduce((total, refund) => total + refund.commissionCents, amountCents)
-  return [...lines, earned('now', 'Commission after refunds', left)]
+  const left = leftOf(decision, refunds)
+  const canceled = commission && CANCELLATION_TEXTS[commission.orderStatus]
+  if (!canceled) return [...lines, earned('now', 'Commission after refunds', left)]
+  if (left !== 0) lines.push(earned('canceled', `The ${canceled}`, -left))
+  return [...lines, earned('now', 'Commission that remains', 0)]
+}
+
+const leftOf = ({ amountCents }: Decision, refunds: RefundRow[]): number =>
+  refunds.reduce((total, refund) => total + refund.commissionCents, amountCents)
+
+/** Why nothing of a commission remains, by its status. */
+const CANCELLATION_TEXTS: { [Name in CommissionRow['orderStatus']]?: string } = {
+  CANCELED: 'order was canceled',
+  REJECTED: 'commission was rejected',
+  REVERSED: 'paid commission was reversed',
+}
+
+/** What refunds and cancellations changed since the decision, for the end of the summary. */
+function changeText(decision: Decision, commission: CommissionRow | undefined, refunds: RefundRow[]): string {
+  if (!commission || decision.restrictionReasonCode) return ''
+  const { orderStatus, currency } = commission
+  const canceled = CANCELLATION_TEXTS[orderStatus]
+  if (canceled) return ` The ${canceled}: 0 ${currency} cents remain.`
+  const left = leftOf(decision, refunds)
+  return left === decision.amountCents ? '' : ` After refunds, ${left} ${currency} cents remain.`
 }
 
 function subtotalText({ order: { amountCents, lines } }: Facts): string {

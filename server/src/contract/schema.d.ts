@@ -4025,7 +4025,7 @@ export interface components {
             externalOrderId: string;
             /** @enum {string} */
             outcome: "CREDITED" | "RESTRICTED" | "NOBODY";
-            /** @description The decision in one sentence. */
+            /** @description The decision in one sentence, and what remains of the commission if it was refunded, canceled, rejected or reversed. */
             summary: string;
             receivedAt: components["schemas"]["Instant"];
             precedence: components["schemas"]["AttributionPrecedence"];
@@ -4108,8 +4108,11 @@ export interface components {
             lifetimeCommission: boolean;
         };
         ArithmeticLine: {
-            /** @enum {string} */
-            step: "subtotal" | "discount" | "outside" | "base" | "group" | "restricted" | "commission" | "tax" | "refund" | "now";
+            /**
+             * @description `canceled` takes back what is left of a canceled, rejected or reversed commission; `now` is the amount that remains.
+             * @enum {string}
+             */
+            step: "subtotal" | "discount" | "outside" | "base" | "group" | "restricted" | "commission" | "tax" | "refund" | "canceled" | "now";
             /** @description The calculation of the amount. */
             text: string;
             cents: components["schemas"]["Cents"];
