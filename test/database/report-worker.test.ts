@@ -1,8 +1,9 @@
 import { expect } from 'vitest'
 import { StorageError } from '../../server/src/database/storage-error.ts'
 import { type TestServer, testServer } from '../support/server.ts'
+import { expectOk } from '../support/shop.ts'
 import { test } from '../support/test.ts'
-import { testReport } from './test-report.ts'
+import { sharedReport, testReport } from './test-report.ts'
 
 const asked = (job: string, shopId = 'shp_1') => ({ job, shopId })
 const run = (server: TestServer, job: string, ms?: number) => server.db.runReport(testReport, asked(job), ms)
@@ -68,6 +69,73 @@ test('shops alternate, and a shop with too many queued reports does not affect o
   expect(order.filter((one) => one === 'queue_full')).toHaveLength(7)
   expect(order.filter((one) => one === 'shp_many').length).toBeLessThanOrEqual(3)
   await Promise.all(many)
+})
+
+/** Queues the analytics of shops in this order while the thread is busy, and returns the order of the responses. */
+async function orderOf(server: TestServer, asked: [name: string, key: string][]): Promise<string[]> {
+  const { runReport } = server.db
+  const release = new Int32Array(new SharedArrayBuffer(4))
+  const busy = runReport(testReport, { job: 'wait', shopId: 'shp_busy', release })
+  let queued = 0
+  server.db.runReport = (...report) => {
+    queued++
+    return runReport(...report)
+  }
+  const order: string[] = []
+  const all = []
+  for (const [index, [name, key]] of asked.entries()) {
+    const response = server.request('GET', '/api/v1/analytics', { key })
+    all.push(response.then(({ status }) => void order.push(status === 200 ? name : `${name} ${status}`)))
+    while (queued <= index) await new Promise((done) => setTimeout(done, 1))
+  }
+  server.db.runReport = runReport
+  Atomics.store(release, 0, 1)
+  Atomics.notify(release, 0)
+  await Promise.all([busy, ...all])
+  return order
+}
+
+test('a shop whose reports took long goes behind the others', async ({ server }) => {
+  const [slow, other, third] = [await server.createShop(), await server.createShop(), await server.createShop()]
+  await server.db.runReport(testReport, { job: 'long', shopId: slow.shopId })
+  const order = await orderOf(server, [
+    ['slow', slow.key],
+    ['other', other.key],
+    ['third', third.key],
+  ])
+  expect(order.at(-1)).toBe('slow')
+  expect(order.sort()).toEqual(['other', 'slow', 'third'])
+})
+
+test('test shops share the turns of their shop', async ({ server }) => {
+  const live = await server.createShop()
+  const { owner } = server.asShop(live)
+  const keys = [live.key]
+  for (let n = 0; n < 3; n++) keys.push((await expectOk(owner('POST', '/test-shops', {}))).apiKey)
+  const other = await server.createShop()
+  const own = [...keys, ...keys].map((key): [string, string] => ['own', key])
+  const order = await orderOf(server, [...own, ['other', other.key]])
+  expect(order.indexOf('other')).toBeLessThanOrEqual(1)
+  expect(order.filter((name) => name === 'own')).toHaveLength(8)
+})
+
+test('equal reports that wait share one run; one that has begun is not shared', async ({ server }) => {
+  const ask = (shopId: string) => server.db.runReport(sharedReport, { shopId })
+  const first = await ask('shp_1')
+  const busy = run(server, 'long')
+  const shared = await Promise.all([ask('shp_1'), ask('shp_1'), ask('shp_1')])
+  expect(shared).toEqual([first + 1, first + 1, first + 1])
+  expect(await Promise.all([ask('shp_1'), ask('shp_2')])).toEqual([first + 2, first + 3])
+  await busy
+})
+
+test('503 with its own message for a report that took too long', async ({ server }) => {
+  const { runReport } = server.db
+  server.db.runReport = () => runReport(testReport, asked('hang'), 200) as never
+  const { status, headers, body } = await server.request('GET', '/api/v1/analytics')
+  server.db.runReport = runReport
+  expect([status, headers.get('X-Error-Code'), headers.get('Retry-After')]).toEqual([503, 'server_busy', '60'])
+  expect(body.error).toMatch(/^This request took too long to compute and was stopped\./)
 })
 
 test('503 with its own message for the shop whose reports are queued', async ({ server }) => {

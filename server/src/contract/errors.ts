@@ -61,6 +61,14 @@ export const tooManyReports = (cause?: unknown) =>
     cause,
   })
 
+export const reportTooSlow = (cause?: unknown) =>
+  new ApiError(
+    503,
+    'server_busy',
+    'This request took too long to compute and was stopped. Request a shorter period or fewer rows, or retry when the server is less busy.',
+    { retryAfter: 60, cause },
+  )
+
 /** The only 503 after which the change may have been applied. `isKeyed`: the request had an `Idempotency-Key`. */
 export const outcomeUnknown = (isKeyed: boolean, cause?: unknown) =>
   new ApiError(

@@ -13,7 +13,7 @@ export async function runReport<Input extends ReportRequest, Result>(
   input: Input,
   timeoutMs?: number,
 ): Promise<Result> {
-  const result = await ctx.db.runReport(report, input, timeoutMs)
+  const result = await ctx.db.runReport(report, { ...input, ownerId: ctx.shop.testOf ?? undefined }, timeoutMs)
   await ctx.recheck?.(ctx.db.read)
   return result
 }

@@ -7,7 +7,7 @@ import type { Touches } from './touches.ts'
 export interface Reads {
   /** Committed rows only. */
   read: Reader
-  /** Runs a report in a separate thread with its own read connection; shops take turns. */
+  /** Runs a report in a separate thread with its own read connection; shops share its time. */
   runReport: <Input extends ReportRequest, Result>(
     report: Report<Input, Result>,
     input: Input,
@@ -133,8 +133,17 @@ export async function withConnection<T, Schema = Tables>(
     : (await import('./sqlite.ts')).withSqliteConnection(url.replace(/^file:/, ''), work)
 }
 
+/** Runs `work` with reads of one snapshot of the database, in which later commits are not visible. */
+export type InSnapshot = <T>(work: (db: Reader) => Promise<T>) => Promise<T>
+
+/** A read-only connection. `inSnapshot` may run its work twice, when the connection was lost. */
+export interface ReportReader {
+  db: Kysely<Tables>
+  inSnapshot: InSnapshot
+}
+
 /** Opens a read-only connection that stays open as long as its thread. */
-export const openReader = async (url: string): Promise<Kysely<Tables>> =>
+export const openReader = async (url: string): Promise<ReportReader> =>
   isPostgresUrl(url)
     ? (await import('./postgres.ts')).openPostgresReader(url)
     : (await import('./sqlite.ts')).openSqliteReader(url.replace(/^file:/, ''))
@@ -148,7 +157,9 @@ export interface Report<Input extends ReportRequest, Result> {
   module: string
   /** The name of its export. */
   name: string
-  run: (db: Reader, input: Input) => Promise<Result>
+  run: (db: Reader, input: Input, inSnapshot?: InSnapshot) => Promise<Result>
+  /** Equal requests that wait share one run. */
+  isShared: boolean
 }
 
 /**
@@ -160,12 +171,20 @@ export interface Report<Input extends ReportRequest, Result> {
 export const defineReport = <Input extends ReportRequest, Result>(
   module: string,
   name: string,
-  run: Report<Input, Result>['run'],
-): Report<Input, Result> => ({ module, name, run })
+  run: (db: Reader, input: Input, inSnapshot: InSnapshot) => Promise<Result>,
+  { isShared = false } = {},
+): Report<Input, Result> => ({
+  module,
+  name,
+  run: (db, input, inSnapshot = (work) => work(db)) => run(db, input, inSnapshot),
+  isShared,
+})
 
-/** The common input of all reports; shops take turns. */
+/** The common input of all reports. */
 export interface ReportRequest {
   shopId: string
+  /** The shop whose time in the report thread it uses, if not its own: the live shop of a test shop. */
+  ownerId?: string | undefined
   query?: unknown
 }
 

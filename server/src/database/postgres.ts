@@ -1,14 +1,14 @@
 import { type CompiledQuery, Kysely, PostgresAdapter, PostgresDialect } from 'kysely'
 import type pg from 'pg'
-import type { Database, DatabaseObserver, Reads } from './database.ts'
+import type { Database, DatabaseObserver, Reader, Reads, ReportReader } from './database.ts'
 import { isMigrated, migrate } from './migrate.ts'
 import { createPostgresKysely, run, type Send } from './postgres-executor.ts'
 import { PostgresGroupCommit } from './postgres-group-commit.ts'
-import { openPool, planByKey, poolSize, poolState } from './postgres-pool.ts'
+import { openPool, type PostgresPool, planByKey, poolSize, poolState, toStorageError } from './postgres-pool.ts'
 import { batchReads } from './postgres-read-batch.ts'
 import { PostgresReplica } from './postgres-replica.ts'
 import { ReportWorker } from './report-worker.ts'
-import type { StorageError } from './storage-error.ts'
+import { StorageError } from './storage-error.ts'
 import type { Tables } from './tables.ts'
 
 const READ_TIMEOUT_MS = 30_000
@@ -109,8 +109,36 @@ function timed(send: Send, onRead: DatabaseObserver['onRead']): Send {
   }
 }
 
-export const openPostgresReader = (url: string): Kysely<Tables> =>
-  createPostgresKysely<Tables>(readFrom(openReportPool(url)))
+export function openPostgresReader(url: string): ReportReader {
+  const pool = openReportPool(url)
+  return {
+    db: createPostgresKysely<Tables>(readFrom(pool)),
+    inSnapshot: (work) =>
+      readSnapshot(pool, work).catch((error) => {
+        if (error instanceof StorageError) return retryRead(error, () => readSnapshot(pool, work))
+        throw error
+      }),
+  }
+}
+
+async function readSnapshot<T>(pool: PostgresPool, work: (db: Reader) => Promise<T>): Promise<T> {
+  const client = await pool.connect().catch(rethrowStorageError)
+  let isDone = false
+  try {
+    await client.query(`${pool.beginSql}; set transaction isolation level repeatable read`).catch(rethrowStorageError)
+    const result = await work(createPostgresKysely<Tables>((query) => run(client, query)))
+    await client.query('commit').catch(rethrowStorageError)
+    isDone = true
+    return result
+  } finally {
+    // Closed after an error, which also ends the transaction.
+    client.release(!isDone)
+  }
+}
+
+function rethrowStorageError(error: unknown): never {
+  throw toStorageError(error)
+}
 
 /** Runs before anything else. @throws Error with a message for the operator. */
 async function checkConnection(pool: pg.Pool): Promise<void> {

@@ -21,7 +21,7 @@ function lowerPriority(): void {
   if (process.platform === 'linux' && getPriority() < REPORT_PRIORITY) setPriority(REPORT_PRIORITY)
 }
 
-const db = await openReader(workerData as string)
+const { db, inSnapshot } = await openReader(workerData as string)
 
 parentPort?.on('message', async ({ module, name, input }: ReportMessage) => {
   const response = await runToResponse({ module, name, input })
@@ -39,7 +39,7 @@ async function runToResponse({ module, name, input }: ReportMessage): Promise<Re
     lowerPriority()
     const report = reports[name]
     if (!report) throw new Error(`${module} exports no report named ${name}`)
-    return { value: await report.run(db, input) }
+    return { value: await report.run(db, input, inSnapshot) }
   } catch (thrown) {
     if (isStorageError(thrown)) return { storage: { message: thrown.message, code: thrown.code } }
     return { bug: toBug(thrown) }

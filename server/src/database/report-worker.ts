@@ -1,9 +1,9 @@
 import { Worker } from 'node:worker_threads'
 import { isCheckout } from '../checkout.ts'
 import type { Report, ReportRequest } from './database.ts'
-import { FairQueue } from './fair-queue.ts'
 import { installationState } from './installation-files.ts'
-import { QueueFullError, StorageError } from './storage-error.ts'
+import { ReportQueue } from './report-queue.ts'
+import { QueueFullError, ReportTimeoutError, StorageError } from './storage-error.ts'
 
 /** The message of the report thread: a result, a failure of the database, or a bug in the report. */
 export type ReportResponse = { value: unknown } | { storage: { message: string; code: string } } | { bug: Bug }
@@ -14,8 +14,11 @@ export type Bug = Pick<Error, 'name' | 'message' | 'stack'>
 interface Job {
   module: string
   name: string
-  input: unknown
+  input: ReportRequest
   timeoutMs: number
+  /** Set when equal requests share the run. */
+  sharedKey: string | undefined
+  result: Promise<unknown>
   resolve: (value: never) => void
   reject: (error: Error) => void
 }
@@ -26,14 +29,15 @@ const MAX_QUEUED_PER_SHOP = 32
 const STARTED_MS = 500
 
 /**
- * Runs reports one at a time in a thread with its own read connection; shops take turns. The thread starts with the first
+ * Runs reports one at a time in a thread with its own read connection; shops share its time. The thread starts with the first
  * report, and again after it exited or was terminated by a timeout. Once the installation was replaced, it loads no module.
  */
 export class ReportWorker {
   readonly #url: string
-  readonly #queue = new FairQueue<Job>(MAX_QUEUED_PER_SHOP)
+  readonly #queue = new ReportQueue<Job>(MAX_QUEUED_PER_SHOP)
   #worker: Worker | undefined
   #running: Job | undefined
+  #startedAt = 0
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
   /** Resolves when the last terminated thread has exited, which a running SQLite statement delays. */
@@ -53,20 +57,33 @@ export class ReportWorker {
   }
 
   /**
-   * @throws StorageError when the database fails, the thread exits, or the report exceeds `timeoutMs`; QueueFullError when
-   * the shop's queue is full.
+   * @throws StorageError when the database fails or the thread exits; ReportTimeoutError when the report exceeds
+   * `timeoutMs`; QueueFullError when the shop's queue is full.
    */
   run<Input extends ReportRequest, Result>(
-    { module, name }: Report<Input, Result>,
+    { module, name, isShared }: Report<Input, Result>,
     input: Input,
     timeoutMs = TIMEOUT_MS,
-  ) {
-    return new Promise<Result>((resolve, reject) => {
-      if (this.#isClosed) return reject(reportError('report_closed'))
-      const job = { module, name, input, timeoutMs, resolve: resolve as (value: never) => void, reject }
-      if (!this.#queue.add(input.shopId, job)) return reject(new QueueFullError())
-      this.#next()
-    })
+  ): Promise<Result> {
+    if (this.#isClosed) return Promise.reject(reportError('report_closed'))
+    const sharedKey = isShared ? JSON.stringify([module, name, input]) : undefined
+    // Only a run that has not begun: it sees every change before this request.
+    const waiting = sharedKey && this.#queue.find((job) => job.sharedKey === sharedKey)
+    if (waiting) return waiting.result as Promise<Result>
+    const { promise: result, resolve, reject } = Promise.withResolvers<Result>()
+    const job = {
+      module,
+      name,
+      input,
+      timeoutMs,
+      sharedKey,
+      result,
+      resolve: resolve as (value: never) => void,
+      reject,
+    }
+    if (!this.#queue.add(input, job)) return Promise.reject(new QueueFullError())
+    this.#next()
+    return result
   }
 
   async close(): Promise<void> {
@@ -81,6 +98,7 @@ export class ReportWorker {
     this.#running = this.#queue.take()
     if (!this.#running) return void this.#worker?.unref()
     const { module, name, input, timeoutMs } = this.#running
+    this.#startedAt = performance.now()
     if (!this.#loaded.has(module) && this.#isReplaced()) {
       this.#takeRunning()?.reject(reportError('report_replaced', 'The installation was replaced; restart the server'))
       return void this.#next()
@@ -88,7 +106,7 @@ export class ReportWorker {
     this.#loaded.add(module)
     this.#worker ??= this.#start()
     this.#worker.ref()
-    this.#timer = setTimeout(() => void this.#stop(reportError('report_timeout')), timeoutMs)
+    this.#timer = setTimeout(() => void this.#stop(new ReportTimeoutError()), timeoutMs)
     this.#worker.postMessage({ module, name, input })
   }
 
@@ -138,6 +156,7 @@ export class ReportWorker {
     const job = this.#running
     clearTimeout(this.#timer)
     this.#running = undefined
+    if (job) this.#queue.charge(job.input, performance.now() - this.#startedAt)
     return job
   }
 }

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import SQLite from 'better-sqlite3'
 import { Kysely, SqliteDialect } from 'kysely'
-import type { Database, DatabaseObserver } from './database.ts'
+import type { Database, DatabaseObserver, InSnapshot, ReportReader } from './database.ts'
 import { isMigrated, migrate } from './migrate.ts'
 import { ReportWorker } from './report-worker.ts'
 import { createSqliteKysely } from './sqlite-executor.ts'
@@ -88,7 +88,20 @@ function connectReadOnly(path: string): SQLite.Database {
   return connection
 }
 
-export const openSqliteReader = (path: string): Kysely<Tables> => createSqliteKysely<Tables>(connectReadOnly(path)).db
+export function openSqliteReader(path: string): ReportReader {
+  const connection = connectReadOnly(path)
+  const { db } = createSqliteKysely<Tables>(connection)
+  // A deferred transaction reads the state of the database at its first read until it ends.
+  const inSnapshot: InSnapshot = async (work) => {
+    connection.exec('begin')
+    try {
+      return await work(db)
+    } finally {
+      connection.exec('rollback')
+    }
+  }
+  return { db, inSnapshot }
+}
 
 function findDamage(connection: SQLite.Database): string[] {
   const rows = connection.pragma('integrity_check(20)', { simple: false }) as { integrity_check: string }[]

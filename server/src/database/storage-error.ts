@@ -24,6 +24,13 @@ export class QueueFullError extends StorageError {
   }
 }
 
+/** A report used the report thread longer than it may. */
+export class ReportTimeoutError extends StorageError {
+  constructor() {
+    super('The report took too long', { code: 'report_timeout', isLost: false })
+  }
+}
+
 /** Whether the error comes from the database or its driver, not from a bug or an intended rejection. */
 export const isStorageError = (error: unknown): error is Error & { code: string } =>
   error instanceof StorageError || error instanceof SQLite.SqliteError

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { setImmediate as breathe } from 'node:timers/promises'
 import type { Context } from 'hono'
-import { ApiError, internalError, storageUnavailable, tooManyReports } from '../contract/errors.ts'
-import { isStorageError, QueueFullError } from '../database/storage-error.ts'
+import { ApiError, internalError, reportTooSlow, storageUnavailable, tooManyReports } from '../contract/errors.ts'
+import { isStorageError, QueueFullError, ReportTimeoutError } from '../database/storage-error.ts'
 import { type LogFields, logFields, type RequestState, type Server } from './server.ts'
 
 /** A response before serialization. A string body is HTML. */
@@ -125,8 +125,10 @@ export function toApiError({ deps }: Pick<Server, 'deps'>, thrown: Error, fields
   return error
 }
 
-const toUnavailable = (cause: Error) =>
-  cause instanceof QueueFullError ? tooManyReports(cause) : storageUnavailable(cause)
+function toUnavailable(cause: Error): ApiError {
+  if (cause instanceof QueueFullError) return tooManyReports(cause)
+  return cause instanceof ReportTimeoutError ? reportTooSlow(cause) : storageUnavailable(cause)
+}
 
 /** The Content-Security-Policy sources a page may load; everything else is blocked. */
 interface Sources {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { EFFECTIVE, listJobs } from '../commissions/job-queries.ts'
+import { EFFECTIVE } from '../commissions/job-queries.ts'
 import { hasId, joinSumParts, sumParts } from '../core/queries.ts'
 import type { Reader } from '../database/database.ts'
 import type { CommissionRow, PayoutBatchRow, RefundRow } from '../database/tables.ts'
@@ -216,16 +216,3 @@ export const listOrdersOf = (db: Reader, shopId: string, ids: string[]) =>
     .where('shopId', '=', shopId)
     .where(hasId(db, ids))
     .execute()
-
-/** Changes with every commission of the affiliate: reads between two equal states agree with each other. */
-export async function findState(db: Reader, { shopId, affiliateId }: Account): Promise<string> {
-  const { count, versions } = await db
-    .selectFrom('commissions')
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .select(sql<number>`cast(coalesce(sum(version), 0) as bigint)`.as('versions'))
-    .where('shopId', '=', shopId)
-    .where('affiliateId', '=', affiliateId)
-    .executeTakeFirstOrThrow()
-  const jobs = (await listJobs(db, shopId)).map(({ batchId, phase }) => `${batchId} ${phase}`)
-  return JSON.stringify([count, versions, jobs.sort()])
-}

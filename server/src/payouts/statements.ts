@@ -1,5 +1,5 @@
 import { findAffiliatesById } from '../affiliates/queries.ts'
-import { ApiError, affiliateNotFound, conflict, invalid } from '../contract/errors.ts'
+import { affiliateNotFound, conflict, invalid } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { JsonText } from '../contract/spec.ts'
 import type { Context } from '../core/context.ts'
@@ -26,11 +26,11 @@ import {
 } from './statement-lines.ts'
 import {
   type Account,
-  findState,
   listCommissionsOf,
   listOrdersOf,
   listPayments,
   listRefundsOf,
+  type StatementCommission,
   sumEarnedBefore,
   sumPaidBefore,
 } from './statement-queries.ts'
@@ -61,7 +61,6 @@ export async function issue(
   const found = await runReport(ctx, statementReport, { shopId, query }, TIMEOUT_MS)
   if (found === 'NO_AFFILIATE') throw affiliateNotFound()
   if (found === 'TOO_LARGE') throw balanceTooLarge()
-  if (found === 'CHANGING') throw commissionsChanging()
   const { text, ...facts } = found
   const audit = { action: 'statement.issued', subjectId: affiliateId, data: { month, ...facts } }
   return mutate(ctx, async () => ({ result: text, audit }), [])
@@ -71,14 +70,6 @@ const balanceTooLarge = () =>
   conflict(
     'total_too_large',
     `A balance of this affiliate exceeds ${Number.MAX_SAFE_INTEGER} cents, the largest total that can be represented exactly, so its statements cannot be computed.`,
-  )
-
-const commissionsChanging = () =>
-  new ApiError(
-    503,
-    'server_busy',
-    'The commissions of this affiliate changed while the statement was computed. Retry in a moment.',
-    { retryAfter: 1 },
   )
 
 interface StatementQuery extends Omit<Account, 'shopId'> {
@@ -97,32 +88,47 @@ interface Issued {
   contents: Record<string, string>
 }
 
-/** Orders of the affiliate may arrive while the statement is computed. */
-const MAX_ATTEMPTS = 10
-
-/** Reads everything that the affiliate ever earned, so it runs in the report worker, and renders the file there. */
+/**
+ * Reads everything that the affiliate ever earned, so it runs in the report worker, and renders the file there. One snapshot,
+ * because orders may arrive during the reads; it ends before the computation, because it keeps deleted rows in the database.
+ */
 export const statementReport = defineReport(
   import.meta.url,
   'statementReport',
-  async (db, { shopId, query }: { shopId: string; query: StatementQuery }): Promise<Issued | Failure> => {
+  async (_db, { shopId, query }: { shopId: string; query: StatementQuery }, inSnapshot): Promise<Issued | Failure> => {
     const account = { shopId, ...query }
-    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-      const before = await findState(db, account)
-      const issued = await computeStatement(db, account)
-      if ((await findState(db, account)) === before) return issued
-    }
-    return 'CHANGING'
+    const rows = await inSnapshot((snapshot) => readRows(snapshot, account))
+    return rows ? computeStatement(account, rows) : 'NO_AFFILIATE'
   },
+  { isShared: true },
 )
 
-type Failure = 'NO_AFFILIATE' | 'TOO_LARGE' | 'CHANGING'
+type Failure = 'NO_AFFILIATE' | 'TOO_LARGE'
 
-async function computeStatement(db: Reader, query: Account & StatementQuery): Promise<Issued | Failure> {
-  const [affiliate] = await findAffiliatesById(db, query.shopId, [query.affiliateId])
-  if (!affiliate) return 'NO_AFFILIATE'
-  const entries = await gatherEntries(db, query, query.timeZone)
-  const openings = entries && (await openingBalances(db, query, entries.refunds))
-  const currencies = openings && sumByCurrency(openings, entries.lines)
+type Rows = NonNullable<Awaited<ReturnType<typeof readRows>>>
+
+/** Everything that a statement is computed from. */
+async function readRows(db: Reader, account: Account) {
+  const [affiliate] = await findAffiliatesById(db, account.shopId, [account.affiliateId])
+  if (!affiliate) return null
+  const commissions = await listCommissionsOf(db, account)
+  const subjects = new Set(adjustmentsOf(commissions).map((row) => partsOfAdjustment(row).subject))
+  return {
+    affiliate,
+    commissions,
+    orders: await listOrdersOf(db, account.shopId, [...subjects]),
+    refunds: await listRefundsOf(db, account),
+    payments: await listPayments(db, account),
+    earnedBefore: await sumEarnedBefore(db, account),
+    paidBefore: await sumPaidBefore(db, account),
+  }
+}
+
+function computeStatement(query: Account & StatementQuery, rows: Rows): Issued | Failure {
+  const { affiliate } = rows
+  const entries = toEntries(query, rows)
+  const openings = entries && openingBalances(query, rows)
+  const currencies = openings && sumByCurrency(openings, entries)
   if (!currencies) return 'TOO_LARGE'
   const head = {
     statement: 1 as const,
@@ -137,7 +143,7 @@ async function computeStatement(db: Reader, query: Account & StatementQuery): Pr
     periodEnd: query.periodEnd,
     currencies,
   }
-  const { lines, contents } = numberLines(head, entries.lines)
+  const { lines, contents } = numberLines(head, entries)
   const digest = lines.at(-1)?.hash ?? headHash(Object.values(head))
   const number = `${query.month}-${affiliate.id.slice(-6)}-${digest.slice(0, 8)}`
   const statement: Statement = { ...head, number, digest, lines }
@@ -169,21 +175,21 @@ const isUncovered = ({ kind, orderId }: Entry): boolean =>
 
 const ORDER_OF_KINDS = ['ORDER', 'REFUND', 'ADJUSTMENT', 'PAYMENT']
 
-async function gatherEntries(db: Reader, account: Account, timeZone: string) {
-  const { periodStart, periodEnd } = account
-  const commissions = await listCommissionsOf(db, account)
-  const refunds = await listRefundsOf(db, account)
-  const payments = await listPayments(db, account)
-  const isAdjustment = ({ trackingMethod }: { trackingMethod: string }) => trackingMethod === 'ADJUSTMENT'
-  // The two rows of a canceled debt add up to zero.
-  const adjustments = commissions.filter((row) => isAdjustment(row) && row.orderStatus !== 'CANCELED')
-  const subjects = new Set(adjustments.map((row) => partsOfAdjustment(row).subject))
-  const orders = new Map((await listOrdersOf(db, account.shopId, [...subjects])).map((row) => [row.id, row]))
+const isAdjustment = ({ trackingMethod }: { trackingMethod: string }) => trackingMethod === 'ADJUSTMENT'
+
+/** Without canceled debts, whose two rows add up to zero. */
+const adjustmentsOf = (commissions: StatementCommission[]) =>
+  commissions.filter((row) => isAdjustment(row) && row.orderStatus !== 'CANCELED')
+
+/** Null when a payment exceeds the largest exact integer. */
+function toEntries({ periodStart, periodEnd, timeZone }: StatementQuery, rows: Rows): Entry[] | null {
+  const { commissions, refunds, payments } = rows
+  const orders = new Map(rows.orders.map((row) => [row.id, row]))
   const byCommission = Map.groupBy(refunds, ({ commissionId }) => commissionId)
   const lines = [
     ...commissions.filter((row) => !isAdjustment(row)).map((row) => orderEntry(row, byCommission.get(row.id) ?? [])),
     ...refunds.filter((one) => refundedAt(one) >= periodStart && refundedAt(one) <= periodEnd).map(refundEntry),
-    ...adjustments.map((row) => adjustmentEntry(row, orders)),
+    ...adjustmentsOf(commissions).map((row) => adjustmentEntry(row, orders)),
   ]
   for (const payment of payments) {
     const netCents = toSafeNumber(payment.netCents)
@@ -193,18 +199,18 @@ async function gatherEntries(db: Reader, account: Account, timeZone: string) {
   const place = ({ kind }: Entry) => ORDER_OF_KINDS.indexOf(kind)
   // Sorting is stable, so entries of the same time and kind keep the order of their ids.
   lines.sort((a, b) => (a.at === b.at ? place(a) - place(b) : a.at < b.at ? -1 : 1))
-  return { lines, refunds }
+  return lines
 }
 
 /** The balances before the period, by currency. */
-async function openingBalances(db: Reader, account: Account, refunds: Parameters<typeof refundNet>[0][]) {
+function openingBalances({ periodStart }: Account, { earnedBefore, paidBefore, refunds }: Rows) {
   const balances = new Map<string, bigint>()
   const add = (currency: string, cents: bigint) => balances.set(currency, (balances.get(currency) ?? 0n) + cents)
-  for (const { currency, netCents } of await sumEarnedBefore(db, account)) add(currency, netCents)
-  for (const { currency, netCents } of await sumPaidBefore(db, account)) add(currency, -netCents)
+  for (const { currency, netCents } of earnedBefore) add(currency, netCents)
+  for (const { currency, netCents } of paidBefore) add(currency, -netCents)
   // The stored amounts include later refunds.
   for (const refund of refunds) {
-    const isLater = refund.happenedAt < account.periodStart && refundedAt(refund) >= account.periodStart
+    const isLater = refund.happenedAt < periodStart && refundedAt(refund) >= periodStart
     if (isLater) add(refund.currency, BigInt(-refundNet(refund)))
   }
   return balances
