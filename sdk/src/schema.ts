@@ -639,7 +639,8 @@ export interface paths {
          *     so do the times of new rows and events. Retries that have become due are sent, and data past its retention is deleted. Rate limits, credentials, links that
          *     expire, and `webhook-timestamp` keep the time of the server. Other shops have no clock of their own. Also accepts the owner token of the test shop.
          *
-         *     Writes the audit record `test_clock.advanced` in the same transaction.
+         *     The clock advances in one short transaction, which also writes the audit record `test_clock.advanced`. What becomes due or expires by then follows in small transactions; the server completes what
+         *     an interrupted request leaves. While one request advances the clock of a test shop, another one is rejected with 409.
          */
         post: operations["advanceTestClock"];
         delete?: never;
@@ -6292,7 +6293,7 @@ export interface operations {
                 };
             };
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The test shop was modified by another request. */
+            /** @description The test shop was modified by another request, or another request is advancing its clock. */
             409: {
                 headers: {
                     [name: string]: unknown;

@@ -1,12 +1,12 @@
 import { expect } from 'vitest'
 import { SHOP_TABLES } from '../../server/src/database/table-keys.ts'
 import { purgeExpired } from '../../server/src/operator/retention.ts'
-import { countOf, rowOf, rowsOf, updateRows } from '../support/inspect.ts'
+import { countOf, insertRow, rowOf, rowsOf, updateRows } from '../support/inspect.ts'
 import { addMany } from '../support/many-commissions.ts'
 import { deletionOf, operate } from '../support/operator.ts'
 import { type TestServer, type TestShop, testServer } from '../support/server.ts'
 import { convert, expectOk, withAffiliate } from '../support/shop.ts'
-import { createLink } from '../support/tenants.ts'
+import { createLink, createUser, replaceToken, revokeUser } from '../support/tenants.ts'
 import { testWithNewShop as test } from '../support/test.ts'
 import { until, webhookFixture } from '../webhooks/fixture.ts'
 
@@ -270,4 +270,112 @@ test('retention completes the deletion of a test shop that was interrupted', asy
   expect((await server.owner('GET', '/test-shops')).body.data).toEqual([])
   await purgeExpired(server.deps)
   expect([...rowsOfShop(server, id), ...rowsOf(server, 'shops', { id })]).toEqual([])
+})
+
+test('retries become due in small transactions, while other shops are served and a second advance is refused', async ({
+  server,
+}) => {
+  const { id, own } = await testShopOf(server)
+  await withAffiliate(server)
+  await plantRetries(own, { count: 1200, in: 60 })
+  let isDone = false
+  const clock = (advanceSeconds: number) => server.owner('POST', `/test-shops/${id}/clock`, { advanceSeconds })
+  const advanced = expectOk(clock(61)).finally(() => {
+    isDone = true
+  })
+  const waiting = new Set<number>()
+  const refused = new Set<number>()
+  for (let n = 0; !isDone; n++) {
+    await expectOk(convert(server, { externalOrderId: `o-${n}`, amountCents: 100, couponCode: 'NISA16' }))
+    waiting.add(countOf(server, 'deliveries', { shopId: id, status: 'RETRYING' }))
+    if (n === 0) refused.add((await clock(1)).status)
+  }
+  expect((await advanced).now).toBe(new Date(server.clock.ms + 61_000).toISOString())
+  expect([...refused]).toEqual([409])
+  expect([...waiting].filter((count) => count > 0 && count < 1200).length).toBeGreaterThan(0)
+  expect(countOf(server, 'deliveries', { shopId: id, status: 'PENDING' })).toBe(1200)
+  expect((await clock(1)).status).toBe(200)
+})
+
+/** Deliveries of a shop whose next attempt is in some seconds. */
+async function plantRetries(own: TestServer, { count, in: seconds }: { count: number; in: number }) {
+  const body = { url: 'https://hooks.example.com/x' }
+  await expectOk(own.request('POST', '/api/v1/webhooks', { body }))
+  await withAffiliate(own)
+  await expectOk(convert(own, { externalOrderId: 'o-1', amountCents: 100, couponCode: 'NISA16' }))
+  const { shopId } = own.shop
+  const [row] = rowsOf(own, 'deliveries', { shopId })
+  const retried = {
+    status: 'RETRYING' as const,
+    attempts: 1,
+    nextAttemptAt: new Date(own.clock.ms + seconds * 1000).toISOString(),
+  }
+  updateRows(own, 'deliveries', { status: 'SENT' }, { shopId })
+  for (let n = 0; n < count; n++) insertRow(own, 'deliveries', { ...row!, ...retried, id: `dlv_planted${n}` })
+}
+
+test('the dispatcher makes due what an interrupted advance left, and what becomes due by the advanced clock', async () => {
+  const fixture = await webhookFixture()
+  const { id, own, advance } = await testShopOf(fixture)
+  await plantRetries(own, { count: 3, in: DAY })
+  fixture.plant(fixture.receiver.at('/hook'), { shopId: id, retryPolicy: 'standard' })
+  const pending = () => countOf(fixture, 'deliveries', { shopId: id, status: 'RETRYING' })
+  const stopping = fixture.deps.stopping
+  Object.assign(fixture.deps, { stopping: AbortSignal.abort() })
+  await advance(DAY - 5)
+  await advance(1)
+  Object.assign(fixture.deps, { stopping })
+  expect(pending()).toBe(3)
+  const { data } = (await own.owner('GET', '/deliveries?status=RETRYING')).body
+  expect(data[0].nextAttemptAt).toBe(new Date(fixture.clock.ms + DAY * 1000).toISOString())
+  await fixture.send({ renewMs: 25 })
+  expect(pending()).toBe(3)
+  fixture.clock.advance(5000)
+  await until(() => pending() === 0)
+  await fixture.close()
+})
+
+test('a revoked user, or a replaced token, also ends access to the test shops of the shop', async ({ server }) => {
+  const { shopId } = server.shop
+  const email = 'eve@shop.example'
+  const eve = await createUser(server.deps, { shop: shopId, email, role: 'OWNER' })
+  const statusOf = async (method: string, path: string, key: string, body?: object) =>
+    (await server.request(method, path, { key, ...(body && { body }) })).status
+  const create = async (key: string) =>
+    await expectOk(server.request('POST', '/admin/v1/test-shops', { key, body: {} }))
+  const first = await create(eve.ownerToken)
+  const others = await create(server.shop.ownerToken)
+  const signIn = await server.request('POST', '/admin/v1/session', { key: null, body: { token: first.ownerToken } })
+  const Cookie = signIn.headers.get('Set-Cookie')?.split(';')[0] ?? ''
+  const accesses = async (shop: { id: string; ownerToken: string; apiKey: string }) => [
+    await statusOf('GET', '/admin/v1/session', shop.ownerToken),
+    await statusOf('POST', `/admin/v1/test-shops/${shop.id}/clock`, shop.ownerToken, { advanceSeconds: 1 }),
+    await statusOf('GET', '/api/v1/affiliates', shop.apiKey),
+  ]
+  expect(await accesses(first)).toEqual([200, 200, 200])
+  const session = async () =>
+    (await server.request('GET', '/admin/v1/session', { key: null, headers: { Cookie } })).status
+  expect(await session()).toBe(200)
+
+  const replaced = await replaceToken(server.deps, { shop: shopId, email })
+  expect(await accesses(first)).toEqual([403, 403, 200])
+  expect(await session()).toBe(401)
+  const second = await create(replaced.ownerToken)
+  expect(await accesses(second)).toEqual([200, 200, 200])
+
+  await revokeUser(server.deps, { shop: shopId, email })
+  expect(await accesses(second)).toEqual([403, 403, 200])
+  const revoked = (await operate(server, 'GET', `/shops/${first.id}/users`)).body.data
+  expect(revoked).toMatchObject([{ email, revokedAt: expect.any(String) }])
+  expect(await accesses(others), 'those of other people stay').toEqual([200, 200, 200])
+})
+
+test('revoking again completes a revocation that ended before the test shops', async ({ server }) => {
+  const { shopId } = server.shop
+  const eve = { shop: shopId, email: 'eve@shop.example' }
+  const { userId, ownerToken } = await createUser(server.deps, { ...eve, role: 'OWNER' })
+  const shop = await expectOk(server.request('POST', '/admin/v1/test-shops', { key: ownerToken, body: {} }))
+  updateRows(server, 'users', { revokedAt: '2026-11-02T12:00:00.000Z' }, { shopId, id: userId })
+  expect((await operate(server, 'DELETE', `/shops/${shopId}/users/${userId}`)).status).toBe(409)
+  expect((await server.request('GET', '/admin/v1/session', { key: shop.ownerToken })).status).toBe(403)
 })

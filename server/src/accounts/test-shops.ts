@@ -6,7 +6,7 @@ import { beginAudit, mutate } from '../core/mutate.ts'
 import { parseBodyInstant } from '../core/time.ts'
 import type { Reader } from '../database/database.ts'
 import type { ShopRow } from '../database/tables.ts'
-import { advanceRetries } from '../webhooks/queries.ts'
+import { makeDuePending } from '../webhooks/delivery-queries.ts'
 import { newSecret, SCOPES } from './keys.ts'
 import { findShop, insertApiKey, insertShop, insertUser, listTestShops, updateShopIfUnchanged } from './queries.ts'
 import { beginTestShopDeletion, deleteTestShopRows } from './shop-deletion.ts'
@@ -75,12 +75,20 @@ export async function create(
 /** How far a clock can be ahead of the server's: a hundred years. */
 const MAX_OFFSET_MS = 100 * 365 * 86_400_000
 
+/** How long one call makes deliveries due. */
+const MAX_CALL_MS = 20_000
+
+/** The test shops whose clock this process is advancing. */
+const advancing = new Set<string>()
+
 /**
  * Advances the clock of a test shop, by seconds or to an instant. Everything that depends on time follows: click windows,
- * periods, retries, retention, and the expiry of stored responses. Credentials and rate limits keep the time of the server.
+ * periods, retries, retention, and the expiry of stored responses. Credentials and rate limits keep the time of the server. The
+ * clock advances in one short transaction. What becomes due or expires follows in others; the dispatcher and retention
+ * complete what an interrupted request leaves.
  *
  * @throws ApiError 400 `invalid_body` for an instant that is not ahead, or too far; 404 `test_shop_not_found`; 409
- *   `concurrent_change`.
+ *   `concurrent_change`, or while another request advances the clock.
  */
 export async function advance(
   ctx: OwnerContext,
@@ -98,16 +106,29 @@ export async function advance(
   if (advanced.clockOffsetMs > MAX_OFFSET_MS)
     throw invalidBody('The clock of a test shop can be at most 100 years ahead.')
   const target = { ...ctx, ...clockOf(system, advanced), shop, recheck: (db: Reader) => recheckTestShop(ctx, db, id) }
-  await mutate(target, async (trx) => {
-    const changes = { clockOffsetMs: advanced.clockOffsetMs, updatedAt: nowIso(target) }
-    if (!(await updateShopIfUnchanged(trx, shop, changes))) throw concurrentChange()
-    await advanceRetries(trx, id, { ms, now: system.now() })
-    const audit = { action: 'test_clock.advanced', subjectId: id, data: { seconds: ms / 1000 } }
-    return { result: undefined, audit }
-  })
-  ctx.wakeDispatcher()
-  await bestEffort(ctx.log, 'retention_failed', () => purgeTestShop({ ...ctx, ...system }, advanced))
+  if (advancing.has(id)) throw concurrentChange()
+  advancing.add(id)
+  try {
+    await mutate(target, async (trx) => {
+      const changes = { clockOffsetMs: advanced.clockOffsetMs, updatedAt: nowIso(target) }
+      if (!(await updateShopIfUnchanged(trx, shop, changes))) throw concurrentChange()
+      const audit = { action: 'test_clock.advanced', subjectId: id, data: { seconds: ms / 1000 } }
+      return { result: undefined, audit }
+    })
+    await bestEffort(ctx.log, 'retry_failed', () => makeAllDuePending(ctx, id, nowIso(target)))
+    ctx.wakeDispatcher()
+    await bestEffort(ctx.log, 'retention_failed', () => purgeTestShop({ ...ctx, ...system }, advanced))
+  } finally {
+    advancing.delete(id)
+  }
   return toTestShop(ctx, advanced)
+}
+
+/** Makes the due deliveries of a test shop pending, in small transactions and for a limited time. */
+async function makeAllDuePending({ db, stopping }: OwnerContext, id: string, now: string): Promise<void> {
+  const until = performance.now() + MAX_CALL_MS
+  while (performance.now() < until && !stopping.aborted)
+    if ((await db.transact((trx) => makeDuePending(trx, now, id))) === 0) return
 }
 
 /**

@@ -1,6 +1,6 @@
 import { concurrentChange, conflict, notFound } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
-import { type Context, type Deps, nowIso, systemClock } from '../core/context.ts'
+import { type Context, clockOf, type Deps, nowIso, systemClock } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
 import { createSecret, hashSecret } from '../core/secret.ts'
 import type { UserRow } from '../database/tables.ts'
@@ -9,6 +9,7 @@ import {
   findUser,
   findUserByEmail,
   insertUser,
+  listTestShops,
   listUsers,
   revokeUserIfActive,
   updateTokenIfUnchanged,
@@ -59,46 +60,73 @@ export async function createLink(
 }
 
 /**
- * Revokes a user: invalidates the owner token and the passkeys, and ends every session.
+ * Revokes a user: invalidates the owner token and the passkeys, and ends every session. The users with the same address in
+ * the shop's test shops are revoked next, even if the user was revoked before, so that an interrupted call can be repeated.
  *
  * @throws ApiError 404 `user_not_found`, 409 `user_already_revoked`.
  */
 export async function revoke(ctx: Context, named: NamedUser): Promise<{ userId: string }> {
-  const user = await findActiveUser(ctx, named)
-  return mutate(ctx, async (trx) => {
-    if (!(await revokeUserIfActive(trx, ctx.shop.id, user.id, nowIso(ctx)))) throw alreadyRevoked()
+  const user = await findNamedUser(ctx, named)
+  const isRevoked = user.revokedAt !== null || !(await revokeOne(ctx, user))
+  for await (const own of sameUserInTestShops(ctx, user)) await revokeOne(own.ctx, own.user)
+  if (isRevoked) throw alreadyRevoked()
+  return { userId: user.id }
+}
+
+/** Revokes a user of one shop. Returns whether this call did it. */
+const revokeOne = (ctx: Context, user: UserRow): Promise<boolean> =>
+  mutate(ctx, async (trx) => {
+    if (!(await revokeUserIfActive(trx, ctx.shop.id, user.id, nowIso(ctx)))) return { result: false, audit: null }
     await deleteSessionsOf(trx, ctx.shop.id, user.id)
     await deletePasskeysOf(trx, ctx.shop.id, user.id)
-    return { result: { userId: user.id }, audit: { action: 'user.revoked', subjectId: user.id } }
+    return { result: true, audit: { action: 'user.revoked', subjectId: user.id } }
   })
-}
 
 /**
  * Replaces a user's owner token; the new one is in the result only. The old token, sessions, sign-in links and passkeys
- * of the user become invalid when the change commits.
+ * of the user become invalid when the change commits, and next those of the same address in the shop's test shops.
  *
  * @throws ApiError 404 `user_not_found`, 409 `user_already_revoked` or `concurrent_change`.
  */
 export async function replaceToken(ctx: Context, named: NamedUser): Promise<UserWithToken> {
   const user = await findActiveUser(ctx, named)
-  return mutate(ctx, async (trx) => {
+  const token = await replaceOne(ctx, user)
+  // Who knows the old token may have created them. Nobody gets the new ones.
+  for await (const own of sameUserInTestShops(ctx, user)) await replaceOne(own.ctx, own.user)
+  return { ...toUser(user), token }
+}
+
+/** Replaces the token of a user of one shop. Returns the new one. */
+const replaceOne = (ctx: Context, user: UserRow): Promise<string> =>
+  mutate(ctx, async (trx) => {
     const token = createSecret('ro', ctx.random)
     if (!(await updateTokenIfUnchanged(trx, ctx.shop.id, user, hashSecret(token)))) throw concurrentChange()
     await deleteSessionsOf(trx, ctx.shop.id, user.id)
     await deleteSignInLinksOf(trx, ctx.shop.id, user.id)
     await deletePasskeysOf(trx, ctx.shop.id, user.id)
-    return {
-      result: { ...toUser(user), token },
-      audit: { action: 'owner_token.replaced', subjectId: user.id },
-    }
+    return { result: token, audit: { action: 'owner_token.replaced', subjectId: user.id } }
   })
+
+/** The active users with the address of a user in the test shops of the shop, each with a context to change it. */
+async function* sameUserInTestShops(ctx: Context, { email }: UserRow): AsyncGenerator<{ ctx: Context; user: UserRow }> {
+  // The credential of the caller and its idempotency key are those of the other shop.
+  const { recheck: _recheck, idempotency: _idempotency, ...rest } = ctx
+  for (const shop of await listTestShops(ctx.db.read, ctx.shop.id)) {
+    const user = await findUserByEmail(ctx.db.read, shop.id, email)
+    if (user?.revokedAt === null) yield { ctx: { ...rest, ...clockOf(systemClock(ctx), shop), shop }, user }
+  }
 }
 
-async function findActiveUser({ db, shop }: Context, named: NamedUser): Promise<UserRow> {
+async function findNamedUser({ db, shop }: Context, named: NamedUser): Promise<UserRow> {
   const user = await ('id' in named
     ? findUser(db.read, shop.id, named.id)
     : findUserByEmail(db.read, shop.id, named.email))
   if (!user) throw notFound('user_not_found', 'No user with this id exists in this shop.')
+  return user
+}
+
+async function findActiveUser(ctx: Context, named: NamedUser): Promise<UserRow> {
+  const user = await findNamedUser(ctx, named)
   if (user.revokedAt !== null) throw alreadyRevoked()
   return user
 }

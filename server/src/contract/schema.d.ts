@@ -639,7 +639,8 @@ export interface paths {
          *     so do the times of new rows and events. Retries that have become due are sent, and data past its retention is deleted. Rate limits, credentials, links that
          *     expire, and `webhook-timestamp` keep the time of the server. Other shops have no clock of their own. Also accepts the owner token of the test shop.
          *
-         *     Writes the audit record `test_clock.advanced` in the same transaction.
+         *     The clock advances in one short transaction, which also writes the audit record `test_clock.advanced`. What becomes due or expires by then follows in small transactions; the server completes what
+         *     an interrupted request leaves. While one request advances the clock of a test shop, another one is rejected with 409.
          */
         post: operations["advanceTestClock"];
         delete?: never;
@@ -1773,6 +1774,9 @@ export interface paths {
          * Revoke a user of a shop
          * @description Invalidates the token and ends every session.
          *     Writes the audit record `user.revoked` of the shop in the same transaction.
+         *
+         *     The users with the same email address in the test shops of the shop are revoked next, each in a transaction of its own. After an error, send the request again: it completes what is missing,
+         *     even if the response is then `user_already_revoked`. Keys of test shops stay valid.
          */
         delete: operations["revokeShopUser"];
         options?: never;
@@ -1793,6 +1797,9 @@ export interface paths {
          * Replace the token of a user
          * @description The response contains the new token, which is never returned again. The old token, sessions, sign-in links and passkeys of the user become invalid.
          *     Writes the audit record `owner_token.replaced` of the shop in the same transaction.
+         *
+         *     Those of the users with the same email address in the test shops of the shop become invalid next, each in a transaction of its own; after an error, send the request again. To give access to an
+         *     existing test shop again, replace the token of its user.
          */
         post: operations["replaceShopUserToken"];
         delete?: never;
@@ -7301,7 +7308,7 @@ export interface operations {
                 };
             };
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The test shop was modified by another request. */
+            /** @description The test shop was modified by another request, or another request is advancing its clock. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];

@@ -69,6 +69,8 @@ export const GLOBAL_TABLES: string[] = [
 export const CROSS_SHOP_INDEXES: string[] = [
   // The test shops of a shop.
   'shops_testOf',
+  // Test shops with an advanced clock.
+  'shops_clockOffsetMs',
   // Leases of a process on the outbox.
   'subscriptions_claimedBy',
   // Batches whose process has died.

@@ -54,7 +54,7 @@ export interface DeliveryRow {
   finishedAt: string | null
   /** How many attempts have ended. */
   attempts: number
-  /** When a `RETRYING` delivery is due. */
+  /** When a `RETRYING` delivery is due, in the time of the shop. */
   nextAttemptAt: string | null
   createdAt: string
 }

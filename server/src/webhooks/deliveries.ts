@@ -17,7 +17,7 @@ type Delivery = components['schemas']['Delivery']
 /** Lists the webhook deliveries, newest first. */
 export async function list(ctx: Context, query: Query<'listDeliveries'>) {
   const page = await readList(ctx, deliveryList, query, isFiltered(query) || isDeepPage(query))
-  return mapPage(page, (row) => toDelivery(ctx, row))
+  return mapPage(page, (row) => toDelivery(row))
 }
 
 /**
@@ -44,7 +44,7 @@ export async function redeliver(ctx: Context, id: string): Promise<Delivery> {
     return { result, audit: { action: 'delivery.redelivered', subjectId: id, data: { event, deliveryId: again.id } } }
   })
   ctx.wakeDispatcher()
-  return toDelivery(ctx, row)
+  return toDelivery(row)
 }
 
 /** More would delay other changes for too long; the response contains how many are left. */
@@ -93,8 +93,6 @@ export async function redeliverMany(
   return { dryRun: false, queued, remaining: total - rows.length }
 }
 
-const addMs = (instant: string, ms: number): string => new Date(Date.parse(instant) + ms).toISOString()
-
 const UNSENT = {
   status: 'PENDING' as const,
   code: null,
@@ -105,7 +103,7 @@ const UNSENT = {
   finishedAt: null,
 }
 
-const toDelivery = ({ shop }: Context, row: LoggedDelivery): Delivery => ({
+const toDelivery = (row: LoggedDelivery): Delivery => ({
   id: row.id,
   event: row.event,
   eventId: row.eventId,
@@ -116,8 +114,7 @@ const toDelivery = ({ shop }: Context, row: LoggedDelivery): Delivery => ({
   httpStatus: row.httpStatus,
   durationMs: row.durationMs,
   attempts: row.attempts,
-  // Attempts are scheduled in the time of the server.
-  nextAttemptAt: row.nextAttemptAt && addMs(row.nextAttemptAt, shop.clockOffsetMs),
+  nextAttemptAt: row.nextAttemptAt,
   createdAt: row.createdAt,
   finishedAt: row.finishedAt,
 })

@@ -101,6 +101,9 @@ export async function recordResults(trx: Transaction, finished: FinishedDelivery
   await Promise.all(finished.map((ended) => recordResult(trx, ended)))
 }
 
+/** Deliveries that become due in one transaction, so that other shops wait for milliseconds only. */
+const DUE_BATCH_SIZE = 200
+
 const isRetrying = sql<boolean>`"status" = 'RETRYING'`
 
 /** Deletes the pending and retrying deliveries of a subscription. */
@@ -115,15 +118,19 @@ export async function deletePending(trx: Transaction, shopId: string, subscripti
   }
 }
 
-/** Marks due RETRYING deliveries as PENDING, oldest first, at most BATCH_SIZE. Returns how many there were. */
-export async function makeDuePending(trx: Transaction, now: string): Promise<number> {
+/**
+ * Marks RETRYING deliveries that are due by `now` as PENDING, oldest first, at most DUE_BATCH_SIZE: of one shop by its clock, or of all
+ * shops by the clock of the server, which no clock is behind. Returns how many there were.
+ */
+export async function makeDuePending(trx: Transaction, now: string, shopId?: string): Promise<number> {
   const due = trx
     .selectFrom('deliveries')
     .select(['shopId', 'id'])
     .where(isRetrying)
+    .$if(shopId !== undefined, (query) => query.where('shopId', '=', shopId ?? ''))
     .where('nextAttemptAt', '<=', now)
     .orderBy('nextAttemptAt')
-    .limit(BATCH_SIZE)
+    .limit(DUE_BATCH_SIZE)
   // Several processes do this at the same time.
   const rows = await (isSqlite(trx) ? due : due.forUpdate().skipLocked()).execute()
   for (const [shopId, own] of Map.groupBy(rows, (row) => row.shopId)) {
@@ -139,6 +146,36 @@ export async function makeDuePending(trx: Transaction, now: string): Promise<num
       .execute()
   }
   return rows.length
+}
+
+const firstRetries = prepared<object>()((db) =>
+  db
+    .selectFrom('shops')
+    .select(['id', 'clockOffsetMs'])
+    .select((shop) =>
+      shop
+        .selectFrom('deliveries')
+        .select((row) => row.fn.min<string | null>('nextAttemptAt').as('first'))
+        .whereRef('deliveries.shopId', '=', 'shops.id')
+        .where(isRetrying)
+        .as('first'),
+    )
+    .where(sql<boolean>`"clockOffsetMs" > 0`)
+    .compile(),
+)
+
+/** The test shops in which deliveries are due by an advanced clock, those that are due for the longest first. */
+export async function listShopsWithAdvancedRetries(
+  db: Reader,
+  now: number,
+  limit: number,
+): Promise<{ id: string; clockOffsetMs: number }[]> {
+  const shops = (await firstRetries(db, {})).map(({ first, ...shop }) => ({
+    ...shop,
+    dueAt: first === null ? Number.POSITIVE_INFINITY : Date.parse(first) - shop.clockOffsetMs,
+  }))
+  const due = shops.filter(({ dueAt }) => dueAt <= now).sort((a, b) => a.dueAt - b.dueAt)
+  return due.slice(0, limit)
 }
 
 /** Finishes a batch of the pending and retrying deliveries of a disabled subscription. */

@@ -1,6 +1,5 @@
 import { sql } from 'kysely'
 import type { Reader, Transaction } from '../database/database.ts'
-import { forEachYielding } from '../database/event-loop.ts'
 import { prepared, preparedWrite } from '../database/prepared.ts'
 import type { ShopRow, StreamRow, SubscriptionRow } from '../database/tables.ts'
 
@@ -304,30 +303,3 @@ export const listStreamed = (
     .orderBy('streamDeliveries.seq')
     .limit(limit)
     .execute()
-
-/**
- * Brings the next attempts of a shop's failed deliveries closer, which are scheduled in the time of the server. Those that
- * are due then become pending.
- */
-export async function advanceRetries(
-  trx: Transaction,
-  shopId: string,
-  { ms, now }: { ms: number; now: number },
-): Promise<void> {
-  const rows = await trx
-    .selectFrom('deliveries')
-    .select(['id', 'nextAttemptAt'])
-    .where('shopId', '=', shopId)
-    .where(sql<boolean>`"status" = 'RETRYING'`)
-    .execute()
-  await forEachYielding(trx, rows, ({ id, nextAttemptAt }) => {
-    const at = Date.parse(nextAttemptAt ?? '') - ms
-    const isLater = at > now
-    return trx
-      .updateTable('deliveries')
-      .set(isLater ? { nextAttemptAt: new Date(at).toISOString() } : { status: 'PENDING', nextAttemptAt: null })
-      .where('shopId', '=', shopId)
-      .where('id', '=', id)
-      .execute()
-  })
-}

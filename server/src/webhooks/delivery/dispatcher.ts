@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Deps, nowIso } from '../../core/context.ts'
 import { registerLeaseHolder, unregisterLeaseHolder } from '../../core/lease-holders.ts'
 import type { Transaction } from '../../database/database.ts'
-import { makeDuePending } from '../delivery-queries.ts'
+import { listShopsWithAdvancedRetries, makeDuePending } from '../delivery-queries.ts'
 import { type LeaseHolder, releaseAllDestinations } from '../queries.ts'
 import { createDeliver, type Deliver, type Dependencies, lazyTransport } from './deliver.ts'
 import { leaseHolderAt, RENEW_INTERVAL_MS, renewLeases } from './lease.ts'
@@ -154,7 +154,13 @@ class OutboxDispatcher implements Dispatcher {
     this.#lastDueAt = now
     for (let batches = 0; batches < MAX_DUE_BATCHES && this.#state === 'running'; batches++) {
       const made = await this.#transact('retry_failed', (trx) => makeDuePending(trx, nowIso(this.#options)))
-      if (!made) return
+      if (!made) break
+    }
+    const list = (trx: Transaction) => listShopsWithAdvancedRetries(trx, now, MAX_DUE_BATCHES)
+    for (const { id, clockOffsetMs } of (await this.#transact('retry_failed', list)) ?? []) {
+      if (this.#state !== 'running') return
+      const shopNow = new Date(now + clockOffsetMs).toISOString()
+      await this.#transact('retry_failed', (trx) => makeDuePending(trx, shopNow, id))
     }
   }
 
@@ -255,7 +261,7 @@ class OutboxDispatcher implements Dispatcher {
     this.#options.onEnd?.(outcome.code, subscriptionId)
     const wasFailing = failingSince !== null
     const endedAt = new Date(this.#options.now() + clockOffsetMs).toISOString()
-    this.#ended.push({ shopId, id, subscriptionId, ...outcome, attempts, wasFailing, endedAt, clockOffsetMs })
+    this.#ended.push({ shopId, id, subscriptionId, ...outcome, attempts, wasFailing, endedAt })
     const facts = { delivery: id, shop: shopId, subscription: subscriptionId, event, attempt: attempts, ...outcome }
     if (outcome.code === 'ok') this.#options.log.debug(facts, 'webhook delivered')
     else this.#options.log.warn(facts, 'webhook not delivered')

@@ -25,8 +25,6 @@ export interface EndedAttempt extends Omit<Outcome, 'isComplete'> {
   wasFailing: boolean
   /** In the time of the shop. */
   endedAt: string
-  /** How far that time is ahead of the server's. */
-  clockOffsetMs: number
 }
 
 /** A subscription to disable. */
@@ -37,7 +35,7 @@ export interface Unreachable {
 }
 
 /**
- * When to attempt a failed delivery again (milliseconds since 1970); undefined when it was the last attempt.
+ * When to attempt a failed delivery again, in the time of the shop (milliseconds since 1970); undefined when it was the last attempt.
  *
  * @param random from 0 to 1
  */
@@ -86,11 +84,11 @@ function reasonToDisable(failures: EndedAttempt[], failingSince: string | null):
 }
 
 function toResult(ended: EndedAttempt, isRetried: boolean): FinishedDelivery {
-  const { shopId, id, code, httpStatus, durationMs, attempts, endedAt, clockOffsetMs } = ended
+  const { shopId, id, code, httpStatus, durationMs, attempts, endedAt } = ended
   const result = { shopId, id, code, httpStatus, durationMs, attempts }
   if (code === 'ok') return { ...result, status: 'SENT', finishedAt: endedAt, nextAttemptAt: null }
   const next = isRetried && httpStatus !== GONE ? nextAttemptAt(ended) : undefined
   return next === undefined
     ? { ...result, status: 'FAILED', finishedAt: endedAt, nextAttemptAt: null }
-    : { ...result, status: 'RETRYING', finishedAt: null, nextAttemptAt: new Date(next - clockOffsetMs).toISOString() }
+    : { ...result, status: 'RETRYING', finishedAt: null, nextAttemptAt: new Date(next).toISOString() }
 }

@@ -46,6 +46,13 @@ async function shops({ db, text }: Schema) {
     .columns(['testOf'])
     .where(sql.ref('testOf'), 'is not', null)
     .execute()
+  // Test shops with an advanced clock.
+  await db.schema
+    .createIndex('shops_clockOffsetMs')
+    .on('shops')
+    .columns(['clockOffsetMs'])
+    .where(sql.ref('clockOffsetMs'), '>', 0)
+    .execute()
 }
 
 /** Credentials are found by the hash of a secret, before the shop is known. */

@@ -85,6 +85,13 @@ async function outbox({ db, text }: Schema) {
     .columns(['nextAttemptAt'])
     .where(sql.ref('status'), '=', 'RETRYING')
     .execute()
+  // In a test shop, retries are due by its own clock.
+  await db.schema
+    .createIndex('deliveries_shopId_nextAttemptAt')
+    .on('deliveries')
+    .columns(['shopId', 'nextAttemptAt'])
+    .where(sql.ref('status'), '=', 'RETRYING')
+    .execute()
   await db.schema
     .createIndex('deliveries_shopId_subscriptionId_retrying')
     .on('deliveries')
