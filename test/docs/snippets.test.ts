@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -127,6 +128,7 @@ case "$(basename "$0") $*" in
   'npx @referral/cli '*) shift; exec "$NODE" "$ROOT/cli/src/main.ts" "$@" ;;
   'npx -y pnpm@12 test' | 'npx -y pnpm@12 '[a-z]*:*) grep -q "\\"$3\\":" "$ROOT/package.json" ;;
   'npm init -y' | 'npm pkg set type=module') ;;
+  'npm install --save-dev typescript @types/node') ;;
   'npm install @referral/'*) shift; for name in "$@"; do grep -q "\\"$name\\"" "$ROOT"/*/package.json; done ;;
   *) echo "unknown command: $0 $*" >&2; exit 127 ;;
 esac
@@ -144,9 +146,10 @@ function ownerOf(page: string, env: Record<string, string>): Record<string, stri
 /** The receiver of the guide, on a free port. */
 async function startReceiver() {
   vi.stubEnv('WEBHOOK_SECRET', SECRET)
+  vi.stubEnv('PORT', '0')
   vi.spyOn(console, 'warn').mockImplementation(() => undefined)
   const { server } = await import('../webhook-verifier/recipes/node.ts')
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  if (!server.listening) await once(server, 'listening')
   const { port } = server.address() as { port: number }
   return { url: `http://127.0.0.1:${port}/webhooks`, close: () => server.close() }
 }
@@ -195,6 +198,17 @@ describe('TypeScript', () => {
   test('compiles', async () => {
     await run(join(ROOT, 'node_modules/.bin/tsc'), ['-p', folder]).catch(({ stdout }) => expect(stdout).toBe(''))
   })
+
+  test('the receiver of the guide compiles with its tsconfig.json', async () => {
+    const page = 'docs/guides/receive-webhooks.md'
+    const config = JSON.parse(all.find((one) => one.page === page && one.code.includes('compilerOptions'))!.code)
+    const guide = join(folder, 'receiver')
+    mkdirSync(guide, { recursive: true })
+    writeFileSync(join(guide, 'tsconfig.json'), JSON.stringify(config))
+    for (const name of ['handle.ts', 'node.ts'])
+      writeFileSync(join(guide, name), all.find((one) => one.page === page && one.file?.endsWith(`/${name}`))!.code)
+    await run(join(ROOT, 'node_modules/.bin/tsc'), ['-p', guide]).catch(({ stdout }) => expect(stdout).toBe(''))
+  }, 60_000)
 
   test.each(scripts)('$page:$line prints what the page shows', async (snippet) => {
     await start()

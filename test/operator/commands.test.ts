@@ -1,4 +1,4 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type RunningServer, run, startServer, temporaryFolder } from '../support/process.ts'
@@ -126,6 +126,15 @@ test.each([
 ])('%j prints the error and exits with 1', async (args, sentence) => {
   const { code, stdout, stderr } = await run(args as string[], env)
   expect([code, stdout, stderr.trim()]).toEqual([1, '', sentence])
+})
+
+test('a command for a shop in a folder without a database names the file and creates nothing', async () => {
+  const empty = temporaryFolder()
+  const elsewhere = { ...env, REFERRAL_DATA_DIR: join(empty.path, 'data') }
+  const { code, stderr } = await run(['key', 'create', '--shop', 'shp_1', '--label', 'x', '--scope', 'all'], elsewhere)
+  expect([code, stderr]).toEqual([1, expect.stringContaining(join(empty.path, 'data/referral.db'))])
+  expect(existsSync(join(empty.path, 'data'))).toBe(false)
+  empty.remove()
 })
 
 test('shop create --test creates a shop whose keys are rk_test_ and whose clock its owner advances', async () => {

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -33,6 +34,7 @@ describe('the recipes of the README', () => {
 
   beforeEach(() => {
     vi.stubEnv('WEBHOOK_SECRET', secret)
+    vi.stubEnv('PORT', '0')
     printed = []
     vi.spyOn(console, 'log').mockImplementation((...parts) => printed.push(parts.join(' ')))
     vi.spyOn(console, 'warn').mockImplementation(() => undefined)
@@ -45,7 +47,9 @@ describe('the recipes of the README', () => {
   const overHttp = async (listener: RequestListener | Server) => {
     const server = typeof listener === 'function' ? createServer(listener) : listener
     servers.push(server)
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    // The server of the recipe for Node.js already listens.
+    if (server !== listener) server.listen(0, '127.0.0.1')
+    if (!server.listening) await once(server, 'listening')
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks`
     return async (request: Request) =>
       fetch(url, { method: 'POST', headers: request.headers, body: await request.arrayBuffer() })

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import * as shops from '../accounts/shops.ts'
 import { encryptionKeySource, endFirstStart, readConfig, readDataLocation } from '../config.ts'
@@ -20,6 +21,7 @@ export function addOperatorCommands(program: Command): void {
         const command = given.at(-1) as Command
         const options = command.opts<Options & { json?: boolean }>()
         const print: Print = (value, text) => console.log(options.json ? JSON.stringify(value) : text)
+        if (needsShop(parent, usage)) requireDatabase(readDataLocation().databaseUrl)
         await withDeps((deps) => work(deps, print, options, command.args))
       })
 
@@ -31,6 +33,17 @@ export function addOperatorCommands(program: Command): void {
   add(program.command('api').description('turn the whole API on or off'), 'on', 'turn the API on', switchApi(true))
   add(program.commands.find((command) => command.name() === 'api')!, 'off', 'turn the API off', switchApi(false))
   addDataCommands(program)
+}
+
+/** Commands for an existing shop, which a new database does not have. */
+const needsShop = (parent: Command, usage: string) =>
+  ['owner', 'key'].includes(parent.name()) || usage.includes('<shopId>')
+
+/** In the wrong folder, a command must not create an empty database. */
+function requireDatabase(databaseUrl: string): void {
+  const file = databaseUrl.startsWith('file:') ? databaseUrl.slice('file:'.length) : undefined
+  if (file !== undefined && !existsSync(file))
+    throw new Error(`There is no database ${file}. Run the command where the server runs, or set REFERRAL_DATA_DIR.`)
 }
 
 const switchApi = (on: boolean) => async (deps: Deps, print: Print) => {

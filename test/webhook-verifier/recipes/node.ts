@@ -8,3 +8,4 @@ export const server = createServer((request, response) => {
   if (request.method === 'POST' && request.url === '/webhooks') return receive(request, response)
   response.writeHead(404).end()
 })
+server.listen(Number(process.env.PORT ?? 3000), '127.0.0.1')

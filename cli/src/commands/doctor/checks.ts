@@ -166,8 +166,9 @@ export async function checkBatches(client: ReferralClient): Promise<Check[]> {
     const wrong = await compareTotals(client, batch)
     if (wrong) checks.push(wrong)
   }
-  const more = data.pagination.total > data.data.length ? ` of ${data.pagination.total}` : ''
-  if (checks.length === 0) checks.push(ok('payouts', `${batches.length}${more} batches are consistent`))
+  const latest = data.pagination.total > data.data.length
+  if (checks.length === 0)
+    checks.push(ok('payouts', `${latest ? 'the latest ' : ''}${batches.length} batches are consistent`))
   return checks
 }
 
