@@ -9,6 +9,7 @@ import { type Instances, missing, type Shop, startInstances } from './fixture.ts
 /** What decides about access, or is not read from the database. */
 const FROM_PRIMARY = [
   'listKeys',
+  'listTestShops',
   'getSettings',
   'getSession',
   'streamDeliveries',
@@ -26,14 +27,15 @@ const LONG = { timeout: 40_000 }
 describe.skipIf(missing)('two processes that read from a streaming replica', () => {
   let instances: Instances
   let shop: Shop
+  let affiliateId: string
   let quiet: Shop
   let replica: pg.Client
   beforeAll(async () => {
     instances = await startInstances(2, {}, { hasReplica: true })
     shop = await instances.createShop()
     quiet = await instances.createShop()
-    for (const { keys } of [shop, quiet]) {
-      await withAffiliate(server(0), keys[0]!)
+    for (const { keys } of [quiet, shop]) {
+      affiliateId = (await withAffiliate(server(0), keys[0]!)).id
       const order = { externalOrderId: 'first', amountCents: 1000, couponCode: 'NISA16' }
       expect((await call(server(0), keys[0]!, ['POST', '/api/v1/events', order, 'key-first'])).status).toBe(201)
     }
@@ -69,7 +71,7 @@ describe.skipIf(missing)('two processes that read from a streaming replica', () 
   const fetchChecked = checkedFetch((request) => fetch(request))
   const request = (op: DocumentedOperation) => {
     const path = op.path.replace('{externalOrderId}', 'first')
-    const query = QUERIES[op.id] ?? ''
+    const query = op.id === 'getAffiliateBalance' ? `?affiliateId=${affiliateId}` : (QUERIES[op.id] ?? '')
     const credential = ownerOperations.includes(op) ? shop.ownerToken : shop.keys[0]!
     const headers = { Authorization: `Bearer ${credential}`, 'Content-Type': 'application/json' }
     const body = op.method === 'POST' ? '{"attributionPrecedence":"link-first"}' : null

@@ -74,7 +74,7 @@ const FILES: Column[] = [
 
 /** The payment files of a batch. Those that were never uploaded can be discarded. */
 async function fileTable({ ctx, zone }: PageRequest, id: string): Promise<Html> {
-  const { data } = await payoutFiles.list(ctx, id)
+  const data = await payoutFiles.findAll(ctx, id)
   if (data.length === 0) return html``
   const rows = data.map((file) => [
     html`<code>${file.id}</code>`,

@@ -46,10 +46,14 @@ const MAX_LISTED = 1000
  */
 export async function list(ctx: Context, batchId: string): Promise<{ data: PayoutFile[] }> {
   if (!(await findBatch(ctx.db.read, ctx.shop.id, batchId))) throw payoutNotFound()
-  const rows = await listFiles(ctx.db.read, ctx.shop.id, batchId, MAX_LISTED)
+  const data = await findAll(ctx, batchId)
   await recordAccess(ctx, 'payout_files.listed', batchId)
-  return { data: rows.map(toFile) }
+  return { data }
 }
+
+/** The payment files of a batch, newest first. Does not audit; the caller must. */
+export const findAll = async (ctx: Context, batchId: string): Promise<PayoutFile[]> =>
+  (await listFiles(ctx.db.read, ctx.shop.id, batchId, MAX_LISTED)).map(toFile)
 
 /**
  * Returns a payment file. Does not audit; the caller must.
