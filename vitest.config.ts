@@ -45,7 +45,7 @@ const postgres = {
 export default defineConfig({
   test: {
     projects: [pure, sqlite, ...(missing ? [] : [postgres])],
-    // The default leaves a core idle; much of a test is waiting for other processes.
-    maxWorkers: Math.max(2, availableParallelism()),
+    // More than there are cores: much of a test is waiting for other processes and for timeouts.
+    maxWorkers: availableParallelism() + 1,
   },
 })

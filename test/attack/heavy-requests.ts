@@ -152,6 +152,13 @@ function reports(server: OwnerServer): HeavyRequest[] {
       programId: ID.program,
       ...allTime,
     })),
+    ...get('listTestShops', ''),
+    post('createTestShop', '', (n) => ({ name: `Test ${n}` }), { query: () => deleteTestShops(server) }),
+    post('deleteTestShop', '', () => undefined, { id: () => newTestShop(server) }),
+    post('advanceTestClock', '', () => ({ advanceSeconds: 86_400 }), { id: () => newTestShop(server) }),
+    post('exportPerson', '', () => ({ email: LARGE.email })),
+    post('erasePerson', '', () => ({ email: 'nobody@example.com' })),
+    post('getErasure', '', () => undefined, { id: () => newErasure(server) }),
     { operation: 'streamDeliveries', name: '', make: () => ({ method: 'GET', path: '/admin/v1/deliveries/stream' }) },
     {
       operation: 'createSession',
@@ -221,7 +228,7 @@ function changes(server: OwnerServer): HeavyRequest[] {
     }),
     post('assignCoupon', '', (n) => ({ affiliateId: LARGE.affiliate, code: `Q${n}` })),
     post('createAffiliateToken', '', () => ({ affiliateId: LARGE.affiliate })),
-    post('createAlias', '', (n) => ({ affiliateId: LARGE.affiliate, kind: 'CODE', value: `ALIAS${n % 90}` })),
+    post('createAlias', '', () => ({ affiliateId: LARGE.affiliate, kind: 'CODE', value: fresh() })),
     post('deleteAlias', '', () => undefined, { query: async () => `id=${await newAlias(server)}` }),
     post('createWebhook', '', (n) => ({ url: `https://93.184.215.14/w${n}` }), {}),
     {
@@ -276,6 +283,20 @@ const newAlias = async (server: OwnerServer): Promise<string> => {
   const body = { affiliateId: ID.affiliate, kind: 'LINK', value: fresh() }
   return (await expectOk(server.request('POST', '/api/v1/affiliates/aliases', { body }))).id
 }
+
+async function deleteTestShops(server: OwnerServer): Promise<string> {
+  const { data } = (await server.owner('GET', '/test-shops')).body
+  for (const { id } of data) await expectOk(server.owner('DELETE', `/test-shops/${id}`))
+  return ''
+}
+
+async function newTestShop(server: OwnerServer): Promise<string> {
+  await deleteTestShops(server)
+  return (await expectOk(server.owner('POST', '/test-shops', { name: fresh() }))).id
+}
+
+const newErasure = async (server: OwnerServer): Promise<string> =>
+  (await expectOk(server.owner('POST', '/privacy/erasures', { email: 'nobody@example.com' }))).id
 
 /** Releases the commissions of the batch that an earlier try created or paid. */
 async function release(server: OwnerServer): Promise<string> {
