@@ -71,7 +71,7 @@ async function beforeCommit(server: OwnerServer, op: DocumentedOperation, { make
   let before = ''
   const end = beforeTransaction(server, async (shopId) => {
     // Transactions without a shop, such as the one of the last use of a key, are not changes by the caller.
-    if (shopId !== server.shop.shopId || before !== '') return
+    if (shopId === undefined || before !== '') return
     await revoke()
     before = snapshot(server)
   })
