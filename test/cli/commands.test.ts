@@ -179,6 +179,11 @@ test('every command prints only JSON that matches its schema in a pipe', async (
   await Promise.all([work(), work(), work()])
 }, 120_000)
 
+test('statements get prints only the fields of --json', async () => {
+  const args = ['statements', 'get', ids.affiliate, '--month', '2026-10', '--json=number']
+  expect(Object.keys(JSON.parse((await cli(args, { env: shop.env })).stdout))).toEqual(['number'])
+})
+
 test.skipIf(noTerminal)(
   'every command runs on a terminal; lists are tables there and tab-separated in a pipe',
   async () => {

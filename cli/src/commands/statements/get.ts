@@ -16,9 +16,10 @@ export async function printStatement(run: Run, affiliateId: string, options: Sta
   const path = { affiliateId }
   if (format === 'json') {
     const init = { params: { path, query: { month } } }
-    return run.printText(
-      `${toJson(unwrap(await client.GET('/admin/v1/affiliates/{affiliateId}/statement', init)))}\n`,
-    ) as undefined
+    const statement = unwrap(await client.GET('/admin/v1/affiliates/{affiliateId}/statement', init))
+    if (run.style.fields) run.printRecord(statement)
+    else run.printText(`${toJson(statement)}\n`)
+    return undefined
   }
   const init = { params: { path, query: { month, format } } }
   run.printText(unwrap(await client.GET('/admin/v1/affiliates/{affiliateId}/statement/file', init)))
