@@ -1,7 +1,8 @@
 import type { components } from '../../sdk/src/schema.ts'
 import type { TestServer } from '../support/server.ts'
-import { expectOk } from '../support/shop.ts'
-import { addAffiliate } from './rows.ts'
+import { convert, expectOk, withAffiliate } from '../support/shop.ts'
+import type { Client } from '../support/test.ts'
+import { addAffiliate, addCommission, OCTOBER } from './rows.ts'
 
 export const NOVEMBER = { periodStart: '2026-11-01', periodEnd: '2026-11-30T23:59:59.999Z' }
 
@@ -52,3 +53,37 @@ export const resultOf = (
   reference: `ref ${line?.id}`,
   ...given,
 })
+
+export const codeOf = ({ status, headers }: { status: number; headers: Headers }) => [
+  status,
+  headers.get('X-Error-Code'),
+]
+export const batchOf = async (client: Client, id: string | null) =>
+  (await client.payouts.list({ id: id ?? '' })).data[0]
+
+/** An open batch that pays 1000 cents to each of several affiliates. */
+export async function openBatch(server: TestServer, payees: number) {
+  const ids: string[] = []
+  for (let i = 0; i < payees; i++) ids.push(await addPayee(server))
+  for (const affiliateId of ids) addCommission(server, { affiliateId })
+  const { id } = await server.client.payouts.create(OCTOBER)
+  return { id, affiliateIds: ids.sort() }
+}
+
+/** A batch whose payments were sent, and its lines. */
+export async function sentBatch(server: TestServer, payees = 2) {
+  const batch = await openBatch(server, payees)
+  await send(server, 'october', batch.id)
+  return { ...batch, lines: (await linesOf(server, batch.id)).data }
+}
+
+/** A batch with a real order of 1600 cents that was sent. */
+export async function sentOrder(server: TestServer) {
+  const { affiliate } = await withAffiliate(server, { code: 'NISA16' })
+  const order = { externalOrderId: '1', amountCents: 10_000, couponCode: 'NISA16', occurredAt: '2026-10-05' }
+  const { commission } = await expectOk(convert(server, order))
+  await setPayee(server, affiliate.id)
+  const { id } = await server.client.payouts.create(OCTOBER)
+  await send(server, 'october', id)
+  return { batchId: id, commissionId: commission.id as string }
+}
