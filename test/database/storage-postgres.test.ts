@@ -34,6 +34,15 @@ test('acknowledged writes are on disk, whatever the default of the database', as
   await fresh.close()
 })
 
+test('no connection compiles plans, with and without a pooler', async () => {
+  const pooled = await openDatabase(`${database.url}?pgbouncer=true`)
+  for (const on of [db, pooled]) {
+    const shown = [await show(on.read, 'jit'), await on.transact((trx) => show(trx, 'jit'))]
+    expect(shown).toEqual(['off', 'off'])
+  }
+  await pooled.close()
+})
+
 test('statements, locks and idle transactions time out; the URL may set other timeouts', async () => {
   const settings = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'application_name']
   const shown = (on: Database) => on.transact((trx) => Promise.all(settings.map((name) => show(trx, name))))

@@ -77,15 +77,17 @@ export function openPool(
   const Client = isPrepared ? TurnClient : UnnamedClient
   // For a connection that is lost between statements: the next statement on it fails.
   const ignoreErrors = (client: pg.ClientBase) => void client.on('error', () => {})
+  const setupSql = (scope: 'session' | 'transaction') =>
+    [NO_JIT[scope], given.setupSql?.(scope)].filter(Boolean).join('; ')
   if (isShared) {
     const settings = Object.entries(timeouts).map(([name, ms]) => setLocal(name, readMs(url, name) ?? ms))
-    const beginSql = ['begin', given.setupSql?.('transaction'), ...settings].filter(Boolean).join('; ')
+    const beginSql = ['begin', setupSql('transaction'), ...settings].join('; ')
     const shared = { ...options, Client, pipeline: true, onConnect: ignoreErrors }
     return runSeparately(create(withoutTimeouts(url), shared, { beginSql, lockTimeoutMs }))
   }
   const onConnect = async (client: pg.ClientBase) => {
     ignoreErrors(client)
-    if (given.setupSql) await client.query(given.setupSql('session'))
+    await client.query(setupSql('session'))
   }
   return create(url, { ...options, ...timeouts, Client, onConnect }, { beginSql: 'begin', lockTimeoutMs })
 }
@@ -147,6 +149,12 @@ const TIMEOUTS = /([?&])(statement_timeout|lock_timeout|idle_in_transaction_sess
 
 /** Without them, pg would send these as startup parameters, which poolers reject. */
 const withoutTimeouts = (url: string) => url.replaceAll(TIMEOUTS, '$1')
+
+/**
+ * Before version 18, PostgreSQL adds ten billion to the cost of a plan that has to use a disabled kind of node, and then
+ * compiles it: half a second for each order.
+ */
+const NO_JIT = { session: 'set jit = off', transaction: 'set local jit = off' }
 
 const KEYED_PLANS = [
   ['enable_seqscan', 'off'],
