@@ -17,8 +17,11 @@ afterAll(() => server.close())
 const OF_STAFF = [
   '',
   '/orders',
+  '/orders.csv',
   '/commissions',
+  '/commissions.csv',
   '/affiliates',
+  '/affiliates.csv',
   '/affiliates/:id',
   '/programs',
   '/programs/:id',

@@ -1,6 +1,7 @@
 import type { components } from '../contract/schema.d.ts'
 import type { Query } from '../contract/spec.ts'
 import {
+  type AuditFilter,
   auditList,
   type ChainBreak,
   findChainBreak,
@@ -33,7 +34,7 @@ const BATCH_SIZE = 1000
  *
  * @throws ApiError 400 `invalid_parameter` or `period_invalid`.
  */
-export async function list(ctx: Context, query: Query<'listAudit'>) {
+export async function list(ctx: Context, query: Query<'listAudit'> & Pick<AuditFilter, 'beforeSeq' | 'isUncounted'>) {
   const bounds = checkPeriod(parseQueryInstant('from', query.from), parseQueryInstant('to', query.to))
   const filter = { ...query, ...bounds }
   return mapPage(await readList(ctx, auditList, filter, isFiltered(filter) || isDeepPage(filter)), toRecord)

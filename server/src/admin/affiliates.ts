@@ -2,9 +2,12 @@ import * as affiliates from '../affiliates/affiliates.ts'
 import { findByCode } from '../affiliates/lookup.ts'
 import { ApiError, invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
+import type { CsvCell } from '../core/csv.ts'
 import { field, form, hidden, input, select } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
+import { fileLink, listFile, nextAfter, ROWS_AT_ONCE, timeCell } from './list-file.ts'
 import { programOptions } from './lookup.ts'
+import { linkOf } from './referral-link.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES, OWNER_ONLY, validateBody } from './route.ts'
 import { badge, counted, day, empty, tabs, urlWithQuery } from './show.ts'
@@ -18,6 +21,7 @@ const COLUMNS: Column[] = [nameColumn('Affiliate'), 'Status', 'Code', nameColumn
 
 export const affiliateRoutes: Route[] = [
   { path: '/affiliates', roles: ALL_ROLES, audit: 'affiliates.listed', show: list },
+  { path: '/affiliates.csv', roles: ALL_ROLES, audit: 'affiliates.exported', show: download },
   { path: '/affiliates/status', roles: OWNER_ONLY, act: changeStatuses, page: list },
   { path: '/affiliates/new', roles: OWNER_ONLY, show: creation },
   { path: '/affiliates/new', roles: OWNER_ONLY, act: create, page: creation },
@@ -35,14 +39,18 @@ const filterOf = (sent: URLSearchParams): Filter => ({
   campaignId: field(sent, 'campaignId'),
 })
 
+/** The filter as the list of the API has it. Codes are not part of its search. */
+async function listFilter({ ctx }: PageRequest, { q, status, campaignId }: Filter) {
+  const byCode = q && (await findByCode(ctx, q))
+  const search = byCode ? { id: byCode.id } : { ...(q && { q }) }
+  return { ...search, ...(status && { status }), ...(campaignId && { campaignId }) }
+}
+
 async function list(request: PageRequest): Promise<View> {
   const { ctx, isOwner, query, form: sent } = request
   const filter = filterOf(sent.size ? sent : query)
   const { q, status, campaignId } = filter
-  // Codes are not part of the search of the API.
-  const byCode = q && (await findByCode(ctx, q))
-  const search = byCode ? { id: byCode.id } : { ...(q && { q }) }
-  const asked = { ...search, ...(status && { status }), ...(campaignId && { campaignId }) }
+  const asked = await listFilter(request, filter)
   const [{ data, pagination }, programs] = await Promise.all([
     affiliates.list(ctx, { ...pageOf(query), ...asked }),
     programOptions(request),
@@ -62,8 +70,48 @@ ${input({ name: 'q', label: 'Search', value: q, placeholder: 'Name, email or cod
 ${select('campaignId', 'Program', [['', 'All'], ...programs], campaignId ?? '')}
 <div class="row"><button>Search</button>${q || campaignId ? html`<a class="button quiet" href="${urlWithQuery(PATH, { status })}">Clear</a>` : ''}</div></form>
 ${isOwner && rows.length ? form(request, `${PATH}/status`, html`${Object.entries({ q, status, campaignId, page: query.get('page') ?? '' }).map(([name, value]) => hidden(name, value ?? ''))}${content}${bulk()}`) : content}
-${pager(PATH, query, pagination)}`,
+${pager(PATH, query, pagination)}
+${rows.length ? fileLink(`${PATH}.csv`, query) : ''}`,
   }
+}
+
+const fileHeading = (zone: string) => [
+  'Name',
+  'Email',
+  'Status',
+  'Code',
+  'Link',
+  'Program',
+  'Phone',
+  'Website',
+  'Country',
+  `Joined (${zone})`,
+  'Affiliate id',
+]
+
+/** The list with the same filter. */
+async function download(request: PageRequest): Promise<View> {
+  const { ctx, zone, query } = request
+  const filter = await listFilter(request, filterOf(query))
+  const programs = new Map(await programOptions(request))
+  const cells = (one: Affiliate): CsvCell[] => [
+    one.name,
+    one.email,
+    one.status,
+    one.discountCode,
+    linkOf(ctx.shop, one.slug),
+    one.campaignId && (programs.get(one.campaignId) ?? one.campaignId),
+    one.phone,
+    one.website,
+    one.homeCountry,
+    timeCell(one.createdAt, zone),
+    one.id,
+  ]
+  return listFile(request, { name: 'affiliates', heading: fileHeading(zone) }, async (after: string | undefined) => {
+    const page = { page: 1, limit: ROWS_AT_ONCE, isUncounted: true, ...(after && { after }) }
+    const { data } = await affiliates.list(ctx, { ...filter, ...page })
+    return { rows: data.map(cells), next: nextAfter(data, ({ id }) => id) }
+  })
 }
 
 const statusTabs = ({ q, status, campaignId }: Filter): Html =>

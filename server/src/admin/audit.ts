@@ -1,9 +1,11 @@
 import * as audit from '../accounts/audit-log.ts'
 import * as users from '../accounts/users.ts'
 import type { components } from '../contract/schema.d.ts'
+import type { CsvCell } from '../core/csv.ts'
 import { firstInstantOf, lastInstantOf } from './commission-filter.ts'
 import { field, input, select } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
+import { fileLink, listFile, nextAfter, ROWS_AT_ONCE, timeCell } from './list-file.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { rolesAndAuditOf } from './route.ts'
 import { empty, time } from './show.ts'
@@ -14,20 +16,31 @@ type AuditRecord = components['schemas']['AuditRecord']
 const PATH = '/admin/audit'
 const COLUMNS: Column[] = ['Action', nameColumn('By'), 'Time', 'Subject', wideColumn('Details'), numberColumn('Number')]
 
-export const auditRoutes: Route[] = [{ path: '/audit', ...rolesAndAuditOf('listAudit'), show }]
+export const auditRoutes: Route[] = [
+  { path: '/audit', ...rolesAndAuditOf('listAudit'), show },
+  { path: '/audit.csv', ...rolesAndAuditOf('exportAudit'), show: download },
+]
+
+/** The filter as the list of the API has it. */
+function listFilter({ query, zone }: PageRequest) {
+  const [action, actor, from, to] = ['action', 'actor', 'from', 'to'].map((name) => field(query, name))
+  return {
+    ...(action && { action }),
+    ...(actor && { actor }),
+    ...(from && { from: firstInstantOf(from, zone) }),
+    ...(to && { to: lastInstantOf(to, zone) }),
+  }
+}
+
+/** The email addresses of users, by actor. */
+const userNames = async ({ ctx }: PageRequest): Promise<Map<string, string>> =>
+  new Map((await users.list(ctx)).data.map(({ id, email }) => [`user:${id}`, email]))
 
 async function show(request: PageRequest): Promise<View> {
   const { ctx, query } = request
   const [action, actor, from, to] = ['action', 'actor', 'from', 'to'].map((name) => field(query, name))
-  const people = (await users.list(ctx)).data
-  const { data, pagination } = await audit.list(ctx, {
-    ...pageOf(query),
-    ...(action && { action }),
-    ...(actor && { actor }),
-    ...(from && { from: firstInstantOf(from, request.zone) }),
-    ...(to && { to: lastInstantOf(to, request.zone) }),
-  })
-  const names = new Map(people.map(({ id, email }) => [`user:${id}`, email]))
+  const names = await userNames(request)
+  const { data, pagination } = await audit.list(ctx, { ...pageOf(query), ...listFilter(request) })
   const actors = [['', 'Everyone'], ...names, ['operator', 'The operator'], ['store', 'The store']] as [
     string,
     string,
@@ -44,8 +57,31 @@ ${input({ name: 'from', label: 'From', type: 'date', value: from, maxlength: 10 
 ${input({ name: 'to', label: 'To', type: 'date', value: to, maxlength: 10 })}
 <div class="row"><button>Filter</button>${query.size ? html`<a class="button quiet" href="${PATH}">Clear</a>` : ''}</div></form>
 ${rows.length ? table('Audit records', COLUMNS, rows) : empty('No records match', 'Change or clear the filter.', 'search')}
-${pager(PATH, query, pagination)}`,
+${pager(PATH, query, pagination)}
+${rows.length ? fileLink(`${PATH}.csv`, query) : ''}`,
   }
+}
+
+const fileHeading = (zone: string) => ['Number', `Time (${zone})`, 'Action', 'By', 'Subject', 'Details', 'Request id']
+
+/** The list with the same filter. The export of the API is the one that can be verified. */
+async function download(request: PageRequest): Promise<View> {
+  const { ctx, zone } = request
+  const [filter, names] = [listFilter(request), await userNames(request)]
+  const cells = (one: AuditRecord): CsvCell[] => [
+    one.seq,
+    timeCell(one.createdAt, zone),
+    one.action,
+    names.get(one.actor) ?? one.actor,
+    one.subjectId,
+    Object.keys(one.data).length ? JSON.stringify(one.data) : null,
+    one.requestId,
+  ]
+  return listFile(request, { name: 'audit', heading: fileHeading(zone) }, async (before: string | undefined) => {
+    const page = { page: 1, limit: ROWS_AT_ONCE, isUncounted: true, ...(before && { beforeSeq: Number(before) }) }
+    const { data } = await audit.list(ctx, { ...filter, ...page })
+    return { rows: data.map(cells), next: nextAfter(data, ({ seq }) => String(seq)) }
+  })
 }
 
 const row = (one: AuditRecord, names: Map<string, string>, zone: string): Cell[] => [

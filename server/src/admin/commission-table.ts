@@ -44,14 +44,19 @@ function reasonOf(text: string): string {
   return text === 'returned' ? 'Returned payment' : `Refund ${text}`
 }
 
-/** The order of a commission with a link to its explanation; for an adjustment its reason and the adjusted order. */
-export function orderCell(one: Commission, { orders }: CommissionNames): Html {
+/** The order of a commission as the merchant knows it; for an adjustment the adjusted order, and why it was adjusted. */
+export function orderOf(one: Commission, { orders }: CommissionNames): { order: string | undefined; reason?: string } {
+  if (one.trackingMethod !== 'ADJUSTMENT') return { order: orderNameOf(one) }
   const [, commissionId = '', reason = ''] = ADJUSTMENT.exec(one.orderId) ?? []
-  if (one.trackingMethod !== 'ADJUSTMENT') {
-    return html`<a href="${urlWithQuery('/admin/orders', { id: one.orderId })}">${isolated(orderNameOf(one))}</a>`
-  }
-  const order = orders.get(commissionId)
-  return html`${isolated(reasonOf(reason))}<small>${order ? html`of order ${isolated(order)}` : 'Adjustment'}</small>`
+  return { order: orders.get(commissionId), reason: reasonOf(reason) }
+}
+
+/** The order of a commission with a link to its explanation; for an adjustment its reason and the adjusted order. */
+export function orderCell(one: Commission, names: CommissionNames): Html {
+  const { order, reason } = orderOf(one, names)
+  if (reason === undefined)
+    return html`<a href="${urlWithQuery('/admin/orders', { id: one.orderId })}">${isolated(order ?? '')}</a>`
+  return html`${isolated(reason)}<small>${order ? html`of order ${isolated(order)}` : 'Adjustment'}</small>`
 }
 
 export function affiliateCell({ affiliateId }: Pick<Commission, 'affiliateId'>, names: Map<string, string>): Html {

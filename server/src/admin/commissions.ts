@@ -15,6 +15,7 @@ import {
 import { COMMISSION_COLUMNS, type CommissionNames, commissionCells, namesOf } from './commission-table.ts'
 import { form, hidden } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
+import { fileLink } from './list-file.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES, rolesAndAuditOf, validateBody } from './route.ts'
 import { counted, empty, money, time, urlWithQuery } from './show.ts'
@@ -56,21 +57,14 @@ ${
         html`${fields.map(([name, value]) => hidden(name, value))}${content}${isMany && rows.length ? bulk() : ''}`,
       )
     : content
-}${rest}`,
+}${rest}${rows.length ? fileLink(`${PATH}.csv`, new URLSearchParams({ ...filter.given, status: filter.tab })) : ''}`,
   }
 }
 
 /** A page of the list, and the links to its other pages. */
 async function read(request: PageRequest, filter: CommissionFilter): Promise<{ data: Commission[]; rest: Html }> {
   const { ctx, query } = request
-  const { status, affiliateId, programId, from, to, order } = filter
-  const shared = { ...(status && { status }), ...(affiliateId && { affiliateId }), ...(programId && { programId }) }
-  if (order) {
-    const { data } = await commissions.list(ctx, { ...shared, externalOrderId: order, page: 1, limit: PAGE_SIZE })
-    const named = (await findByOrderName(ctx, order)).filter((one) => matchesAll(one, filter))
-    const others = named.filter(({ id }) => data.every((one) => one.id !== id))
-    return { data: [...data, ...others], rest: html`` }
-  }
+  if (filter.order) return { data: await findOfOrder(ctx, filter), rest: html`` }
   if (isByAmount(filter)) {
     const { data, next } = await search(ctx, { ...filter, after: query.get('after') ?? undefined }, PAGE_SIZE)
     const hint =
@@ -79,9 +73,26 @@ async function read(request: PageRequest, filter: CommissionFilter): Promise<{ d
         : ''
     return { data, rest: html`${hint}${nextPage(PATH, query, next?.after)}` }
   }
-  const period = { ...(from && { from }), ...(to && { to }) }
-  const { data, pagination } = await commissions.list(ctx, { ...pageOf(query), ...shared, ...period })
+  const { data, pagination } = await commissions.list(ctx, { ...pageOf(query), ...listFilter(filter) })
   return { data, rest: pager(PATH, query, pagination) }
+}
+
+/** The conditions that the list of the API has, too. */
+export const listFilter = ({ status, affiliateId, programId, from, to }: CommissionFilter) => ({
+  ...(status && { status }),
+  ...(affiliateId && { affiliateId }),
+  ...(programId && { programId }),
+  ...(from && { from }),
+  ...(to && { to }),
+})
+
+/** The commissions of an order that is searched by its id or its own name. */
+export async function findOfOrder(ctx: PageRequest['ctx'], filter: CommissionFilter): Promise<Commission[]> {
+  const { order = '' } = filter
+  const { from: _from, to: _to, ...shared } = listFilter(filter)
+  const { data } = await commissions.list(ctx, { ...shared, externalOrderId: order, page: 1, limit: PAGE_SIZE })
+  const named = (await findByOrderName(ctx, order)).filter((one) => matchesAll(one, filter))
+  return [...data, ...named.filter(({ id }) => data.every((one) => one.id !== id))]
 }
 
 const matchesAll = (one: Commission, { status, affiliateId, programId }: CommissionFilter): boolean =>

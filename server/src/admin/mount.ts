@@ -10,6 +10,7 @@ import { mountAssets } from './assets.ts'
 import { auditRoutes } from './audit.ts'
 import { backtestRoutes } from './backtest.ts'
 import { commissionBulkRoutes } from './commission-bulk.ts'
+import { commissionFileRoutes } from './commission-file.ts'
 import { commissionRoutes } from './commissions.ts'
 import { couponRoutes } from './coupons.ts'
 import { deliveryRoutes } from './deliveries.ts'
@@ -33,6 +34,7 @@ const routes = [
   overviewRoutes,
   orderRoutes,
   commissionRoutes,
+  commissionFileRoutes,
   commissionBulkRoutes,
   affiliateRoutes,
   affiliatePageRoutes,

@@ -3,11 +3,13 @@ import { explain } from '../commissions/explain.ts'
 import { findByOrderName, orderNameOf } from '../commissions/search.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
+import type { CsvCell } from '../core/csv.ts'
 import { listReported } from '../orders/reported.ts'
 import { field, input } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
+import { amountCell, fileLink, listFile, timeCell } from './list-file.ts'
 import { changes, moveOrder, refundList, refundOrder } from './order-changes.ts'
-import { type PageRequest, type Route, rolesAndAuditOf, type View } from './route.ts'
+import { ALL_ROLES, type PageRequest, type Route, rolesAndAuditOf, type View } from './route.ts'
 import { badge, empty, facts, money, nameOf as nameText, rateText, time, urlWithQuery, withMoney } from './show.ts'
 import { type Cell, type Column, nameColumn, nextPage, numberColumn, PAGE_SIZE, table, wideColumn } from './table.ts'
 
@@ -15,6 +17,7 @@ const PATH = '/admin/orders'
 
 export const orderRoutes: Route[] = [
   { path: '/orders', ...rolesAndAuditOf('explainOrder'), show },
+  { path: '/orders.csv', roles: ALL_ROLES, audit: 'orders.exported', show: download },
   { path: '/orders/refund', ...rolesAndAuditOf('refundCommission'), act: refundOrder, page: show },
   { path: '/orders/move', ...rolesAndAuditOf('cancelCommission'), act: moveOrder, page: show },
 ]
@@ -60,8 +63,47 @@ async function list(request: PageRequest): Promise<View> {
     lead: 'Every order that was reported, with or without a commission. Open an order to see the decision and its reasons.',
     body: html`${searchForm()}
 ${rows.length ? table('Orders', COLUMNS, rows) : empty('No orders yet', html`Report one. The <a href="/api/v1/docs">quick start</a> shows how.`, 'orders')}
-${nextPage(PATH, query, next)}`,
+${nextPage(PATH, query, next)}
+${rows.length ? fileLink(`${PATH}.csv`, query) : ''}`,
   }
+}
+
+const fileHeading = (zone: string) => [
+  'Order',
+  `Date (${zone})`,
+  'Goods',
+  'Goods currency',
+  'Outcome',
+  'Affiliate',
+  'Commission',
+  'Currency',
+  'Affiliate id',
+  'Order id',
+]
+
+/** Orders contain their facts, which are long. */
+const ORDERS_AT_ONCE = 50
+
+async function download(request: PageRequest): Promise<View> {
+  const { ctx, zone } = request
+  return listFile(request, { name: 'orders', heading: fileHeading(zone) }, async (after: string | undefined) => {
+    const { data, next } = await listReported(ctx, after, ORDERS_AT_ONCE)
+    const ids = data.flatMap(({ affiliateId }) => affiliateId ?? [])
+    const names = await affiliateNames(ctx, ids)
+    const rows = data.map((one): CsvCell[] => [
+      one.name,
+      timeCell(one.orderAt, zone),
+      amountCell(one.goodsCents, one.orderCurrency),
+      one.orderCurrency,
+      one.outcome,
+      one.affiliateId && (names.get(one.affiliateId) ?? null),
+      one.commission && amountCell(one.commission.cents, one.commission.currency),
+      one.commission?.currency ?? null,
+      one.affiliateId,
+      one.orderId,
+    ])
+    return { rows, next }
+  })
 }
 
 async function showOrder(request: PageRequest, text: string): Promise<View> {

@@ -162,5 +162,5 @@ async function download({ ctx, params }: PageRequest): Promise<View> {
   ])
   const heading = ['name', 'email', 'amount', 'currency', 'state', 'method', 'paymentReference', 'reference', 'date']
   const text = [heading, ...rows].map(csvLine).join('')
-  return { title: '', body: html``, subjectId: id, download: { name: `${id}.csv`, text } }
+  return { title: '', body: html``, subjectId: id, download: { name: `${id}.csv`, content: text } }
 }

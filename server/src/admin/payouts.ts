@@ -11,7 +11,9 @@ import { firstInstantOf } from './commission-filter.ts'
 import { COMMISSION_COLUMNS, commissionCells, namesOf } from './commission-table.ts'
 import { confirmation, field, form, hidden, input, select, withFormLabels } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
+import { fileLink } from './list-file.ts'
 import { lineSection, payoutLineRoutes } from './payout-lines.ts'
+import { payoutListFileRoutes } from './payout-list-file.ts'
 import { reconcileRoutes } from './reconcile.ts'
 import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type View, validateBody } from './route.ts'
 import {
@@ -47,6 +49,7 @@ const COLUMNS: Column[] = [
 
 export const payoutRoutes: Route[] = [
   { path: '/payouts', roles: OWNER_ONLY, show: list },
+  ...payoutListFileRoutes,
   { path: '/payouts/new', roles: OWNER_ONLY, audit: 'payout.previewed', show: showNew },
   { path: '/payouts', roles: OWNER_ONLY, act: create, page: showNew },
   ...reconcileRoutes,
@@ -67,7 +70,8 @@ async function list({ ctx, query, zone }: PageRequest): Promise<View> {
     body: html`${waitingSection(waiting)}
 <h2>Batches</h2>
 ${rows.length ? table('Payout batches', COLUMNS, rows) : empty('No payout batches yet', 'Approve commissions, then create the first batch.', 'payouts')}
-${pager(PATH, query, pagination)}`,
+${pager(PATH, query, pagination)}
+${rows.length ? fileLink(`${PATH}.csv`, query) : ''}`,
   }
 }
 

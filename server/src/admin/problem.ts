@@ -4,7 +4,7 @@ import type { ApiError } from '../contract/errors.ts'
 import { PAGE_HEADERS } from './assets.ts'
 import { type Html, html } from './html.ts'
 import { signedOutLayout } from './layout.ts'
-import type { View } from './route.ts'
+import type { FileDownload, View } from './route.ts'
 
 interface PageResponse {
   status: number
@@ -24,11 +24,11 @@ export function sendPage(
   return c.html(page, status as ContentfulStatusCode)
 }
 
-/** Sends a CSV file that browsers save. */
-export const sendFile = (c: HonoContext, { name, text }: { name: string; text: string }): Response =>
-  c.body(text, 200, {
+/** Sends a file that browsers save. */
+export const sendFile = (c: HonoContext, { name, type = 'text/csv; charset=utf-8', content }: FileDownload): Response =>
+  c.body(content, 200, {
     ...PAGE_HEADERS,
-    'Content-Type': 'text/csv; charset=utf-8',
+    'Content-Type': type,
     'Content-Disposition': `attachment; filename="${name.replace(/[^\w.-]/g, '_')}"`,
   })
 

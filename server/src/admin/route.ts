@@ -33,9 +33,17 @@ export interface View {
   /** Subject of the audit record. */
   subjectId?: string
   /** A file to save instead of a page. */
-  download?: { name: string; text: string }
+  download?: FileDownload
   /** No data is shown yet, so no audit record is written. */
   isEmpty?: boolean
+}
+
+/** A file that browsers save. */
+export interface FileDownload {
+  name: string
+  /** CSV unless given. */
+  type?: string
+  content: string | ReadableStream<Uint8Array>
 }
 
 interface Secret {

@@ -5,7 +5,7 @@ import type { Body, Query } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import { type AuditEntry, mutate } from '../core/mutate.ts'
 import type { WebhookEvent } from '../core/outbox.ts'
-import { isDeepPage, mapPage, readCursor } from '../core/pagination.ts'
+import { isDeepPage, mapPage, readCursor, type Uncounted } from '../core/pagination.ts'
 import { readList } from '../core/report.ts'
 import type { Transaction } from '../database/database.ts'
 import type { AffiliateRow } from '../database/tables.ts'
@@ -17,7 +17,7 @@ import * as affiliates from './queries.ts'
 import { affiliateList, findAffiliatesById, searchable } from './queries.ts'
 
 /** Lists affiliates that are not archived, newest first. */
-export async function list(ctx: Context, query: Query<'listAffiliates'>) {
+export async function list(ctx: Context, query: Query<'listAffiliates'> & Uncounted) {
   const start = await readCursor(ctx, 'affiliates', query)
   const readsMany = Boolean(query.q) || isDeepPage(query)
   return mapPage(await readList(ctx, affiliateList, { ...query, start }, readsMany), toAffiliate)

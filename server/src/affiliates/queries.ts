@@ -63,7 +63,10 @@ export async function listAffiliates(db: Reader, shopId: string, query: Affiliat
     const texts = [...new Set([query.q, restorePlusSigns(query.q)])].map((text) => likePattern(searchable([text])))
     list = list.where((eb) => eb.or(texts.map((text) => sql<boolean>`"searchText" like ${text} escape '\\'`)))
   }
-  const total = id || query.q ? undefined : await countRows(db, shopId, { list: 'affiliates', programId, status })
+  const total =
+    id || query.q || query.isUncounted
+      ? undefined
+      : await countRows(db, shopId, { list: 'affiliates', programId, status })
   return pageOf(list, query, { total, list: 'affiliates' })
 }
 

@@ -1,7 +1,7 @@
 import { conflict, notFound } from '../contract/errors.ts'
 import type { Query } from '../contract/spec.ts'
 import type { Context } from '../core/context.ts'
-import { isDeepPage, readCursor } from '../core/pagination.ts'
+import { isDeepPage, readCursor, type Uncounted } from '../core/pagination.ts'
 import { readList, runReport } from '../core/report.ts'
 import { checkPeriod, parseQueryInstant } from '../core/time.ts'
 import type { Reader } from '../database/database.ts'
@@ -18,7 +18,7 @@ import { findCommission } from './queries.ts'
  *
  * @throws ApiError 400 `invalid_parameter` or `period_invalid`.
  */
-export async function list(ctx: Context, query: Query<'listCommissions'>) {
+export async function list(ctx: Context, query: Query<'listCommissions'> & Uncounted) {
   const bounds = checkPeriod(parseQueryInstant('from', query.from), parseQueryInstant('to', query.to))
   const externalOrderId = query.externalOrderId?.trim()
   const start = await readCursor(ctx, 'commissions', query)

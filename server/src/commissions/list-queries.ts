@@ -129,10 +129,10 @@ const selects: Record<IndexedColumn | 'all', ReturnType<typeof selectBy>> = {
 export async function listCommissions(
   db: Reader,
   shopId: string,
-  { page, limit, start, ...input }: ListFilter & PageQuery,
+  { page, limit, start, isUncounted, ...input }: ListFilter & PageQuery,
 ): Promise<StoredPage> {
   const filter = await toStoredFilter(db, shopId, input)
-  const counting = countForPage(db, shopId, filter)
+  const counting = isUncounted ? uncounted(db, shopId) : countForPage(db, shopId, filter)
   const offset = (page - 1) * limit
   const readPage = async () => {
     const place = start
@@ -237,6 +237,11 @@ async function countForPage(db: Reader, shopId: string, filter: StoredFilter): P
   return { total, isChanging: jobs.length > 0 }
 }
 
+const uncounted = async (db: Reader, shopId: string): Promise<Counted> => ({
+  total: Number.MAX_SAFE_INTEGER,
+  isChanging: (await listJobs(db, shopId)).length > 0,
+})
+
 /** Whether no stored count knows the filter. Scopes of days contain a colon; ids of affiliates do not. */
 const isUncounted = (filter: StoredFilter): boolean =>
   isCountedBy(filter, 'rows', 'few') || hasUncountedPeriod(filter) || (filter.affiliateId?.includes(':') ?? false)
@@ -335,13 +340,14 @@ const effectiveColumn = (column: (typeof LISTED_COLUMNS)[number]): RawBuilder<un
 export async function listEffectiveCommissions(
   db: Reader,
   shopId: string,
-  { page, limit, start, ...input }: ListFilter & PageQuery,
+  { page, limit, start, isUncounted = false, ...input }: ListFilter & PageQuery,
 ): Promise<Page<Pick<CommissionRow, (typeof LISTED_COLUMNS)[number]>>> {
   const filter = await toStoredFilter(db, shopId, input)
   const matching = matchingEffective(db, { ...filter, shopId })
   // The stored counts are by the stored status.
   const isCounted = !filter.status && !filter.payoutBatchId
-  const total = isCounted ? await countCommissions(db, shopId, filter) : await countAll(matching)
+  const count = () => (isCounted ? countCommissions(db, shopId, filter) : countAll(matching))
+  const total = isUncounted ? Number.MAX_SAFE_INTEGER : await count()
   const offset = (page - 1) * limit
   const rest = start ? matching.where(afterCursor('commissions', start)) : matching
   const rows = await rest

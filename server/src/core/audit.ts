@@ -68,6 +68,8 @@ export interface AuditFilter extends PageQuery {
   /** Inclusive bounds of `createdAt`. */
   from?: string
   to?: string
+  /** Only rows before the one with this number. */
+  beforeSeq?: number
 }
 
 const audits = (db: Reader, shopId: string) => db.selectFrom('audits').selectAll().where('shopId', '=', shopId)
@@ -139,7 +141,8 @@ async function listAudits(db: Reader, shopId: string, query: AuditFilter) {
   if (query.actor) list = list.where('actor', '=', query.actor)
   if (query.from) list = list.where('createdAt', '>=', query.from)
   if (query.to) list = list.where('createdAt', '<=', query.to)
-  return pageOf(list, query, isFiltered(query) ? {} : { total: await countAudits(db, shopId) })
+  if (query.beforeSeq !== undefined) list = list.where('seq', '<', query.beforeSeq)
+  return pageOf(list, query, isFiltered(query) || query.isUncounted ? {} : { total: await countAudits(db, shopId) })
 }
 
 /** The ids of all audit chains: shops, and the installation itself. */

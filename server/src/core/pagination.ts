@@ -23,7 +23,13 @@ export async function readCursor(
   return cursor
 }
 
-export interface PageQuery {
+/** For readers of a whole list, who would count it at each page. */
+export interface Uncounted {
+  /** The rows are not counted, so the total is not known. */
+  isUncounted?: boolean
+}
+
+export interface PageQuery extends Uncounted {
   /** Counted from 1. */
   page: number
   limit: number
@@ -53,7 +59,7 @@ export async function pageOf<Table extends keyof Tables, Row>(
   page: PageQuery,
   { total: known, list }: { total?: number; list?: CursorList } = {},
 ): Promise<Page<Selectable<Row>>> {
-  const total = known ?? (await countOf(query))
+  const total = known ?? (page.isUncounted ? Number.MAX_SAFE_INTEGER : await countOf(query))
   const { limit, start } = page
   const offset = (page.page - 1) * limit
   const rest = start && list ? query.where(afterCursor(list, start)) : query

@@ -44,6 +44,10 @@ function localMs(at: number, timeZone: string): number {
 export const localDate = (at: string, timeZone: string): string =>
   timeZone === 'UTC' ? at.slice(0, 10) : new Date(localMs(Date.parse(at), timeZone)).toISOString().slice(0, 10)
 
+/** The date and time of an instant in a time zone, as spreadsheets read them: `YYYY-MM-DD HH:MM:SS`. */
+export const localTime = (at: string, timeZone: string): string =>
+  new Date(localMs(Date.parse(at), timeZone)).toISOString().slice(0, 19).replace('T', ' ')
+
 /**
  * The first instant of a local day. Usually midnight; where clocks skip midnight, the end of the gap, and where they
  * repeat it, the first one.

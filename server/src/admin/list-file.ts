@@ -1,0 +1,57 @@
+import { nowIso } from '../core/context.ts'
+import { type CsvCell, csvLine } from '../core/csv.ts'
+import { toUnits } from '../core/currencies.ts'
+import { toNdjsonStream } from '../core/ndjson.ts'
+import { localDate, localTime } from '../core/time-zone.ts'
+import { type Html, html } from './html.ts'
+import type { PageRequest, View } from './route.ts'
+
+/** The rows that are read at a time. */
+export const ROWS_AT_ONCE = 250
+
+/** Rows of a file, and where the next ones start; undefined at the end. */
+export interface FileRows<Next> {
+  rows: CsvCell[][]
+  next: Next | undefined
+}
+
+/**
+ * A list as CSV, written as it is read, so that its length needs no memory.
+ *
+ * @param read The first rows are read before the response starts, so that an invalid filter is shown as an error.
+ */
+export async function listFile<Next>(
+  { ctx, zone }: PageRequest,
+  { name, heading }: { name: string; heading: string[] },
+  read: (after: Next | undefined) => Promise<FileRows<Next>>,
+): Promise<View> {
+  const first = await read(undefined)
+  async function* lines(): AsyncGenerator<string, void> {
+    yield csvLine(heading)
+    for (let page = first; ; page = await read(page.next)) {
+      yield page.rows.map(csvLine).join('')
+      if (page.next === undefined) return
+      // The user may have lost access since the response started.
+      await ctx.recheck(ctx.db.read)
+    }
+  }
+  const file = `${name}-${localDate(nowIso(ctx), zone)}.csv`
+  return { title: '', body: html``, download: { name: file, content: toNdjsonStream(lines()) } }
+}
+
+/** The id of the last row of a full page, after which a list continues. */
+export const nextAfter = <Row>(rows: Row[], idOf: (row: Row) => string): string | undefined => {
+  const last = rows.at(-1)
+  return last !== undefined && rows.length === ROWS_AT_ONCE ? idOf(last) : undefined
+}
+
+/** An amount in currency units. */
+export const amountCell = (cents: number, currency: string): CsvCell => ({ decimal: toUnits(cents, currency) })
+
+export const timeCell = (at: string | null, zone: string): CsvCell => (at === null ? null : localTime(at, zone))
+
+/** A link to the file of a list with the same filter. */
+export function fileLink(path: string, query: URLSearchParams): Html {
+  const filter = new URLSearchParams([...query].filter(([name, value]) => value && !['page', 'after'].includes(name)))
+  return html`<p class="row"><a class="button small" href="${filter.size ? `${path}?${filter}` : path}" download>Download as CSV</a></p>`
+}

@@ -1,0 +1,148 @@
+// SQLite only: the pages call the use cases that are tested on both databases
+import { expect } from 'vitest'
+import { addAffiliate, addDebt, commissionRow } from '../payouts/rows.ts'
+import { insertRows } from '../support/inspect.ts'
+import { convert, expectOk } from '../support/shop.ts'
+import { testWithNewShop as test } from '../support/test.ts'
+import { type Opened, visitorOf } from './page-fixture.ts'
+
+type Server = Parameters<typeof addAffiliate>[0]
+
+async function ownerOf(server: Server) {
+  const owner = visitorOf(server)
+  await owner.signIn(server.shop.ownerToken)
+  return owner
+}
+
+/** The rows of a CSV file without line breaks in its cells. */
+function rowsIn({ text, status, headers }: Opened): string[][] {
+  expect(status).toBe(200)
+  expect(headers.get('Content-Type')).toBe('text/csv; charset=utf-8')
+  expect(headers.get('Content-Disposition')).toMatch(/^attachment; filename="[a-z]+-\d{4}-\d\d-\d\d\.csv"$/)
+  return text
+    .trimEnd()
+    .split('\r\n')
+    .map((line) =>
+      [...line.matchAll(/("(?:[^"]|"")*"|[^,]*)(,|$)/g)]
+        .slice(0, line.endsWith(',') ? undefined : -1)
+        .map(([, cell = '']) => cell.replace(/^"|"$/g, '').replaceAll('""', '"')),
+    )
+}
+
+test('a list is downloaded as filtered, with formulas as text, money with currency, and times of the shop', async ({
+  server,
+  owner,
+}) => {
+  await expectOk(owner('PATCH', '/settings', { timeZone: 'Asia/Tokyo' }))
+  const formula = addAffiliate(server, { name: '=HYPERLINK("https://evil.example")', email: '+1@example.com' })
+  const zoe = addAffiliate(server, { name: 'Zoë Müller' })
+  const given = { affiliateId: formula, happenedAt: '2026-10-20T16:30:00.000Z', orderName: '@1001' }
+  insertRows(server, 'commissions', [
+    commissionRow(server, { ...given, commissionAmountCents: 1618, orderStatus: 'PENDING' }),
+    commissionRow(server, { affiliateId: zoe, currency: 'JPY', orderCurrency: 'JPY' }),
+  ])
+  addDebt(server, zoe, 300)
+  const page = await ownerOf(server)
+
+  const [heading, ...all] = rowsIn(await page.open('/admin/commissions.csv?status=ALL'))
+  expect(heading?.slice(0, 9)).toEqual([
+    'Order',
+    'Adjustment',
+    'Affiliate',
+    'Date (Asia/Tokyo)',
+    'Goods',
+    'Goods currency',
+    'Commission',
+    'Tax withheld',
+    'Currency',
+  ])
+  expect(all).toHaveLength(3)
+  expect(all.every((row) => row.length === heading?.length)).toBe(true)
+  const amounts = all.map((row) => [row[2], row[4], row[5], row[6], row[8]])
+  // A negative amount is a number; text that starts like a formula is not one.
+  expect(amounts).toContainEqual(['Zoë Müller', '', '', '-3.00', 'USD'])
+  expect(amounts).toContainEqual(['Zoë Müller', '10000', 'JPY', '1000', 'JPY'])
+  const [pending, ...others] = rowsIn(await page.open('/admin/commissions.csv?status=PENDING')).slice(1)
+  expect(others).toEqual([])
+  expect(pending?.slice(0, 4)).toEqual(["'@1001", '', `'=HYPERLINK("https://evil.example")`, '2026-10-21 01:30:00'])
+  const byAmount = await page.open('/admin/commissions.csv?status=ALL&min=16.18&max=16.18')
+  expect(rowsIn(byAmount)).toEqual([heading, pending])
+  expect(rowsIn(await page.open('/admin/commissions.csv?status=ALL&order=@1001'))).toEqual([heading, pending])
+
+  const [, ...affiliates] = rowsIn(await page.open('/admin/affiliates.csv?status=APPROVED'))
+  expect(affiliates.map(([name, email]) => [name, email])).toContainEqual([
+    `'=HYPERLINK("https://evil.example")`,
+    "'+1@example.com",
+  ])
+  const links = (await page.open('/admin/commissions?status=PENDING&affiliate=&page=1')).text
+  expect(/href="([^"]+\.csv[^"]*)"/.exec(links)?.[1]).toBe('/admin/commissions.csv?status=PENDING')
+  // An invalid filter is an error of the page, not a file that ends early.
+  expect((await page.open('/admin/commissions.csv?min=abc')).status).toBe(400)
+})
+
+test('orders, payouts, and the audit log are downloaded, too', async ({ server, owner, client }) => {
+  const program = await client.programs.create({ name: 'P', autoApproveOrder: true, autoApproveAffiliate: true })
+  const { id, discountCode } = await client.affiliates.create({
+    name: 'Nisa',
+    email: 'nisa@example.com',
+    campaignId: program.id,
+  })
+  await expectOk(
+    convert(server, { externalOrderId: '1001', orderName: '#1001', amountCents: 10_000, couponCode: discountCode }),
+  )
+  await expectOk(convert(server, { externalOrderId: '1002', amountCents: 5000 }))
+  await client.payouts.create({ periodStart: '2020-01-01', periodEnd: '2030-01-01' })
+  const page = await ownerOf(server)
+
+  const orders = rowsIn(await page.open('/admin/orders.csv')).slice(1)
+  expect(orders.map(([order, , , , outcome, affiliate]) => [order, outcome, affiliate])).toEqual([
+    ['1002', 'NOBODY', ''],
+    ['#1001', 'PAYABLE', 'Nisa'],
+  ])
+  expect(orders[1]?.at(-2)).toBe(id)
+  const [batch, ...more] = rowsIn(await page.open('/admin/payouts.csv')).slice(1)
+  expect(more).toEqual([])
+  expect(batch?.slice(0, 5)).toEqual(['2020-01-01', '2030-01-01', 'OPEN', '1', '1'])
+  const records = rowsIn(await page.open('/admin/audit.csv?action=payout.created')).slice(1)
+  expect(records.map((row) => row[2])).toEqual(['payout.created'])
+  const all = rowsIn(await page.open('/admin/audit.csv')).slice(1)
+  const numbers = all.map(([number]) => Number(number))
+  expect(numbers).toEqual(numbers.map((_, index) => numbers.length - index))
+  const written = await expectOk(owner('GET', '/audit?limit=100'))
+  expect(written.map(({ action }: { action: string }) => action)).toEqual(
+    expect.arrayContaining(['orders.exported', 'audit.exported', 'payouts.listed']),
+  )
+})
+
+test('a long list is written as it is read, and ends when the session does', async ({ server }) => {
+  const affiliateId = addAffiliate(server)
+  const MANY = 2600
+  insertRows(
+    server,
+    'commissions',
+    Array.from({ length: MANY }, (_, n) =>
+      commissionRow(server, { affiliateId, happenedAt: new Date(Date.UTC(2026, 9, 1) + n * 1000).toISOString() }),
+    ),
+  )
+  const page = await ownerOf(server)
+  const path = '/admin/commissions.csv?status=ALL'
+  const rows = rowsIn(await page.open(path)).slice(1)
+  expect(new Set(rows.map((row) => row[12])).size).toBe(MANY)
+  expect(rows.map((row) => row[3])).toEqual(
+    rows
+      .map((row) => row[3])
+      .toSorted()
+      .reverse(),
+  )
+
+  const Cookie = [...page.jar].map(([name, value]) => `${name}=${value}`).join('; ')
+  const { body } = await server.fetch(`http://test${path}`, { headers: { Cookie } })
+  const reader = body!.getReader()
+  const first = await reader.read()
+  expect(first.value!.length).toBeLessThan(200_000)
+  await page.submit('/admin/sign-out')
+  const rest = async () => {
+    for (;;) if ((await reader.read()).done) return 'complete'
+  }
+  await expect(rest()).rejects.toThrow(/session/i)
+})
