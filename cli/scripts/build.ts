@@ -23,8 +23,6 @@ const packages = new Set(
 const licenses = [...packages].sort().map((path) => {
   const { name, version, license } = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8'))
   const [file] = globSync('{LICENSE,LICENCE,license}*', { cwd: path })
-  // Part of fast-xml-parser, whose license file covers it.
-  if (!file && name === '@nodable/entities') return `${name} ${version} (${license})\n`
   if (!file) throw new Error(`${name} has no license file`)
   return `${name} ${version} (${license})\n\n${readFileSync(join(path, file), 'utf8').trim()}\n`
 })

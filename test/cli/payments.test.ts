@@ -226,6 +226,10 @@ describe('other reports', () => {
     }
   })
 
+  /** Two payments, the second with an amount that was not quoted. */
+  const SHIFTED = `paymentReference,outcome,amount,currency\nPLN${'0'.repeat(26)},SETTLED,1.00,EUR
+PLN${'0'.repeat(25)}1,SETTLED,1,234.00,EUR\n`
+
   const report = (group: string, transactions = '') =>
     `<Document xmlns="urn:iso:std:iso:20022:tech:xsd:pain.002.001.10"><CstmrPmtStsRpt><GrpHdr><CreDtTm>2026-11-05T10:00:00</CreDtTm></GrpHdr>
     <OrgnlGrpInfAndSts><OrgnlMsgId>august</OrgnlMsgId>${group}</OrgnlGrpInfAndSts>
@@ -238,6 +242,21 @@ describe('other reports', () => {
     const whole = await reconcile(write('whole.xml', report('<GrpSts>RJCT</GrpSts>')))
     expect(resultsOf(whole)).toEqual(['returned', 'already_returned', 'returned', 'already_returned', 'returned'])
     expect((await shop.client.payouts.list({ id: batch })).data[0]).toMatchObject({ status: 'PAID' })
+  })
+
+  test('a status report whose parts differ changes nothing, with 8', async () => {
+    const parts = '<PmtInfSts>ACSC</PmtInfSts></OrgnlPmtInfAndSts><OrgnlPmtInfAndSts><PmtInfSts>RJCT</PmtInfSts>'
+    const done = await reconcile(write('parts.xml', report('<GrpSts>PART</GrpSts>', parts)))
+    expect([done.code, resultsOf(done)]).toEqual([8, []])
+    expect(done.stderr).toContain('august: its parts have different statuses')
+  })
+
+  test('a statement with 20,000 entries of other payments is read', async () => {
+    const other =
+      '\n      <Ntry><NtryDtls><TxDtls><Refs><EndToEndId>NOTPROVIDED</EndToEndId></Refs></TxDtls></NtryDtls></Ntry>'
+    const text = `<Document><BkToCstmrStmt><Stmt>${other.repeat(20_000)}</Stmt></BkToCstmrStmt></Document>`
+    const done = await reconcile(write('long.xml', text))
+    expect([done.code, done.stderr]).toEqual([0, expect.stringContaining('20000 of other payments')])
   })
 
   test('a dry run records nothing', async () => {
@@ -261,9 +280,18 @@ describe('other reports', () => {
     ['another message', '<Document><Other/></Document>', 'neither pain.002'],
     ['another table', 'a,b\n1,2', 'none of the known tables'],
     ['another object', '{"rows":[]}', 'no items'],
+    ['an item that is no object', '{"items":[{},null]}', 'Item 2 of'],
+    ['an amount whose separator splits it', SHIFTED, 'Line 3 of'],
+    ['a row without the last cells', 'paymentReference,outcome,amount,currency\nPLN1,SETTLED', 'Line 2 of'],
+    ['a quote without an end', `paymentReference,outcome\n"${'a""'.repeat(1_000_000)}`, 'Unclosed quote on line 2'],
+    ['100,000 columns', Array.from({ length: 100_000 }, (_, i) => `c${i}`).join(','), 'more than 1000 columns'],
+    ['a long text', `<Document><Cd>${'&#x41;'.repeat(200_000)}</Cd></Document>`, 'more than 10000 characters'],
+    ['a long attribute', `<Document a="${'x'.repeat(1_000_000)}"/>`, 'not well-formed'],
+    ['deep elements', `${'<Cd>'.repeat(1_000_000)}`, 'more than 100 nested elements'],
   ] as const)('2 for %s', async ([, text, message]) => {
     const { code, stderr } = await reconcile(write('wrong', text))
     expect([code, stderr]).toEqual([2, expect.stringContaining(message)])
+    expect(stderr).not.toContain('TypeError')
   })
 })
 

@@ -12,6 +12,10 @@ export interface CsvRow {
   problem: string | undefined
 }
 
+/** A table with more columns or rows is no export of a store, bank, or payment service, and might not fit into memory. */
+const MAX_COLUMNS = 1000
+const MAX_ROWS = 1_000_000
+
 export interface Csv {
   header: string[]
   rows: CsvRow[]
@@ -41,12 +45,13 @@ export function decodeUtf8(bytes: Buffer, file: string): string {
 }
 
 export function parseCsv(text: string, file: string): Csv {
-  const [first, ...rest] = parseLines(text, detectSeparator(text), file)
-  const header = (first?.fields ?? []).map((name) => name.trim())
+  const lines = parseLines(text, detectSeparator(text), file)
+  const header = (lines[0]?.fields ?? []).map((name) => name.trim())
   if (header.every((name) => name === '')) throw usageError(`${file} has no header line.`)
   const duplicate = header.find((name, i) => name !== '' && header.indexOf(name) !== i)
   if (duplicate !== undefined) throw usageError(`${file} has two columns named ${duplicate}. Rename one of them.`)
-  const rows = rest
+  const rows = lines
+    .slice(1)
     .filter(({ fields }) => fields.length > 1 || fields[0]?.trim() !== '')
     .map(({ line, fields }) => ({
       line,
@@ -71,33 +76,48 @@ interface Line {
   fields: string[]
 }
 
+/** The end of a quoted field, whose inner quotes are doubled, or -1. */
+function endOfQuoted(text: string, start: number): number {
+  for (let at = start + 1; ; at += 2) {
+    at = text.indexOf('"', at)
+    if (at === -1 || text[at + 1] !== '"') return at
+  }
+}
+
 /** A field is either quoted, with inner quotes doubled, or extends to the next separator. */
 function parseLines(text: string, separator: string, file: string): Line[] {
   const lines: Line[] = []
   const bare = new RegExp(`[^${separator}\\r\\n]*`, 'y')
-  const quoted = /"((?:[^"]|"")*)"/y
+  const lineEnd = /\r\n|\r|\n/y
   let at = 0
   let line = 1
   let current: Line = { line, fields: [] }
   while (at <= text.length) {
-    const pattern = text[at] === '"' ? quoted : bare
-    pattern.lastIndex = at
-    const match = pattern.exec(text)
-    if (!match) throw usageError(`Unclosed quote on line ${line} of ${file}.`)
-    at = pattern.lastIndex
-    current.fields.push(pattern === quoted ? (match[1] ?? '').replaceAll('""', '"') : match[0])
-    line += match[0].split('\n').length - 1
+    if (text[at] === '"') {
+      const end = endOfQuoted(text, at)
+      if (end === -1) throw usageError(`Unclosed quote on line ${line} of ${file}.`)
+      const field = text.slice(at + 1, end)
+      current.fields.push(field.replaceAll('""', '"'))
+      line += field.split('\n').length - 1
+      at = end + 1
+    } else {
+      bare.lastIndex = at
+      current.fields.push(bare.exec(text)?.[0] ?? '')
+      at = bare.lastIndex
+    }
+    if (current.fields.length > MAX_COLUMNS)
+      throw usageError(`Line ${current.line} of ${file} has more than ${MAX_COLUMNS} columns.`)
     if (at >= text.length) break
     if (text[at] === separator) {
       at += 1
       continue
     }
-    const end = /\r\n|\r|\n/y
-    end.lastIndex = at
-    if (!end.test(text)) throw usageError(`Unexpected text after a closing quote on line ${line} of ${file}.`)
-    at = end.lastIndex
+    lineEnd.lastIndex = at
+    if (!lineEnd.test(text)) throw usageError(`Unexpected text after a closing quote on line ${line} of ${file}.`)
+    at = lineEnd.lastIndex
     line += 1
     lines.push(current)
+    if (lines.length > MAX_ROWS) throw usageError(`${file} has more than ${MAX_ROWS} rows.`, 'Split it.')
     current = { line, fields: [] }
     if (at >= text.length) return lines
   }

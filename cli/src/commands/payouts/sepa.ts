@@ -1,7 +1,7 @@
 import type { components } from '@referral/sdk'
-import { XMLBuilder } from 'fast-xml-parser'
 import { CliError, exitCode } from '../../errors.ts'
 import { sumCents, toDecimal } from '../../money.ts'
+import { renderXml } from '../../xml/write.ts'
 import { toSepaText } from './sepa-text.ts'
 
 type Schemas = components['schemas']
@@ -9,13 +9,6 @@ export type FileLine = Schemas['PayoutFileLine']
 type SepaPayee = Schemas['SepaPayee']
 
 export const PAIN_NAMESPACE = 'urn:iso:std:iso:20022:tech:xsd:pain.001.001.09'
-
-const builder = new XMLBuilder({
-  format: true,
-  ignoreAttributes: false,
-  attributeNamePrefix: '@',
-  suppressEmptyNode: true,
-})
 
 /** A credit transfer initiation, ISO 20022 pain.001.001.09, as the rulebook of SEPA credit transfers restricts it. */
 export function renderSepa(
@@ -41,7 +34,7 @@ export function renderSepa(
       NbOfTxs: count,
       CtrlSum: sum,
       PmtTpInf: { SvcLvl: { Cd: 'SEPA' } },
-      ReqdExctnDt: { Dt: file.executionDate },
+      ReqdExctnDt: { Dt: file.executionDate ?? '' },
       Dbtr: { Nm: toSepaText(debtor.name, 70) },
       DbtrAcct: { Id: { IBAN: debtor.iban } },
       DbtrAgt: { FinInstnId: agentOf(debtor.bic) },
@@ -49,9 +42,7 @@ export function renderSepa(
       CdtTrfTxInf: lines.map((line) => transfer(line, note)),
     },
   }
-  const document = { '@xmlns': PAIN_NAMESPACE, CstmrCdtTrfInitn: initiation }
-  const declaration = { '@version': '1.0', '@encoding': 'UTF-8' }
-  return String(builder.build({ '?xml': declaration, Document: document }))
+  return renderXml({ Document: { '@xmlns': PAIN_NAMESPACE, CstmrCdtTrfInitn: initiation } })
 }
 
 function transfer(line: FileLine, note: string) {

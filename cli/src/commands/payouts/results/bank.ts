@@ -1,5 +1,5 @@
-import { XMLParser } from 'fast-xml-parser'
 import { usageError } from '../../../errors.ts'
+import { childrenOf, elementAt, readXml, textAt, type XmlElement } from '../../../xml/read.ts'
 import {
   addOther,
   addResult,
@@ -10,146 +10,131 @@ import {
   textOf,
 } from './result.ts'
 
-/** Elements that a message may repeat. */
-const REPEATED = [
-  'Stmt',
-  'Ntfctn',
-  'Ntry',
-  'NtryDtls',
-  'TxDtls',
-  'OrgnlPmtInfAndSts',
-  'TxInfAndSts',
-  'StsRsnInf',
-  'AddtlInf',
-]
-
-const parser = new XMLParser({
-  ignoreAttributes: false,
-  attributeNamePrefix: '@',
-  parseTagValue: false,
-  removeNSPrefix: true,
-  isArray: (name) => REPEATED.includes(name),
-})
-
-// biome-ignore lint/suspicious/noExplicitAny: messages of banks are read leniently, as plain trees of elements
-type Element = any
+/** The elements that are read here, by the names of ISO 20022. */
+const KEPT = new Set(
+  `Document CstmrPmtStsRpt GrpHdr CreDtTm OrgnlGrpInfAndSts OrgnlMsgId GrpSts OrgnlPmtInfAndSts PmtInfSts TxInfAndSts
+  OrgnlEndToEndId TxSts StsRsnInf Rsn Cd Prtry AddtlInf OrgnlTxRef Amt InstdAmt AcctSvcrRef
+  BkToCstmrStmt Stmt BkToCstmrDbtCdtNtfctn Ntfctn Ntry NtryDtls TxDtls Refs EndToEndId Sts CdtDbtInd RvslInd BkTxCd Domn
+  Fmly SubFmlyCd RtrInf AmtDtls TxAmt BookgDt Dt DtTm`.split(/\s+/),
+)
 
 /**
- * Reads a payment status report (pain.002), an account statement (camt.053) or a notification (camt.054). Document types are
- * rejected, so no entity is ever defined or loaded.
+ * Reads a payment status report (pain.002), an account statement (camt.053) or a notification (camt.054).
  *
  * @throws {CliError} usage
  */
 export function readBankMessage(text: string, file: string): ReportedResults {
-  if (/<!(DOCTYPE|ENTITY)/i.test(text))
-    throw usageError(`${file} has a document type, which a message of a bank never has.`)
-  const document = parse(text, file).Document
-  if (document?.CstmrPmtStsRpt) return readStatusReport(document.CstmrPmtStsRpt)
-  const statements = document?.BkToCstmrStmt?.Stmt ?? document?.BkToCstmrDbtCdtNtfctn?.Ntfctn
-  if (statements) return readEntries(statements, document.BkToCstmrStmt ? 'camt.053' : 'camt.054')
-  throw usageError(`${file} is neither pain.002, camt.053 nor camt.054.`)
-}
-
-function parse(text: string, file: string): Element {
-  try {
-    return parser.parse(text, true)
-  } catch (error) {
-    throw usageError(`${file} is not well-formed XML: ${(error as Error).message}`)
+  const found = emptyResults('')
+  let transactions = 0
+  const onEnd = {
+    TxInfAndSts: (one: XmlElement) => {
+      transactions += 1
+      readStatus(found, one)
+    },
+    Ntry: (entry: XmlElement) => readEntry(found, entry),
   }
-}
-
-/** The text of an element, which is an object when it has attributes. */
-const textIn = (element: Element): string | undefined => {
-  const value = typeof element === 'object' ? element?.['#text'] : element
-  return value === undefined ? undefined : String(value)
+  const message = elementAt(readXml(text, file, { keep: KEPT, onEnd }), 'Document')
+  const report = elementAt(message, 'CstmrPmtStsRpt')
+  if (report) {
+    const date = dateOf(textAt(report, 'GrpHdr', 'CreDtTm'))
+    for (const one of found.results) one.date ??= date
+    if (transactions === 0) readWhole(found, report, date)
+    return { ...found, kind: 'pain.002' }
+  }
+  if (elementAt(message, 'BkToCstmrStmt', 'Stmt')) return { ...found, kind: 'camt.053' }
+  if (elementAt(message, 'BkToCstmrDbtCdtNtfctn', 'Ntfctn')) return { ...found, kind: 'camt.054' }
+  throw usageError(`${file} is neither pain.002, camt.053 nor camt.054.`)
 }
 
 const STATUSES = { RJCT: 'RETURNED', ACSC: 'SETTLED', ACCC: 'SETTLED' } as const
 const outcomeOf = (status: string | undefined) => STATUSES[status as keyof typeof STATUSES]
 
-const reasonOf = ({ StsRsnInf: [first] = [] }: Element): string | undefined =>
-  textIn(first?.Rsn?.Cd) ?? textIn(first?.Rsn?.Prtry) ?? textIn(first?.AddtlInf?.[0])
+const codeIn = (reason: XmlElement | undefined) => textAt(reason, 'Rsn', 'Cd') ?? textAt(reason, 'Rsn', 'Prtry')
 
-function readStatusReport(report: Element): ReportedResults {
-  const found = emptyResults('pain.002')
-  const date = textIn(report.GrpHdr?.CreDtTm)
-  const group = report.OrgnlGrpInfAndSts ?? {}
-  const parts: Element[] = report.OrgnlPmtInfAndSts ?? []
-  const id = textIn(group.OrgnlMsgId) ?? ''
-  const transactions = parts.flatMap((part) => part.TxInfAndSts ?? [])
-  // Without transactions, the status of the group or of its only part is that of each payment.
-  const whole = outcomeOf(textIn(group.GrpSts)) ?? outcomeOf(textIn(parts[0]?.PmtInfSts))
-  if (transactions.length === 0 && whole) {
-    const reason = reasonOf(group) ?? reasonOf(parts[0] ?? {})
-    found.files.push({ id, outcome: whole, reason: textOf(reason), date: dateOf(date) })
-  }
-  for (const one of transactions) {
-    const paymentReference = textIn(one.OrgnlEndToEndId)
-    if (!isPaymentReference(paymentReference)) {
-      addOther(found, paymentReference)
-      continue
-    }
-    const status = textIn(one.TxSts) ?? ''
-    const outcome = outcomeOf(status)
-    if (!outcome) found.pending.push({ paymentReference, status })
-    else {
-      const amount = one.OrgnlTxRef?.Amt?.InstdAmt
-      addResult(found, {
-        at: paymentReference,
-        paymentReference,
-        outcome,
-        amount: textIn(amount),
-        currency: amount?.['@Ccy'],
-        date,
-        reason: reasonOf(one),
-        reference: textIn(one.AcctSvcrRef),
-      })
-    }
-  }
-  return found
+function reasonOf(element: XmlElement | undefined): string | undefined {
+  const information = elementAt(element, 'StsRsnInf')
+  return codeIn(information) ?? textAt(information, 'AddtlInf')
 }
 
-function readEntries(statements: Element[], kind: string): ReportedResults {
-  const found = emptyResults(kind)
-  for (const entry of statements.flatMap((one) => one.Ntry ?? [])) {
-    const details: Element[] = (entry.NtryDtls ?? []).flatMap((one: Element) => one.TxDtls ?? [])
-    if (details.length === 0) found.others++
-    for (const one of details) readTransaction(found, entry, { one, isOnly: details.length === 1 })
-  }
-  return found
+/** Without transactions, the status of the group, or the one that all of its parts share, is that of each payment. */
+function readWhole(found: ReportedResults, report: XmlElement, date: string | null): void {
+  const group = elementAt(report, 'OrgnlGrpInfAndSts')
+  const parts = childrenOf(report, 'OrgnlPmtInfAndSts')
+  const id = textAt(group, 'OrgnlMsgId') ?? ''
+  const outcomes = new Set(parts.map((part) => outcomeOf(textAt(part, 'PmtInfSts'))))
+  const [shared] = outcomes.size === 1 ? outcomes : []
+  const outcome = outcomeOf(textAt(group, 'GrpSts')) ?? shared
+  if (outcome) found.files.push({ id, outcome, reason: textOf(reasonOf(group) ?? reasonOf(parts[0])), date })
+  else if (outcomes.size > 1)
+    found.problems.push(`${id}: its parts have different statuses, and no payment is named; nothing was changed.`)
 }
 
-function readTransaction(
-  found: ReportedResults,
-  entry: Element,
-  { one, isOnly }: { one: Element; isOnly: boolean },
-): void {
-  const paymentReference = textIn(one.Refs?.EndToEndId)
+/** The status of a payment. The date is that of the report. */
+function readStatus(found: ReportedResults, one: XmlElement): void {
+  const paymentReference = textAt(one, 'OrgnlEndToEndId')
   if (!isPaymentReference(paymentReference)) {
     addOther(found, paymentReference)
     return
   }
-  const status = textIn(entry.Sts?.Cd ?? entry.Sts) ?? ''
-  const isDebit = textIn(one.CdtDbtInd ?? entry.CdtDbtInd) === 'DBIT'
-  const isReversal = textIn(entry.RvslInd) === 'true' || textIn(entry.RvslInd) === '1'
-  const code = textIn((one.BkTxCd ?? entry.BkTxCd)?.Domn?.Fmly?.SubFmlyCd)
-  const isReturn = one.RtrInf !== undefined || isReversal || code === 'RRTN'
+  const status = textAt(one, 'TxSts') ?? ''
+  const outcome = outcomeOf(status)
+  const amount = elementAt(one, 'OrgnlTxRef', 'Amt', 'InstdAmt')
+  if (!outcome) found.pending.push({ paymentReference, status })
+  else
+    addResult(found, {
+      at: paymentReference,
+      paymentReference,
+      outcome,
+      amount: amount?.text,
+      currency: amount?.attributes.Ccy,
+      date: undefined,
+      reason: reasonOf(one),
+      reference: textAt(one, 'AcctSvcrRef'),
+    })
+}
+
+function readEntry(found: ReportedResults, entry: XmlElement): void {
+  const details = childrenOf(entry, 'NtryDtls').flatMap((one) => childrenOf(one, 'TxDtls'))
+  if (details.length === 0) found.others++
+  for (const one of details) readTransaction(found, entry, { one, isOnly: details.length === 1 })
+}
+
+function readTransaction(
+  found: ReportedResults,
+  entry: XmlElement,
+  { one, isOnly }: { one: XmlElement; isOnly: boolean },
+): void {
+  const paymentReference = textAt(one, 'Refs', 'EndToEndId')
+  if (!isPaymentReference(paymentReference)) {
+    addOther(found, paymentReference)
+    return
+  }
+  const status = textAt(entry, 'Sts', 'Cd') ?? textAt(entry, 'Sts') ?? ''
+  const isDebit = (textAt(one, 'CdtDbtInd') ?? textAt(entry, 'CdtDbtInd')) === 'DBIT'
+  const isReversal = ['true', '1'].includes(textAt(entry, 'RvslInd') ?? '')
+  const code = textAt(elementAt(one, 'BkTxCd') ?? elementAt(entry, 'BkTxCd'), 'Domn', 'Fmly', 'SubFmlyCd')
+  const returned = elementAt(one, 'RtrInf')
+  const isReturn = returned !== undefined || isReversal || code === 'RRTN'
   if (status !== 'BOOK') found.pending.push({ paymentReference, status })
   else if (isDebit === isReturn)
     found.problems.push(
       `${paymentReference}: a ${isDebit ? 'returned debit entry' : 'credit without return information'} was ignored.`,
     )
   else {
-    const amount = one.Amt ?? one.AmtDtls?.TxAmt?.Amt ?? one.AmtDtls?.InstdAmt?.Amt ?? (isOnly ? entry.Amt : undefined)
+    const amount =
+      elementAt(one, 'Amt') ??
+      elementAt(one, 'AmtDtls', 'TxAmt', 'Amt') ??
+      elementAt(one, 'AmtDtls', 'InstdAmt', 'Amt') ??
+      (isOnly ? elementAt(entry, 'Amt') : undefined)
     addResult(found, {
       at: paymentReference,
       paymentReference,
       outcome: isReturn ? 'RETURNED' : 'SETTLED',
-      amount: textIn(amount),
-      currency: amount?.['@Ccy'],
-      date: textIn(entry.BookgDt?.Dt ?? entry.BookgDt?.DtTm),
-      reason: textIn(one.RtrInf?.Rsn?.Cd) ?? textIn(one.RtrInf?.Rsn?.Prtry),
-      reference: textIn(one.Refs?.AcctSvcrRef) ?? textIn(entry.AcctSvcrRef),
+      amount: amount?.text,
+      currency: amount?.attributes.Ccy,
+      date: textAt(entry, 'BookgDt', 'Dt') ?? textAt(entry, 'BookgDt', 'DtTm'),
+      reason: codeIn(returned),
+      reference: textAt(one, 'Refs', 'AcctSvcrRef') ?? textAt(entry, 'AcctSvcrRef'),
     })
   }
 }

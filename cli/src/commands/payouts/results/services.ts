@@ -89,6 +89,13 @@ export function readTable(text: string, file: string): ReportedResults {
       'Use the report of PayPal or Wise, or columns named paymentReference, outcome, amount, currency, date, reason and reference.',
     )
   const found = emptyResults(format.kind)
+  // Values in the wrong columns would be read as another amount, or as none.
+  const shifted = rows.find(({ problem }) => problem)
+  if (shifted)
+    throw usageError(
+      `Line ${shifted.line} of ${file} has ${shifted.problem}. Nothing was recorded.`,
+      'Quote a value that contains the separator, such as "1,234.00".',
+    )
   for (const { line, cells } of rows) {
     const byName = new Map(Object.entries(cells).map(([name, value]) => [name.toLowerCase(), value]))
     const cell = (columns: string[]) => columns.map((name) => byName.get(name)).find((value) => value?.trim())
@@ -136,26 +143,20 @@ function outcomeOf(
   return returned.includes(status) ? 'RETURNED' : undefined
 }
 
-interface PayoutItem {
-  transaction_id?: string
-  transaction_status?: string
-  time_processed?: string
-  payout_item?: { sender_item_id?: string; amount?: { value?: string; currency?: string } }
-  errors?: { name?: string }
-}
-
 /** Reads the details of a payout batch, as the PayPal API returns them. */
 export function readPaypalDetails(text: string, file: string): ReportedResults {
-  const items = parseJson(text, file).items
+  const items = parseJson(text, file)
   if (!Array.isArray(items)) throw usageError(`${file} has no items of a PayPal payout batch.`)
   const found = emptyResults('PayPal payouts')
-  for (const item of items as PayoutItem[]) {
-    const paymentReference = item.payout_item?.sender_item_id
+  for (const [i, item] of items.entries()) {
+    if (typeof item !== 'object' || item === null || Array.isArray(item))
+      throw usageError(`Item ${i + 1} of ${file} is not an item of a PayPal payout batch. Nothing was recorded.`)
+    const paymentReference = stringAt(item, 'payout_item', 'sender_item_id')
     if (!isPaymentReference(paymentReference)) {
       addOther(found, paymentReference)
       continue
     }
-    const status = item.transaction_status ?? ''
+    const status = stringAt(item, 'transaction_status') ?? ''
     const outcome = outcomeOf(PAYPAL_STATES, status)
     if (!outcome) found.pending.push({ paymentReference, status })
     else
@@ -163,19 +164,30 @@ export function readPaypalDetails(text: string, file: string): ReportedResults {
         at: paymentReference,
         paymentReference,
         outcome,
-        amount: item.payout_item?.amount?.value,
-        currency: item.payout_item?.amount?.currency,
-        date: item.time_processed,
-        reason: outcome === 'RETURNED' ? item.errors?.name : undefined,
-        reference: item.transaction_id,
+        amount: stringAt(item, 'payout_item', 'amount', 'value'),
+        currency: stringAt(item, 'payout_item', 'amount', 'currency'),
+        date: stringAt(item, 'time_processed'),
+        reason: outcome === 'RETURNED' ? stringAt(item, 'errors', 'name') : undefined,
+        reference: stringAt(item, 'transaction_id'),
       })
   }
   return found
 }
 
-function parseJson(text: string, file: string): { items?: unknown } {
+/** The string or number at a path of properties, as a string. */
+function stringAt(item: unknown, ...path: string[]): string | undefined {
+  const value = path.reduce<unknown>(
+    (one, name) =>
+      typeof one === 'object' && one !== null && Object.hasOwn(one, name) ? Reflect.get(one, name) : undefined,
+    item,
+  )
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
+}
+
+/** The items of a payout batch. */
+function parseJson(text: string, file: string): unknown {
   try {
-    return JSON.parse(text) ?? {}
+    return JSON.parse(text).items
   } catch {
     throw usageError(`${file} is not JSON.`)
   }
