@@ -102,7 +102,7 @@ describe.runIf(isThere)('the Developer page', () => {
     await owner.getByLabel('First day').fill(new Date(Date.now() - 30 * 86_400_000).toISOString().slice(0, 10))
     await owner.getByLabel('Last day').fill(new Date().toISOString().slice(0, 10))
     await press(owner, 'Preview')
-    const total = /of (.*)$/.exec(await textOf(owner, 'section button'))?.[1] ?? ''
+    const total = /of (.*)$/.exec(await textOf(owner, 'main section button'))?.[1] ?? ''
     await press(owner, /^Create batch/)
     expect(await labels()).toContain('W-1')
     await owner.getByLabel(/^Type the total/).fill('1.00')

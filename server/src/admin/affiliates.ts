@@ -11,13 +11,19 @@ import { linkOf } from './referral-link.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES, OWNER_ONLY, validateBody } from './route.ts'
 import { badge, counted, day, empty, tabs, urlWithQuery } from './show.ts'
-import { type Cell, CHOICE, type Column, nameColumn, pageOf, pager, table } from './table.ts'
+import { type Cell, CHOICE, type Column, inCard, nameColumn, pageOf, pager, table } from './table.ts'
 
 type Affiliate = components['schemas']['Affiliate']
 
 const PATH = '/admin/affiliates'
 const STATUSES = ['PENDING', 'APPROVED', 'ACTIVE', 'REJECTED'] as const
-const COLUMNS: Column[] = [nameColumn('Affiliate'), 'Status', 'Code', nameColumn('Program'), 'Joined']
+const COLUMNS: Column[] = [
+  nameColumn('Affiliate'),
+  inCard('lead', 'Status'),
+  inCard('bare', 'Code'),
+  inCard('bare', nameColumn('Program')),
+  inCard('inline', 'Joined'),
+]
 
 export const affiliateRoutes: Route[] = [
   { path: '/affiliates', roles: ALL_ROLES, audit: 'affiliates.listed', show: list },

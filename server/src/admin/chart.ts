@@ -4,8 +4,8 @@ import { dayText } from './show.ts'
 const HEIGHT = 100
 const STEP = 10
 const GAP = 2
-/** The labels of days at the left and right ends of a chart open inwards. */
-const EDGE = 0.2
+/** The label of a day is placed in tenths of the width of its chart. */
+const PLACES = 10
 
 interface Chart {
   name: string
@@ -53,22 +53,27 @@ export function chart({ name, total, note, dates, values, before = [], show, tic
   const middle = top > 1 ? [top / 2] : []
   const ticks = low < 0 ? [top, 0, low] : [top, ...middle, 0]
   const marks = values.map((value, index) => {
-    const place = index / values.length < EDGE ? ' left' : index / values.length >= 1 - EDGE ? ' right' : ''
+    const place = Math.round(((index + 0.5) / values.length) * PLACES)
     const earlier = before[index]
     const text = `${dayText(dates[index] ?? '')}: ${show(value)}${earlier === undefined ? '' : ` (before: ${show(earlier)})`}`
-    return html`<li tabindex="-1"><span class="tip${place}">${text}</span></li>`
+    return html`<li tabindex="-1"><span class="tip at-${place}">${text}</span></li>`
   })
   return html`<figure class="chart"><figcaption><span>${name}<strong>${total}</strong></span>${note ? html`<span>${note}</span>` : ''}</figcaption>
 <div class="plot"><div class="ticks" aria-hidden="true">${ticks.map((value) => html`<span>${tick(value)}</span>`)}</div>
 <div class="field-of"><svg viewBox="0 0 ${width} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${`${name} per day, at most ${show(Math.max(0, ...values))}`}">
 ${ticks.map((value) => html`<line class="grid-line" x1="0" x2="${width}" y1="${y(value)}" y2="${y(value)}"></line>`)}
 <line class="axis" x1="0" x2="${width}" y1="${y(0)}" y2="${y(0)}"></line>${bars}
-${line ? html`<polyline class="before" points="${line}"></polyline>` : ''}</svg>
+${line ? html`<polyline class="before halo" points="${line}"></polyline><polyline class="before" points="${line}"></polyline>` : ''}</svg>
 <ol class="marks" aria-label="${`${name} by day`}">${marks}</ol></div>
-<div class="ends" aria-hidden="true">${endsOf(dates).map((date) => html`<span>${dayText(date)}</span>`)}</div></div></figure>`
+<div class="ends" aria-hidden="true">${ticksOf(dates).map((date) => html`<span>${shortDay(date)}</span>`)}</div></div></figure>`
 }
 
-const endsOf = (dates: string[]): string[] => (dates.length > 0 ? [dates[0]!, dates.at(-1)!] : [])
+/** The first, the middle and the last day. */
+const ticksOf = (dates: string[]): string[] =>
+  [...new Set([0, (dates.length - 1) >> 1, dates.length - 1])].flatMap((index) => dates[index] ?? [])
+
+/** A day without its year, which the label of each day shows. */
+const shortDay = (date: string): string => dayText(date).replace(/, \d+$/, '')
 
 /** Two amounts as bars, as in a comparison of two sets of settings. @param most the amount of a full bar */
 export function twoBars(current: number, proposed: number, { label, most }: { label: string; most: number }): Html {

@@ -4,9 +4,10 @@ import type { components } from '../contract/schema.d.ts'
 import { endOfDay, isDay, startOfDay } from '../core/time-zone.ts'
 import { field, input, select } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
+import { icon } from './icon.ts'
 import { findAffiliates, programOptions } from './lookup.ts'
 import type { PageRequest } from './route.ts'
-import { tabs, typedAmount, typedCents, urlWithQuery } from './show.ts'
+import { chips, dayText, tabs, typedAmount, typedCents, urlWithQuery } from './show.ts'
 
 type Status = components['schemas']['CommissionStatus']
 
@@ -101,27 +102,43 @@ export const statusTabs = ({ tab, given }: CommissionFilter): Html =>
     })),
   )
 
-/** The form above the list. Fields that are used rarely open with the list of more filters. */
+/** The form above the list. Fields that are used rarely are behind a button; what is set is shown as links that remove it. */
 export async function filterForm(
   request: PageRequest,
   { tab, given, matches, affiliate, currency }: CommissionFilter,
 ): Promise<Html> {
   const programs = await programOptions(request)
-  const isMore = Boolean(given.min || given.max || given.currency)
-  return html`<form class="filters" method="get" action="${PATH}" aria-label="Filter">
+  const program = programs.find(([id]) => id === given.programId)?.[1] ?? given.programId
+  return html`<form class="filters" method="get" action="${PATH}" role="search" aria-label="Filter">
 <input type="hidden" name="status" value="${tab}">
 ${input({ name: 'order', label: 'Order', value: given.order, placeholder: '#1001', maxlength: 260 })}
 ${input({ name: 'affiliate', label: 'Affiliate', value: given.affiliate, placeholder: 'Name, email or code', maxlength: 320 })}
-${select('programId', 'Program', [['', 'All'], ...programs], given.programId ?? '')}
+<details><summary>${icon('filter')}More filters</summary><div>
+<div class="wide">${select('programId', 'Program', [['', 'All'], ...programs], given.programId ?? '')}</div>
 ${input({ name: 'from', label: 'From', type: 'date', value: given.from, maxlength: 10 })}
 ${input({ name: 'to', label: 'To', type: 'date', value: given.to, maxlength: 10 })}
-<div class="row"><button>Filter</button>${Object.keys(given).some((name) => name !== 'status') ? html`<a class="button quiet" href="${urlWithQuery(PATH, { status: tab })}">Clear</a>` : ''}</div>
-<details class="more"${isMore ? html` open` : ''}><summary>Amount</summary><div>
 ${input({ name: 'min', label: 'At least', value: given.min, placeholder: typedAmount(1000, request.ctx.shop.currency), maxlength: 20 })}
 ${input({ name: 'max', label: 'At most', value: given.max, maxlength: 20 })}
-${input({ name: 'currency', label: 'Currency', value: currency, placeholder: request.ctx.shop.currency, maxlength: 3 })}</div></details></form>
+${input({ name: 'currency', label: 'Currency', value: currency, placeholder: request.ctx.shop.currency, maxlength: 3 })}</div></details>
+<div class="row"><button>Filter</button></div></form>
+${chips(
+  PATH,
+  { ...given, status: tab },
+  {
+    order: html`Order ${isolated(given.order ?? '')}`,
+    affiliate: html`Affiliate ${isolated((matches.length === 1 && matches[0]?.name) || (affiliate ?? ''))}`,
+    programId: html`Program ${isolated(program ?? '')}`,
+    from: html`From ${isolated(dayOr(given.from))}`,
+    to: html`To ${isolated(dayOr(given.to))}`,
+    min: html`At least ${isolated(given.min ?? '')}`,
+    max: html`At most ${isolated(given.max ?? '')}`,
+    currency: html`In ${isolated(given.currency ?? '')}`,
+  },
+)}
 ${affiliate && matches.length !== 1 ? ambiguous(affiliate, matches, given) : ''}`
 }
+
+const dayOr = (text = ''): string => (isDay(text) ? dayText(text) : text)
 
 const ambiguous = (text: string, matches: FoundAffiliate[], given: Record<string, string>): Html =>
   matches.length === 0

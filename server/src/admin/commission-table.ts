@@ -4,17 +4,17 @@ import type { components } from '../contract/schema.d.ts'
 import { type Html, html, isolated } from './html.ts'
 import type { PageRequest } from './route.ts'
 import { badge, money, nameOf, time, urlWithQuery } from './show.ts'
-import { type Cell, type Column, nameColumn, numberColumn } from './table.ts'
+import { type Cell, type Column, inCard, nameColumn, numberColumn } from './table.ts'
 
 type Commission = components['schemas']['Commission']
 
 export const COMMISSION_COLUMNS: Column[] = [
   'Order',
-  nameColumn('Affiliate'),
-  'Date',
-  numberColumn('Goods'),
-  numberColumn('Commission'),
-  'Status',
+  inCard('bare', nameColumn('Affiliate')),
+  inCard('bare', 'Date'),
+  inCard('inline', numberColumn('Goods')),
+  inCard('lead', numberColumn('Commission')),
+  inCard('bare', 'Status'),
 ]
 
 /** The names that rows of commissions show: of affiliates by id, and of adjusted orders by the id of their commission. */

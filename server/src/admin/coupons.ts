@@ -7,7 +7,7 @@ import { findAffiliates, programOptions } from './lookup.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES, OWNER_ONLY, validateBody } from './route.ts'
 import { badge, empty, money, tabs, urlWithQuery } from './show.ts'
-import { type Cell, type Column, nameColumn, pageOf, pager, table, wideColumn } from './table.ts'
+import { type Cell, type Column, inCard, nameColumn, pageOf, pager, table, wideColumn } from './table.ts'
 
 type Coupon = components['schemas']['Coupon']
 
@@ -15,10 +15,10 @@ const PATH = '/admin/coupons'
 const STATUSES = [undefined, 'APPROVED', 'PENDING', 'REJECTED'] as const
 const COLUMNS: Column[] = [
   'Code',
-  nameColumn('Affiliate'),
-  'Status',
-  nameColumn('Program'),
-  'Discount',
+  inCard('bare', nameColumn('Affiliate')),
+  inCard('lead', 'Status'),
+  inCard('bare', nameColumn('Program')),
+  inCard('inline', 'Discount'),
   wideColumn('Notes'),
 ]
 

@@ -8,7 +8,7 @@ import { type Html, html } from './html.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { rolesAndAuditOf, validateBody, visibleUrl } from './route.ts'
 import { badge, counted, empty, time, urlWithQuery } from './show.ts'
-import { ACTIONS, type Cell, type Column, nameColumn, numberColumn, pageOf, pager, table } from './table.ts'
+import { ACTIONS, type Cell, type Column, inCard, nameColumn, numberColumn, pageOf, pager, table } from './table.ts'
 
 type Delivery = components['schemas']['Delivery']
 type Subscription = components['schemas']['WebhookSubscription']
@@ -17,12 +17,12 @@ const PATH = '/admin/deliveries'
 const STATUSES = ['PENDING', 'RETRYING', 'SENT', 'FAILED'] as const
 const COLUMNS: Column[] = [
   'Event',
-  nameColumn('Webhook'),
-  'Created',
-  'Status',
-  'Response',
-  numberColumn('Attempts'),
-  numberColumn('Duration'),
+  inCard('bare', nameColumn('Webhook')),
+  inCard('bare', 'Created'),
+  inCard('lead', 'Status'),
+  inCard('bare', 'Response'),
+  inCard('inline', numberColumn('Attempts')),
+  inCard('inline', numberColumn('Duration')),
   ACTIONS,
 ]
 

@@ -59,17 +59,16 @@ const MENU: { heading: string; items: MenuItem[] }[] = [
 export const layout = (request: PageRequest, view: View, { path, flash, problem }: PageState): Html =>
   document(
     `${view.title} · ${shopTitle(request.ctx.shop)}`,
-    html`<div class="frame">
-<div class="top">${shopName(request.ctx.shop.name)}<button type="button" popovertarget="menu">${icon('menu')}Menu</button></div>
-<header class="side" id="menu" popover>
+    html`${testBanner(request.ctx)}<div class="frame">
+<header class="top">${shopName(request.ctx.shop.name)}<button type="button" popovertarget="menu">${icon('menu')}Menu</button></header>
+<section class="side" id="menu" aria-label="Menu" popover>
 ${shopName(request.ctx.shop.name)}
 <nav aria-label="Pages">${MENU.map((group) => menuGroup(group, request.isOwner, path))}</nav>
 <div class="who">
 <p><span class="mail">${isolated(request.ctx.user.email)}</span> <span class="badge plain">${request.isOwner ? 'Owner' : 'Staff'}</span></p>
 ${form(request, '/admin/sign-out', html`<button class="quiet small">Sign out</button>`)}
-</div></header>
+</div></section>
 <main id="main" tabindex="-1">
-${testBanner(request.ctx)}
 ${heading(view)}
 ${problem ? html`<p class="notice bad" role="alert">${problem}</p>` : ''}
 ${flash ? message(flash) : ''}
@@ -111,8 +110,7 @@ ${body}
 export const standaloneLayout = (ctx: Context, title: string, body: Html): Html =>
   document(
     `${title} · ${shopTitle(ctx.shop)}`,
-    html`<main id="main" class="wide alone" tabindex="-1">
-${testBanner(ctx)}
+    html`${testBanner(ctx)}<main id="main" class="wide alone" tabindex="-1">
 ${shopName(ctx.shop.name)}
 <h1>${title}</h1>
 ${body}

@@ -11,7 +11,17 @@ import { amountCell, fileLink, listFile, timeCell } from './list-file.ts'
 import { changes, moveOrder, refundList, refundOrder } from './order-changes.ts'
 import { ALL_ROLES, type PageRequest, type Route, rolesAndAuditOf, type View } from './route.ts'
 import { badge, empty, facts, money, nameOf as nameText, rateText, time, urlWithQuery, withMoney } from './show.ts'
-import { type Cell, type Column, nameColumn, nextPage, numberColumn, PAGE_SIZE, table, wideColumn } from './table.ts'
+import {
+  type Cell,
+  type Column,
+  inCard,
+  nameColumn,
+  nextPage,
+  numberColumn,
+  PAGE_SIZE,
+  table,
+  wideColumn,
+} from './table.ts'
 
 const PATH = '/admin/orders'
 
@@ -33,11 +43,11 @@ ${input({ name: 'id', label: 'Order', value, required: true, maxlength: 260, pla
 
 const COLUMNS: Column[] = [
   'Order',
-  'Date',
-  numberColumn('Goods'),
-  'Outcome',
-  nameColumn('Affiliate'),
-  numberColumn('Commission'),
+  inCard('bare', 'Date'),
+  inCard('inline', numberColumn('Goods')),
+  inCard('bare', 'Outcome'),
+  inCard('bare', nameColumn('Affiliate')),
+  inCard('lead', numberColumn('Commission')),
 ]
 
 /** Every reported order, newest first, whether somebody earns on it or not. */
@@ -231,12 +241,12 @@ const STEPS: Record<Schemas['ArithmeticLine']['step'], string> = {
 }
 
 const arithmetic = (found: Explanation): Html => {
-  const columns = ['Step', wideColumn('Detail'), numberColumn('Amount')]
+  const columns = ['Step', wideColumn('Detail'), inCard('lead', numberColumn('Amount'))]
   const rows = found.arithmetic.map(({ step, text, cents, currency }) => ({
     className: step,
     cells: [STEPS[step], inMoney(text, step, found), money(cents, currency)],
   }))
-  return table('Calculation', columns, rows)
+  return table('Calculation', columns, rows, 'ledger')
 }
 
 /** The texts of the calculation contain minor units, such as `10000 × 1600 ÷ 10000`. */

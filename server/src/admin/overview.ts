@@ -6,7 +6,7 @@ import { EMPTY_TALLY, type Tally } from '../engine/analytics.ts'
 import { change, chart } from './chart.ts'
 import { type Html, html, isolated } from './html.ts'
 import { ALL_ROLES, type PageRequest, type Route, type View } from './route.ts'
-import { count, counted, day, empty, money, tabs, time } from './show.ts'
+import { count, counted, day, empty, money, tabs, time, urlWithQuery } from './show.ts'
 import { nameColumn, numberColumn, table } from './table.ts'
 import { disabledItems } from './webhooks.ts'
 
@@ -41,10 +41,15 @@ async function show(request: PageRequest): Promise<View> {
     lead: html`The last ${days} days, compared with the ${days} days before.${readAt === null ? '' : html` Figures of ${time(readAt, '', request.zone)}.`}`,
     body: html`${firstSteps(request, attention)}
 ${await todo(request, attention)}
-${tabs(
-  'Period',
-  PERIODS.map((one) => ({ to: `/admin?days=${one}`, text: `${one} days`, isCurrent: one === days })),
-)}
+<div class="toolbar">${tabs(
+      'Period',
+      PERIODS.map((one) => ({
+        to: urlWithQuery('/admin', { days: String(one), currency: query.get('currency') ?? '' }),
+        text: `${one} days`,
+        isCurrent: one === days,
+      })),
+      'segments',
+    )}${overview ? currencyTabs(overview, request, days) : ''}</div>
 ${overview ? figures(request, period, overview) : stillReading()}`,
   }
 }
@@ -60,8 +65,8 @@ function figures({ ctx, query }: PageRequest, period: Period, overview: Overview
   }
   const own = ctx.shop.currency
   const currencies = currenciesOf(overview, own)
-  const asked = currencies.find((one) => one === query.get('currency')) ?? own
-  return html`${currencyTabs(currencies, asked, period.days)}${charts(overview, period, asked)}${byCurrency(sumsOf(overview, period), currencies)}${currencyNotice(overview, period, own)}${dailyTable(overview, period, asked)}
+  const asked = shownCurrency(currencies, query, own)
+  return html`${charts(overview, period, asked)}${dailyTable(overview, period, asked)}${byCurrency(sumsOf(overview, period), currencies)}${currencyNotice(overview, period, own)}
 ${topAffiliates(overview, own)}`
 }
 
@@ -140,17 +145,19 @@ function sumsOf({ days }: Overview, { from }: Period): Map<string, Sums> {
   return sums
 }
 
-const currencyTabs = (currencies: string[], chosen: string, days: number): Html =>
-  currencies.length < 2
-    ? html``
-    : tabs(
-        'Currency of the charts',
-        currencies.map((one) => ({
-          to: `/admin?days=${days}&currency=${one}`,
-          text: one,
-          isCurrent: one === chosen,
-        })),
-      )
+const shownCurrency = (currencies: string[], query: URLSearchParams, own: string): string =>
+  currencies.find((one) => one === query.get('currency')) ?? own
+
+function currencyTabs(overview: Overview, { ctx, query }: PageRequest, days: number): Html {
+  const currencies = currenciesOf(overview, ctx.shop.currency)
+  if (currencies.length < 2) return html``
+  const shown = shownCurrency(currencies, query, ctx.shop.currency)
+  return tabs(
+    'Currency of the charts',
+    currencies.map((one) => ({ to: `/admin?days=${days}&currency=${one}`, text: one, isCurrent: one === shown })),
+    'segments',
+  )
+}
 
 const datesFrom = (start: string, days: number): string[] =>
   Array.from({ length: days }, (_, n) => new Date(Date.parse(start) + n * DAY_MS).toISOString().slice(0, 10))

@@ -7,7 +7,18 @@ import { confirmation } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
 import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type View } from './route.ts'
 import { badge, count, counted, money, tabs, time, typedAmount, urlWithQuery } from './show.ts'
-import { ACTIONS, type Cell, type Column, nameColumn, numberColumn, pageOf, pager, table, wideColumn } from './table.ts'
+import {
+  ACTIONS,
+  type Cell,
+  type Column,
+  inCard,
+  nameColumn,
+  numberColumn,
+  pageOf,
+  pager,
+  table,
+  wideColumn,
+} from './table.ts'
 
 type Schemas = components['schemas']
 type Line = Schemas['PaymentLine']
@@ -26,7 +37,13 @@ export const payoutLineRoutes: Route[] = [
   },
 ]
 
-const LINES: Column[] = [nameColumn('Affiliate'), numberColumn('Amount'), 'State', 'Paid by', wideColumn('Reference')]
+const LINES: Column[] = [
+  nameColumn('Affiliate'),
+  inCard('lead', numberColumn('Amount')),
+  inCard('bare', 'State'),
+  inCard('inline', 'Paid by'),
+  wideColumn('Reference'),
+]
 
 /** The payments of a batch, one for each affiliate, with their states. */
 export async function lineSection(request: PageRequest, { id, currency }: Batch): Promise<Html> {

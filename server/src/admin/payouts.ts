@@ -30,7 +30,18 @@ import {
   urlWithQuery,
   withMoney,
 } from './show.ts'
-import { ACTIONS, type Cell, type Column, nameColumn, numberColumn, pageOf, pager, table, wideColumn } from './table.ts'
+import {
+  ACTIONS,
+  type Cell,
+  type Column,
+  inCard,
+  nameColumn,
+  numberColumn,
+  pageOf,
+  pager,
+  table,
+  wideColumn,
+} from './table.ts'
 
 type Schemas = components['schemas']
 type Batch = Schemas['PayoutBatch']
@@ -38,13 +49,13 @@ type Batch = Schemas['PayoutBatch']
 const PATH = '/admin/payouts'
 const COLUMNS: Column[] = [
   'Period',
-  'Status',
-  numberColumn('Affiliates'),
-  numberColumn('Commissions'),
-  numberColumn('Withheld'),
-  numberColumn('To pay'),
-  'Created',
-  'Paid',
+  inCard('bare', 'Status'),
+  inCard('inline', numberColumn('Affiliates')),
+  inCard('inline', numberColumn('Commissions')),
+  inCard('inline', numberColumn('Withheld')),
+  inCard('lead', numberColumn('To pay')),
+  inCard('inline', 'Created'),
+  inCard('inline', 'Paid'),
 ]
 
 export const payoutRoutes: Route[] = [

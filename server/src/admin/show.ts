@@ -139,9 +139,28 @@ export const urlWithQuery = (path: string, query: Record<string, string | undefi
   return text ? `${path}?${text}` : path
 }
 
+interface TabLink {
+  to: string
+  text: string
+  isCurrent: boolean
+}
+
+/** The filters of a list that are set, each a link to the list without it. */
+export function chips(
+  path: string,
+  query: Record<string, string | undefined>,
+  names: Record<string, Html | string>,
+): Html {
+  const set = Object.keys(names).filter((name) => query[name])
+  if (set.length === 0) return html``
+  const without = (some: string[]) =>
+    urlWithQuery(path, Object.fromEntries(Object.entries(query).filter(([name]) => !some.includes(name))))
+  return html`<ul class="chips" aria-label="Filters">${set.map((name) => html`<li><a href="${without([name])}">${names[name]}<span class="visually-hidden"> (remove)</span></a></li>`)}${set.length > 1 ? html`<li><a class="all" href="${without(set)}">Clear all</a></li>` : ''}</ul>`
+}
+
 /** Links that filter the same list, with the current one marked. */
-export const tabs = (label: string, links: { to: string; text: string; isCurrent: boolean }[]): Html =>
-  html`<nav class="tabs" aria-label="${label}"><ul>${links.map(
+export const tabs = (label: string, links: TabLink[], kind: 'tabs' | 'segments' = 'tabs'): Html =>
+  html`<nav class="${kind}" aria-label="${label}"><ul>${links.map(
     ({ to, text, isCurrent }) =>
       html`<li><a href="${to}"${isCurrent ? html` aria-current="true"` : ''}>${text}</a></li>`,
   )}</ul></nav>`

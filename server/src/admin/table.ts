@@ -4,7 +4,9 @@ import { count } from './show.ts'
 interface ColumnOptions {
   label: string
   /** Layout of the cells. Headings of actions and choices are visually hidden. */
-  kind: 'number' | 'wide' | 'name' | 'actions' | 'choice'
+  kind: 'number' | 'wide' | 'name' | 'actions' | 'choice' | ''
+  /** Its place in the card of a row on small screens: next to the title, or in a line with others without or with its label. */
+  card?: 'lead' | 'bare' | 'inline'
 }
 
 export type Column = string | ColumnOptions
@@ -17,6 +19,11 @@ interface Row {
 export const numberColumn = (label: string): Column => ({ label, kind: 'number' })
 export const wideColumn = (label: string): Column => ({ label, kind: 'wide' })
 export const nameColumn = (label: string): Column => ({ label, kind: 'name' })
+/** A column with a place in the card of its row on small screens. */
+export const inCard = (card: NonNullable<ColumnOptions['card']>, column: Column): Column => ({
+  ...(typeof column === 'string' ? { label: column, kind: '' } : column),
+  card,
+})
 export const ACTIONS: Column = { label: 'Actions', kind: 'actions' }
 export const CHOICE: Column = { label: 'Select', kind: 'choice' }
 
@@ -24,10 +31,12 @@ export const CHOICE: Column = { label: 'Select', kind: 'choice' }
  * Renders a table in a container that scrolls horizontally, including by keyboard. On small screens each row becomes a card
  * with labeled cells; the ARIA roles preserve the table for screen readers.
  */
-export function table(name: string, columns: readonly Column[], rows: (Cell[] | Row)[]): Html {
-  const set = columns.map((column) => (typeof column === 'string' ? { label: column, kind: '' as const } : column))
+export function table(name: string, columns: readonly Column[], rows: (Cell[] | Row)[], className = ''): Html {
+  const set = columns.map(
+    (column): ColumnOptions => (typeof column === 'string' ? { label: column, kind: '' } : column),
+  )
   const header = set.findIndex(({ kind }) => kind !== 'choice')
-  return html`<div class="scroll" role="region" aria-label="${name}" tabindex="0"><table role="table">
+  return html`<div class="scroll ${className}" role="region" aria-label="${name}" tabindex="0"><table role="table">
 <thead role="rowgroup"><tr role="row">${set.map(heading)}</tr></thead>
 <tbody role="rowgroup">${rows.map((row) => {
     const { className, cells } = Array.isArray(row) ? { className: '', cells: row } : row
@@ -35,17 +44,17 @@ export function table(name: string, columns: readonly Column[], rows: (Cell[] | 
   })}</tbody></table></div>`
 }
 
-const heading = ({ label, kind }: { label: string; kind: string }): Html => {
+const heading = ({ label, kind }: ColumnOptions): Html => {
   const text = kind === 'actions' || kind === 'choice' ? html`<span class="visually-hidden">${label}</span>` : label
   return html`<th scope="col" role="columnheader" class="${kind}">${text}</th>`
 }
 
-const cell = (content: Cell, { label, kind }: { label: string; kind: string }, isHeader: boolean): Html => {
+const cell = (content: Cell, { label, kind, card }: ColumnOptions, isHeader: boolean): Html => {
   // Plain text may be a name in any script.
   const shown = typeof content === 'string' && content && kind !== 'number' ? isolated(content) : content
   return isHeader
     ? html`<th scope="row" role="rowheader" class="${kind}">${shown}</th>`
-    : html`<td role="cell" class="${kind}" data-label="${label}">${shown}</td>`
+    : html`<td role="cell" class="${card ? `${kind} card-${card}` : kind}" data-label="${label}">${shown}</td>`
 }
 
 export const PAGE_SIZE = 25
