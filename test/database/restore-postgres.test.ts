@@ -95,6 +95,27 @@ describe.skipIf(!bin)('the documented commands, in a database with an extension 
     expect(await shops()).toBe(before)
   })
 
+  test('a later backup contains no trace of an erased person, and the person is erased again after the restore of an earlier one', async () => {
+    const [shopId = ''] = (await shops()).split('\t')
+    const few = ['--affiliates', '1', '--commissions', '0', '--clicks', '0']
+    expect((await run(['seed', '--shop', shopId, ...few], env)).code).toBe(0)
+    const hasTrace = () => {
+      const { status, stdout } = shell('pg_dump "$DATABASE_URL"')
+      expect(status).toBe(0)
+      return stdout.includes('seed-1@example')
+    }
+    expect([shell(documented('pg_dump')).status, hasTrace()]).toEqual([0, true])
+    await command('privacy', 'erase', '--shop', shopId, '--customer', 'Seed-1@example.com')
+    expect(hasTrace()).toBe(false)
+
+    const file = `${folder.path}/erasures.ndjson`
+    await command('privacy', 'log', file)
+    expect(shell(documented('pg_restore')).status).toBe(0)
+    expect(hasTrace()).toBe(true)
+    expect(await command('privacy', 'repeat', file)).toBe('1 erasures repeated, 0 were not necessary.\n')
+    expect(hasTrace()).toBe(false)
+  }, 60_000)
+
   test('a restore that fails changes nothing', async () => {
     expect(shell(documented('pg_dump')).status).toBe(0)
     await command('shop', 'create', '--name', 'Caps')

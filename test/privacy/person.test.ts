@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { emailKey, mailboxKey } from '../../server/src/engine/normalize.ts'
-import { Person } from '../../server/src/privacy/person.ts'
+import { mailboxesIn, Person } from '../../server/src/privacy/person.ts'
 
 const EMAIL = 'Cänary.Person@exämple.com'
 /** Spellings of one mailbox. */
@@ -58,6 +58,24 @@ describe('the addresses of a person', () => {
 
   test.each([...OTHERS.map((one) => `Returned by ${one}`), 'no address', '@', '100% @ 5%40'])('%s does not', (text) => {
     expect(person.replaceText(text)).toBe(text)
+  })
+
+  test.each(SPELLINGS.slice(0, 8).flatMap((one) => texts(one.trim())))(
+    'the mailboxes in %s include that of the person',
+    (text) => expect(mailboxesIn(text)).toContain(mailboxKey(EMAIL)),
+  )
+
+  test('every person who is mentioned in a text is among its mailboxes', () => {
+    const part = fc.stringMatching(/^[a-zä0-9._%+＠@<>"'(),;:&=?/ \\-]{0,6}$/)
+    const address = fc.constantFrom(...SPELLINGS, 'jo.doe+x@googlemail.com', 'jo@sub.example.co.uk', '"jo"@example.com')
+    fc.assert(
+      fc.property(fc.array(fc.oneof(part, address), { maxLength: 5 }), address, (parts, email) => {
+        const text = parts.join('')
+        fc.pre(new Person(email).isMentionedIn(text))
+        expect(mailboxesIn(text)).toContain(mailboxKey(email))
+      }),
+      { numRuns: 500 },
+    )
   })
 
   test('a Gmail address has dots and an alias domain', () => {

@@ -24,8 +24,9 @@ const OMITTED_COLUMNS = [
   'previousSecret',
   'storeWebhookSecret',
   'exportDigest',
-  // The key of an erasure that has not ended.
+  // The key of an erasure that has not ended, and a hash of the person that only this installation can compute.
   'subject',
+  'person',
 ]
 
 /** Rows read at a time. */

@@ -41,6 +41,8 @@ export interface AuditCutRow {
 export interface ErasureRow {
   shopId: string
   id: string
+  /** A keyed hash of the mailbox, with which the erasure is repeated after an earlier backup was restored. */
+  person: string
   /** Whom, and the key of the pseudonyms, sealed; null when the erasure has ended. */
   subject: string | null
   /** How many rows were changed. */

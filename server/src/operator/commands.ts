@@ -6,9 +6,16 @@ import { createDeps, type Deps } from '../core/context.ts'
 import { createApiSwitch } from '../core/installation.ts'
 import { openDatabase, withConnection } from '../database/database.ts'
 import { findSchemaProblem } from '../database/migrate.ts'
+import type { RepeatedErasures } from '../privacy/erasure-log.ts'
 import { ARCHIVE_KINDS as KINDS, type ArchiveKind as Kind } from './archive-kinds.ts'
 import type { SeedOptions } from './seed.ts'
-import { type AddCommand, addTenantCommands, type CommandWork, type Print } from './tenant-commands.ts'
+import {
+  type AddCommand,
+  addTenantCommands,
+  type CommandWork,
+  describeRepeated,
+  type Print,
+} from './tenant-commands.ts'
 
 /** Commands for the operator. They access the database directly, even while the server runs. */
 export function addOperatorCommands(program: Command): void {
@@ -77,17 +84,21 @@ function addDataCommands(program: Command): void {
 
   program
     .command('restore <file>')
-    .description('replace a SQLite database with a backup; stop the server first')
+    .description('replace a SQLite database with a backup, and repeat the erasures since then; stop the server first')
     .option(...JSON_OPTION)
     .action(async (file: string, { json }: Json) => {
       const { restore } = await import('../database/backup.ts')
       // The encryption key may be lost; it is only checked when the server starts.
-      const { replaced, isVerified } = await restore(file, readDataLocation().databaseUrl)
-      print(json, { file, replaced: replaced ?? null, verified: isVerified }, [
+      const { databaseUrl } = readDataLocation()
+      const { replaced, isVerified } = await restore(file, databaseUrl)
+      const { erasures, lines } = await repeatErasuresOf(replaced, databaseUrl)
+      print(json, { file, replaced: replaced ?? null, verified: isVerified, erasures }, [
         `Restored from ${file}.`,
         isVerified ? 'Its SHA-256 matches.' : `${file}.sha256 is missing: only its structure was checked.`,
         ...(replaced ? [`The replaced database is kept as ${replaced}.`] : []),
+        ...lines,
       ])
+      if (erasures && erasures.failed.length > 0) process.exitCode = 1
     })
 
   program
@@ -128,6 +139,29 @@ function addDataCommands(program: Command): void {
   addRetention(program)
   addSeed(program)
 }
+
+/** Repeats the erasures that a replaced database contains and the restored one does not. Null when they are unknown. */
+async function repeatErasuresOf(
+  replaced: string | undefined,
+  restoredUrl: string,
+): Promise<{ erasures: RepeatedErasures | null; lines: string[] }> {
+  const none: RepeatedErasures = { repeated: 0, unnecessary: 0, failed: [] }
+  if (replaced === undefined) return { erasures: null, lines: [REPEAT_FROM_LOG] }
+  const { listErasures } = await import('../privacy/queries.ts')
+  const log = await withConnection(`file:${replaced}`, listErasures).catch(() => undefined)
+  if (!log) return { erasures: null, lines: ['The replaced database cannot be read.', REPEAT_FROM_LOG] }
+  const restored = await withConnection(restoredUrl, listErasures).catch(() => [])
+  const ended = new Set(restored.filter(({ finishedAt }) => finishedAt !== null).map(({ id }) => id))
+  if (log.every(({ id }) => ended.has(id))) return { erasures: none, lines: [] }
+  const { repeatErasures } = await import('../privacy/erasure-log.ts')
+  const erasures = await withDeps((deps) => repeatErasures(deps, log)).catch((error) => {
+    throw new Error(`The backup is restored, but erasures since then are not repeated. ${error.message}`)
+  })
+  return { erasures, lines: describeRepeated(erasures) }
+}
+
+const REPEAT_FROM_LOG =
+  'If persons were erased since the backup, repeat it: `referral-server privacy repeat` with a log of `privacy log`.'
 
 /** Prints a line of progress. */
 const toStandardError = (line: string) => void process.stderr.write(`${line}\n`)

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { createWriteStream } from 'node:fs'
+import { createReadStream, createWriteStream } from 'node:fs'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { sql } from 'kysely'
 import { linesOf as auditLinesOf, findPosition, verifyFile } from '../accounts/audit-export.ts'
@@ -14,6 +14,7 @@ import type { Deps } from '../core/context.ts'
 import { recordAccess } from '../core/mutate.ts'
 import { withConnection } from '../database/database.ts'
 import { erasePersonCompletely } from '../privacy/erasure.ts'
+import { logOfErasures, type RepeatedErasures, readLog, repeatErasures } from '../privacy/erasure-log.ts'
 import { linesOf as personLinesOf } from '../privacy/person-export.ts'
 import { requireAddress } from '../privacy/request.ts'
 
@@ -336,7 +337,36 @@ function addPrivacyCommands(privacy: Command, add: AddCommand): void {
       },
     ),
   ).option('--vacuum', 'also rewrite the whole database; changes wait for it')
+  add(
+    privacy,
+    'log <file>',
+    'write which persons were erased, as keyed hashes, to repeat the erasures after a restore',
+    async (deps, print, _options, [file = '']) => {
+      let erasures = 0
+      await writeLines(file, logOfErasures(deps.db.read), (line) => {
+        erasures = JSON.parse(line).end?.erasures ?? erasures
+      })
+      print({ file, erasures }, `${file}: ${erasures} erasures.`)
+    },
+  )
+  add(
+    privacy,
+    'repeat <file>',
+    'after a restore, repeat the erasures of a log that the database does not contain',
+    async (deps, print, _options, [file = '']) => {
+      const result = await repeatErasures(deps, await readLog(createReadStream(file, 'utf8')))
+      print(result, describeRepeated(result).join('\n'))
+      if (result.failed.length > 0) process.exitCode = 1
+    },
+  )
 }
+
+/** One line for each erasure that must be repeated by hand. */
+export const describeRepeated = ({ repeated, unnecessary, failed }: RepeatedErasures): string[] => [
+  `${repeated} erasures repeated, ${unnecessary} were not necessary.`,
+  ...failed.map(({ shopId, id, error }) => `Not repeated: ${id} of shop ${shopId}. ${error}`),
+  ...(failed.length > 0 ? ['Then repeat the command.'] : []),
+]
 
 function parseSeq(text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be the number of a row.')

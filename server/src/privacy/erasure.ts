@@ -16,6 +16,7 @@ import type { AffiliateRow, AuditRow, ErasureRow, UserRow } from '../database/ta
 import { concernOf, isConfiguredWith } from './concern.ts'
 import { createPause, findIds, pages } from './find.ts'
 import { Person } from './person.ts'
+import { hashOfPerson } from './person-hash.ts'
 import { CONFIGURED_TABLES, PERSONAL_TABLES } from './personal-data.ts'
 import { addErasedRows, findErasure, insertErasure, listUnfinishedErasures, updateErasure } from './queries.ts'
 import { requireAddress } from './request.ts'
@@ -39,6 +40,9 @@ interface Subject {
   /** Found before anything is replaced, because a part of the rows no longer leads to the others afterwards. */
   ids?: Record<'customerIds' | 'sessionIds' | 'affiliateIds' | 'codes', string[]>
 }
+
+/** An erasure as it is kept outside the database. */
+export type LoggedErasure = Pick<ErasureRow, 'shopId' | 'id' | 'person' | 'startedAt'>
 
 const sealedFor = (id: string) => `erasure:${id}`
 
@@ -77,6 +81,20 @@ export async function erasePersonCompletely(ctx: Context, email: string): Promis
   const row = (await findUnfinished(ctx, requireAddress(email))) ?? (await begin(ctx, requireAddress(email)))
   await run(ctx, row)
   return readErasure(ctx, row.id)
+}
+
+/**
+ * Repeats an erasure after an earlier backup was restored. What was stored after it had begun is that of a new person.
+ *
+ * @throws ApiError 409 `affiliate_has_open_commissions` or `person_is_user`.
+ */
+export async function eraseAgain(ctx: Context, email: string, logged: LoggedErasure): Promise<void> {
+  await run(ctx, await begin(ctx, email, logged))
+}
+
+/** Completes the unfinished erasures of a shop. */
+export async function completeErasures(ctx: Context): Promise<void> {
+  for (const row of await listUnfinishedErasures(ctx.db.read, ctx.shop.id)) await run(ctx, row)
 }
 
 /** Continues the erasures that a process left when it stopped. */
@@ -118,22 +136,27 @@ const sealSubject = ({ vault }: Context, id: string, subject: Subject): string =
   vault.seal(JSON.stringify(subject), sealedFor(id))
 
 /** Refuses what cannot be erased yet, and archives the affiliates, so that they earn nothing before they are erased. */
-async function begin(ctx: Context, email: string): Promise<ErasureRow> {
+async function begin(ctx: Context, email: string, logged?: LoggedErasure): Promise<ErasureRow> {
   const person = new Person(email)
   await rejectUser(ctx, person)
   const affiliates: AffiliateRow[] = []
   for await (const rows of pages(ctx, 'affiliates'))
-    affiliates.push(...(rows as unknown as AffiliateRow[]).filter((row) => person.hasAddress(row.email)))
+    affiliates.push(
+      ...(rows as unknown as AffiliateRow[]).filter(
+        (row) => person.hasAddress(row.email) && !(logged && isLater(logged, row)),
+      ),
+    )
   for (const affiliate of affiliates) await rejectOpenCommissions(ctx, affiliate)
-  const id = ctx.newId('ers')
+  const id = logged?.id ?? ctx.newId('ers')
   const key = Buffer.from(ctx.random(KEY_BYTES)).toString('base64url')
   const row: ErasureRow = {
     shopId: ctx.shop.id,
     id,
+    person: logged?.person ?? hashOfPerson(ctx, email),
     subject: sealSubject(ctx, id, { email, key }),
     rows: 0,
     mentions: '[]',
-    startedAt: nowIso(ctx),
+    startedAt: logged?.startedAt ?? nowIso(ctx),
     finishedAt: null,
   }
   return mutate(ctx, async (trx) => {
@@ -146,7 +169,8 @@ async function begin(ctx: Context, email: string): Promise<ErasureRow> {
     // An order has arrived since.
     if (counts.some((count) => count > 0)) throw openCommissions('This person is an affiliate with new commissions.')
     for (const affiliate of (await findAffiliatesById(trx, ctx.shop.id, ids)).filter((one) => one.deletedAt === null)) {
-      const changes = { deletedAt: row.startedAt, updatedAt: row.startedAt }
+      const now = nowIso(ctx)
+      const changes = { deletedAt: now, updatedAt: now }
       await updateAffiliateIfUnchanged(trx, ctx.shop.id, affiliate, changes)
       audit.push({ action: 'affiliate.archived', subjectId: affiliate.id })
     }
@@ -274,7 +298,8 @@ async function erasePage(ctx: Context, { row: erasure, person, table }: Erasing,
 }
 
 /** What arrives after an erasure has begun is that of a new person. */
-const isLater = ({ startedAt }: ErasureRow, { createdAt }: Row): boolean => String(createdAt) > startedAt
+const isLater = ({ startedAt }: LoggedErasure, { createdAt }: { createdAt?: unknown }): boolean =>
+  String(createdAt) > startedAt
 
 function changeOf(ctx: Context, { row: erasure, person, table }: Erasing, row: Row): Change | undefined {
   if (isLater(erasure, row)) return undefined

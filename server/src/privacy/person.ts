@@ -11,6 +11,7 @@ const WORD = /[\p{L}\p{N}]/u
 const ID_PREFIX = /^(?:api:|shopify:|adj:[^:]+:)/
 const PSEUDONYM = /^erased-[0-9a-f]{24}$/
 const MAX_LOCAL_PART = 128
+const MAX_DOMAIN = 255
 const GMAIL = ['gmail.com', 'googlemail.com']
 /** A domain that never receives mail. */
 const ERASED_DOMAIN = 'erased.invalid'
@@ -52,9 +53,7 @@ export class Person {
   /** Whether an address of this person is anywhere in a text, such as a URL or a reason. */
   isMentionedIn(text: string): boolean {
     if (!MAY_CONTAIN_ADDRESS.test(text)) return false
-    const once = unescapePercent(text)
-    const texts = [...new Set([text, once, unescapePercent(once)])]
-    return texts.some((one) => mailboxKeys(one).includes(this.#mailbox) || this.#isWithin(folded(one)))
+    return decodings(text).some((one) => mailboxKeys(one).includes(this.#mailbox) || this.#isWithin(folded(one)))
   }
 
   #isWithin(text: string): boolean {
@@ -63,12 +62,8 @@ export class Person {
         (name) => text.startsWith(name, at + 1) && !WORD.test(text[at + 1 + name.length] ?? ''),
       )
       if (domain === undefined) continue
-      let start = at
-      while (start > Math.max(0, at - MAX_LOCAL_PART) && !DELIMITER.test(text[start - 1]!)) start--
-      for (let from = start; from < at; from++) {
-        const isStart = from === start || !WORD.test(text[from - 1]!)
-        if (isStart && mailboxKey(`${text.slice(from, at)}@${domain}`) === this.#mailbox) return true
-      }
+      for (const local of localPartsBefore(text, at))
+        if (mailboxKey(`${local}@${domain}`) === this.#mailbox) return true
     }
     return false
   }
@@ -108,6 +103,42 @@ export class Person {
 
   #hash(text: string): string {
     return createHmac('sha256', this.#key).update(text).digest('hex').slice(0, 24)
+  }
+}
+
+/** The mailbox of every address that is or may be in a text: every person whom {@link Person.isMentionedIn} finds is among them. */
+export function mailboxesIn(text: string): Set<string> {
+  const found = new Set<string>()
+  if (!MAY_CONTAIN_ADDRESS.test(text)) return found
+  for (const one of decodings(text)) {
+    for (const mailbox of mailboxKeys(one)) found.add(mailbox)
+    const searched = folded(one)
+    for (let at = searched.indexOf('@'); at >= 0; at = searched.indexOf('@', at + 1))
+      for (const local of localPartsBefore(searched, at))
+        for (const domain of domainsAfter(searched, at)) found.add(mailboxKey(`${local}@${domain}`))
+  }
+  return found
+}
+
+/** A text, and the same without the escapes of a URL in a URL. */
+function decodings(text: string): string[] {
+  const once = unescapePercent(text)
+  return [...new Set([text, once, unescapePercent(once)])]
+}
+
+/** What may be the local part of an address with its `@` at this position: `order-jo@…` may be that of `jo`. */
+function* localPartsBefore(text: string, at: number): Generator<string, void> {
+  let start = at
+  while (start > Math.max(0, at - MAX_LOCAL_PART) && !DELIMITER.test(text[start - 1]!)) start--
+  for (let from = start; from < at; from++)
+    if (from === start || !WORD.test(text[from - 1]!)) yield text.slice(from, at)
+}
+
+/** What may be its domain: that of `jo@example.com.pdf` may be `example.com`. */
+function* domainsAfter(text: string, at: number): Generator<string, void> {
+  for (let end = at + 2; end <= Math.min(text.length, at + MAX_DOMAIN + 1); end++) {
+    if (DELIMITER.test(text[end - 1]!)) return
+    if (!WORD.test(text[end] ?? '')) yield text.slice(at + 1, end)
   }
 }
 

@@ -204,7 +204,7 @@ export const COLUMNS: { [Table in Stored]: { [Column in keyof Tables[Table]]: Ki
   },
   auditHeads: none('shopId generation seq hash eventId'),
   auditCuts: none('shopId seq hash'),
-  erasures: none('shopId id subject rows mentions startedAt finishedAt'),
+  erasures: none('shopId id person subject rows mentions startedAt finishedAt'),
   installationSettings: none('name value'),
 }
 

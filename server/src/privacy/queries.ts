@@ -11,6 +11,10 @@ export function listUnfinishedErasures(db: Reader, shopId?: string): Promise<Era
   return (shopId === undefined ? rows : rows.where('shopId', '=', shopId)).orderBy('id').execute()
 }
 
+/** All erasures of all shops. */
+export const listErasures = (db: Reader): Promise<ErasureRow[]> =>
+  db.selectFrom('erasures').selectAll().orderBy('startedAt').orderBy('id').execute()
+
 export async function insertErasure(trx: Transaction, shopId: string, row: ErasureRow): Promise<void> {
   await trx
     .insertInto('erasures')

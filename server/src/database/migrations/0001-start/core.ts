@@ -70,6 +70,7 @@ async function erasures({ db, text }: Schema) {
     .createTable('erasures')
     .addColumn('shopId', text, required)
     .addColumn('id', text, required)
+    .addColumn('person', text, required)
     .addColumn('subject', text)
     .addColumn('rows', 'integer', required)
     .addColumn('mentions', text, required)
