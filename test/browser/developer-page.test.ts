@@ -199,7 +199,7 @@ describe.runIf(isThere)('the Developer page', () => {
     for (const path of ['/admin/keys', '/admin/payouts', '/admin/payouts/new']) expect(await open(page, path)).toBe(403)
     expect(await page.locator('main').textContent()).toContain('This operation requires the role OWNER.')
     await open(page, '/admin/commissions')
-    expect(await page.getByRole('button').allInnerTexts()).toEqual(['Sign out', 'Filter'])
+    expect(await page.getByRole('button').allInnerTexts()).toEqual(['Sign out', 'Shortcuts', 'Filter'])
     await page.context().close()
   })
 

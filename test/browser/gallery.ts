@@ -247,7 +247,8 @@ function shotsOf(made: Made): Shot[] {
       path: `/admin/affiliates/${nisa}`,
       act: async (page) => {
         await page.getByText('Change the code').click()
-        await submit({ Code: 'TOO LONG CODE' }, /code/i)(page)
+        await page.locator('input[name=code]').fill('TOO LONG CODE')
+        await page.getByRole('button', { name: 'Assign code' }).click()
       },
     },
     { name: 'affiliate-new', path: '/admin/affiliates/new' },

@@ -15,12 +15,18 @@ import { signedOutLayout, standaloneLayout } from './layout.ts'
 import { sendPage } from './problem.ts'
 import { linkOf } from './referral-link.ts'
 import { badge, copyable, count, empty, facts, money, time } from './show.ts'
-import { type Column, numberColumn, pageOf, pager, table, wideColumn } from './table.ts'
+import { type Column, inCard, numberColumn, pageOf, pager, table, wideColumn } from './table.ts'
 
 type Commission = components['schemas']['Commission']
 
 const PATH = '/affiliate'
-const COLUMNS: Column[] = ['Order', 'Date', numberColumn('Commission'), 'Status', wideColumn('Why')]
+const COLUMNS: Column[] = [
+  'Order',
+  inCard('bare', 'Date'),
+  inCard('lead', numberColumn('Commission')),
+  inCard('bare', 'Status'),
+  inCard('bare', wideColumn('Why')),
+]
 
 /** Mounts the page of an affiliate, which a link opens without a sign-in. */
 export function mountAffiliatePage(app: Hono<Env>, server: Server): void {
@@ -63,12 +69,15 @@ async function render(deps: Parameters<typeof openPageLink>[0], query: URLSearch
     `Hello ${affiliate.name}`,
     html`<p class="lead">Your referrals at ${isolated(shop)}. This page is for you alone, and its link is valid until ${time(expiresAt, '–', timeZone)}.</p>
 <section class="card" aria-labelledby="share"><h2 id="share">Share</h2>
-${facts([
-  ['Your link', copyable('link', 'your link', linkOf(ctx.shop, affiliate.slug))],
-  ['Your code', copyable('code', 'your code', affiliate.discountCode)],
-  ['Links that work, too', links.length ? html`${links}` : undefined],
-  ['Codes that work, too', codes.length ? html`${codes}` : undefined],
-])}</section>
+${facts(
+  [
+    ['Your link', copyable('link', 'your link', linkOf(ctx.shop, affiliate.slug))],
+    ['Your code', copyable('code', 'your code', affiliate.discountCode)],
+    ['Links that work, too', links.length ? html`${links}` : undefined],
+    ['Codes that work, too', codes.length ? html`${codes}` : undefined],
+  ],
+  'facts share',
+)}</section>
 <h2>Balance</h2>
 ${
   balances.length

@@ -17,7 +17,7 @@ import { linkOf } from './referral-link.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES, OWNER_ONLY, rolesAndAuditOf, validateBody } from './route.ts'
 import { badge, copyable, count, day, empty, facts, money, nameOf, urlWithQuery } from './show.ts'
-import { ACTIONS, type Column, pageOf, pager, table, wideColumn } from './table.ts'
+import { ACTIONS, type Column, numberColumn, pageOf, pager, table, wideColumn } from './table.ts'
 
 type Affiliate = components['schemas']['Affiliate']
 
@@ -69,7 +69,9 @@ async function show(request: PageRequest): Promise<View> {
     crumb: { to: LIST, text: 'Affiliates' },
     badges: badge(one.status),
     subjectId: one.id,
-    actions: isOwner ? statusButtons(request, one) : undefined,
+    actions: isOwner
+      ? html`<a class="button" href="${LIST}/${one.id}/edit">Edit</a><a class="button" href="${LIST}/${one.id}/payee">Payee details</a>${statusButtons(request, one)}`
+      : undefined,
     body: html`${balance(balances, total)}
 <div class="columns"><div>
 <h2>Latest commissions</h2>
@@ -90,7 +92,7 @@ ${facts(
     ['Link', copyable('link', 'Link', linkOf(ctx.shop, one.slug))],
     ['Code', copyable('code-value', 'Code', one.discountCode)],
   ],
-  'facts one',
+  'facts stack',
 )}
 ${isOwner ? html`<details${request.form.has('code') ? html` open` : ''}><summary>Change the code</summary>${form(request, `${LIST}/${one.id}/code`, codeForm(request, one.discountCode))}</details>` : ''}
 ${aliasSection(request, one, others)}</section>
@@ -111,7 +113,7 @@ ${facts(
   ],
   'facts one',
 )}
-${isOwner ? html`<p class="row"><a class="button small" href="${LIST}/${one.id}/edit">Edit</a> <a class="button small" href="${LIST}/${one.id}/payee">Payee details</a> <a class="button small danger" href="${LIST}/${one.id}/archive">Archive</a></p>` : ''}</section>
+${isOwner ? html`<p class="row"><a class="button small danger" href="${LIST}/${one.id}/archive">Archive</a></p>` : ''}</section>
 </div></div>`,
   }
 }
@@ -126,27 +128,22 @@ const addressOf = ({ homeAddress, homePostalCode, homeCity, homeState, homeCount
 type Balances = Awaited<ReturnType<typeof readBalance>>['balances']
 
 function balance(balances: Balances, total: number): Html {
-  if (balances.length === 0)
-    return facts(
-      [
-        ['Unpaid', '0'],
-        ['Commissions', count(total)],
-      ],
-      'stats',
-    )
-  return html`${balances.map(({ currency, pendingCents, approvedCents, batchedCents, taxWithheldCents }) =>
-    facts(
-      [
-        ['Awaiting approval', money(pendingCents, currency)],
-        ['Approved, not in a payout', money(approvedCents, currency)],
-        ['In a payout', money(batchedCents, currency)],
-        ['Tax withheld', taxWithheldCents ? money(taxWithheldCents, currency) : undefined],
-        ['Commissions', count(total)],
-      ],
-      'stats',
-    ),
-  )}`
+  const [only, ...others] = balances
+  if (others.length === 0)
+    return facts([...(only ? sums(only) : [['Unpaid', '0'] as const]), ['Commissions', count(total)]], 'stats')
+  return table(
+    'Balance by currency',
+    ['Currency', ...sums(balances[0]!).map(([name]) => numberColumn(name))],
+    balances.map((one) => [one.currency, ...sums(one).map(([, text]) => text)]),
+  )
 }
+
+const sums = ({ currency, ...one }: Balances[number]): (readonly [name: string, text: string])[] => [
+  ['Awaiting approval', money(one.pendingCents, currency)],
+  ['Approved, not in a payout', money(one.approvedCents, currency)],
+  ['In a payout', money(one.batchedCents, currency)],
+  ['Tax withheld', money(one.taxWithheldCents, currency)],
+]
 
 const statusButtons = (request: PageRequest, { id, status }: Affiliate): Html => {
   const approve = status === 'PENDING' || status === 'REJECTED'
@@ -205,13 +202,12 @@ function aliasSection(request: PageRequest, { id }: Affiliate, others: Alias[]):
       `${LIST}/${id}/aliases/${alias}/delete`,
       html`<button class="small">Remove<span class="visually-hidden"> ${value}</span></button>`,
     )
-  const rows = others.map((one) => [
-    one.kind === 'CODE' ? 'Code' : 'Link',
-    html`<code>${isolated(one.kind === 'CODE' ? one.value : linkOf(ctx.shop, one.value))}</code>`,
-    isOwner ? remove(one) : '',
-  ])
-  if (!isOwner) return rows.length ? table('Additional codes and links', ALIAS_COLUMNS, rows) : html``
-  return html`${rows.length ? table('Additional codes and links', ALIAS_COLUMNS, rows) : ''}
+  // The address of the shop is the same as in the link above.
+  const known = others.length
+    ? html`<h3>Also credited</h3><ul class="items">${others.map((one) => html`<li><span>${one.kind === 'CODE' ? 'Code' : 'Link'} <code title="${one.kind === 'CODE' ? one.value : linkOf(ctx.shop, one.value)}">${isolated(one.kind === 'CODE' ? one.value : `?ref=${one.value}`)}</code></span>${isOwner ? remove(one) : ''}</li>`)}</ul>`
+    : html``
+  if (!isOwner) return known
+  return html`${known}
 <details${sent.has('alias') ? html` open` : ''}><summary>Add a code or link of another system</summary>${form(
     request,
     `${LIST}/${id}/aliases`,
@@ -220,8 +216,6 @@ ${input({ name: 'alias', label: 'Value', value: sent.get('alias') ?? '', require
 <button class="main">Add</button>`,
   )}</details>`
 }
-
-const ALIAS_COLUMNS: Column[] = ['Kind', wideColumn('Value'), ACTIONS]
 
 async function addAlias({ ctx, params, form }: PageRequest) {
   const affiliateId = params.id ?? ''
@@ -291,28 +285,35 @@ async function disconnect({ ctx, params }: PageRequest) {
 }
 
 /** The fields of the form, by name of the API. Empty optional fields become null. */
-const FIELDS = [
+const PROFILE = [
   { name: 'name', label: 'Name', maxlength: 200, required: true },
   { name: 'email', label: 'Email', type: 'email', maxlength: 320, required: true },
   { name: 'firstName', label: 'First name', maxlength: 100 },
   { name: 'lastName', label: 'Last name', maxlength: 100 },
   { name: 'phone', label: 'Phone', maxlength: 50 },
+] as const
+const CHANNELS = [
   { name: 'website', label: 'Website', maxlength: 500 },
   { name: 'instagramHandle', label: 'Instagram', maxlength: 100 },
   { name: 'tiktokHandle', label: 'TikTok', maxlength: 100 },
   { name: 'youtubeHandle', label: 'YouTube', maxlength: 100 },
+] as const
+const ADDRESS = [
   { name: 'homeAddress', label: 'Street', maxlength: 300 },
   { name: 'homePostalCode', label: 'Postal code', maxlength: 20 },
   { name: 'homeCity', label: 'City', maxlength: 100 },
   { name: 'homeState', label: 'State', maxlength: 100 },
   { name: 'homeCountry', label: 'Country', maxlength: 100 },
 ] as const
+const FIELDS = [...PROFILE, ...CHANNELS, ...ADDRESS]
 
 async function edit(request: PageRequest): Promise<View> {
   const one = await find(request)
   const { form: sent } = request
   const value = (name: keyof Affiliate) => (sent.size ? (sent.get(name) ?? '') : (one[name] ?? ''))
   const programs = await programOptions(request)
+  const group = (name: string, list: readonly (typeof FIELDS)[number][], more: Html | Html[] = []) =>
+    html`<fieldset><legend>${name}</legend><div class="fields">${list.map((given) => input({ ...given, value: value(given.name) }))}${more}</div></fieldset>`
   return {
     title: `Edit ${one.name}`,
     crumb: { to: `${LIST}/${one.id}`, text: one.name },
@@ -320,14 +321,26 @@ async function edit(request: PageRequest): Promise<View> {
     body: html`<section class="card">${form(
       request,
       `${LIST}/${one.id}/edit`,
-      html`<div class="fields">${FIELDS.map((given) => input({ ...given, value: value(given.name) }))}
-${select('campaignId', 'Program', [...(one.campaignId ? [] : [['', 'none'] as const]), ...programs], value('campaignId'))}
-${select(
-  'status',
-  'Status',
-  (['PENDING', 'APPROVED', 'ACTIVE', 'REJECTED'] as const).map((status) => [status, nameOf(status)] as const),
-  value('status'),
-)}</div>
+      html`${group('Profile', PROFILE)}
+${group(
+  'Program',
+  [],
+  [
+    select(
+      'campaignId',
+      'Program',
+      [...(one.campaignId ? [] : [['', 'none'] as const]), ...programs],
+      value('campaignId'),
+    ),
+    select(
+      'status',
+      'Status',
+      (['PENDING', 'APPROVED', 'ACTIVE', 'REJECTED'] as const).map((status) => [status, nameOf(status)] as const),
+      value('status'),
+    ),
+  ],
+)}
+${group('Channels', CHANNELS)}${group('Address', ADDRESS)}
 <div class="sticky"><button class="main">Save</button> <a class="button" href="${LIST}/${one.id}">Back</a></div>`,
     )}</section>`,
   }

@@ -60,6 +60,14 @@ const LABELS = new Map([
   ['timeZone', 'Time zone'],
   ['from', 'From'],
   ['to', 'To'],
+  ['iban', 'IBAN'],
+  ['bic', 'BIC'],
+  ['streetName', 'Street'],
+  ['buildingNumber', 'Number'],
+  ['postalCode', 'Postal code'],
+  ['townName', 'Town'],
+  ['country', 'Country'],
+  ['campaignId', 'Program'],
 ])
 const INSTANT = /an ISO 8601 date \((.+?)\) or a timestamp .+?(?=\.$)/
 

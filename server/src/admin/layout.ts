@@ -13,6 +13,8 @@ interface PageState {
   flash?: Flash | undefined
   /** Error message of a rejected form. */
   problem?: string | undefined
+  /** The field that it names. */
+  field?: string | undefined
 }
 
 interface MenuItem {
@@ -20,43 +22,45 @@ interface MenuItem {
   label: string
   icon: IconName
   owner?: boolean
+  /** Opens the page after the key `g`. */
+  key: string
 }
 
 const MENU: { heading: string; items: MenuItem[] }[] = [
   {
     heading: '',
     items: [
-      { path: '', label: 'Overview', icon: 'overview' },
-      { path: '/orders', label: 'Orders', icon: 'orders' },
-      { path: '/commissions', label: 'Commissions', icon: 'commissions' },
-      { path: '/affiliates', label: 'Affiliates', icon: 'affiliates' },
-      { path: '/programs', label: 'Programs', icon: 'programs' },
-      { path: '/coupons', label: 'Coupons', icon: 'coupons' },
-      { path: '/payouts', label: 'Payouts', icon: 'payouts', owner: true },
+      { path: '', label: 'Overview', icon: 'overview', key: 'h' },
+      { path: '/orders', label: 'Orders', icon: 'orders', key: 'o' },
+      { path: '/commissions', label: 'Commissions', icon: 'commissions', key: 'c' },
+      { path: '/affiliates', label: 'Affiliates', icon: 'affiliates', key: 'a' },
+      { path: '/programs', label: 'Programs', icon: 'programs', key: 'r' },
+      { path: '/coupons', label: 'Coupons', icon: 'coupons', key: 'u' },
+      { path: '/payouts', label: 'Payouts', icon: 'payouts', key: 'p', owner: true },
     ],
   },
   {
     heading: 'Developers',
     items: [
-      { path: '/journey', label: 'Journeys', icon: 'journeys' },
-      { path: '/webhooks', label: 'Webhooks', icon: 'webhooks' },
-      { path: '/deliveries', label: 'Deliveries', icon: 'deliveries' },
-      { path: '/keys', label: 'API keys', icon: 'keys', owner: true },
+      { path: '/journey', label: 'Journeys', icon: 'journeys', key: 'j' },
+      { path: '/webhooks', label: 'Webhooks', icon: 'webhooks', key: 'w' },
+      { path: '/deliveries', label: 'Deliveries', icon: 'deliveries', key: 'd' },
+      { path: '/keys', label: 'API keys', icon: 'keys', key: 'k', owner: true },
     ],
   },
   {
     heading: 'Settings',
     items: [
-      { path: '/settings', label: 'Shop', icon: 'settings', owner: true },
-      { path: '/team', label: 'Team', icon: 'team', owner: true },
-      { path: '/audit', label: 'Audit log', icon: 'audit', owner: true },
-      { path: '/account', label: 'Your account', icon: 'account' },
+      { path: '/settings', label: 'Shop', icon: 'settings', key: 's', owner: true },
+      { path: '/team', label: 'Team', icon: 'team', key: 't', owner: true },
+      { path: '/audit', label: 'Audit log', icon: 'audit', key: 'l', owner: true },
+      { path: '/account', label: 'Your account', icon: 'account', key: 'y' },
     ],
   },
 ]
 
 /** Renders a page with menu, message, and heading. On small screens the menu opens above the page, without script. */
-export const layout = (request: PageRequest, view: View, { path, flash, problem }: PageState): Html =>
+export const layout = (request: PageRequest, view: View, { path, flash, problem, field }: PageState): Html =>
   document(
     `${view.title} · ${shopTitle(request.ctx.shop)}`,
     html`${testBanner(request.ctx)}<div class="frame">
@@ -66,16 +70,35 @@ ${shopName(request.ctx.shop.name)}
 <nav aria-label="Pages">${MENU.map((group) => menuGroup(group, request.isOwner, path))}</nav>
 <div class="who">
 <p><span class="mail">${isolated(request.ctx.user.email)}</span> <span class="badge plain">${request.isOwner ? 'Owner' : 'Staff'}</span></p>
-${form(request, '/admin/sign-out', html`<button class="quiet small">Sign out</button>`)}
+${form(request, '/admin/sign-out', html`<button class="quiet small">Sign out</button> <button type="button" class="quiet small" data-keys hidden>Shortcuts</button>`)}
 </div></section>
 <main id="main" tabindex="-1">
 ${heading(view)}
-${problem ? html`<p class="notice bad" role="alert">${problem}</p>` : ''}
+${problem ? html`<p class="notice bad" role="alert" id="problem"${field ? html` data-field="${field}"` : ''}>${problem}</p>` : ''}
 ${flash ? message(flash) : ''}
 ${view.body}
 </main>
-</div>`,
+</div>
+${keyHelp(request.isOwner)}`,
   )
+
+const KEYS: readonly (readonly [keys: readonly string[], text: string])[] = [
+  [['/'], 'Search or filter'],
+  [['j', 'k'], 'Next or previous row'],
+  [['x'], 'Select the row'],
+  [['n'], 'New, or the main action'],
+  [['?'], 'These shortcuts'],
+]
+
+/** The keyboard shortcuts of the script. */
+const keyHelp = (isOwner: boolean): Html => {
+  const pages = MENU.flatMap(({ items }) => items).filter(({ owner }) => isOwner || !owner)
+  const all = [...KEYS, ...pages.map(({ key, label }) => [['g', key], label] as const)]
+  return html`<dialog id="keys" aria-labelledby="keys-title"><h2 id="keys-title">Keyboard shortcuts</h2>
+<dl class="keys">${all.map(([keys, text]) => html`<div><dt>${keys.map((key) => html`<kbd>${key}</kbd> `)}</dt><dd>${text}</dd></div>`)}</dl>
+<label class="box"><input type="checkbox" checked> <span>Use these shortcuts in this browser</span></label>
+<form method="dialog" class="row"><button>Close</button></form></dialog>`
+}
 
 /** Says on every page of a test shop that it is one, and the time of its clock. */
 const testBanner = ({ shop, now }: Context): Html | string =>
@@ -123,9 +146,9 @@ function menuGroup({ heading, items }: (typeof MENU)[number], isOwner: boolean, 
   return html`${heading ? html`<h2>${heading}</h2>` : ''}<ul>${shown.map((item) => menuItem(item, current))}</ul>`
 }
 
-const menuItem = ({ path, label, icon: name }: MenuItem, current: string): Html => {
+const menuItem = ({ path, label, icon: name, key }: MenuItem, current: string): Html => {
   const isHere = path === '' ? current === '' : current === path || current.startsWith(`${path}/`)
-  return html`<li><a href="/admin${path}"${isHere ? html` aria-current="page"` : ''}>${icon(name)}${label}</a></li>`
+  return html`<li><a href="/admin${path}" data-key="${key}"${isHere ? html` aria-current="page"` : ''}>${icon(name)}${label}</a></li>`
 }
 
 const message = ({ text, secret }: Flash): Html => html`<div class="notice good" role="status">

@@ -65,12 +65,12 @@ export function changes(request: PageRequest, one: Commission): Html {
   const fields = html`${hidden('id', one.id)}${hidden('orderId', one.orderId)}`
   return html`${
     moves.length
-      ? html`<h2>Change the commission</h2>${form(
+      ? html`<section class="card" aria-labelledby="change"><h2 id="change">Change the commission</h2>${form(
           request,
           `${PATH}/move`,
           html`${fields}${moves.map(([action, text]) => html`<button name="action" value="${action}" class="${action === 'approve' ? 'main' : ''}">${text}</button> `)}`,
           'row',
-        )}`
+        )}</section>`
       : ''
   }
 ${

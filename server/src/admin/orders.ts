@@ -136,9 +136,14 @@ async function showOrder(request: PageRequest, text: string): Promise<View> {
     crumb: { to: PATH, text: 'Orders' },
     badges: found.commission ? badge(found.commission.orderStatus) : badge(found.outcome),
     subjectId: found.orderId,
-    body: html`${explanation(found, names, request.zone)}
+    body: html`${orderStats(found, names)}
+<div class="columns"><div>
+${explanation(found, names)}
 ${refundList(found)}
-${isOwner && found.commission ? changes(request, found.commission) : ''}`,
+</div><div>
+<section class="card" aria-labelledby="record"><h2 id="record">Record</h2>${decisionFacts(found, request.zone)}</section>
+${isOwner && found.commission ? changes(request, found.commission) : ''}
+</div></div>`,
   }
 }
 
@@ -155,48 +160,59 @@ const KINDS: Record<Schemas['EvidenceKind'], string> = {
 }
 
 /** Explains an order: the decision, the evidence considered, and the calculation line by line. */
-export const explanation = (
+const explanation = (
   found: Explanation,
   names: Names,
-  zone = 'UTC',
 ): Html => html`<section class="card" aria-labelledby="decision"><h2 id="decision">Decision</h2>
-<p class="lead">${badge(found.outcome)} ${withMoney(found.summary, String(found.order.currency))}</p>
-${found.restriction ? html`<p><strong>${nameText(found.restriction.code)}.</strong> ${found.restriction.because}</p>` : ''}
-${decisionFacts(found, names, zone)}</section>
+<p>${badge(found.outcome)} ${withMoney(found.summary, String(found.order.currency))}</p>
+${found.restriction ? html`<p><strong>${nameText(found.restriction.code)}.</strong> ${found.restriction.because}</p>` : ''}</section>
 <h2>Evidence</h2>
 <p class="hint">In your shop’s order of precedence. The first kind with valid evidence wins. If there are several clicks, the ${found.clickTouch.toLowerCase()} one counts.</p>
-<ol class="evidence">${found.evidence.map((one) => kind(one, names))}</ol>
+<ol class="evidence card">${found.evidence.map((one) => kind(one, names))}</ol>
 <h2>Calculation</h2>
 ${arithmetic(found)}
 <p class="hint">${replay(found)}</p>`
 
-const decisionFacts = (found: Explanation, names: Names, zone: string): Html => {
+/** What matters most about an order. */
+function orderStats(found: Explanation, names: Names): Html {
+  const { affiliate, arithmetic } = found
+  const amountOf = (step: string) => arithmetic.findLast((line) => line.step === step)
+  const [base, commission, now] = [amountOf('base'), amountOf('commission'), amountOf('now')]
+  const shown = (line: typeof base) => (line ? money(line.cents, line.currency) : undefined)
+  return facts(
+    [
+      ['Goods', shown(base)],
+      [now ? 'Commission at first' : 'Commission', shown(commission) ?? 'none'],
+      ['Commission now', shown(now)],
+      [
+        'Affiliate',
+        affiliate ? html`<a href="/admin/affiliates/${affiliate.id}">${nameIn(names, affiliate.id)}</a>` : 'none',
+      ],
+    ],
+    'stats',
+  )
+}
+
+const decisionFacts = (found: Explanation, zone: string): Html => {
   const { affiliate, program, commission, order } = found
-  return facts([
-    ['Ordered', time(String(order.orderAt), '–', zone)],
-    ['Received', time(found.receivedAt, '–', zone)],
+  return facts(
     [
-      'Affiliate',
-      affiliate
-        ? html`<a href="/admin/affiliates/${affiliate.id}">${nameIn(names, affiliate.id)}</a> ${badge(affiliate.archived ? 'ARCHIVED' : affiliate.status)}`
-        : 'none',
+      ['Ordered', time(String(order.orderAt), '–', zone)],
+      ['Received', time(found.receivedAt, '–', zone)],
+      ['Program', program ? rateText(program.commissionType, program.rate, flatCurrencyOf(found)) : 'none'],
+      ['Affiliate', affiliate ? badge(affiliate.archived ? 'ARCHIVED' : affiliate.status) : undefined],
+      ['Commission', commission ? badge(commission.orderStatus) : 'none'],
+      ['Stored as', html`<code>${isolated(found.orderId)}</code>`],
     ],
-    ['Program at that time', program ? rateText(program.commissionType, program.rate, flatCurrencyOf(found)) : 'none'],
-    [
-      'Current commission',
-      commission
-        ? html`${money(commission.commissionAmountCents, commission.currency)} ${badge(commission.orderStatus)}`
-        : 'none',
-    ],
-    ['Stored as', html`<code>${isolated(found.orderId)}</code>`],
-  ])
+    'facts one',
+  )
 }
 
 /** The currency of flat rates: that of the last lines of the calculation. */
 const flatCurrencyOf = ({ arithmetic, order }: Explanation): string =>
   arithmetic.at(-1)?.currency ?? String(order.currency)
 
-const kind = ({ kind, because, candidates }: Schemas['ExplainedEvidence'], names: Names): Html => html`<li class="card">
+const kind = ({ kind, because, candidates }: Schemas['ExplainedEvidence'], names: Names): Html => html`<li>
 <h3>${KINDS[kind]}</h3><p>${because}</p>
 ${
   candidates.length
@@ -211,17 +227,15 @@ ${
 const CANDIDATE: Column[] = [
   nameColumn('Evidence'),
   nameColumn('Affiliate'),
-  'Reason',
-  'Outcome',
+  inCard('lead', 'Outcome'),
   wideColumn('Explanation'),
 ]
 
 const candidate = (one: Schemas['ExplainedCandidate'], names: Names): Cell[] => [
   html`<small>${one.source}</small> <code class="break">${isolated(one.value)}</code>`,
   html`${one.affiliateId === null ? 'none' : nameIn(names, one.affiliateId)}${one.slugAffiliateId ? html` <small>also a slug of ${nameIn(names, one.slugAffiliateId)}</small>` : ''}`,
-  nameText(one.reasonCode),
   badge(one.outcome),
-  one.because,
+  html`<small>${nameText(one.reasonCode)}</small>${isolated(one.because)}`,
 ]
 
 const nameIn = (names: Names, id: string): Html => isolated(names.get(id) ?? id)

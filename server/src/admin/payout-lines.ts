@@ -42,7 +42,7 @@ const LINES: Column[] = [
   inCard('lead', numberColumn('Amount')),
   inCard('bare', 'State'),
   inCard('inline', 'Paid by'),
-  wideColumn('Reference'),
+  inCard('inline', wideColumn('Reference')),
 ]
 
 /** The payments of a batch, one for each affiliate, with their states. */

@@ -271,7 +271,8 @@ const offer = (
   { from, until, currency, earlier }: BatchInput,
   batch: Batch,
 ): Html => html`<section class="card" aria-labelledby="preview"><h2 id="preview">Preview</h2>
-${batchFacts(batch, request.zone)}
+${batchFacts(batch)}
+${batchAbout(batch, request.zone)}
 ${form(
   request,
   PATH,
@@ -304,8 +305,9 @@ async function show(request: PageRequest): Promise<View> {
     actions: canCancel
       ? html`<a class="button danger" href="${PATH}/${batch.id}/cancel">Cancel this batch</a>`
       : undefined,
-    body: html`${batchFacts(batch, zone)}
-${batch.status === 'OPEN' ? payment(request, batch) : ''}
+    body: html`${batchFacts(batch)}
+<div class="halves">${batch.status === 'OPEN' ? payment(request, batch) : ''}
+<section class="card" aria-labelledby="about"><h2 id="about">About</h2>${batchAbout(batch, zone)}</section></div>
 ${await lineSection(request, batch)}
 <h2>Commissions</h2>
 ${rows.length ? table('Commissions of this batch', COMMISSION_COLUMNS, rows) : html`<p>This batch contains no commissions.</p>`}
@@ -351,7 +353,7 @@ async function cancelBatch({ ctx, params }: PageRequest) {
 }
 
 /** The facts of a batch or of its preview. */
-function batchFacts(batch: Batch, zone: string): Html {
+function batchFacts(batch: Batch): Html {
   const { totals, heldBack, currency } = batch
   const held = `${counts(heldBack.commissions)}, ${money(heldBack.commissionCents, currency)} of archived or rejected affiliates`
   return facts(
@@ -361,11 +363,20 @@ function batchFacts(batch: Batch, zone: string): Html {
       ['Affiliates', counts(totals.affiliates)],
       ['Tax withheld', money(totals.taxWithheldCents, currency)],
       ['Held back', heldBack.commissions ? html`<small>${held}</small>` : 'none'],
-      ['Period', html`<small>${period(batch, zone)}${batch.includeEarlier ? ', and earlier' : ''}</small>`],
-      ['Created', batch.id ? html`<small>${time(batch.createdAt, '–', zone)}</small>` : undefined],
-      ['Paid', batch.id ? html`<small>${time(batch.paidAt, 'not yet', zone)}</small>` : undefined],
-      ['Why it failed', batch.failureReason ? html`<small>${batch.failureReason}</small>` : undefined],
     ],
     'stats',
   )
 }
+
+/** When a batch was created and paid, and what it covers. */
+const batchAbout = (batch: Batch, zone: string): Html =>
+  facts(
+    [
+      ['Period', html`${period(batch, zone)}${batch.includeEarlier ? ', and earlier' : ''}`],
+      ['Created', batch.id ? time(batch.createdAt, '–', zone) : undefined],
+      ['Paid', batch.id ? time(batch.paidAt, 'not yet', zone) : undefined],
+      ['Why it failed', batch.failureReason ?? undefined],
+      ['Id', batch.id ? html`<code>${batch.id}</code>` : undefined],
+    ],
+    'facts one',
+  )

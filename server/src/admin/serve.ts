@@ -108,8 +108,16 @@ async function renderError({ c, server, request }: Call, route: Route, thrown: E
   // The page of the form may no longer exist.
   const view = (await formPage?.(request).catch(() => undefined)) ?? problemView(error)
   const problem = formPage ? withMoney(withFormLabels(error.message), request.ctx.shop.currency) : undefined
-  return sendPage(c, { ...error, status: error.status, page: layout(request, view, { path: route.path, problem }) })
+  return sendPage(c, {
+    ...error,
+    status: error.status,
+    page: layout(request, view, { path: route.path, problem, field: fieldOf(error) }),
+  })
 }
+
+/** The field that the message of an invalid form begins with. */
+const fieldOf = ({ status, message }: ApiError): string | undefined =>
+  status === 400 ? /^[a-z]\w*/.exec(message)?.[0] : undefined
 
 /** Returns the error if the session ended while the form was in transit. */
 const findSessionError = (ctx: OwnerContext): Promise<Error | undefined> =>

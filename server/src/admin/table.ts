@@ -87,7 +87,7 @@ export function pager(path: string, query: URLSearchParams, pagination: Paginati
     there.set(name, String(number))
     return `${path}?${there}`
   }
-  return html`<nav class="pager" aria-label="Pages of this list">
+  return html`<nav class="pager" aria-label="${name === 'page' ? 'Pages of this list' : `Pages of the list of ${name}`}">
 ${page > 1 ? html`<a class="button" rel="prev" href="${to(Math.max(1, Math.min(page - 1, totalPages)))}">Previous</a>` : ''}
 <span>Page ${count(page)} of ${count(totalPages)} (${count(total)} in total)</span>
 ${page < totalPages ? html`<a class="button" rel="next" href="${to(page + 1)}">Next</a>` : ''}

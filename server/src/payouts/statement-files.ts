@@ -78,6 +78,11 @@ body { font: 14px/1.4 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem
 h1 { font-size: 1.4rem; margin: 0 0 .25rem } h2 { font-size: 1.1rem; margin: 2rem 0 .5rem }
 table { border-collapse: collapse; width: 100% } th, td { text-align: left; padding: .25rem .5rem; border-bottom: 1px solid #ddd; vertical-align: top }
 .n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap } .small { color: #555; font-size: .85em; overflow-wrap: anywhere }
+td:nth-child(2) { white-space: nowrap } td:nth-child(3) { overflow-wrap: anywhere }
+@media screen and (max-width: 40rem) {
+  body { margin: 1rem auto } table, thead, tbody { display: block } tr { display: grid; grid-template-columns: 1fr 5.5rem 6rem; border-bottom: 1px solid #ddd; padding: .25rem 0 }
+  th, td { border: 0; padding: 0 .25rem } :is(th, td):is(:nth-child(1), :nth-child(4), :nth-child(5)), th:nth-child(3) { display: none } td:nth-child(3) { grid-row: 2; grid-column: 1 / -1 }
+}
 thead { display: table-header-group } tr { break-inside: avoid }
 @media print { body { margin: 0; max-width: none; font-size: 11px } }
 `
@@ -88,10 +93,10 @@ function toHtml(statement: Statement): string {
   const title = escapeHtml(`Statement ${number}`)
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title}</title><style>${STATEMENT_STYLE}</style></head>
-<body><h1>${title}</h1>
+<body><main><h1>${title}</h1>
 <p><bdi>${escapeHtml(shopName)}</bdi> to <bdi>${escapeHtml(name)}</bdi> (${escapeHtml(email)})<br>${escapeHtml(month)}, ${escapeHtml(timeZone)}</p>
 ${currencies.map((sums) => section(sums, lines, timeZone)).join('\n') || '<p>Nothing was earned or paid.</p>'}
-<p class="small">Digest ${digest}</p></body></html>
+<p class="small">Digest ${digest}</p></main></body></html>
 `
 }
 

@@ -1,5 +1,5 @@
-// The pages work without this script. It adds copy buttons, "select all", counts of a selection, keys for charts,
-// the check of codes while they are typed, files that are dropped, passkeys, and figures that are added up.
+// The pages work without this script. It adds copy buttons, "select all", counts of a selection, keys for charts, lists
+// and pages, the check of codes while they are typed, files that are dropped, passkeys, and figures that are added up.
 for (const button of document.querySelectorAll('button[data-copy]')) {
   const source = document.getElementById(button.dataset.copy)
   button.hidden = false
@@ -51,6 +51,84 @@ for (const field of document.querySelectorAll('input[data-code]')) {
     const bare = field.value.replace(/\s/gu, '')
     const allowed = [...bare.replace(/[0O]/g, 'Q').replace(/o/g, 'q')].slice(0, 9).join('')
     hint.textContent = !field.value || allowed === field.value ? '' : `Not allowed. The nearest allowed code is ${allowed}.`
+  })
+}
+
+// The field that was rejected gets the focus and is described by the message.
+for (const problem of document.querySelectorAll('[role=alert][data-field]')) {
+  const field = document.querySelector(`main form[method=post] [name="${CSS.escape(problem.dataset.field)}"]:not([type=hidden])`)
+  if (!field) continue
+  field.setAttribute('aria-invalid', 'true')
+  field.setAttribute('aria-describedby', `${problem.id} ${field.getAttribute('aria-describedby') ?? ''}`.trim())
+  const closed = field.closest('details')
+  if (closed) closed.open = true
+  field.focus()
+}
+
+// The current tab may be outside of a narrow screen.
+for (const tab of document.querySelectorAll('.tabs [aria-current]'))
+  tab.closest('ul').scrollLeft = tab.offsetLeft - tab.closest('ul').offsetLeft - 40
+
+// Filters that open above the list close with a click elsewhere and with Escape.
+for (const more of document.querySelectorAll('.filters details')) {
+  const close = () => more.removeAttribute('open')
+  document.addEventListener('click', ({ target }) => !more.contains(target) && close())
+  more.addEventListener('keydown', ({ key }) => {
+    if (key !== 'Escape' || !more.open) return
+    close()
+    more.querySelector('summary').focus()
+  })
+}
+
+// Keys of one character. They can be turned off, because speech input types them by accident.
+const keys = document.getElementById('keys')
+if (keys) {
+  const OFF = 'referral-keys-off'
+  const stored = (value) => {
+    try {
+      if (value === undefined) return localStorage.getItem(OFF)
+      if (value) localStorage.setItem(OFF, '1')
+      else localStorage.removeItem(OFF)
+    } catch {
+      // Without storage the keys are on.
+    }
+  }
+  const box = keys.querySelector('input')
+  box.checked = !stored()
+  box.addEventListener('change', () => stored(!box.checked))
+  for (const button of document.querySelectorAll('[data-keys]')) {
+    button.hidden = false
+    button.addEventListener('click', () => keys.showModal())
+  }
+  const rows = [...document.querySelectorAll('main tbody tr')]
+  /** The row with the focus, or the one before the first. */
+  const current = () => rows.findIndex((row) => row.contains(document.activeElement))
+  const step = (by) => {
+    const row = rows[Math.min(rows.length - 1, Math.max(0, current() + by))]
+    const target = row?.querySelector('th a, input[type=checkbox], a, button')
+    target?.focus()
+    row?.scrollIntoView({ block: 'nearest' })
+  }
+  const actions = {
+    '/': () => document.querySelector('main .filters input:not([type=hidden])')?.focus(),
+    '?': () => keys.showModal(),
+    j: () => step(1),
+    k: () => step(-1),
+    x: () => rows[current()]?.querySelector('input[type=checkbox]')?.click(),
+    n: () => document.querySelector('main .actions a.main')?.click(),
+  }
+  let isGoing = false
+  document.addEventListener('keydown', (event) => {
+    const { key, target, ctrlKey, metaKey, altKey } = event
+    const isTyping = target.matches('textarea, select, input:not([type=checkbox], [type=radio])')
+    if (isTyping || ctrlKey || metaKey || altKey || keys.open || (!box.checked && key !== '?')) return
+    const page = isGoing && document.querySelector(`nav a[data-key="${CSS.escape(key)}"]`)
+    isGoing = key === 'g' && !isGoing
+    if (page) page.click()
+    else if (Object.hasOwn(actions, key)) {
+      event.preventDefault()
+      actions[key]()
+    }
   })
 }
 
