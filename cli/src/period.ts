@@ -31,15 +31,6 @@ export function monthPeriod(month: string, now: number): Period {
   return { from: start.toISOString(), to: new Date(end).toISOString() }
 }
 
-/** The month of an instant in a time zone, as `YYYY-MM`. */
-export function monthOf(at: string, timeZone: string): string {
-  const parts = new Intl.DateTimeFormat('en', { timeZone, year: 'numeric', month: '2-digit' }).formatToParts(
-    new Date(at),
-  )
-  const part = (type: string) => parts.find((one) => one.type === type)?.value ?? ''
-  return `${part('year').padStart(4, '0')}-${part('month')}`
-}
-
 /** Extends a date to the end of its day. The API reads a date as midnight, which would exclude the day. */
 export const endOfDay = (to: string): string => (DAY_ONLY.test(to) ? `${to}T23:59:59.999Z` : to)
 

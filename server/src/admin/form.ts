@@ -68,12 +68,16 @@ const LABELS = new Map([
   ['townName', 'Town'],
   ['country', 'Country'],
   ['campaignId', 'Program'],
+  ['executionDate', 'Execution date'],
 ])
 const INSTANT = /an ISO 8601 date \((.+?)\) or a timestamp .+?(?=\.$)/
 
 /** Rewrites an error message of the API with the labels of the form. Date fields accept days only. */
 export const withFormLabels = (message: string): string =>
-  message.replace(/^\w+|\b[a-z]+[A-Z]\w+/g, (name) => LABELS.get(name) ?? name).replace(INSTANT, 'a day, such as $1')
+  message
+    .replace(/^debtor\./, '')
+    .replace(/^\w+|\b[a-z]+[A-Z]\w+/g, (name) => LABELS.get(name) ?? name)
+    .replace(INSTANT, 'a day, such as $1')
 
 /** Renders a form with the CSRF token of the session. */
 export const form = ({ csrf }: PageRequest, action: string, inner: Html | Html[], className = ''): Html =>

@@ -5,6 +5,7 @@ import * as payoutFiles from '../payouts/files.ts'
 import { describeLines } from '../payouts/lines.ts'
 import { confirmation } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
+import { downloadLinks, payoutSendRoutes, sendLinks } from './payout-send.ts'
 import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type View } from './route.ts'
 import { badge, count, counted, money, tabs, time, typedAmount, urlWithQuery } from './show.ts'
 import {
@@ -27,6 +28,7 @@ type Batch = Pick<Schemas['PayoutBatch'], 'status' | 'currency'> & { id: string 
 const STATES = ['READY', 'BLOCKED', 'SENT', 'SETTLED', 'RETURNED'] as const
 
 export const payoutLineRoutes: Route[] = [
+  ...payoutSendRoutes,
   { path: '/payouts/:id/lines.csv', roles: OWNER_ONLY, audit: 'payout_lines.listed', show: download },
   { path: '/payout-files/:id/discard', roles: OWNER_ONLY, audit: 'payout_file.shown', show: confirmDiscard },
   {
@@ -46,7 +48,7 @@ const LINES: Column[] = [
 ]
 
 /** The payments of a batch, one for each affiliate, with their states. */
-export async function lineSection(request: PageRequest, { id, currency }: Batch): Promise<Html> {
+export async function lineSection(request: PageRequest, { id, status, currency }: Batch): Promise<Html> {
   const { ctx, query } = request
   const path = `/admin/payouts/${id}`
   const state = STATES.find((one) => one === query.get('state'))
@@ -74,6 +76,7 @@ ${
     : ''
 }
 ${data.length ? table('Payments', LINES, data.map(row)) : html`<p>This batch pays no affiliate.</p>`}
+${status === 'OPEN' && totals.READY.lines > 0 ? sendLinks({ id, currency }) : ''}
 ${await fileTable(request, id)}
 ${data.length ? html`<p class="row"><a class="button small" href="${path}/lines.csv">Download as CSV</a></p>` : ''}
 ${pager(path, query, pagination, 'lines')}`
@@ -100,11 +103,13 @@ async function fileTable({ ctx, zone }: PageRequest, id: string): Promise<Html> 
     count(file.lines),
     money(file.totalCents, file.currency),
     time(file.createdAt, '–', zone),
-    file.status === 'DISCARDED' || file.settledLines + file.returnedLines > 0
-      ? ''
-      : html`<a class="button small" href="/admin/payout-files/${file.id}/discard">Discard<span class="visually-hidden"> ${file.id}</span></a>`,
+    html`${downloadLinks(file)}${
+      file.status === 'DISCARDED' || file.settledLines + file.returnedLines > 0
+        ? ''
+        : html`<a class="button small" href="/admin/payout-files/${file.id}/discard">Discard<span class="visually-hidden"> ${file.id}</span></a>`
+    }`,
   ])
-  return html`<h3>Payment files</h3>
+  return html`<h3 id="files">Payment files</h3>
 ${table('Payment files', FILES, rows)}`
 }
 

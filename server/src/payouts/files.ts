@@ -110,7 +110,8 @@ export async function create(ctx: Context, id: string, body: Body<'createPayoutF
   if (body.format === 'sepa' && batch.currency !== 'EUR') throw currencyNotSupported()
   const file = existing ?? newFile(ctx, batch, { id, body, debtor })
   const query = { batchId, methods: [...METHODS_OF[file.format]] }
-  const affiliateIds = await runReport(ctx, sendableReport, { shopId: ctx.shop.id, query })
+  const sendable = await runReport(ctx, sendableReport, { shopId: ctx.shop.id, query })
+  const affiliateIds = sendable.map(({ affiliateId }) => affiliateId)
   return affiliateIds.length <= MAX_LINES_AT_ONCE
     ? createAtOnce(ctx, file, affiliateIds)
     : createInSteps(ctx, file, affiliateIds)
@@ -298,7 +299,7 @@ function toDebtor({ format, debtor, executionDate }: Body<'createPayoutFile'>): 
 }
 
 /** @throws ApiError 409 `payee_unreadable`. */
-function openDebtor(ctx: Context, { id, debtor }: PayoutFileRow): Debtor {
+export function openDebtor(ctx: Context, { id, debtor }: PayoutFileRow): Debtor {
   const text = debtor === null ? null : ctx.vault.open(debtor, debtorOf(id))
   if (text === null) throw payeeUnreadable()
   return JSON.parse(text)
@@ -317,21 +318,21 @@ function isSameFile(ctx: Context, file: PayoutFileRow, { body, debtor }: Request
 }
 
 /** @throws ApiError 409 `payee_unreadable`. */
-function toFileLine({ vault }: Context, row: PayoutLineRow): Schemas['PayoutFileLine'] {
+export function toFileLine({ vault }: Context, row: PayoutLineRow): Schemas['PayoutFileLine'] {
   const text = vault.open(row.details, row.id)
   if (text === null) throw payeeUnreadable()
   const { name, email, payee } = JSON.parse(text) as SealedLine
   const { id, affiliateId, state, amountCents, currency } = row
   return { id, paymentReference: paymentReference(id), affiliateId, name, email, state, amountCents, currency, payee }
 }
-const fileUnfinished = () =>
+export const fileUnfinished = () =>
   conflict('payout_file_unfinished', 'This payment file is not complete. Create it again with the same id.')
 const fileExists = () =>
   conflict(
     'payout_file_exists',
     'This file id is already used for another batch, format or account. Choose another id.',
   )
-const fileDiscarded = () => conflict('payout_file_exists', 'This payment file was discarded. Choose another id.')
+export const fileDiscarded = () => conflict('payout_file_exists', 'This payment file was discarded. Choose another id.')
 const nothingToSend = () =>
   conflict(
     'payout_nothing_to_send',

@@ -129,11 +129,11 @@ export const sendableReport = defineReport(
   async (
     db,
     { shopId, query: { batchId, methods } }: { shopId: string; query: { batchId: string; methods: PaymentMethod[] } },
-  ): Promise<string[]> => {
+  ): Promise<Pick<UnnamedLine, 'affiliateId' | 'amountCents'>[]> => {
     const batch = await findBatch(db, shopId, batchId)
     const lines = batch ? await readLines(db, batch) : []
     const isSendable = ({ state, method }: UnnamedLine) =>
       state === 'READY' && methods.some((supported) => supported === method)
-    return lines.filter(isSendable).map(({ affiliateId }) => affiliateId)
+    return lines.filter(isSendable).map(({ affiliateId, amountCents }) => ({ affiliateId, amountCents }))
   },
 )

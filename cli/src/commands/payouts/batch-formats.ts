@@ -1,6 +1,6 @@
+import { decimal, isPayableByPaypal, paypalFile, wiseFile } from '@referral/server/payment-file'
 import { type Cell, isFormula } from '../../csv/write.ts'
 import { sanitizeText } from '../../output/text.ts'
-import { decimal, isPayableByPaypal, paypalFile, wiseFile } from './service-files.ts'
 
 /** The row of an affiliate in the export of a batch. */
 export interface PayoutRow {

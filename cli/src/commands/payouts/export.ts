@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { paymentText } from '@referral/server/payment-file'
 import { csvLine } from '../../csv/write.ts'
 import { CliError, type ExitCode, exitCode, usageError } from '../../errors.ts'
 import { formatMoney, sumCents } from '../../money.ts'
@@ -8,7 +9,6 @@ import { writePrivateFile } from '../../private-file.ts'
 import type { Run } from '../../run.ts'
 import { type ExportFormat, exportFormats, type PayoutRow } from './batch-formats.ts'
 import { type BatchWithLines, checkTotal, readBatch } from './batches.ts'
-import { paymentText } from './payment-text.ts'
 
 export interface ExportOptions {
   format: keyof typeof exportFormats | 'sepa'

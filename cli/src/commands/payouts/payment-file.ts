@@ -1,17 +1,16 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { components, ReferralClient } from '@referral/sdk'
+import { paymentFileName, paymentText, renderPaymentFile } from '@referral/server/payment-file'
 import { type ExitCode, exitCode, unwrap, usageError } from '../../errors.ts'
 import { formatMoney, sumCents } from '../../money.ts'
 import { counted } from '../../output/text.ts'
 import type { Run } from '../../run.ts'
 import { type ExportOptions, type FileDraft, printFiles, writeFiles } from './export.ts'
-import { renderTables } from './payment-file-formats.ts'
-import { type BatchPeriod, paymentText } from './payment-text.ts'
-import { type FileLine, renderSepa } from './sepa.ts'
 
 type Schemas = components['schemas']
 type PayoutFile = Schemas['PayoutFile']
+type FileLine = Schemas['PayoutFileLine']
 
 /**
  * Marks the lines of a batch that a format can pay as sent, and writes them to a file. The same id again writes the same
@@ -31,14 +30,9 @@ export async function exportPaymentFile(
   const { data: file } = unwrap(created)
   const { lines, debtor, period } = await readFile(client, file)
   const note = paymentText(period, await run.timeZone())
-  const texts =
-    file.format === 'sepa' && debtor
-      ? [{ text: renderSepa({ file, debtor }, lines, note), lines }]
-      : renderTables(file.format === 'sepa' ? 'csv' : file.format, lines, note)
-  const stem = join(options.dir, `payouts-${file.format}-${file.currency}-${file.id}`)
-  const extension = file.format === 'sepa' ? 'xml' : 'csv'
-  const files = texts.map(({ text, lines: some }, part): FileDraft => {
-    const name = `${stem}${texts.length > 1 ? `-${part + 1}` : ''}.${extension}`
+  const parts = renderPaymentFile({ file, debtor, note }, lines)
+  const files = parts.map(({ text, lines: some }, part): FileDraft => {
+    const name = join(options.dir, paymentFileName(file, part + 1))
     const sha256 = createHash('sha256').update(text).digest('hex')
     const totalCents = Number(sumCents(some.map(({ amountCents }) => amountCents)))
     return { file: name, currency: file.currency, rows: some.length, totalCents, sha256, text }
@@ -67,7 +61,11 @@ function sepaOptions({ format, fromName, fromIban, fromBic, executionDate }: Exp
 export async function readFile(
   client: ReferralClient,
   { id }: Pick<PayoutFile, 'id'>,
-): Promise<{ lines: FileLine[]; debtor: Schemas['Debtor'] | null; period: BatchPeriod }> {
+): Promise<{
+  lines: FileLine[]
+  debtor: Schemas['Debtor'] | null
+  period: Pick<Schemas['PayoutBatch'], 'periodStart' | 'periodEnd'>
+}> {
   const lines: FileLine[] = []
   for (;;) {
     const after = lines.at(-1)?.id

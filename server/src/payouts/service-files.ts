@@ -1,5 +1,5 @@
-import type { Cell } from '../../csv/write.ts'
-import { minorUnitDigits, toDecimal } from '../../money.ts'
+import type { CsvCell } from '../core/csv.ts'
+import { minorUnitDigits, toUnits } from '../core/currencies.ts'
 
 /** A payment to an email address. */
 interface Payment {
@@ -11,8 +11,8 @@ interface Payment {
 }
 
 // Written as a number: a negative amount is not a formula.
-export const decimal = ({ amountCents, currency }: Pick<Payment, 'amountCents' | 'currency'>): Cell => ({
-  decimal: toDecimal(amountCents, currency),
+export const decimal = ({ amountCents, currency }: Pick<Payment, 'amountCents' | 'currency'>): CsvCell => ({
+  decimal: toUnits(amountCents, currency),
 })
 
 // Currencies with minor units that PayPal pays in whole units only.
@@ -21,7 +21,7 @@ const PAYPAL_WHOLE_UNIT_CURRENCIES = ['HUF', 'TWD']
 export const isPayableByPaypal = (amountCents: number, currency: string): boolean =>
   !PAYPAL_WHOLE_UNIT_CURRENCIES.includes(currency) || amountCents % 10 ** minorUnitDigits(currency) === 0
 
-const amountForPaypal = ({ amountCents, currency }: Payment): Cell =>
+const amountForPaypal = ({ amountCents, currency }: Payment): CsvCell =>
   PAYPAL_WHOLE_UNIT_CURRENCIES.includes(currency)
     ? amountCents / 10 ** minorUnitDigits(currency)
     : decimal({ amountCents, currency })
@@ -30,7 +30,7 @@ const amountForPaypal = ({ amountCents, currency }: Payment): Cell =>
 export const paypalFile = {
   header: undefined,
   maxRows: 5000,
-  row: (payment: Payment, note: string): Cell[] => [
+  row: (payment: Payment, note: string): CsvCell[] => [
     payment.email,
     amountForPaypal(payment),
     payment.currency,
@@ -54,7 +54,7 @@ export const wiseFile = {
     'type',
   ],
   maxRows: 1000,
-  row: (payment: Payment): Cell[] => [
+  row: (payment: Payment): CsvCell[] => [
     payment.name,
     payment.email,
     payment.reference,

@@ -1,0 +1,103 @@
+import type { components } from '../contract/schema.d.ts'
+import { nowIso } from '../core/context.ts'
+import { localDate } from '../core/time-zone.ts'
+import { download, newFileId, sumSendable } from '../payouts/file-download.ts'
+import * as payoutFiles from '../payouts/files.ts'
+import { partsOf } from '../payouts/payment-file.ts'
+import * as payouts from '../payouts/payouts.ts'
+import { field, form, hidden, input } from './form.ts'
+import { type Html, html } from './html.ts'
+import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type View, validateBody } from './route.ts'
+import { counted, money, urlWithQuery } from './show.ts'
+
+type File = components['schemas']['PayoutFile']
+
+const FORMATS = [
+  ['paypal', 'PayPal'],
+  ['wise', 'Wise'],
+  ['sepa', 'SEPA'],
+  ['csv', 'CSV'],
+] as const
+
+export const payoutSendRoutes: Route[] = [
+  { path: '/payouts/:id/send', roles: OWNER_ONLY, audit: 'payout_lines.listed', show: confirmSend },
+  { path: '/payouts/:id/send', ...rolesAndAuditOf('createPayoutFile'), act: send, page: confirmSend },
+  { path: '/payout-files/:id/download', roles: OWNER_ONLY, audit: 'payout_file.shown', show: downloadFile },
+]
+
+/** The formats in which the ready payments of a batch can be sent. */
+export const sendLinks = ({ id, currency }: { id: string; currency: string }): Html =>
+  html`<p class="row">${FORMATS.filter(([format]) => format !== 'sepa' || currency === 'EUR').map(
+    ([format, name]) =>
+      html`<a class="button small" href="${urlWithQuery(`/admin/payouts/${id}/send`, { format })}">Send as ${name} file</a> `,
+  )}</p>`
+
+/** The links to a file, one for each part. */
+export function downloadLinks(file: File): Html {
+  if (file.status !== 'SENT') return html``
+  const parts = partsOf(file)
+  const path = `/admin/payout-files/${file.id}/download`
+  return html`${Array.from({ length: parts }, (_, index) => {
+    const part = parts > 1 ? ` part ${index + 1}` : ''
+    return html`<a class="button small" href="${urlWithQuery(path, { part: index > 0 ? String(index + 1) : undefined })}" download>Download${part}<span class="visually-hidden"> ${file.id}</span></a> `
+  })}`
+}
+
+async function confirmSend(request: PageRequest): Promise<View> {
+  const { ctx, query, form: sent } = request
+  const batch = await payouts.find(ctx, request.params.id ?? '')
+  const [format, name] = FORMATS.find(([one]) => one === (sent.get('format') ?? query.get('format'))) ?? FORMATS[3]
+  const { lines, cents } = await sumSendable(ctx, batch.id, format)
+  const back = `/admin/payouts/${batch.id}`
+  const text = lines
+    ? html`<p>${counted(lines, 'payment')} of ${money(cents, batch.currency)}. They are marked as sent, so that no other file contains them, and their amounts no longer change. Upload the file that you download next to ${format === 'csv' ? 'your bank or payment service' : format === 'sepa' ? 'your bank' : name}.</p>`
+    : html`<p>No payment of this batch can be sent in this format: none is ready, or the affiliates are paid in another way.</p>`
+  return {
+    title: `Send payments as ${name} file`,
+    crumb: { to: back, text: 'Payout' },
+    subjectId: batch.id,
+    body: html`<section class="card narrow">${text}
+${
+  lines
+    ? form(
+        request,
+        `${back}/send`,
+        html`${hidden('format', format)}${
+          // Fixed with the form: sent twice, it creates one file.
+          hidden('fileId', sent.get('fileId') ?? newFileId(ctx, format))
+        }${format === 'sepa' ? debtorFields(request) : ''}
+<div class="sticky"><button class="main">Mark as sent and create the file</button> <a class="button" href="${back}">Back</a></div>`,
+      )
+    : html`<p><a class="button" href="${back}">Back</a></p>`
+}</section>`,
+  }
+}
+
+const debtorFields = ({ ctx, form: sent, zone }: PageRequest): Html =>
+  html`${input({ name: 'debtorName', label: 'Your account: holder', value: sent.get('debtorName') ?? ctx.shop.name, required: true, maxlength: 140 })}
+${input({ name: 'debtorIban', label: 'IBAN', value: sent.get('debtorIban') ?? '', required: true, maxlength: 50 })}
+${input({ name: 'debtorBic', label: 'BIC (optional)', value: sent.get('debtorBic') ?? '', maxlength: 11 })}
+${input({ name: 'executionDate', label: 'Execution date', type: 'date', value: sent.get('executionDate') ?? localDate(nowIso(ctx), zone), required: true, maxlength: 10 })}`
+
+async function send({ ctx, params, form: sent }: PageRequest) {
+  const batchId = params.id ?? ''
+  const format = field(sent, 'format') ?? ''
+  const bic = field(sent, 'debtorBic')
+  const debtor = {
+    name: field(sent, 'debtorName') ?? '',
+    iban: field(sent, 'debtorIban') ?? '',
+    ...(bic && { bic }),
+  }
+  const sepa = { debtor, executionDate: field(sent, 'executionDate') ?? null }
+  const body = validateBody('createPayoutFile', { batchId, format, ...(format === 'sepa' && sepa) })
+  const id = field(sent, 'fileId') ?? newFileId(ctx, format)
+  const { lines, totalCents, currency } = await payoutFiles.create(ctx, id, body)
+  const text = `${counted(lines, 'payment is', 'payments are')} marked as sent: ${money(totalCents, currency)}. Download the file below and upload it.`
+  return { to: `/admin/payouts/${batchId}#files`, flash: { text } }
+}
+
+async function downloadFile({ ctx, params, query }: PageRequest): Promise<View> {
+  const id = params.id ?? ''
+  const file = await download(ctx, id, Number(query.get('part') ?? 1))
+  return { title: '', body: html``, subjectId: id, download: file }
+}
