@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { expect } from 'vitest'
 import type { Database } from '../../server/src/database/database.ts'
 import { PRIMARY_KEYS } from '../../server/src/database/table-keys.ts'
@@ -5,6 +6,7 @@ import type { Tables } from '../../server/src/database/tables.ts'
 import { PLAIN_SUBSCRIPTION } from '../../server/src/webhooks/queries.ts'
 import { pointerTo, problems } from './document.ts'
 import type { TestServer } from './server.ts'
+import type { Sql, Statement } from './sql.ts'
 
 // Access to stored rows, for tests whose subject is storage: the outbox, the audit log, damage, retention and states
 // that no request can produce.
@@ -178,16 +180,54 @@ export function auditLog({ sql }: Connection) {
   }
 }
 
+const lastHash = new WeakMap<Sql, { version: string; hash: string }>()
+
+/** Of all tables of a SQLite file but these, without `lastUsedAt`. They are read again only after a commit. */
+export function hashOfFile(server: TestServer, except: string[]): string {
+  const version = `${except} ${versionOf(server)}`
+  const last = lastHash.get(server.sql)
+  if (last?.version === version) return last.hash
+  const hash = createHash('sha256')
+  for (const [name, rows] of allTables(server).filter(([table]) => !except.includes(table))) {
+    const texts = rows.map(({ lastUsedAt, ...row }) => JSON.stringify(row)).sort()
+    hash.update(`${name}\n${texts.join('\n')}\n`)
+  }
+  const made = { version, hash: hash.digest('hex') }
+  lastHash.set(server.sql, made)
+  return made.hash
+}
+
+/** Changes with every commit: of another connection, of this one, and of the schema. */
+const versionOf = ({ sql }: TestServer): string =>
+  ['pragma data_version', 'select total_changes()', 'pragma schema_version']
+    .map((text) => sql.prepare(text).pluck().get())
+    .join(' ')
+
+/** The statements of `hashOfRows`, by what they leave out. */
+const hashes = new WeakMap<Sql, Map<string, Statement>>()
+
 /** Of all tables but these, without `lastUsedAt`, by PostgreSQL alone: reading every table for each test takes longer. */
 export function hashOfRows({ sql }: TestServer, except: string[]): string {
+  const known = hashes.get(sql) ?? new Map<string, Statement>()
+  hashes.set(sql, known)
+  const key = except.join(' ')
+  const statement = known.get(key) ?? sql.prepare(textOfHash(sql, except), `hash ${key}`).pluck()
+  known.set(key, statement)
+  return String(statement.get())
+}
+
+function textOfHash(sql: Sql, except: string[]): string {
+  const columns = `select table_name from information_schema.columns where table_schema = 'public' and column_name = 'lastUsedAt'`
+  const used = sql.prepare(columns).pluck().all()
   // A sum does not depend on the order of the rows and needs no sort.
-  const hash = `sum(hashtextextended((to_jsonb(t) - 'lastUsedAt')::text, 0)::numeric)`
   const sums = sql
     .tables()
     .filter((name) => !except.includes(name))
-    .map((name) => `select concat('${name}', ' ', count(*), ' ', ${hash}) as line from "${name}" t`)
-  const all = `select string_agg(line, chr(10) order by line) from (${sums.join(' union all ')}) as tables`
-  return String(sql.prepare(all).pluck().get())
+    .map((name) => {
+      const row = used.includes(name) ? `(to_jsonb(t) - 'lastUsedAt')` : 't'
+      return `select concat('${name}', ' ', count(*), ' ', sum(hashtextextended(${row}::text, 0)::numeric)) as line from "${name}" t`
+    })
+  return `select string_agg(line, chr(10) order by line) from (${sums.join(' union all ')}) as tables`
 }
 
 /** Adds a column to every table, with this value in every row. */

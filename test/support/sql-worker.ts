@@ -7,6 +7,8 @@ export interface Question {
   text: string
   /** Without any, the text may hold several statements. */
   values?: unknown[]
+  /** Of a statement that stays prepared. */
+  name?: string | undefined
 }
 
 export interface Answer {
@@ -30,7 +32,7 @@ async function connect(url: string): Promise<pg.Client> {
   return client
 }
 
-async function answer({ url, text, values }: Question): Promise<Answer> {
+async function answer({ url, text, values, name }: Question): Promise<Answer> {
   if (text === '') {
     await (await clients.get(url))?.end()
     clients.delete(url)
@@ -38,7 +40,7 @@ async function answer({ url, text, values }: Question): Promise<Answer> {
   }
   if (!clients.has(url)) clients.set(url, connect(url))
   const client = (await clients.get(url)) as pg.Client
-  const result = values ? await client.query(text, values) : await client.query(text)
+  const result = values ? await client.query({ text, values, name }) : await client.query(text)
   return { rows: result.rows ?? [], changes: result.rowCount ?? 0 }
 }
 

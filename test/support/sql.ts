@@ -17,7 +17,8 @@ export interface Statement {
  * `?` or `@name` for values and quote names with capitals.
  */
 export interface Sql {
-  prepare: (text: string) => Statement
+  /** With a name, PostgreSQL plans the statement once. */
+  prepare: (text: string, name?: string) => Statement
   exec: (text: string) => void
   /** Wraps work in one transaction, which runs when the returned function is called. */
   transaction: <Given extends unknown[]>(work: (...given: Given) => void) => (...given: Given) => void
@@ -67,19 +68,19 @@ function ask(question: Question): Row[] & { changes?: number } {
 }
 
 export function openPostgresSql(url: string): Sql {
-  const statement = (text: string, isPlucked: boolean): Statement => {
-    const query = (given: unknown[]) => ask({ url, ...withPlaces(text, given) })
+  const statement = (text: string, isPlucked: boolean, name?: string): Statement => {
+    const query = (given: unknown[]) => ask({ url, name, ...withPlaces(text, given) })
     const all = (...given: unknown[]) => (isPlucked ? query(given).map(firstOf) : [...query(given)])
     return {
       all,
       get: (...given) => all(...given)[0],
       run: (...given) => ({ changes: query(given).changes ?? 0 }),
-      pluck: () => statement(text, true),
+      pluck: () => statement(text, true, name),
     }
   }
   const exec = (text: string) => void ask({ url, text: inPostgres(text) })
   return {
-    prepare: (text) => statement(text, false),
+    prepare: (text, name) => statement(text, false, name),
     exec,
     transaction:
       (work) =>
