@@ -8,10 +8,8 @@ import { runCli } from '../../cli/src/cli.ts'
 import type { CliContext } from '../../cli/src/context.ts'
 import { createApiKey } from '../../server/src/accounts/keys.ts'
 import * as shops from '../../server/src/accounts/shops.ts'
-import { readConfig } from '../../server/src/config.ts'
-import { createDeps } from '../../server/src/core/context.ts'
-import { openDatabase } from '../../server/src/database/database.ts'
 import { problems } from '../support/document.ts'
+import { openDeps } from '../support/open-deps.ts'
 import { COMPILE_CACHE, type RunningServer, startServer, temporaryFolder } from '../support/process.ts'
 import { createShop } from '../support/tenants.ts'
 
@@ -173,10 +171,7 @@ export async function openShop(): Promise<Shop> {
   const folder = temporaryFolder()
   const settings = { REFERRAL_DATA_DIR: folder.path, LOG_LEVEL: 'info' }
   const server = await startServer(settings)
-  // Uses the operator functions directly instead of starting a process for each.
-  const config = readConfig(settings)
-  const db = await openDatabase(config.databaseUrl)
-  const deps = createDeps({ ...config, logLevel: 'silent' }, db)
+  const { deps, close } = await openDeps(settings)
   const newShop = (plan: shops.Plan) =>
     createShop(deps, { name: 'Hats', plan, currency: 'USD', ownerEmail: 'owner@localhost' })
   // A plan with a high rate limit.
@@ -207,7 +202,7 @@ export async function openShop(): Promise<Shop> {
       REFERRAL_SHOP_ID: shopId,
     },
     close: async () => {
-      await db.close()
+      await close()
       await server.stop('SIGKILL')
       folder.remove()
     },
