@@ -1,3 +1,4 @@
+// SQLite only: this tests how requests are read and responses are sent.
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,3 +1,4 @@
+// SQLite only: bodies are read before anything is stored.
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'

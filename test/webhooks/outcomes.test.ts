@@ -1,3 +1,4 @@
+// SQLite only: how deliveries are sent and responses are read does not depend on the database; delivery.test.ts runs on both.
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'

@@ -1,3 +1,4 @@
+// SQLite only: addresses are checked before anything is sent, whatever stores them.
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'

@@ -1,3 +1,4 @@
+// SQLite only: connections to receivers do not depend on the database.
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
