@@ -37,41 +37,65 @@ interface Buyer {
   sessionId?: string | null
 }
 
-async function* buyers(ctx: Context): AsyncGenerator<Buyer, void> {
-  const pause = createPause()
-  for await (const rows of pages(ctx, 'orders'))
-    for (const { facts } of rows) {
-      await pause()
-      yield JSON.parse(String(facts)).order
-    }
-  for await (const rows of pages(ctx, 'journey')) yield* rows as Buyer[]
+const BUYERS: TableName[] = ['orders', 'journey']
+
+const buyerIn = (table: TableName, row: Row): Buyer =>
+  table === 'orders' ? JSON.parse(String(row.facts)).order : (row as Buyer)
+
+function addIds(person: Person, buyer: Buyer): void {
+  if (!addressesOf(buyer).some((email) => person.hasAddress(email))) return
+  if (buyer.customerId) person.customerIds.add(buyer.customerId)
+  if (buyer.sessionId) person.sessionIds.add(buyer.sessionId)
+}
+
+function removeIdsOfOthers(person: Person, buyer: Buyer): void {
+  const addresses = addressesOf(buyer)
+  if (addresses.length === 0 || addresses.some((email) => person.hasAddress(email)) || !isBuyer(person, buyer)) return
+  if (buyer.customerId) person.customerIds.delete(buyer.customerId)
+  if (buyer.sessionId) person.sessionIds.delete(buyer.sessionId)
+}
+
+/** One reading of a table that adds to what is known about a person. */
+export interface IdPass {
+  table: TableName
+  visit: (person: Person, row: Row) => void
 }
 
 /**
- * Finds the affiliates of a person, and the customer ids and sessions that belong to the person alone: an id that other
- * addresses have too, such as that of all guests, identifies nobody.
+ * What finds the affiliates of a person, and the customer ids and sessions that belong to the person alone, in this order:
+ * an id that other addresses have too, such as that of all guests, identifies nobody.
  */
-export async function findIds(ctx: Context, person: Person): Promise<void> {
-  for await (const rows of pages(ctx, 'affiliates'))
-    for (const { id, slug, discountCode } of rows.filter((row) => person.hasAddress(String(row.email)))) {
+export const ID_PASSES: IdPass[] = [
+  {
+    table: 'affiliates',
+    visit: (person, { id, email, slug, discountCode }) => {
+      if (!person.hasAddress(String(email))) return
       person.affiliateIds.add(String(id))
       person.codes.add(codeKey(String(slug))).add(codeKey(String(discountCode)))
-    }
-  for await (const rows of pages(ctx, 'affiliateAliases'))
-    for (const { affiliateId, value } of rows)
+    },
+  },
+  {
+    table: 'affiliateAliases',
+    visit: (person, { affiliateId, value }) => {
       if (person.affiliateIds.has(String(affiliateId))) person.codes.add(codeKey(String(value)))
-  const { customerIds, sessionIds } = person
-  for await (const buyer of buyers(ctx)) {
-    if (!addressesOf(buyer).some((email) => person.hasAddress(email))) continue
-    if (buyer.customerId) customerIds.add(buyer.customerId)
-    if (buyer.sessionId) sessionIds.add(buyer.sessionId)
-  }
-  if (customerIds.size + sessionIds.size === 0) return
-  for await (const buyer of buyers(ctx)) {
-    const addresses = addressesOf(buyer)
-    if (addresses.length === 0 || addresses.some((email) => person.hasAddress(email)) || !isBuyer(person, buyer))
-      continue
-    if (buyer.customerId) customerIds.delete(buyer.customerId)
-    if (buyer.sessionId) sessionIds.delete(buyer.sessionId)
-  }
+    },
+  },
+  ...BUYERS.map((table) => ({ table, visit: (person: Person, row: Row) => addIds(person, buyerIn(table, row)) })),
+  ...BUYERS.map((table) => ({
+    table,
+    visit: (person: Person, row: Row) => {
+      if (person.customerIds.size + person.sessionIds.size > 0) removeIdsOfOthers(person, buyerIn(table, row))
+    },
+  })),
+]
+
+/** Finds the ids of a person. */
+export async function findIds(ctx: Context, person: Person): Promise<void> {
+  const pause = createPause()
+  for (const { table, visit } of ID_PASSES)
+    for await (const rows of pages(ctx, table))
+      for (const row of rows) {
+        await pause()
+        visit(person, row)
+      }
 }

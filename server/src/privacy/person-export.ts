@@ -1,41 +1,112 @@
 import { openPayee } from '../affiliates/payees.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import { toNdjsonStream } from '../core/ndjson.ts'
-import { PRIMARY_KEYS, type Row, type TableName } from '../database/table-keys.ts'
+import { runReport } from '../core/report.ts'
+import { defineReport } from '../database/database.ts'
+import { PRIMARY_KEYS, pagesOf, type Row, type TableName } from '../database/table-keys.ts'
 import type { PayeeRow } from '../database/tables.ts'
 import { type Concern, concernOf } from './concern.ts'
-import { findIds, pages } from './find.ts'
-import { Person } from './person.ts'
+import { ID_PASSES, type IdPass } from './find.ts'
+import { Person, type PersonIds } from './person.ts'
 import { COLUMNS, PERSONAL_TABLES } from './personal-data.ts'
 import { requireAddress } from './request.ts'
 
 /**
  * Streams everything that is stored about the person with an email address, as newline-delimited JSON. The last line has the
- * number of rows, so that an incomplete export is recognized. The credential is checked again before each page.
+ * number of rows, so that an incomplete export is recognized. The credential is checked again before each portion.
  *
- * @throws ApiError 400 `invalid_body` for a text that is no address.
+ * @throws ApiError 400 `invalid_body` for a text that is no address, 503 `server_busy`.
  */
-export const exportPerson = async (ctx: Context, email: string): Promise<ReadableStream<Uint8Array>> =>
-  toNdjsonStream(linesOf(ctx, requireAddress(email)))
+export async function exportPerson(ctx: Context, email: string): Promise<ReadableStream<Uint8Array>> {
+  const address = requireAddress(email)
+  return toNdjsonStream(linesOf(ctx, address, await readPortion(ctx, address)))
+}
 
 /** The lines of the export of a person, each with its line break. */
-export async function* linesOf(ctx: Context, email: string): AsyncGenerator<string, void> {
-  const person = new Person(email)
+export async function* linesOf(ctx: Context, email: string, first?: Portion): AsyncGenerator<string, void> {
   yield toLine({ export: 'person', version: 1, shopId: ctx.shop.id, email, createdAt: nowIso(ctx) })
-  await findIds(ctx, person)
   let count = 0
-  for (const table of PERSONAL_TABLES) {
-    for await (const rows of pages(ctx, table)) {
-      await ctx.recheck?.(ctx.db.read)
-      for (const row of rows) {
-        const concern = concernOf(person, table, row)
-        if (!concern) continue
-        yield toLine({ table, row: readable(ctx, table, concern.isOwn ? row : mentionIn(table, row, concern)) })
-        count++
-      }
+  for (
+    let portion = first ?? (await readPortion(ctx, email));
+    ;
+    portion = await readPortion(ctx, email, portion.next)
+  ) {
+    for (const { table, row } of portion.rows) {
+      yield toLine({ table, row: readable(ctx, table, row) })
+      count++
     }
+    if (!portion.next) break
   }
   yield toLine({ end: { rows: count } })
+}
+
+/** Where an export continues: the pass, the last row it has read, and the ids of the person that it knows. */
+interface Position {
+  pass: number
+  after: unknown[] | undefined
+  ids: PersonIds
+}
+
+interface Portion {
+  rows: { table: TableName; row: Row }[]
+  next?: Position | undefined
+}
+
+const readPortion = (ctx: Context, email: string, from?: Position): Promise<Portion> =>
+  runReport(ctx, portionReport, { shopId: ctx.shop.id, query: { email, from } })
+
+/** First the ids of the person, then every table. */
+const PASSES: (Omit<IdPass, 'visit'> & Partial<IdPass>)[] = [
+  ...ID_PASSES,
+  ...PERSONAL_TABLES.map((table) => ({ table })),
+]
+/** After which other reports have a turn. */
+const PORTION_MS = 200
+/** How much one portion may hold while the client reads. */
+const PORTION_BYTES = 256 * 1024
+
+interface PortionQuery {
+  email: string
+  from: Position | undefined
+}
+
+/** Reads a part of the shop in the report thread: the whole shop takes minutes, and parsing blocks the event loop. */
+export const portionReport = defineReport(
+  import.meta.url,
+  'portionReport',
+  async (db, { shopId, query: { email, from } }: { shopId: string; query: PortionQuery }): Promise<Portion> => {
+    const person = new Person(email, '', from?.ids)
+    const until = performance.now() + PORTION_MS
+    const rows: Portion['rows'] = []
+    let bytes = 0
+    let after = from?.after
+    for (let pass = from?.pass ?? 0; pass < PASSES.length; pass++) {
+      const { table, visit } = PASSES[pass]!
+      for await (const page of pagesOf(db, table, { shopId, limit: PAGE_SIZE, afterKey: after })) {
+        for (const row of page) {
+          const found = visit ? undefined : rowOf(person, table, row)
+          visit?.(person, row)
+          if (found) {
+            rows.push({ table, row: found })
+            bytes += JSON.stringify(found).length
+          }
+          after = PRIMARY_KEYS[table].map((key) => row[key])
+          if (performance.now() > until || bytes > PORTION_BYTES)
+            return { rows, next: { pass, after, ids: person.ids() } }
+        }
+      }
+      after = undefined
+    }
+    return { rows }
+  },
+)
+
+const PAGE_SIZE = 100
+
+/** What an export contains of a row. */
+function rowOf(person: Person, table: TableName, row: Row): Row | undefined {
+  const concern = concernOf(person, table, row)
+  return concern && (concern.isOwn ? row : mentionIn(table, row, concern))
 }
 
 /** Of the row of another person, only the columns that mention the person. */

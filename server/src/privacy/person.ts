@@ -16,31 +16,52 @@ const GMAIL = ['gmail.com', 'googlemail.com']
 /** A domain that never receives mail. */
 const ERASED_DOMAIN = 'erased.invalid'
 
+/** What the rows of a person have in common. */
+export type PersonIds = Record<
+  'customerIds' | 'sessionIds' | 'orderIds' | 'commissionIds' | 'affiliateIds' | 'codes',
+  Set<string>
+>
+
 /**
  * A person by mailbox, as self-referral compares it: letter case, plus tags and equal spellings of an address do not matter.
  * The ids are those that the orders and visits of this mailbox have in common with no other.
  */
 export class Person {
-  readonly customerIds = new Set<string>()
-  readonly sessionIds = new Set<string>()
-  readonly orderIds = new Set<string>()
-  readonly commissionIds = new Set<string>()
-  readonly affiliateIds = new Set<string>()
+  readonly customerIds: Set<string>
+  readonly sessionIds: Set<string>
+  readonly orderIds: Set<string>
+  readonly commissionIds: Set<string>
+  readonly affiliateIds: Set<string>
   /** The slugs and codes of the affiliates, as they are compared. */
-  readonly codes = new Set<string>()
+  readonly codes: Set<string>
   readonly #key: string
   readonly #mailbox: string
   /** An interrupted erasure finds what it has replaced already. */
   readonly #replaced: string
   readonly #domains: string[]
 
-  /** @param key what pseudonyms are computed with. A person who is only read needs none. */
-  constructor(email: string, key = '') {
+  /**
+   * @param key what pseudonyms are computed with. A person who is only read needs none.
+   * @param ids what was found before.
+   */
+  constructor(email: string, key = '', ids: Partial<PersonIds> = {}) {
+    this.customerIds = new Set(ids.customerIds)
+    this.sessionIds = new Set(ids.sessionIds)
+    this.orderIds = new Set(ids.orderIds)
+    this.commissionIds = new Set(ids.commissionIds)
+    this.affiliateIds = new Set(ids.affiliateIds)
+    this.codes = new Set(ids.codes)
     this.#key = key
     this.#mailbox = mailboxKey(email)
     this.#replaced = mailboxKey(this.#pseudonymOf(email))
     const domain = this.#mailbox.slice(this.#mailbox.lastIndexOf('@') + 1)
     this.#domains = GMAIL.includes(domain) ? GMAIL : [...new Set([domain, domainToUnicode(domain)])].filter(Boolean)
+  }
+
+  /** What was found, to continue elsewhere. */
+  ids(): PersonIds {
+    const { customerIds, sessionIds, orderIds, commissionIds, affiliateIds, codes } = this
+    return { customerIds, sessionIds, orderIds, commissionIds, affiliateIds, codes }
   }
 
   /** Whether a text is an address of this person, or several of which one is. */
