@@ -26,6 +26,13 @@ const read = async (owner: Owner, affiliateId: string, month: string): Promise<S
 }
 const kindsOf = ({ lines }: Statement) => lines.map(({ kind, amountCents }) => [kind, amountCents])
 
+const addMany = (server: TestServer, count: number, given: Parameters<typeof commissionRow>[1]) =>
+  insertRows(
+    server,
+    'commissions',
+    Array.from({ length: count }, () => commissionRow(server, given)),
+  )
+
 /** Every way in which an affiliate earns, loses and receives money, in September and October. */
 async function history(server: TestServer) {
   const till = new Till(server, server.shop)
@@ -244,6 +251,57 @@ test('a payment that the bank returned is listed as paid and returned, and paid 
     }
   }
 })
+
+test('one payment of 300 commissions is one line, at one instant, and agrees with the audit log', async ({
+  server,
+  owner,
+}) => {
+  const id = await addPayee(server)
+  addMany(server, 300, { affiliateId: id, commissionAmountCents: 4 })
+  server.clock.ms = Date.parse('2026-11-02T09:00:00.000Z')
+  const batch = await expectOk(server.request('POST', '/api/v1/payouts', { body: OCTOBER }))
+  await send(server, 'october', batch.id)
+  const [sent] = (await linesOf(server, batch.id)).data
+  // Time passes between the steps that pay the commissions.
+  const { ms } = server.clock
+  let reads = 0
+  Object.defineProperty(server.clock, 'ms', { get: () => ms + ++reads, configurable: true })
+  expect(await report(server, [resultOf(sent, 'SETTLED')])).toEqual(['settled'])
+  Object.defineProperty(server.clock, 'ms', { value: ms, writable: true })
+  const november = await read(owner, id, '2026-11')
+  expect(november.lines).toMatchObject([{ kind: 'PAYMENT', amountCents: -1200 }])
+  expect(november.lines[0]?.reason).toContain('300 entries')
+  expect(rowsOf(server, 'commissions', { affiliateId: id, paidAt: november.lines[0]?.at })).toHaveLength(300)
+  const { audit, verify } = await verifierOf(owner)
+  expect(await verify(november, '--audit', audit)).toMatchObject({ code: 0, ok: true, proven: 1, unproven: 0 })
+})
+
+test.for([['settled by the bank'], ['marked as paid'], ['marked as paid, in steps']] as const)(
+  'a payment whose order was canceled after it was sent is listed in full when it is %s',
+  async ([how], { server, owner }) => {
+    const till = new Till(server, server.shop)
+    const { id } = await till.affiliate()
+    await setPayee(server, id)
+    await till.order({ externalOrderId: 'canceled' })
+    await till.order()
+    if (how.endsWith('in steps')) addMany(server, 600, { affiliateId: id, commissionAmountCents: 1 })
+    server.clock.ms = Date.parse('2026-11-02T09:00:00.000Z')
+    const batch = await expectOk(till.batch())
+    await send(server, 'october', batch.id)
+    const [sent] = (await linesOf(server, batch.id)).data
+    await expectOk(
+      server.request('POST', '/api/v1/events', { body: { type: 'order_canceled', externalOrderId: 'canceled' } }),
+    )
+    if (how === 'settled by the bank') expect(await report(server, [resultOf(sent, 'SETTLED')])).toEqual(['settled'])
+    else await expectOk(till.pay(batch.id))
+    const { lines, currencies } = await read(owner, id, '2026-11')
+    expect(lines.map(({ kind, amountCents }) => [kind, amountCents]).sort()).toEqual([
+      ['ADJUSTMENT', -1440],
+      ['PAYMENT', 0 - (sent?.amountCents ?? 0)],
+    ])
+    expect(currencies[0]?.closingCents).toBe(-1440)
+  },
+)
 
 describe('verification', () => {
   const files = async (server: TestServer, owner: Owner) => {

@@ -38,10 +38,10 @@ export const refundEvent = (row: CommissionRow, refund: RefundRow, previousStatu
   data: { ...toCommission(row), previousStatus, refund: toRefund(refund) },
 })
 
-/** The events of commissions of a batch that were paid at an instant; adjustments have none. */
+/** The events of commissions of a batch that were paid, at an instant or with these ids; adjustments have none. */
 export async function findPaidEvents(
   trx: Transaction,
-  { shopId, batchId, paidAt }: { shopId: string; batchId: string; paidAt: string },
+  { shopId, batchId, paidAt }: { shopId: string; batchId: string; paidAt?: string },
   ids?: string[],
 ): Promise<WebhookEvent[]> {
   let list = trx
@@ -50,10 +50,10 @@ export async function findPaidEvents(
     .where('shopId', '=', shopId)
     .where('payoutBatchId', '=', batchId)
     .where('orderStatus', '=', 'PAID')
-    .where('paidAt', '=', paidAt)
     .where('trackingMethod', '<>', 'ADJUSTMENT')
     .orderBy('happenedAt', 'desc')
     .orderBy('id', 'desc')
+  if (paidAt) list = list.where('paidAt', '=', paidAt)
   if (ids) list = list.where(hasId(trx, ids))
   return (await list.execute()).map((row) => ({
     event: 'commission.paid',

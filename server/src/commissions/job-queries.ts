@@ -1,7 +1,7 @@
-import { sql } from 'kysely'
+import { type ExpressionBuilder, sql } from 'kysely'
 import type { Reader, Transaction } from '../database/database.ts'
 import { prepared } from '../database/prepared.ts'
-import type { CommissionRow, PayoutJobRow, ReservationChangeRow } from '../database/tables.ts'
+import type { CommissionRow, PayoutJobRow, ReservationChangeRow, Tables } from '../database/tables.ts'
 
 const ofShop = prepared<{ shopId: string }>()((db, { shopId }) =>
   db.selectFrom('payoutJobs').selectAll().where('shopId', '=', shopId).compile(),
@@ -30,6 +30,26 @@ export const PHASE_STATUSES = {
   RELEASING: { from: ['APPROVED', 'ACCEPTED', 'PAYABLE'], to: 'APPROVED' },
 } as const satisfies { [Name in Phase]?: { from: readonly Status[]; to: Status } }
 
+/** Found by other columns: the shop has many commissions in these statuses. */
+const STATUS = sql<string>`"orderStatus" || ''`
+
+/**
+ * Whether a commission of a batch was not paid yet. One that was reversed after its payment was sent is part of the payment,
+ * and stays `REVERSED`.
+ */
+export const isUnpaid = (eb: ExpressionBuilder<Tables, 'commissions'>) =>
+  eb.or([
+    eb(STATUS, 'in', [...PHASE_STATUSES.PAYING.from]),
+    eb.and([eb(STATUS, '=', 'REVERSED'), eb('paidAt', 'is', null)]),
+  ])
+
+/** What payment makes of a commission that `isUnpaid`. */
+export const paidColumns = (paidAt: string) => ({
+  orderStatus: sql<Status>`case when "orderStatus" = 'REVERSED' then 'REVERSED' else 'PAID' end`,
+  paidAt,
+  updatedAt: paidAt,
+})
+
 /** The columns that a step changes. */
 type SteppedColumns = Pick<CommissionRow, 'orderStatus' | 'payoutBatchId' | 'paidAt' | 'updatedAt'>
 
@@ -40,6 +60,8 @@ export function steppedColumns(
 ): Partial<SteppedColumns> {
   if (phase === 'RESERVING' || phase === 'UNDOING') return {}
   const { from, to } = PHASE_STATUSES[phase]
+  if (phase === 'PAYING' && row.orderStatus === 'REVERSED' && row.paidAt === null)
+    return { updatedAt: changedAt, paidAt: changedAt }
   if (!from.some((status) => status === row.orderStatus)) return {}
   const columns = { orderStatus: to, updatedAt: changedAt }
   if (phase === 'PAYING') return { ...columns, paidAt: changedAt }
@@ -77,7 +99,9 @@ export const EFFECTIVE = {
     when ${stepped.releasing} then 'APPROVED' else commissions."orderStatus" end`,
   payoutBatchId: sql<string | null>`case when job.phase in ('RESERVING', 'UNDOING') or ${stepped.releasing} then null
     else commissions."payoutBatchId" end`,
-  paidAt: sql<string | null>`case when ${stepped.paying} then job."changedAt" else commissions."paidAt" end`,
+  paidAt: sql<string | null>`case when ${stepped.paying}
+    or (job.phase = 'PAYING' and commissions."orderStatus" = 'REVERSED' and commissions."paidAt" is null)
+    then job."changedAt" else commissions."paidAt" end`,
   updatedAt: sql<string>`case when ${stepped.assigning} or ${stepped.paying} or ${stepped.releasing}
     then job."changedAt" else commissions."updatedAt" end`,
 }

@@ -50,8 +50,10 @@ export async function findCommissionsById(db: Reader, shopId: string, ids: strin
   )
 }
 
-type Changes = Pick<CommissionRow, 'orderStatus' | 'updatedAt'> &
-  Partial<Pick<CommissionRow, 'payoutBatchId' | 'paidAt'>>
+type Changes = Pick<CommissionRow, 'updatedAt'> &
+  Partial<Pick<CommissionRow, 'payoutBatchId' | 'paidAt'>> & {
+    orderStatus: CommissionRow['orderStatus'] | Expression<CommissionRow['orderStatus']>
+  }
 
 /** Rows per insert; PostgreSQL accepts 65,535 values in a statement. */
 const MAX_INSERTED = 400

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { PHASE_STATUSES } from '../commissions/job-queries.ts'
+import { isUnpaid, paidColumns } from '../commissions/job-queries.ts'
 import { hasId } from '../core/queries.ts'
 import type { Reader, Transaction } from '../database/database.ts'
 import type { PayoutFileRow, PayoutLineRow } from '../database/tables.ts'
@@ -213,11 +213,28 @@ export const listUnpaid = async (
     .where('shopId', '=', shopId)
     .where('affiliateId', '=', affiliateId)
     .where('payoutBatchId', '=', batchId)
-    // Found by affiliate and batch: the shop has many commissions in these statuses.
-    .where(sql<string>`"orderStatus" || ''`, 'in', [...PHASE_STATUSES.PAYING.from])
+    .where(isUnpaid)
     .limit(limit)
     .execute()
   return rows.map(({ id }) => id)
+}
+
+/** When the first of an affiliate's commissions in a batch were paid, if any were. */
+export async function findPaidAt(
+  db: Reader,
+  shopId: string,
+  { batchId, affiliateId }: Pick<PayoutLineRow, 'batchId' | 'affiliateId'>,
+): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('commissions')
+    .select('paidAt')
+    .where('shopId', '=', shopId)
+    .where('affiliateId', '=', affiliateId)
+    .where('payoutBatchId', '=', batchId)
+    .where('paidAt', 'is not', null)
+    .limit(1)
+    .executeTakeFirst()
+  return row?.paidAt ?? undefined
 }
 
 /** All unpaid commissions of a batch of few commissions. */
@@ -227,7 +244,7 @@ export const listUnpaidOfBatch = async (db: Reader, shopId: string, batchId: str
     .select('id')
     .where('shopId', '=', shopId)
     .where('payoutBatchId', '=', batchId)
-    .where(sql<string>`"orderStatus" || ''`, 'in', [...PHASE_STATUSES.PAYING.from])
+    .where(isUnpaid)
     .execute()
   return rows.map(({ id }) => id)
 }
@@ -241,10 +258,10 @@ export async function updateToPaidById(
 ): Promise<void> {
   await trx
     .updateTable('commissions')
-    .set((eb) => ({ orderStatus: 'PAID', paidAt, updatedAt: paidAt, version: eb('version', '+', 1) }))
+    .set((eb) => ({ ...paidColumns(paidAt), version: eb('version', '+', 1) }))
     .where('shopId', '=', shopId)
     .where(hasId(trx, ids))
     .where(sql<string>`"payoutBatchId" || ''`, '=', batchId)
-    .where(sql<string>`"orderStatus" || ''`, 'in', [...PHASE_STATUSES.PAYING.from])
+    .where(isUnpaid)
     .execute()
 }

@@ -1,5 +1,5 @@
 import { type ExpressionBuilder, type SelectQueryBuilder, sql } from 'kysely'
-import { PHASE_STATUSES } from '../commissions/job-queries.ts'
+import { isUnpaid, paidColumns } from '../commissions/job-queries.ts'
 import {
   type Condition,
   ofBatch,
@@ -337,10 +337,8 @@ export const sumBatches = async (
 
 /** Marks every commission of a batch as paid. */
 export async function updateToPaid(trx: Transaction, shopId: string, batchId: string, paidAt: string): Promise<void> {
-  const changes = { orderStatus: 'PAID', paidAt, updatedAt: paidAt } as const
-  // The others were already marked PAID or REVERSED when their payment was reconciled.
-  const isUnpaid: Condition = (eb) => eb(withoutIndex(trx, 'orderStatus'), 'in', [...PHASE_STATUSES.PAYING.from])
-  await updateCommissions(trx, shopId, { range: ofBatch(batchId), condition: isUnpaid }, changes)
+  // The others were already marked as paid when their payment was reconciled.
+  await updateCommissions(trx, shopId, { range: ofBatch(batchId), condition: isUnpaid }, paidColumns(paidAt))
 }
 
 /**

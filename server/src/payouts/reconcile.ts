@@ -7,13 +7,14 @@ import { type Context, nowIso } from '../core/context.ts'
 import type { AuditEntry } from '../core/mutate.ts'
 import { enqueue } from '../core/outbox.ts'
 import type { Transaction } from '../database/database.ts'
-import type { PayoutLineRow } from '../database/tables.ts'
+import type { PayoutFileRow, PayoutLineRow } from '../database/tables.ts'
 import { decideResult, lineIdOf, type PaymentDecision } from '../engine/payment-line.ts'
 import { payoutNotFound } from './batch.ts'
 import { batchEvent } from './events.ts'
 import {
   findFile,
   findLines,
+  findPaidAt,
   listUnpaid,
   listUnpaidOfBatch,
   sumFiles,
@@ -115,7 +116,7 @@ async function record(ctx: Context, batchId: string, matches: Match[]): Promise<
       result: done,
       audit: [...audits, summary, ...(paid?.audit ?? [])],
       events: paid?.events ?? [],
-      extendedEvents: () => findPaidEvents(trx, { shopId: ctx.shop.id, batchId, paidAt: at }, ids),
+      extendedEvents: () => findPaidEvents(trx, { shopId: ctx.shop.id, batchId }, ids),
     }
   })
 }
@@ -169,16 +170,32 @@ async function apply(
 ): Promise<{ audits: AuditEntry[]; paidIds: string[] }> {
   const audits: AuditEntry[] = []
   const paidIds: string[] = []
-  for (const { before, after } of changes) {
-    await updateLine(trx, after, after)
-    if (before.state === 'SENT') paidIds.push(...(await listUnpaid(trx, ctx.shop.id, after, MAX_PAID_AT_ONCE)))
-    if (after.state === 'RETURNED') audits.push(await addReturned(ctx, trx, after))
+  for (const [fileId, ofFile] of Map.groupBy(changes, ({ after }) => after.fileId)) {
+    const file = await findFile(trx, ctx.shop.id, fileId)
+    if (!file) throw new Error('The file of a line is missing')
+    for (const { before, after } of ofFile) {
+      await updateLine(trx, after, after)
+      if (before.state === 'SENT') paidIds.push(...(await payLine(ctx, trx, { batch, line: after, file })))
+      if (after.state === 'RETURNED') audits.push(await addReturned(ctx, trx, after))
+    }
+    await updateFileSums(ctx, trx, file, ofFile)
   }
   if (paidIds.length > 0) await updateToPaidById(trx, ctx.shop.id, batch, paidIds)
-  for (const [fileId, ofFile] of Map.groupBy(changes, ({ after }) => after.fileId)) {
-    await updateFileSums(ctx, trx, fileId, ofFile)
-  }
   return { audits, paidIds }
+}
+
+interface LinePayment {
+  batch: PaidBatch
+  line: PayoutLineRow
+  file: PayoutFileRow
+}
+
+/** The commissions that a line pays. Those that follow others, which were paid ahead, are part of the same payment. */
+async function payLine(ctx: Context, trx: Transaction, { batch, line, file }: LinePayment): Promise<string[]> {
+  const ids = await listUnpaid(trx, ctx.shop.id, line, MAX_PAID_AT_ONCE)
+  const paidAt = file.assumedPaid && ids.length > 0 ? await findPaidAt(trx, ctx.shop.id, line) : undefined
+  if (paidAt) await updateToPaidById(trx, ctx.shop.id, { ...batch, paidAt }, ids)
+  return ids
 }
 
 /** The order id is unique, so an amount can be returned once only. */
@@ -204,9 +221,7 @@ async function addReturned(ctx: Context, trx: Transaction, line: PayoutLineRow):
   return { action: 'payout_line.returned', subjectId: lineId, data }
 }
 
-async function updateFileSums(ctx: Context, trx: Transaction, fileId: string, changes: Change[]): Promise<void> {
-  const file = await findFile(trx, ctx.shop.id, fileId)
-  if (!file) throw new Error('The file of a line is missing')
+async function updateFileSums(ctx: Context, trx: Transaction, file: PayoutFileRow, changes: Change[]): Promise<void> {
   let { settledLines, settledCents, returnedLines, returnedCents } = file
   for (const { before, after } of changes) {
     if (before.state === 'SETTLED') {
@@ -268,20 +283,26 @@ async function payAhead(ctx: Context, matches: Match[]): Promise<void> {
         left -= ids.length
         break
       }
-      if (!(await payStep(ctx, line, ids.slice(0, MAX_PAID_AT_ONCE)))) break
+      if (!(await payStep(ctx, line))) break
     }
   }
 }
 
-/** Returns false when the file of the line was discarded. */
-async function payStep(ctx: Context, { batchId, fileId }: PayoutLineRow, ids: string[]): Promise<boolean> {
-  const paidAt = nowIso(ctx)
+/**
+ * Pays some commissions of a line. All have the instant of the first ones, because a payment is one entry of a statement.
+ *
+ * @returns false when the file of the line was discarded.
+ */
+async function payStep(ctx: Context, line: PayoutLineRow): Promise<boolean> {
+  const { batchId, fileId } = line
   const hasDeliveries = await ctx.db.transact(async (trx, chain) => {
     const file = await findFile(trx, ctx.shop.id, fileId)
     if (!file || file.status === 'DISCARDED') return undefined
     if (!file.assumedPaid) await updateFile(trx, file, { assumedPaid: 1 })
+    const ids = await listUnpaid(trx, ctx.shop.id, line, MAX_PAID_AT_ONCE)
+    const paidAt = (await findPaidAt(trx, ctx.shop.id, line)) ?? nowIso(ctx)
     await updateToPaidById(trx, ctx.shop.id, { batchId, paidAt }, ids)
-    const extendedEvents = () => findPaidEvents(trx, { shopId: ctx.shop.id, batchId, paidAt }, ids)
+    const extendedEvents = () => findPaidEvents(trx, { shopId: ctx.shop.id, batchId }, ids)
     return enqueue(ctx, { trx, chain }, { events: [], extendedEvents })
   }, ctx.shop.id)
   if (hasDeliveries) ctx.wakeDispatcher()

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { PHASE_STATUSES } from '../commissions/job-queries.ts'
+import { isUnpaid, PHASE_STATUSES, paidColumns } from '../commissions/job-queries.ts'
 import { hasId } from '../core/queries.ts'
 import type { Reader, Transaction } from '../database/database.ts'
 import type { CommissionRow, PayoutJobRow, ReservationChangeRow } from '../database/tables.ts'
@@ -82,13 +82,12 @@ export async function applyJob(trx: Transaction, job: PayoutJobRow, ids: string[
     .where(hasId(trx, ids))
     .where(unindexed('payoutBatchId'), '=', batchId)
   if (phase === 'RESERVING' || phase === 'UNDOING') return void (await update.set({ payoutBatchId: null }).execute())
-  const { from, to } = PHASE_STATUSES[phase]
-  const columns = {
-    orderStatus: to,
-    updatedAt: changedAt,
-    ...(phase === 'PAYING' && { paidAt: changedAt }),
-    ...(phase === 'RELEASING' && { payoutBatchId: null }),
+  if (phase === 'PAYING') {
+    const paid = update.set((eb) => ({ ...paidColumns(changedAt), version: eb('version', '+', 1) }))
+    return void (await paid.where(isUnpaid).execute())
   }
+  const { from, to } = PHASE_STATUSES[phase]
+  const columns = { orderStatus: to, updatedAt: changedAt, ...(phase === 'RELEASING' && { payoutBatchId: null }) }
   await update
     .set((eb) => ({ ...columns, version: eb('version', '+', 1) }))
     .where((eb) => {
