@@ -1,7 +1,8 @@
 import type { CommanderError } from 'commander'
-import { exitCodeOf } from './command.ts'
+import { commandOf, exitCodeOf } from './command.ts'
 import type { CliContext } from './context.ts'
 import { CliError, exitCode, toFailure } from './errors.ts'
+import { nameOptions } from './option-names.ts'
 import type { GlobalOptions } from './output/style.ts'
 import { createProgram } from './program.ts'
 import { reportFailure } from './reporter.ts'
@@ -22,6 +23,8 @@ export async function runCli(context: CliContext, argv: readonly string[]): Prom
     const error = isCommanderError(thrown) ? toUsageError(thrown, argv) : thrown
     const options = program.opts<GlobalOptions>()
     const failure = toFailure(error)
+    const command = commandOf(program)
+    if (command && failure.status === 400) failure.message = nameOptions(failure.message, command)
     reportFailure(context, failure, options)
     if (options.verbose && failure.exitCode === exitCode.unexpected) context.stderr.write(`${(error as Error).stack}\n`)
     return failure.exitCode

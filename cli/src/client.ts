@@ -4,16 +4,20 @@ import type { GlobalOptions } from './output/style.ts'
 import type { Reporter } from './reporter.ts'
 import type { Settings } from './settings.ts'
 
+/** `fetch` of Node.js waits 5 minutes for a response. */
+const LONG_TIMEOUT_MS = 290_000
+
 /** Creates an SDK client that reports its retries, and waits for the rate limit only with `--wait`. */
 export async function createClient(
   credential: string,
   settings: Settings,
-  { globalOptions, reporter }: { globalOptions: GlobalOptions; reporter: Reporter },
+  { globalOptions, reporter, isLong = false }: { globalOptions: GlobalOptions; reporter: Reporter; isLong?: boolean },
 ): Promise<ReferralClient> {
   const { createReferralClient } = await import('@referral/sdk')
   const options: ClientOptions = {
     apiKey: credential,
     baseUrl: settings.baseUrl,
+    ...(isLong && { timeoutMs: LONG_TIMEOUT_MS }),
     retryRateLimited: globalOptions.wait === true,
     onRetry: ({ status, delayMs, error }) => {
       const seconds = Math.ceil(delayMs / 1000)

@@ -14,6 +14,8 @@ export interface CommandMetadata {
   writes?: boolean
   /** Whether it requires an owner token. */
   owner?: boolean
+  /** Whether it changes or reads a whole batch or month at once, which can take minutes. */
+  isLong?: boolean
   examples?: readonly string[]
 }
 
@@ -22,6 +24,7 @@ type CommandAction<Options> = (run: Run, input: { options: Options; args: string
 const metadataByCommand = new WeakMap<Command, CommandMetadata>()
 const contextByRoot = new WeakMap<Command, CliContext>()
 const exitCodeByRoot = new WeakMap<Command, ExitCode>()
+const runningByRoot = new WeakMap<Command, Command>()
 
 export const metadataOf = (command: Command): CommandMetadata | undefined => metadataByCommand.get(command)
 
@@ -32,6 +35,9 @@ export function attachContext(root: Command, context: CliContext): void {
 
 /** The exit code of the command that ran in this tree. */
 export const exitCodeOf = (root: Command): ExitCode => exitCodeByRoot.get(root) ?? exitCode.done
+
+/** The command that ran in this tree, or undefined when the arguments were rejected. */
+export const commandOf = (root: Command): Command | undefined => runningByRoot.get(root)
 
 const rootOf = (command: Command): Command => (command.parent ? rootOf(command.parent) : command)
 
@@ -48,9 +54,10 @@ export function defineCommand<Options = Record<string, never>>(
   if (examples) command.addHelpText('after', `\nExamples:\n${examples.map((example) => `  $ ${example}`).join('\n')}`)
   return command.action(async () => {
     const root = rootOf(command)
+    runningByRoot.set(root, command)
     const context = contextByRoot.get(root)
     if (!context) throw new Error('This command tree has no context and cannot run commands.')
-    const run = new Run(context, command.optsWithGlobals())
+    const run = new Run(context, command.optsWithGlobals(), metadata.isLong)
     const code = await action(run, { options: command.opts<Options & Record<string, unknown>>(), args: command.args })
     await run.flush()
     if (code !== undefined) exitCodeByRoot.set(root, code)

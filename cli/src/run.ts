@@ -14,16 +14,19 @@ export class Run {
   readonly reporter: Reporter
   readonly style: OutputStyle
   readonly dryRun: boolean
+  /** Whether requests can take minutes. A request that is repeated too early makes the service do the same work twice. */
+  readonly isLong: boolean
   #output = ''
   #settings: Settings | undefined
   #timeZone: Promise<string> | undefined
 
-  constructor(context: CliContext, options: GlobalOptions & { dryRun?: boolean }) {
+  constructor(context: CliContext, options: GlobalOptions & { dryRun?: boolean }, isLong = false) {
     this.context = context
     this.globalOptions = options
     this.reporter = new Reporter(context, options)
     this.style = resolveStyle(options, context)
     this.dryRun = options.dryRun ?? false
+    this.isLong = isLong
   }
 
   get settings(): Settings {

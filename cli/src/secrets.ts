@@ -23,7 +23,7 @@ export interface SecretOptions {
 /** Reads a signing secret from a file, standard input or REFERRAL_WEBHOOK_SECRET. */
 export async function readSecret(context: CliContext, options: SecretOptions): Promise<string | undefined> {
   if (options.secretFile && options.secretStdin) throw usageError('Pass --secret-file or --secret-stdin, not both.')
-  if (options.secretFile) return requireNonEmpty(readSecretFile(options.secretFile), options.secretFile)
+  if (options.secretFile) return readSecretFile(options.secretFile)
   if (options.secretStdin) return requireNonEmpty((await readStdin(context)).toString('utf8'), 'Standard input')
   return context.env.REFERRAL_WEBHOOK_SECRET || undefined
 }
@@ -40,12 +40,14 @@ export async function requireSecret(context: CliContext, options: SecretOptions)
   )
 }
 
-function readSecretFile(file: string): string {
+export function readSecretFile(file: string): string {
+  let text: string
   try {
-    return readFileSync(file, 'utf8')
+    text = readFileSync(file, 'utf8')
   } catch (cause) {
     throw usageError(`Cannot read ${file}: ${(cause as NodeJS.ErrnoException).code}.`)
   }
+  return requireNonEmpty(text, file)
 }
 
 // Editors and echo append a line break, which is not part of the secret.

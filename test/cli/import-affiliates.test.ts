@@ -48,6 +48,13 @@ test('all export formats are parsed to the same affiliate', () => {
   }
 })
 
+test('columns of which nothing is imported are named', async () => {
+  const file = join(folder.path, 'rewardful.csv')
+  writeFileSync(file, 'Email,Token,State,Visitors,Leads,error\nv@example.com,v,active,12,3,\n')
+  const { stderr } = await cli(['import', 'rewardful', file, '--dry-run', '--program', 'prg_1'], { env: shop.env })
+  expect(stderr).toContain('Columns that are not imported: Visitors, Leads.')
+})
+
 test('slugOf predicts the slug that the engine derives', () => {
   for (const ref of ['adam', 'Adam-9', 'x', '8153713', 'a-b-c', 'A'.repeat(60)])
     expect({ ref, slug: slugOf(ref) }).toEqual({ ref, slug: ref.toLowerCase() })

@@ -1,5 +1,7 @@
 import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
+import { join } from 'node:path'
 import { receive } from '@referral/webhook-verifier'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readSseMessages } from '../../cli/src/commands/webhooks/sse.ts'
@@ -101,6 +103,34 @@ test('--after continues an earlier run, and an interrupted run prints it', async
   await order('r-2')
   const { stdout } = await cliProcess(['webhooks', 'listen', '--after', id, '--count', '1', '--json'], { env })
   expect(JSON.parse(JSON.parse(stdout.trim().split('\n')[1] ?? '').body).data.externalOrderId).toBe('r-2')
+}, 30_000)
+
+test('--secret-file forwards with the secret that the receiver has, and prints none', async () => {
+  got = []
+  const file = join(folder.path, 'secret')
+  writeFileSync(file, 'whsec_of the receiver\n')
+  const { port: to } = receiver.address() as { port: number }
+  const forward = ['--forward-to', `http://127.0.0.1:${to}/hooks`, '--secret-file', file]
+  const child = start(['webhooks', 'listen', ...forward, '--count', '1', '--json'], { env })
+  let output = ''
+  child.stdout?.on('data', (chunk) => {
+    output += chunk
+  })
+  const end = ended(child)
+  await until(() => output.includes('"open"'))
+  await order('s-1')
+  const { code, stdout } = await end
+  const lines = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  expect([code, lines[0].secret, lines[1].status]).toEqual([0, null, 200])
+  for (const line of lines) expect(wrongWith('Listened', line)).toEqual([])
+  const [{ headers, body }] = got as [(typeof got)[number]]
+  const { event } = await receive({ headers, body }, { secret: 'whsec_of the receiver', requireTimestamp: true })
+  expect((event.data as { externalOrderId: string }).externalOrderId).toBe('s-1')
+  const { code: unused } = await cliProcess(['webhooks', 'listen', '--secret-file', file], { env })
+  expect(unused).toBe(2)
 }, 30_000)
 
 test('4 with an unknown token', async () => {

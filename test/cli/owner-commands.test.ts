@@ -157,4 +157,11 @@ test('0 when the reader closes the pipe early', async () => {
   const { stdout, stderr } = spawnSync('bash', ['-c', line], { env: bare(shop.env), encoding: 'utf8' })
   expect(stderr).toBe('')
   expect(stdout.trim().split('\n').at(-1)).toBe('0')
+  // More than the buffer of the pipe, without a server.
+  const main = new URL('../conformance/src/main.ts', import.meta.url).pathname
+  const listing = spawnSync('bash', ['-c', `${process.execPath} ${main} --list | (read line; exec <&-; sleep 0.5)`], {
+    env: bare(shop.env),
+    encoding: 'utf8',
+  })
+  expect(listing.stderr).toBe('')
 })

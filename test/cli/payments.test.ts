@@ -353,6 +353,21 @@ test('the payment text names the months of the batch in the time zone of the sho
   expect(textOf('2026-08-01T00:00:00.000Z', '2026-10-31T23:59:59.999Z', 'UTC')).toBe('Referrals 2026-08 to 2026-10')
 })
 
+test('messages of the service name the options of the command, not the fields of the API', async () => {
+  const { id } = await shop.client.affiliates.create({ email: 'no-town@example.com', name: 'No Town' })
+  const details = ['--method', 'SEPA', '--name', 'No Town', '--iban', 'DE89370400440532013000', '--country', 'DE']
+  const payee = await cli(['affiliates', 'payee', 'set', id, ...details], { env: shop.env })
+  expect([payee.code, payee.stderr]).toEqual([2, expect.stringContaining('--town ')])
+  expect(payee.stderr).not.toContain('townName')
+  const batch = await euroBatch('2026-01')
+  const exported = await exportTo(batch, 'january', '--format', 'sepa')
+  expect([exported.code, exported.stderr]).toEqual([2, expect.stringContaining('--from-name and --from-iban')])
+  const refund = ['events', 'refund', '1', '--refund-id', '1', '--amount-cents', '9000000000']
+  const refunded = await cli(refund, { env: shop.env })
+  expect([refunded.code, refunded.stderr]).toEqual([2, expect.stringContaining('--amount-cents')])
+  expect(refunded.stderr).not.toContain('amountCents')
+})
+
 test('sepa requires a file id, and a file id one batch', async () => {
   const sepa = await cli(['payouts', 'export', 'bat_1', '--format', 'sepa'], { env: shop.env })
   const several = await cli(['payouts', 'export', 'bat_1', 'bat_2', '--file-id', 'x'], { env: shop.env })

@@ -104,6 +104,8 @@ function usage(message: string): number {
   return 2
 }
 
+// A reader such as `head` may close the pipe early.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
 try {
   process.exitCode = await main()
 } catch (error) {

@@ -48,12 +48,13 @@ export async function importAffiliates(
   const provider = providers[name]
   if (!provider) throw new Error(`unknown provider ${name}`)
   const csv = readCsv(file)
-  const { mapping, affiliates, failed } = planImport(csv, provider, options.map)
+  const { mapping, affiliates, failed, unusedColumns } = planImport(csv, provider, options.map)
   run.reporter.info(
     `${provider.title}: ${Object.entries(mapping)
       .map(([field, column]) => `${field} from ${column}`)
       .join(', ')}`,
   )
+  if (unusedColumns.length > 0) run.reporter.warn(`Columns that are not imported: ${unusedColumns.join(', ')}.`)
   if (affiliates.length && options.program === undefined) await requireDefaultProgram(run)
   if (run.dryRun) return preview(run, csv, { file, affiliates, failed })
   if (affiliates.length && isInteractive(run.context))

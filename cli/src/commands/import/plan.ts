@@ -47,12 +47,20 @@ export const isValidCode = (code: string): boolean =>
 /** Normalizes an email address for comparison. The service additionally normalizes the domain. */
 export const emailKey = (email: string): string => email.trim().normalize('NFC').toLowerCase().normalize('NFC')
 
+interface ImportPlan {
+  mapping: Record<string, string>
+  affiliates: SourceAffiliate[]
+  failed: FailedRow[]
+  /** Columns that no field is read from. */
+  unusedColumns: string[]
+}
+
 /** Parses the rows of an export. Rows without an email address fail. */
 export function planImport(
   { header, rows }: Csv,
   provider: Provider,
   overrides: readonly string[] | undefined,
-): { mapping: Record<string, string>; affiliates: SourceAffiliate[]; failed: FailedRow[] } {
+): ImportPlan {
   if (detectOrderExportFormat(header) !== 'csv')
     throw usageError('This looks like an order export. Use referral events import.')
   if (rows.length === 0) throw notFoundError('The file has no affiliates.')
@@ -75,7 +83,9 @@ export function planImport(
     else affiliates.push(affiliate)
     seen.add(key)
   }
-  return { mapping, affiliates, failed }
+  // The reasons in a file of failed rows are not data.
+  const read = new Set([...Object.values(mapping), id, 'error'])
+  return { mapping, affiliates, failed, unusedColumns: header.filter((name) => name !== '' && !read.has(name)) }
 }
 
 interface ParseSettings {

@@ -72,6 +72,7 @@ function addCreate(payouts: Command): void {
       details: UNPAID_NOTE,
       output: 'PayoutBatch',
       examples: ['referral payouts preview --month last'],
+      isLong: true,
       action: (run, { options }) => createOrPreview(run, options, false),
     }),
   )
@@ -86,6 +87,7 @@ function addCreate(payouts: Command): void {
         'referral payouts create --month last --currency EUR --json=id',
         'referral payouts create --month last --each-currency',
       ],
+      isLong: true,
       action: (run, { options }) => createOrPreview(run, options, !run.dryRun),
     }),
   )
@@ -99,6 +101,7 @@ function addUnpaid(payouts: Command): void {
         'LATE: approved after its month was paid, and not included. BELOW_MINIMUM: less than the minimum payout per affiliate. DEBT: refunds of paid commissions exceed the earnings. HELD_BACK: the affiliate is archived or rejected.',
       output: 'UnpaidBalance[]',
       examples: ['referral payouts unpaid --month last', 'referral payouts unpaid --month last --json'],
+      isLong: true,
       action: async (run, { options }) => (await import('./unpaid.ts')).listUnpaid(run, options),
     }),
   )
@@ -123,6 +126,7 @@ function addPay(payouts: Command): void {
     output: 'Payment',
     writes: true,
     examples: ['referral payouts pay bat_…', 'referral payouts pay bat_… --yes --expect-total 144000'],
+    isLong: true,
     action: async (run, { options, args: [id = ''] }) => (await import('./pay.ts')).pay(run, id, options),
   })
     .addOption(new Option('--expect-total <cents>', 'fail when the net total differs').argParser(wholeCents))
@@ -141,6 +145,7 @@ function addExport(payouts: Command): void {
       'referral payouts export bat_… bat_… --format csv --dir out',
       "referral payouts export bat_… --format sepa --file-id 2026-10 --from-name 'Hats Ltd' --from-iban DE89370400440532013000",
     ],
+    isLong: true,
     action: async (run, { options, args }) => (await import('./export.ts')).exportBatches(run, args, options),
   })
     .addOption(choiceOption('--format <format>', 'file format', enums.PayoutFileFormat).default('csv'))
@@ -205,6 +210,7 @@ function addReconcile(payouts: Command): void {
     owner: true,
     writes: true,
     examples: ['referral payouts reconcile statement.xml', 'referral payouts reconcile paypal-report.csv --dry-run'],
+    isLong: true,
     action: async (run, { args: [file = ''] }) => (await import('./reconcile.ts')).reconcile(run, file),
   })
 }
@@ -218,6 +224,7 @@ function addCancel(payouts: Command): void {
     owner: true,
     writes: true,
     examples: ['referral payouts discard-file 2026-10-paypal'],
+    isLong: true,
     action: async (run, { options, args: [id = ''] }) => discardFile(run, id, options),
   }).option('-y, --yes', 'skip the confirmation')
   defineCommand<{ yes?: boolean }>(payouts, 'cancel <id>', {
@@ -225,6 +232,7 @@ function addCancel(payouts: Command): void {
     output: 'PayoutBatch',
     owner: true,
     writes: true,
+    isLong: true,
     action: async (run, { options, args: [id = ''] }) => cancel(run, id, options),
   }).option('-y, --yes', 'skip the confirmation')
 }
@@ -235,6 +243,7 @@ function addLedger(payouts: Command): void {
     output: 'Text',
     owner: true,
     examples: ['referral payouts ledger --month last > ledger.csv'],
+    isLong: true,
     action: async (run, { options }) => (await import('./ledger.ts')).printLedger(run, options),
   }).addOption(singleMonthOption())
 }

@@ -12,6 +12,7 @@ export function addStatements(program: Command): void {
       'Every order, refund, adjustment and payment with its reason, and the balances before and after, by currency. Keep the JSON to verify it later with `statements verify`; html is for printing.',
     output: 'Statement',
     owner: true,
+    isLong: true,
     examples: ['referral statements get aff_… --month last > statement.json'],
     action: async (run, { options, args: [id = ''] }) => (await import('./get.ts')).printStatement(run, id, options),
   })

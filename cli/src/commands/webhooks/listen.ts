@@ -1,13 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { signWebhook } from '@referral/webhook-verifier/sender'
 import { requireCredential } from '../../client.ts'
 import { apiError, CliError, exitCode, usageError } from '../../errors.ts'
 import { sanitizeText, toJson } from '../../output/text.ts'
 import type { Run } from '../../run.ts'
+import { readSecretFile } from '../../secrets.ts'
 import { parseReceiverUrl, postDelivery } from './post.ts'
 import { readSseMessages, type SseMessage } from './sse.ts'
 
 export interface ListenOptions {
   forwardTo?: string
+  secretFile?: string
   events?: string[]
   extendedEvents?: boolean
   after?: string
@@ -28,14 +31,18 @@ export async function listen(run: Run, options: ListenOptions): Promise<undefine
 class Listener {
   readonly #run: Run
   readonly #forwardTo: string | undefined
+  /** The secret of the receiver. */
+  readonly #secret: string | undefined
   readonly #query: string
   readonly #stop: ReturnType<Run['handleInterrupt']>
   #remaining: number
   #last: string | undefined
   #subscription: string | undefined
 
-  constructor(run: Run, { forwardTo, events = [], extendedEvents, after, count }: ListenOptions) {
+  constructor(run: Run, { forwardTo, secretFile, events = [], extendedEvents, after, count }: ListenOptions) {
     this.#run = run
+    if (secretFile !== undefined && forwardTo === undefined) throw usageError('--secret-file requires --forward-to.')
+    this.#secret = secretFile === undefined ? undefined : readSecretFile(secretFile)
     this.#forwardTo = forwardTo === undefined ? undefined : parseReceiverUrl(forwardTo)
     this.#query = new URLSearchParams({
       ...(events.length > 0 && { events: events.join(',') }),
@@ -130,7 +137,8 @@ class Listener {
     if (this.#subscription !== undefined)
       reporter.warn('The service opened a new subscription: events in between are lost, and the secret has changed.')
     this.#subscription = subscriptionId
-    await this.#print({ type: 'open', subscriptionId, secret }, `signing secret: ${secret}`)
+    const line = this.#secret === undefined ? `signing secret: ${secret}` : 'signed with the secret of the file'
+    await this.#print({ type: 'open', subscriptionId, secret: this.#secret === undefined ? secret : null }, line)
   }
 
   async #handleDelivery(
@@ -138,13 +146,22 @@ class Listener {
     { headers, body }: { headers: Record<string, string>; body: string },
   ): Promise<void> {
     const event = headers['X-Service-Event'] ?? ''
-    const response = this.#forwardTo
-      ? await postDelivery(this.#forwardTo, { headers, body: new TextEncoder().encode(body) })
-      : undefined
+    const response = this.#forwardTo ? await this.#forward(this.#forwardTo, { headers, body }) : undefined
     const { status, ms } = response ?? {}
     const outcome = response ? `${status ?? 'no response'} in ${ms} ms` : body
     const delivery = { type: 'delivery', id, event, status: status ?? null, ms: ms ?? null, headers, body }
     await this.#print(delivery, `${event} ${id} ${outcome}`)
+  }
+
+  /** Forwards the original bytes and headers, signed with the secret of the receiver if there is one. */
+  async #forward(url: string, { headers, body }: { headers: Record<string, string>; body: string }) {
+    const bytes = new TextEncoder().encode(body)
+    if (this.#secret === undefined) return postDelivery(url, { headers, body: bytes })
+    const values = new Headers(headers)
+    const [id = '', timestamp] = ['webhook-id', 'webhook-timestamp'].map((name) => values.get(name) ?? undefined)
+    const signed = await signWebhook(bytes, this.#secret, { id, timestamp: Number(timestamp) })
+    for (const [name, value] of Object.entries(signed)) values.set(name, value)
+    return postDelivery(url, { headers: Object.fromEntries(values), body: bytes })
   }
 
   /** Writes a line immediately, because the command does not end. */
