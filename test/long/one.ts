@@ -1,14 +1,22 @@
 import setUpPostgres from '../support/postgres.ts'
+import { createCluster } from '../support/postgres-cluster.ts'
 import { type Given, type LongTest, Missing } from './guarantee.ts'
 
 /** Runs one guarantee and reports the result to its parent: node one.ts <name> <engine> <scale>. */
 const [, , name = '', engine = 'sqlite', scale = '1'] = process.argv
 
+async function setUp({ postgres }: LongTest): Promise<() => Promise<void>> {
+  if (!postgres || process.env.TEST_POSTGRES_URL) return setUpPostgres()
+  const cluster = await createCluster(postgres)
+  process.env.TEST_POSTGRES_URL = cluster.url
+  return cluster.remove
+}
+
 async function verdict() {
   try {
     const { guarantee } = (await import(`./guarantees/${name}.ts`)) as { guarantee: LongTest }
     // As in the normal tests: a throwaway PostgreSQL, its address in TEST_POSTGRES_URL.
-    const tearDown = engine === 'postgres' ? await setUpPostgres() : async () => {}
+    const tearDown = engine === 'postgres' ? await setUp(guarantee) : async () => {}
     const summary = await guarantee.run({ engine: engine as Given['engine'], scale: Number(scale) }).finally(tearDown)
     return { kept: true, summary }
   } catch (error) {

@@ -16,14 +16,7 @@ import {
   toEstimate,
 } from './batch.ts'
 import { finishJob, leaseEnd, newLease, StepSize } from './jobs.ts'
-import {
-  type CandidateFilter,
-  firstInstant,
-  listUnpaidAffiliates,
-  readApproved,
-  type Subtotal,
-  sumVisible,
-} from './queries.ts'
+import { type CandidateFilter, firstInstant, listUnpaidAffiliates, type Subtotal, sumVisible } from './queries.ts'
 import * as queries from './step-queries.ts'
 
 /** What a batch would contain, read before it is constructed. */
@@ -192,7 +185,7 @@ class Gathering {
 
   /** The ids of the candidates, a page at a time. */
   async *pages(): AsyncGenerator<string[]> {
-    for await (const page of readApproved(this.#ctx.db.read, this.#ctx.shop.id, this.filter)) {
+    for await (const page of queries.readApproved(this.#ctx.db.read, this.#ctx.shop.id, this.filter)) {
       yield page.filter((row) => this.#isCandidate(row)).map(({ id }) => id)
     }
   }

@@ -15,9 +15,9 @@ import * as queries from './step-queries.ts'
 /** How long a process that no longer responds keeps its lease on a batch. Each step renews it. */
 const LEASE_MS = 15_000
 /** How long a step should hold the shop's lock; on SQLite, it also blocks the event loop. */
-const STEP_MS = { sqlite: 8, postgres: 20 }
+const STEP_MS = { sqlite: 8, postgres: 15 }
 const FIRST_STEP = 100
-const MIN_STEP = 50
+const MIN_STEP = 20
 const MAX_STEP = 2000
 /** How often an idle server looks for batches whose process has died. */
 const RESUME_INTERVAL_MS = 5000

@@ -241,18 +241,6 @@ export async function countApproved(db: Reader, shopId: string): Promise<number>
 export const listUnpaidAffiliates = async (db: Reader, shopId: string): Promise<string[]> =>
   (await unpaidAffiliates(db, shopId).execute()).map(({ id }) => id)
 
-/** Reads the approved commissions of a period, in and out of batches, a page at a time. */
-export async function* readApproved(db: Reader, shopId: string, filter: CandidateFilter) {
-  for await (const part of approvedInPeriod(filter).parts(db, shopId)) {
-    yield await db
-      .selectFrom('commissions')
-      .select(['id', 'affiliateId', 'programId', 'currency', 'commissionAmountCents', 'payoutBatchId'])
-      .where('shopId', '=', shopId)
-      .where(part)
-      .execute()
-  }
-}
-
 async function sumInParts(db: Reader, shopId: string, range: Range, sums: SumPart): Promise<Subtotal[]> {
   const merged = new Map<string, Subtotal>()
   for await (const part of partsOf(db, shopId, range)) {

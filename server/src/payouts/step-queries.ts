@@ -2,14 +2,55 @@ import { sql } from 'kysely'
 import { isUnpaid, PHASE_STATUSES, paidColumns } from '../commissions/job-queries.ts'
 import { hasId } from '../core/queries.ts'
 import type { Reader, Transaction } from '../database/database.ts'
+import { yieldToEventLoop } from '../database/event-loop.ts'
 import type { CommissionRow, PayoutJobRow, ReservationChangeRow } from '../database/tables.ts'
-import { APPROVED } from './queries.ts'
+import { APPROVED, type CandidateFilter, firstInstant } from './queries.ts'
 
 /**
  * A column whose index must not find the rows of a step, which their ids find: PostgreSQL has no statistics of a batch that
- * was just created, so it expects its index to find one row instead of a million.
+ * was just created, so it expects its index to find one row instead of a million. An expression that is null for null would
+ * still select the index of commissions in batches, which PostgreSQL 18 reads as a whole for each step.
  */
-const unindexed = (column: 'orderStatus' | 'payoutBatchId') => sql<string>`${sql.ref(column)} || ''`
+const unindexed = (column: 'orderStatus' | 'payoutBatchId') => sql<string>`coalesce(${sql.ref(column)}, '')`
+
+/** Reads the approved commissions of a period, in and out of batches, a page at a time. */
+export async function* readApproved(db: Reader, shopId: string, filter: CandidateFilter) {
+  for (const status of APPROVED) {
+    // Greater than every id.
+    for (let after: PageStart | undefined = { happenedAt: filter.periodEnd, id: '~' }; after; ) {
+      const page = await readApprovedPage(db, { shopId, status, from: firstInstant(filter), after })
+      yield page
+      after = page.length === PAGE_ROWS ? page.at(-1) : undefined
+      if (after) await yieldToEventLoop()
+    }
+  }
+}
+
+const PAGE_ROWS = 500
+
+type PageStart = Pick<CommissionRow, 'happenedAt' | 'id'>
+
+/** By order and limit: PostgreSQL expects a tenth of all rows between two positions, and would read the table for each page. */
+const readApprovedPage = (
+  db: Reader,
+  {
+    shopId,
+    status,
+    from,
+    after,
+  }: { shopId: string; status: CommissionRow['orderStatus']; from: string; after: PageStart },
+) =>
+  db
+    .selectFrom('commissions')
+    .select(['happenedAt', 'id', 'affiliateId', 'programId', 'currency', 'commissionAmountCents', 'payoutBatchId'])
+    .where('shopId', '=', shopId)
+    .where('orderStatus', '=', status)
+    .where('happenedAt', '>=', from)
+    .where((eb) => eb(eb.refTuple('happenedAt', 'id'), '<', eb.tuple(after.happenedAt, after.id)))
+    .orderBy('happenedAt', 'desc')
+    .orderBy('id', 'desc')
+    .limit(PAGE_ROWS)
+    .execute()
 
 /** A job and the lease of the run that changes its commissions. */
 export interface Lease {

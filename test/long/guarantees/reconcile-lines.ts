@@ -1,18 +1,16 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { sealPayee } from '../../../server/src/affiliates/payees.ts'
 import { readConfig } from '../../../server/src/config.ts'
 import { createDeps } from '../../../server/src/core/context.ts'
 import { MAX_STALL_MS } from '../../attack/measure.ts'
 import { type Answer, call, withAffiliate } from '../../support/calls.ts'
-import type { RunningServer } from '../../support/process.ts'
 import { figure, type LongTest, sized } from '../guarantee.ts'
-import { fill, OCTOBER, Waits } from '../large-payout.ts'
+import { fill, longestTurn, OCTOBER, Waits } from '../large-payout.ts'
 import { createWorld, type World } from '../world.ts'
 
 const PROBE = fileURLToPath(new URL('../loop-probe.mjs', import.meta.url))
@@ -48,20 +46,6 @@ async function addPayees({ look, env }: World, shopId: string, affiliates: numbe
 /** The most memory a process has used, in MB. */
 const peakMb = (pid: number) =>
   Math.round(Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024)
-
-/** The longest turn of the server's event loop since the last call. */
-async function longestTurn({ pid }: RunningServer, file: string): Promise<{ wallMs: number; cpuMs: number }> {
-  rmSync(file, { force: true })
-  process.kill(pid, 'SIGUSR2')
-  for (;;) {
-    await sleep(20)
-    try {
-      return JSON.parse(readFileSync(file, 'utf8'))
-    } catch {
-      // It is not written yet.
-    }
-  }
-}
 
 /** A report of a bank about a payment file with as many payments, read with the command line while the shop reports orders. */
 export const guarantee: LongTest = {
