@@ -224,6 +224,37 @@ describe.runIf(isThere)('the Developer page', () => {
     expect(await labels()).not.toContain('Forged')
   })
 
+  test('single-key shortcuts search, move between rows and open pages, unless they are turned off; a rejected field has the focus', async () => {
+    const focused = (selector: string) => owner.evaluate((one) => document.activeElement?.matches(one), selector)
+    await open(owner, '/admin/orders')
+    await owner.keyboard.press('/')
+    expect(await focused('input[name=id]')).toBe(true)
+    await owner.keyboard.type('g?')
+    expect(await owner.locator('input[name=id]').inputValue()).toBe('g?')
+    await open(owner, '/admin/commissions?status=ALL')
+    for (const key of ['j', 'j', 'k']) await owner.keyboard.press(key)
+    expect(await focused('tbody tr:first-child th a')).toBe(true)
+    await owner.keyboard.press('g')
+    await owner.keyboard.press('a')
+    await owner.waitForURL('**/admin/affiliates')
+    await owner.keyboard.press('n')
+    await owner.waitForURL('**/admin/affiliates/new')
+    await owner.getByLabel('Name').fill('Jo')
+    await owner.getByLabel('Email').fill('jo@')
+    await owner.locator('main form').evaluate((form: HTMLFormElement) => form.setAttribute('novalidate', ''))
+    await owner.keyboard.press('Enter')
+    await owner.getByRole('alert').waitFor()
+    expect(await focused('input[name=email][aria-invalid=true][aria-describedby=problem]')).toBe(true)
+    await open(owner, '/admin')
+    await owner.keyboard.press('?')
+    expect(await look(owner, 'shortcuts')).toEqual({ light: [], dark: [], overflow: [] })
+    await owner.getByLabel('Use these shortcuts in this browser').uncheck()
+    await owner.keyboard.press('Escape')
+    await owner.keyboard.press('g')
+    await owner.keyboard.press('a')
+    expect(await heading(owner)).toBe('Overview')
+  })
+
   test.each(SCREENS)(
     '%s has no serious accessibility violation in light and dark, and fits 360 pixels',
     async (name, path, link) => {
