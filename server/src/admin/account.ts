@@ -4,11 +4,23 @@ import { field, form, hidden, input, passkeyForm } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
 import { ALL_ROLES, type PageRequest, type Route, type View } from './route.ts'
 import { counted, day, time } from './show.ts'
-import { ACTIONS, type Cell, type Column, nameColumn, pager, slice, table } from './table.ts'
+import { ACTIONS, type Cell, type Column, inCard, nameColumn, pager, slice, table } from './table.ts'
 
 const PATH = '/admin/account'
-const SESSION_COLUMNS: Column[] = [nameColumn('Browser'), 'From', 'Signed in', 'With', 'Ends', ACTIONS]
-const PASSKEY_COLUMNS: Column[] = [nameColumn('Passkey'), 'Added', 'Last used', ACTIONS]
+const SESSION_COLUMNS: Column[] = [
+  nameColumn('Browser'),
+  inCard('bare', 'From'),
+  inCard('inline', 'Signed in'),
+  inCard('inline', 'With'),
+  inCard('inline', 'Ends'),
+  ACTIONS,
+]
+const PASSKEY_COLUMNS: Column[] = [
+  nameColumn('Passkey'),
+  inCard('inline', 'Added'),
+  inCard('inline', 'Last used'),
+  ACTIONS,
+]
 const METHODS: Record<sessions.ListedSession['method'], string> = {
   token: 'Owner token',
   link: 'One-time link',

@@ -7,19 +7,19 @@ import { type Html, html, isolated } from './html.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { rolesAndAuditOf, validateBody } from './route.ts'
 import { badge, day, empty, time } from './show.ts'
-import { ACTIONS, type Cell, type Column, nameColumn, pager, slice, table, wideColumn } from './table.ts'
+import { ACTIONS, type Cell, type Column, inCard, nameColumn, pager, slice, table, wideColumn } from './table.ts'
 
 type ApiKey = components['schemas']['ApiKey']
 
 const PATH = '/admin/keys'
 const COLUMNS: Column[] = [
   nameColumn('Label'),
-  'Key',
-  wideColumn('Scopes'),
-  'Created',
-  'Last used',
-  'Expires',
-  'Status',
+  inCard('bare', 'Key'),
+  inCard('inline', wideColumn('Scopes')),
+  inCard('inline', 'Created'),
+  inCard('inline', 'Last used'),
+  inCard('inline', 'Expires'),
+  inCard('lead', 'Status'),
   ACTIONS,
 ]
 

@@ -163,6 +163,7 @@ const document = (title: string, body: Html, head?: Html): Html => html`<!doctyp
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
+<meta name="theme-color" content="#11241c">
 <title>${title}</title>
 <link rel="icon" href="${ICON.path}" type="image/svg+xml">
 <link rel="stylesheet" href="${STYLE.path}">

@@ -139,7 +139,7 @@ function reasonsOf({
 
 const row = ({ totals, ...batch }: Batch, zone: string): Cell[] => [
   html`<a href="${PATH}/${batch.id}">${period(batch, zone)}</a>`,
-  badge(batch.status),
+  stateOf(batch),
   counts(totals.affiliates),
   counts(totals.commissions),
   money(totals.taxWithheldCents, batch.currency),
@@ -147,6 +147,10 @@ const row = ({ totals, ...batch }: Batch, zone: string): Cell[] => [
   day(batch.createdAt, zone),
   batch.paidAt ? day(batch.paidAt, zone) : '–',
 ]
+
+/** A batch without commissions is `FAILED` in the API, whatever its reason. */
+const stateOf = ({ status, failureReason }: Pick<Batch, 'status' | 'failureReason'>): Html =>
+  badge(status === 'FAILED' && failureReason === payouts.CANCELED_REASON ? 'CANCELED' : status)
 
 /** Both days of a period in the time zone of the shop. */
 const period = ({ periodStart, periodEnd }: Pick<Batch, 'periodStart' | 'periodEnd'>, zone: string): Html =>
@@ -169,15 +173,15 @@ async function showNew(request: PageRequest): Promise<View> {
   return {
     title: 'New payout batch',
     crumb: { to: PATH, text: 'Payouts' },
-    lead: 'A batch contains the approved commissions of a period that are not in another batch.',
+    lead: `A batch contains the approved commissions of a period that are not in another batch. Days are days in ${zone}.`,
     isEmpty: !isSubmitted,
     body: html`<form class="filters" method="get" action="${PATH}/new">
-${input({ name: 'from', label: `First day (${zone})`, type: 'date', value: batchInput.from, required: true })}
-${input({ name: 'until', label: `Last day (${zone})`, type: 'date', value: batchInput.until, required: true })}
+${input({ name: 'from', label: 'First day', type: 'date', value: batchInput.from, required: true })}
+${input({ name: 'until', label: 'Last day', type: 'date', value: batchInput.until, required: true })}
 ${select('earlier', 'Earlier commissions', EARLIER, batchInput.earlier)}
 ${input({ name: 'currency', label: 'Currency', value: batchInput.currency, placeholder: request.ctx.shop.currency, maxlength: 3 })}
 <div class="row"><button class="${isSubmitted ? '' : 'main'}">Preview</button></div></form>
-${isSubmitted ? await preview(request, batchInput) : ''}`,
+${isSubmitted ? await preview(request, batchInput) : empty('Preview a period', 'The preview shows what is paid, and who is not paid and why. It changes nothing.', 'payouts')}`,
   }
 }
 
@@ -301,7 +305,7 @@ async function show(request: PageRequest): Promise<View> {
     title: `Payout of ${dayText(batch.periodStart, zone)} – ${dayText(batch.periodEnd, zone)}`,
     crumb: { to: PATH, text: 'Payouts' },
     subjectId: batch.id,
-    badges: badge(batch.status),
+    badges: stateOf(batch),
     actions: canCancel
       ? html`<a class="button danger" href="${PATH}/${batch.id}/cancel">Cancel this batch</a>`
       : undefined,

@@ -5,6 +5,7 @@ import { PAGE_HEADERS } from './assets.ts'
 import { type Html, html } from './html.ts'
 import { signedOutLayout } from './layout.ts'
 import type { FileDownload, View } from './route.ts'
+import { empty } from './show.ts'
 
 interface PageResponse {
   status: number
@@ -42,11 +43,20 @@ const TITLES: Record<number, string> = {
   503: 'Temporarily unavailable',
 }
 
-export const problemView = ({ status, message }: ApiError): View => ({
-  title: TITLES[status] ?? 'Request failed',
-  body: html`<p class="lead">${message}</p>
-<p><a class="button" href="/admin">Back to the overview</a></p>`,
-})
+const LIST = /^\/(orders|commissions|affiliates|programs|payouts|webhooks|deliveries|keys)\b/
+
+/** @param path of the route, whose list is the way on from something that does not exist */
+export function problemView({ status, message }: ApiError, path: string): View {
+  const list = status === 404 ? (LIST.exec(path)?.[0] ?? '') : ''
+  return {
+    title: TITLES[status] ?? 'Request failed',
+    body: empty(
+      message,
+      html`<a class="button" href="/admin${list}">${list ? 'Back to the list' : 'Back to the overview'}</a>`,
+      status === 404 ? 'search' : 'overview',
+    ),
+  }
+}
 
 /** The page of an error that occurs before the session is known. */
 export function problemPage({ status, code, message, retryAfter }: ApiError): PageResponse {

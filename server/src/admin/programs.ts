@@ -6,18 +6,18 @@ import { programFields, sentProgram } from './program-form.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES, OWNER_ONLY, validateBody } from './route.ts'
 import { badge, count, empty, rateText } from './show.ts'
-import { type Cell, type Column, nameColumn, numberColumn, pageOf, pager, table } from './table.ts'
+import { type Cell, type Column, inCard, nameColumn, numberColumn, pageOf, pager, table } from './table.ts'
 
 type Program = components['schemas']['Program']
 
 const PATH = '/admin/programs'
 const COLUMNS: Column[] = [
   nameColumn('Program'),
-  'Status',
-  'Commission',
-  'Click window',
-  numberColumn('Affiliates'),
-  'Approval',
+  inCard('lead', 'Status'),
+  inCard('bare', 'Commission'),
+  inCard('inline', 'Click window'),
+  inCard('inline', numberColumn('Affiliates')),
+  inCard('inline', 'Approval'),
 ]
 
 export const programRoutes: Route[] = [

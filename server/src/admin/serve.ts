@@ -106,7 +106,7 @@ async function renderError({ c, server, request }: Call, route: Route, thrown: E
   const error = toApiError(server, reason, logFields(c.get('request')))
   const formPage = 'act' in route && [400, 404, 409].includes(error.status) ? route.page : undefined
   // The page of the form may no longer exist.
-  const view = (await formPage?.(request).catch(() => undefined)) ?? problemView(error)
+  const view = (await formPage?.(request).catch(() => undefined)) ?? problemView(error, route.path)
   const problem = formPage ? withMoney(withFormLabels(error.message), request.ctx.shop.currency) : undefined
   return sendPage(c, {
     ...error,

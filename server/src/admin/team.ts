@@ -6,12 +6,18 @@ import { type Html, html, isolated } from './html.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { OWNER_ONLY, validateBody } from './route.ts'
 import { badge, day } from './show.ts'
-import { ACTIONS, type Cell, type Column, nameColumn, pager, slice, table } from './table.ts'
+import { ACTIONS, type Cell, type Column, inCard, nameColumn, pager, slice, table } from './table.ts'
 
 type User = components['schemas']['ShopUser']
 
 const PATH = '/admin/team'
-const COLUMNS: Column[] = [nameColumn('User'), 'Role', 'Status', 'Since', ACTIONS]
+const COLUMNS: Column[] = [
+  nameColumn('User'),
+  inCard('bare', 'Role'),
+  inCard('lead', 'Status'),
+  inCard('inline', 'Since'),
+  ACTIONS,
+]
 const ROLES = [
   ['STAFF', 'Staff: view orders, commissions and affiliates; redeliver webhooks'],
   ['OWNER', 'Owner: may do everything, also pay and create keys'],

@@ -7,18 +7,18 @@ import { type Html, html } from './html.ts'
 import type { Flash, PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES, OWNER_ONLY, rolesAndAuditOf, validateBody, visibleUrl } from './route.ts'
 import { badge, counted, empty, time, urlWithQuery } from './show.ts'
-import { ACTIONS, type Cell, type Column, nameColumn, pager, slice, table, wideColumn } from './table.ts'
+import { ACTIONS, type Cell, type Column, inCard, nameColumn, pager, slice, table, wideColumn } from './table.ts'
 
 type Subscription = components['schemas']['WebhookSubscription']
 
 const PATH = '/admin/webhooks'
 const COLUMNS: Column[] = [
   nameColumn('Webhook'),
-  'Status',
-  wideColumn('Events'),
-  'Signed',
-  'Retries',
-  'Created',
+  inCard('lead', 'Status'),
+  inCard('inline', wideColumn('Events')),
+  inCard('inline', 'Signed'),
+  inCard('inline', 'Retries'),
+  inCard('inline', 'Created'),
   ACTIONS,
 ]
 

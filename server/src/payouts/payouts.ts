@@ -287,7 +287,7 @@ export async function findContacts(db: Reader, shopId: string, ids: Iterable<str
   return contacts
 }
 
-const CANCELED_REASON = 'The batch was canceled.'
+export const CANCELED_REASON = 'The batch was canceled.'
 
 /**
  * Cancels a batch that is not paid: its commissions are `APPROVED` again and available to other batches. Debts that it
