@@ -102,9 +102,10 @@ const walking = (values: unknown[]): Statement => {
 }
 
 describe.runIf(engine === 'sqlite')('SQLite', () => {
+  const counts = new Map<string, number>()
   const workOf = async (server: OwnerServer, state: () => void) => {
     state()
-    const work = openSqliteWork(databaseFile(server.url))
+    const work = openSqliteWork(databaseFile(server.url), counts)
     try {
       expect(work.workOf(walking([server.shop.shopId, 'none'])).rows).toBeGreaterThan(100_000)
       return await judged(work.workOf)

@@ -20,11 +20,12 @@ interface Condition {
 /**
  * How many rows the plans of statements read: as many as meet the conditions that an index is searched by. A page in
  * the order of its index ends where it is full, unless other conditions are left to check.
+ *
+ * @param counts what was counted in these rows before; statistics do not change it
  */
-export function openSqliteWork(file: string) {
+export function openSqliteWork(file: string, counts: Map<string, number>) {
   const database = new SQLite(file, { readonly: true })
   const indexes = readIndexes(database)
-  const counts = new Map<string, number>()
 
   function count(sql: string, values: unknown[] = []): number {
     const key = JSON.stringify([sql, values])
