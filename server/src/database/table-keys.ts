@@ -119,18 +119,25 @@ export async function* pagesOf(
   name: TableName,
   { shopId, limit = PAGE_SIZE, afterKey }: { shopId?: string; limit?: number; afterKey?: unknown[] | undefined } = {},
 ): AsyncGenerator<Row[], void> {
-  const keys = PRIMARY_KEYS[name].map((key) => sql.ref(key))
-  const ofShop = shopId === undefined ? sql`true` : sql`${sql.ref(shopColumn(name))} = ${shopId}`
-  let after = afterKey
+  const column = shopColumn(name)
+  const ofShop = shopId === undefined ? sql`true` : sql`${sql.ref(column)} = ${shopId}`
+  const all = PRIMARY_KEYS[name].map(String)
+  // Within a shop, SQLite would read a comparison that begins with its id from the first row of the shop.
+  const names = all.filter((key) => shopId === undefined || key !== column)
+  const keys = names.map((key) => sql.ref(key))
+  let after = afterKey && names.map((key) => afterKey[all.indexOf(key)])
   for (;;) {
+    // Without other columns, the shop has one row.
+    if (after?.length === 0) return
     const rest = after ? sql`(${sql.join(keys)}) > (${sql.join(after)})` : sql`true`
+    const order = keys.length > 0 ? sql`order by ${sql.join(keys)}` : sql``
     const { rows } = await sql<Row>`
       select * from ${sql.table(name)} where ${ofShop} and ${rest}
-      order by ${sql.join(keys)} limit ${sql.lit(limit)}`.execute(db)
+      ${order} limit ${sql.lit(limit)}`.execute(db)
     const last = rows.at(-1)
     if (!last) return
     yield rows
-    after = PRIMARY_KEYS[name].map((key) => last[key])
+    after = names.map((key) => last[key])
   }
 }
 

@@ -72,9 +72,11 @@ export function openSqliteWork(file: string, counts: Map<string, number>) {
       index?.isUnique && index.columns.every((column) => terms.some((term) => term.column === column && term.isEqual))
     if (isOne) return 1
     const isRead = (column: string) => terms.some((term) => term.column === column) || index?.where.includes(column)
-    const left = conditionsOf(sql, given, 'last').some(
-      ({ column }) => column !== 'id' && columns.includes(column) && !isRead(column),
-    )
+    const left =
+      conditionsOf(sql, given, 'last').some(
+        ({ column }) => column !== 'id' && columns.includes(column) && !isRead(column),
+      ) ||
+      (!/[<>]/.test(line) && comparedRows(sql).some((names) => names.every((column) => columns.includes(column))))
     return isPaged && !left ? 0 : rowsOf(table, index, terms, conditionsOf(sql, given, 'all'))
   }
 
@@ -125,6 +127,12 @@ function conditionsOf(sql: string, given: readonly unknown[], part: 'all' | 'las
       return { column, text: `"${column}" ${rest}`, values: [...given.slice(before, before + own)] }
     })
 }
+
+/** The columns of comparisons such as `("createdAt", "id") < (?, ?)`, which SQLite also checks row by row. */
+const comparedRows = (sql: string): string[][] =>
+  [...sql.matchAll(/\(([\w"., ]+)\)\s*[<>]=?\s*\(/g)].map(([, list = '']) =>
+    list.split(',').map((column) => column.replace(/^.*\.|["\s]/g, '')),
+  )
 
 const columns = new Map<string, string[]>()
 
