@@ -62,11 +62,18 @@ export async function startThisServer(databaseUrl?: string) {
       const [webhooks, affiliates, programs] = await Promise.all(
         ['/webhooks', '/affiliates', '/programs?limit=100'].map((path) => request(key, 'GET', path)),
       )
+      const open = await Promise.all(
+        ['APPROVED', 'PENDING'].map((status) => request(key, 'GET', `/commissions?limit=100&status=${status}`)),
+      )
       const last = await request(key, 'GET', `/programs?limit=100&page=${programs.pagination.totalPages}`)
       const defaults = last.data.filter(({ isDefault }: { isDefault: boolean }) => isDefault)
       return {
         webhooks: webhooks.data,
         affiliates: affiliates.pagination.total,
+        // Nobody is paid what a refund of a paid order takes back.
+        payable: open
+          .flatMap(({ data }) => data)
+          .filter((one: { commissionAmountCents: number }) => one.commissionAmountCents > 0),
         defaults: defaults.map(({ name }: { name: string }) => name),
       }
     },
@@ -79,4 +86,4 @@ export async function startThisServer(databaseUrl?: string) {
 }
 
 /** What is noticed of a shop whose run has left nothing. */
-export const NOTHING = { webhooks: [], affiliates: 0, defaults: ['Friends'] }
+export const NOTHING = { webhooks: [], affiliates: 0, payable: [], defaults: ['Friends'] }

@@ -254,8 +254,8 @@ async function openShop(
   const close = async () => {
     await receiver?.close()
     if (testShops.length > 0) return removeTestShops()
-    await created.remove(client, concurrency)
-    if (otherKey) await createdInOther.remove(connect(otherKey), concurrency)
+    await created.remove(client, { concurrency, ownerToken })
+    if (otherKey) await createdInOther.remove(connect(otherKey), { concurrency, ownerToken: undefined })
     if (ownerToken) await revokeKeys().catch(() => undefined)
     return [
       ...describe(created, `The shop keeps`, run),
