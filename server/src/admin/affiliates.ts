@@ -69,15 +69,14 @@ async function list(request: PageRequest): Promise<View> {
   return {
     title: 'Affiliates',
     lead: 'The people and companies who refer customers to your shop.',
-    actions: isOwner ? html`<a class="button main" href="${PATH}/new">New affiliate</a>` : undefined,
+    actions: html`${rows.length ? fileLink(`${PATH}.csv`, query) : ''}${isOwner ? html`<a class="button main" href="${PATH}/new">New affiliate</a>` : ''}`,
     body: html`${statusTabs(filter)}
 <form class="filters" method="get" action="${PATH}" aria-label="Filter">${status ? hidden('status', status) : ''}
 ${input({ name: 'q', label: 'Search', value: q, placeholder: 'Name, email or code', maxlength: 200 })}
 ${select('campaignId', 'Program', [['', 'All'], ...programs], campaignId ?? '')}
 <div class="row"><button>Search</button>${q || campaignId ? html`<a class="button quiet" href="${urlWithQuery(PATH, { status })}">Clear</a>` : ''}</div></form>
 ${isOwner && rows.length ? form(request, `${PATH}/status`, html`${Object.entries({ q, status, campaignId, page: query.get('page') ?? '' }).map(([name, value]) => hidden(name, value ?? ''))}${content}${bulk()}`) : content}
-${pager(PATH, query, pagination)}
-${rows.length ? fileLink(`${PATH}.csv`, query) : ''}`,
+${pager(PATH, query, pagination)}`,
   }
 }
 

@@ -50,6 +50,7 @@ async function show(request: PageRequest): Promise<View> {
   return {
     title: 'Audit log',
     lead: 'Who did what, and when. Each record contains the hash of the one before it, so that nothing can be changed or removed unnoticed.',
+    actions: rows.length ? fileLink(`${PATH}.csv`, query) : undefined,
     body: html`<form class="filters" method="get" action="${PATH}" aria-label="Filter">
 ${input({ name: 'action', label: 'Action', value: action, placeholder: 'commission.approved', maxlength: 100 })}
 ${select('actor', 'By', isOffered ? actors : [...actors, [actor ?? '', actor ?? '']], actor ?? '')}
@@ -57,8 +58,7 @@ ${input({ name: 'from', label: 'From', type: 'date', value: from, maxlength: 10 
 ${input({ name: 'to', label: 'To', type: 'date', value: to, maxlength: 10 })}
 <div class="row"><button>Filter</button>${query.size ? html`<a class="button quiet" href="${PATH}">Clear</a>` : ''}</div></form>
 ${rows.length ? table('Audit records', COLUMNS, rows) : empty('No records match', 'Change or clear the filter.', 'search')}
-${pager(PATH, query, pagination)}
-${rows.length ? fileLink(`${PATH}.csv`, query) : ''}`,
+${pager(PATH, query, pagination)}`,
   }
 }
 

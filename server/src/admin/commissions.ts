@@ -47,7 +47,9 @@ async function list(request: PageRequest): Promise<View> {
   const fields = Object.entries({ ...filter.given, status: filter.tab, page: query.get('page') ?? '' })
   return {
     title: 'Commissions',
-    actions: isMany && rows.length ? approveAllLink(filter) : undefined,
+    actions: rows.length
+      ? html`${fileLink(`${PATH}.csv`, new URLSearchParams({ ...filter.given, status: filter.tab }))}${isMany ? approveAllLink(filter) : ''}`
+      : undefined,
     body: html`${statusTabs(filter)}${await filterForm(request, filter)}
 ${
   isOwner
@@ -57,7 +59,7 @@ ${
         html`${fields.map(([name, value]) => hidden(name, value))}${content}${isMany && rows.length ? bulk() : ''}`,
       )
     : content
-}${rest}${rows.length ? fileLink(`${PATH}.csv`, new URLSearchParams({ ...filter.given, status: filter.tab })) : ''}`,
+}${rest}`,
   }
 }
 

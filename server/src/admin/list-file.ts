@@ -53,5 +53,5 @@ export const timeCell = (at: string | null, zone: string): CsvCell => (at === nu
 /** A link to the file of a list with the same filter. */
 export function fileLink(path: string, query: URLSearchParams): Html {
   const filter = new URLSearchParams([...query].filter(([name, value]) => value && !['page', 'after'].includes(name)))
-  return html`<p class="row"><a class="button small" href="${filter.size ? `${path}?${filter}` : path}" download>Download as CSV</a></p>`
+  return html`<a class="button" href="${filter.size ? `${path}?${filter}` : path}" download>Download as CSV</a>`
 }

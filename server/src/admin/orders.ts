@@ -71,10 +71,10 @@ async function list(request: PageRequest): Promise<View> {
   return {
     title: 'Orders',
     lead: 'Every order that was reported, with or without a commission. Open an order to see the decision and its reasons.',
+    actions: rows.length ? fileLink(`${PATH}.csv`, query) : undefined,
     body: html`${searchForm()}
 ${rows.length ? table('Orders', COLUMNS, rows) : empty('No orders yet', html`Report one. The <a href="/api/v1/docs">quick start</a> shows how.`, 'orders')}
-${nextPage(PATH, query, next)}
-${rows.length ? fileLink(`${PATH}.csv`, query) : ''}`,
+${nextPage(PATH, query, next)}`,
   }
 }
 
@@ -164,7 +164,7 @@ const explanation = (
   found: Explanation,
   names: Names,
 ): Html => html`<section class="card" aria-labelledby="decision"><h2 id="decision">Decision</h2>
-<p>${badge(found.outcome)} ${withMoney(found.summary, String(found.order.currency))}</p>
+<p>${badge(found.outcome)} ${inWords(withMoney(found.summary, String(found.order.currency)))}</p>
 ${found.restriction ? html`<p><strong>${nameText(found.restriction.code)}.</strong> ${found.restriction.because}</p>` : ''}</section>
 <h2>Evidence</h2>
 <p class="hint">In your shop’s order of precedence. The first kind with valid evidence wins. If there are several clicks, the ${found.clickTouch.toLowerCase()} one counts.</p>
@@ -172,6 +172,10 @@ ${found.restriction ? html`<p><strong>${nameText(found.restriction.code)}.</stro
 <h2>Calculation</h2>
 ${arithmetic(found)}
 <p class="hint">${replay(found)}</p>`
+
+/** Reasons of the API, such as `NO_MATCH`, in words. */
+const inWords = (text: string): string =>
+  text.replace(/\b[A-Z]+(?:_[A-Z]+)+\b/g, (reason) => nameText(reason).toLowerCase())
 
 /** What matters most about an order. */
 function orderStats(found: Explanation, names: Names): Html {

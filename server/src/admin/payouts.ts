@@ -77,12 +77,11 @@ async function list({ ctx, query, zone }: PageRequest): Promise<View> {
   return {
     title: 'Payouts',
     lead: 'A batch contains the approved commissions of a period. Create a batch, send the money, then mark the batch as paid.',
-    actions: html`<a class="button" href="${PATH}/reconcile">Reconcile</a><a class="button main" href="${PATH}/new">New batch</a>`,
+    actions: html`${rows.length ? fileLink(`${PATH}.csv`, query) : ''}<a class="button" href="${PATH}/reconcile">Reconcile</a><a class="button main" href="${PATH}/new">New batch</a>`,
     body: html`${waitingSection(waiting)}
 <h2>Batches</h2>
 ${rows.length ? table('Payout batches', COLUMNS, rows) : empty('No payout batches yet', 'Approve commissions, then create the first batch.', 'payouts')}
-${pager(PATH, query, pagination)}
-${rows.length ? fileLink(`${PATH}.csv`, query) : ''}`,
+${pager(PATH, query, pagination)}`,
   }
 }
 

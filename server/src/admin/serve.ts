@@ -117,7 +117,7 @@ async function renderError({ c, server, request }: Call, route: Route, thrown: E
 
 /** The field that the message of an invalid form begins with. */
 const fieldOf = ({ status, message }: ApiError): string | undefined =>
-  status === 400 ? /^[a-z]\w*/.exec(message)?.[0] : undefined
+  status === 400 ? /^(?:The )?([a-z]\w*)/.exec(message)?.[1] : undefined
 
 /** Returns the error if the session ended while the form was in transit. */
 const findSessionError = (ctx: OwnerContext): Promise<Error | undefined> =>
