@@ -1,4 +1,5 @@
 import { audit, keys, privacy, session, settings } from './admin/access.ts'
+import { affiliateTokens, aliases } from './admin/affiliates.ts'
 import { backtests, commissions, orders, payouts } from './admin/commissions.ts'
 import { payees, payoutFiles } from './admin/payments.ts'
 import { connections, geoRules, productRules } from './admin/rules.ts'
@@ -16,6 +17,8 @@ export interface AdminClient extends RawClient {
   readonly session: ReturnType<typeof session>
   readonly keys: ReturnType<typeof keys>
   readonly settings: ReturnType<typeof settings>
+  readonly aliases: ReturnType<typeof aliases>
+  readonly affiliateTokens: ReturnType<typeof affiliateTokens>
   readonly connections: ReturnType<typeof connections>
   readonly productRules: ReturnType<typeof productRules>
   readonly geoRules: ReturnType<typeof geoRules>
@@ -52,6 +55,8 @@ export const createAdminClient = (options?: ClientOptions): AdminClient => {
     session: session(core),
     keys: keys(core),
     settings: settings(core),
+    aliases: aliases(core),
+    affiliateTokens: affiliateTokens(core),
     connections: connections(core),
     productRules: productRules(core),
     geoRules: geoRules(core),

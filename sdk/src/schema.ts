@@ -115,8 +115,8 @@ export interface paths {
          * Create a token for the page of an affiliate
          * @description A token with which a page of your own reads the API for one affiliate: the affiliate, its aliases, balance, commissions, coupon and
          *     analytics, and nothing of others. It can be sent to a browser. It has the read scopes of these operations that your key has, and
-         *     expires after `expiresInSeconds`, at most a day. It ends early when the affiliate is archived or rejected. It is not stored, and
-         *     cannot be revoked otherwise.
+         *     expires after `expiresInSeconds`, at most a day. It ends early when the affiliate is archived or rejected, or when an owner revokes the tokens
+         *     of the affiliate with `DELETE /admin/v1/affiliates/{id}/tokens`.
          *
          *     Writes the audit record `affiliate_token.created` in the same transaction.
          */
@@ -726,6 +726,53 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/v1/aliases": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List aliases
+         * @description The additional codes and link names of all affiliates, as `GET /api/v1/affiliates/aliases` lists them. Newest first.
+         */
+        get: operations["listAdminAliases"];
+        put?: never;
+        /**
+         * Give an affiliate an additional code or link name
+         * @description An alias works like the official name of its kind, with the rules of `POST /api/v1/affiliates/aliases`. An alias that the affiliate already has is returned unchanged.
+         *
+         *     Writes the audit record `alias.created` in the same transaction.
+         */
+        post: operations["createAdminAlias"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/v1/aliases/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete an alias
+         * @description The name can then be given to any affiliate. Recorded orders do not change.
+         *     Writes the audit record `alias.deleted` in the same transaction.
+         */
+        delete: operations["deleteAdminAlias"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/v1/product-rules": {
         parameters: {
             query?: never;
@@ -818,6 +865,34 @@ export interface paths {
          *     Writes the audit record `geo_rule.deleted` in the same transaction.
          */
         delete: operations["deleteGeoRule"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/v1/affiliates/{id}/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create a token of an affiliate
+         * @description A token with which a page of your own reads the API for one affiliate, as `POST /api/v1/affiliates/tokens` creates it, with the scopes
+         *     `affiliates:read`, `commissions:read`, `coupons:read`, and `analytics:read`. It is returned once and expires after `expiresInSeconds`, at most a day.
+         *
+         *     Writes the audit record `affiliate_token.created` in the same transaction.
+         */
+        post: operations["createAdminAffiliateToken"];
+        /**
+         * Revoke the tokens of an affiliate
+         * @description Ends all tokens of the affiliate that were created before, and the links to its own page, immediately. New ones can be created.
+         *     Writes the audit record `affiliate_tokens.revoked` in the same transaction.
+         */
+        delete: operations["revokeAffiliateTokens"];
         options?: never;
         head?: never;
         patch?: never;
@@ -2332,6 +2407,10 @@ export interface components {
             expiresAt: components["schemas"]["Instant"];
             /** @description Send it as `Authorization: Bearer <token>`. */
             token: string;
+        };
+        AdminAffiliateTokenCreate: {
+            /** @description How long the token is valid; 3600 if omitted. */
+            expiresInSeconds?: number;
         };
         AffiliateTokenReply: {
             data: components["schemas"]["AffiliateToken"];
@@ -6525,6 +6604,148 @@ export interface operations {
             503: components["responses"]["UnavailableUnmetered"];
         };
     };
+    listAdminAliases: {
+        parameters: {
+            query?: {
+                /** @description The page, counted from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description The number of rows per page. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Only rows of this affiliate. */
+                affiliateId?: components["parameters"]["AffiliateFilter"];
+                /** @description Only aliases that equal this text, compared as codes are. */
+                value?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of aliases. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AliasList"];
+                };
+            };
+            /** @description A parameter is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["UserReadForbidden"];
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            429: components["responses"]["AdminThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["ReportUnavailableUnmetered"];
+        };
+    };
+    createAdminAlias: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AliasCreate"];
+            };
+        };
+        responses: {
+            /** @description The alias. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AliasReply"];
+                };
+            };
+            /** @description The body is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["OwnerChangeForbidden"];
+            /** @description The affiliate does not exist in your shop. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            /** @description The alias cannot be created. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            429: components["responses"]["AdminThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableOrBusyUnmetered"];
+        };
+    };
+    deleteAdminAlias: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The alias.
+                 * @example als_01KAH0000000000000000000S1
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The alias was deleted. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ActionReply"];
+                };
+            };
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["OwnerChangeForbidden"];
+            /** @description The alias does not exist in your shop. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            429: components["responses"]["AdminThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableUnmetered"];
+        };
+    };
     listProductRules: {
         parameters: {
             query?: {
@@ -6795,6 +7016,101 @@ export interface operations {
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             /** @description The program has no geo rule. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            429: components["responses"]["AdminThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableUnmetered"];
+        };
+    };
+    createAdminAffiliateToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The affiliate.
+                 * @example aff_01KAH0000000000000000000A1
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AdminAffiliateTokenCreate"];
+            };
+        };
+        responses: {
+            /** @description The token. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AffiliateTokenReply"];
+                };
+            };
+            /** @description The body is invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["OwnerChangeForbidden"];
+            /** @description The affiliate does not exist in your shop. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            429: components["responses"]["AdminThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableOrBusyUnmetered"];
+        };
+    };
+    revokeAffiliateTokens: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The affiliate.
+                 * @example aff_01KAH0000000000000000000A1
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The tokens were revoked. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ActionReply"];
+                };
+            };
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["OwnerChangeForbidden"];
+            /** @description The affiliate does not exist in your shop. */
             404: {
                 headers: {
                     [name: string]: unknown;

@@ -87,6 +87,7 @@ function lists({ commissions, affiliates }: Size): HeavyRequest[] {
     ...get('listWebhooks', ''),
     ...get('listWebhookEvents', '', 'extendedEvents=1&limit=100'),
     ...get('listKeys', ''),
+    ...get('listAdminAliases', last(affiliates), 'value=nobody&limit=100', `affiliateId=${affiliate}&limit=100`),
     ...get(
       'listConnections',
       last(commissions / 10),
@@ -348,6 +349,10 @@ function ownerChanges(server: OwnerServer): HeavyRequest[] {
     post('updateSettings', '', (n) => ({ taxWithholdingBps: n % 100 })),
     post('createConnection', '', (n) => ({ kind: 'product', value: `${5_000_000 + n}`, affiliateId })),
     used('deleteConnection'),
+    post('createAdminAlias', '', () => ({ affiliateId, kind: 'CODE', value: fresh() })),
+    used('deleteAdminAlias'),
+    post('createAdminAffiliateToken', '', () => ({}), { id: () => affiliateId }),
+    post('revokeAffiliateTokens', '', () => undefined, { id: () => affiliateId }),
     post('createProductRule', '', (n) => ({
       programId: ID.program,
       kind: 'product',

@@ -8,7 +8,7 @@ import {
   whileBroken,
   withFullReportQueue,
 } from '../support/faults.ts'
-import { deleteRows, rowOf, rowsOf, subscribe, updateRows } from '../support/inspect.ts'
+import { deleteRows, insertRows, rowOf, rowsOf, subscribe, updateRows } from '../support/inspect.ts'
 import {
   admin,
   callOwner,
@@ -231,6 +231,38 @@ export const causes: Record<string, Cause> = {
   }),
   'createConnection concurrent_change': insertedTwice('connections'),
   'deleteConnection connection_not_found': unknown,
+  'listAdminAliases invalid_parameter': badQuery('limit=101'),
+  'createAdminAlias invalid_body': badBody({}),
+  'createAdminAlias unknown_property': badBody({ affiliateId: ID.affiliate, kind: 'CODE', value: 'A', code: 'A' }),
+  'createAdminAlias alias_invalid': badBody({ affiliateId: ID.affiliate, kind: 'CODE', value: 'a b' }),
+  'createAdminAlias affiliate_not_found': badBody({ affiliateId: 'aff_none', kind: 'CODE', value: 'A' }),
+  'createAdminAlias alias_taken': async (server, op) => {
+    const { id } = await newAffiliate(server, { code: 'NEALIAS' })
+    return callOwner(server, op, { body: { affiliateId: id, kind: 'LINK', value: 'nisa16' } })
+  },
+  'createAdminAlias alias_limit_reached': async (server, op) => {
+    const { id: affiliateId } = await newAffiliate(server, { code: 'LIMALIAS' })
+    const { shopId } = server.shop
+    const rows = Array.from({ length: 100 }, (_, n) => ({ id: `als_${n}`, value: `L${n}`, codeKey: `l${n}` }))
+    const shared = { shopId, affiliateId, kind: 'CODE' as const, createdAt: '2026-11-01T00:00:00.000Z' }
+    insertRows(
+      server,
+      'affiliateAliases',
+      rows.map((row) => ({ ...row, ...shared })),
+    )
+    const reply = await callOwner(server, op, { body: { affiliateId, kind: 'CODE', value: 'L100' } })
+    for (const { id } of rows) deleteRows(server, 'affiliateAliases', { id })
+    return reply
+  },
+  'createAdminAlias concurrent_change': (server, op) =>
+    whileBroken(violateUniqueness(server, 'affiliateAliases'), () =>
+      callOwner(server, op, { body: { affiliateId: ID.affiliate, kind: 'LINK', value: 'raced' } }),
+    ),
+  'deleteAdminAlias alias_not_found': unknown,
+  'createAdminAffiliateToken invalid_body': badBody({ expiresInSeconds: 5 }),
+  'createAdminAffiliateToken unknown_property': badBody({ scopes: ['payouts:read'] }),
+  'createAdminAffiliateToken affiliate_not_found': unknown,
+  'revokeAffiliateTokens affiliate_not_found': unknown,
   'listProductRules invalid_parameter': badQuery('limit=101'),
   'createProductRule invalid_body': badBody({
     programId: ID.program,

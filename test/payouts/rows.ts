@@ -41,6 +41,7 @@ export function affiliateRow(server: TestServer, given: Partial<AffiliateRow> = 
     emailKey: `${id}@example.com`,
     codeKey: id,
     searchText: '',
+    tokensRevokedAt: null,
     version: 1,
     ...given,
   }

@@ -194,6 +194,11 @@ export const FRESH: Record<string, (server: TestServer) => Promise<string>> = {
     value: String(1_000_000 + made++),
     affiliateId: ID.affiliate,
   })),
+  deleteAdminAlias: created('/aliases', () => ({
+    affiliateId: ID.affiliate,
+    kind: 'CODE',
+    value: `fresh${made++}`,
+  })),
   deleteProductRule: created('/product-rules', () => ({
     programId: ID.program,
     kind: 'product',

@@ -2,12 +2,12 @@ import * as affiliates from '../affiliates/affiliates.ts'
 import * as aliases from '../affiliates/aliases.ts'
 import { readBalance } from '../affiliates/balance.ts'
 import * as connections from '../affiliates/connections.ts'
-import { createPageLink } from '../affiliates/own-page.ts'
 import * as commissions from '../commissions/commissions.ts'
 import { affiliateNotFound } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import { nowIso } from '../core/context.ts'
 import { lastMonth } from '../core/time-zone.ts'
+import { accessCard, affiliateAccessRoutes } from './affiliate-access.ts'
 import { COMMISSION_COLUMNS, commissionCells, namesOf } from './commission-table.ts'
 import { assignCode, codeForm } from './coupons.ts'
 import { confirmation, form, input, select } from './form.ts'
@@ -34,7 +34,7 @@ export const affiliatePageRoutes: Route[] = [
   { path: '/affiliates/:id/code', roles: OWNER_ONLY, act: changeCode, page: show },
   { path: '/affiliates/:id/aliases', roles: OWNER_ONLY, act: addAlias, page: show },
   { path: '/affiliates/:id/aliases/:alias/delete', roles: OWNER_ONLY, act: removeAlias, page: show },
-  { path: '/affiliates/:id/link', roles: OWNER_ONLY, act: createLink, page: show },
+  ...affiliateAccessRoutes(show),
   { path: '/affiliates/:id/archive', roles: OWNER_ONLY, audit: 'affiliate.shown', show: confirmArchive },
   { path: '/affiliates/:id/archive', roles: OWNER_ONLY, act: archive, page: show },
   { path: '/affiliates/:id/connections', ...rolesAndAuditOf('createConnection'), act: connect, page: show },
@@ -96,7 +96,7 @@ ${facts(
 )}
 ${isOwner ? html`<details${request.form.has('code') ? html` open` : ''}><summary>Change the code</summary>${form(request, `${LIST}/${one.id}/code`, codeForm(request, one.discountCode))}</details>` : ''}
 ${aliasSection(request, one, others)}</section>
-${isOwner ? ownPageCard(request, one) : ''}
+${isOwner ? accessCard(request, one) : ''}
 <section class="card" aria-labelledby="about"><h2 id="about">About</h2>
 ${facts(
   [
@@ -160,24 +160,6 @@ async function changeStatus({ ctx, params, form }: PageRequest) {
   const sent = { status: form.get('status') ?? '' }
   const { id, name, status } = await affiliates.update(ctx, params.id ?? '', validateBody('updateAffiliate', sent))
   return { to: `${LIST}/${id}`, flash: { text: `${name} is ${status.toLowerCase()}.` } }
-}
-
-const HOURS = [
-  ['1', 'for an hour'],
-  ['24', 'for a day'],
-  ['168', 'for a week'],
-] as const
-
-const ownPageCard = (request: PageRequest, { id }: Affiliate): Html =>
-  html`<section class="card" aria-labelledby="own"><h2 id="own">Their own page</h2>
-<p class="hint">A page to share with the affiliate. It shows only their own link, code, orders and balance.</p>
-${form(request, `${LIST}/${id}/link`, html`${select('hours', 'Valid', HOURS, '24')}<button>Create a link</button>`)}</section>`
-
-async function createLink({ ctx, params, form }: PageRequest) {
-  const id = params.id ?? ''
-  const { path } = await createPageLink(ctx, id, Number(form.get('hours') ?? 24))
-  const text = 'Send this link to the affiliate. Prepend the address of this server.'
-  return { to: `${LIST}/${id}`, flash: { text, secret: { name: 'Link to their own page', value: path } } }
 }
 
 async function changeCode(request: PageRequest) {

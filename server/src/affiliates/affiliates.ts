@@ -183,6 +183,7 @@ export async function newAffiliate(
     emailKey: emailKey(fields.email),
     codeKey: codeKey(discountCode),
     searchText: searchText(fields),
+    tokensRevokedAt: null,
     version: 1,
   }
 }

@@ -6,6 +6,7 @@ import { recordAccess } from '../core/mutate.ts'
 import type { Reader } from '../database/database.ts'
 import { toAffiliate } from './affiliates.ts'
 import { findAffiliate } from './queries.ts'
+import { isRevoked, issueAt } from './tokens.ts'
 
 const HOUR_MS = 3_600_000
 /** How long a link can be valid, in hours. */
@@ -17,12 +18,13 @@ const BOUND = 'affiliate page'
 interface Token {
   shopId: string
   affiliateId: string
+  issuedAt: string
   expiresAt: string
 }
 
 /**
  * Creates a link to the page of an affiliate: read-only, for this affiliate alone, and valid for some hours. The token is not
- * stored. It ends early when the affiliate is archived or rejected, or the shop suspended.
+ * stored. It ends early when the affiliate is archived or rejected, its tokens are revoked, or the shop is suspended.
  *
  * @throws ApiError 400 `invalid_body`, 404 `affiliate_not_found`.
  */
@@ -33,9 +35,10 @@ export async function createPageLink(
 ): Promise<{ path: string; expiresAt: string }> {
   if (!LINK_HOURS.includes(hours))
     throw invalidBody(`hours must be ${LINK_HOURS.slice(0, -1).join(', ')} or ${LINK_HOURS.at(-1)}.`)
-  if (!(await findAffiliate(ctx.db.read, ctx.shop.id, affiliateId))) throw affiliateNotFound()
+  const row = await findAffiliate(ctx.db.read, ctx.shop.id, affiliateId)
+  if (!row) throw affiliateNotFound()
   const expiresAt = new Date(systemClock(ctx).now() + hours * HOUR_MS).toISOString()
-  const token: Token = { shopId: ctx.shop.id, affiliateId, expiresAt }
+  const token: Token = { shopId: ctx.shop.id, affiliateId, issuedAt: issueAt(ctx, row), expiresAt }
   await recordAccess(ctx, 'affiliate_link.created', affiliateId)
   const sealed = ctx.vault.seal(JSON.stringify(token), BOUND)
   return { path: `/affiliate?${new URLSearchParams({ token: sealed })}`, expiresAt }
@@ -63,11 +66,11 @@ function readToken({ vault }: Pick<Deps, 'vault'>, sealed: string): Token {
   return JSON.parse(text)
 }
 
-async function findOpen(deps: Pick<Deps, 'now'>, db: Reader, { shopId, affiliateId, expiresAt }: Token) {
+async function findOpen(deps: Pick<Deps, 'now'>, db: Reader, { shopId, affiliateId, issuedAt, expiresAt }: Token) {
   if (expiresAt <= nowIso(deps)) throw linkExpired()
   const shop = await findShop(db, shopId)
   const row = shop && (await findAffiliate(db, shopId, affiliateId))
-  if (!row || shop.suspendedAt !== null || row.status === 'REJECTED') throw linkExpired()
+  if (!row || shop.suspendedAt !== null || row.status === 'REJECTED' || isRevoked(row, issuedAt)) throw linkExpired()
   return { shop, row }
 }
 

@@ -1,12 +1,12 @@
 import { findShop } from '../accounts/queries.ts'
-import { affiliateNotFound, forbidden } from '../contract/errors.ts'
+import { affiliateNotFound, concurrentChange, forbidden } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import { type Context, type Deps, nowIso, systemClock } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
 import type { Vault } from '../core/vault.ts'
 import type { Reader } from '../database/database.ts'
-import type { ShopRow } from '../database/tables.ts'
-import { findAffiliate } from './queries.ts'
+import type { AffiliateRow, ShopRow } from '../database/tables.ts'
+import { findAffiliate, updateAffiliateIfUnchanged } from './queries.ts'
 
 type AffiliateToken = components['schemas']['AffiliateToken']
 
@@ -15,13 +15,25 @@ export const TOKEN_SCOPES = ['affiliates:read', 'commissions:read', 'coupons:rea
 
 const DEFAULT_SECONDS = 3600
 
-/** The signed content of a token. Nothing is stored, so a token ends when it expires or its affiliate is no longer active. */
+/** The signed content of a token, which is not stored. */
 interface Claims {
   shopId: string
   affiliateId: string
   scopes: string[]
+  issuedAt: string
   expiresAt: string
 }
+
+/** The instant at which a token is issued: after the one at which those before it were revoked, even in the same millisecond. */
+export function issueAt(ctx: Context, { tokensRevokedAt }: AffiliateRow): string {
+  const now = systemClock(ctx).now()
+  const revokedAt = tokensRevokedAt === null ? Number.NEGATIVE_INFINITY : Date.parse(tokensRevokedAt)
+  return new Date(Math.max(now, revokedAt + 1)).toISOString()
+}
+
+/** Whether a token was revoked with all others of its affiliate. */
+export const isRevoked = ({ tokensRevokedAt }: AffiliateRow, issuedAt: string): boolean =>
+  tokensRevokedAt !== null && issuedAt <= tokensRevokedAt
 
 /**
  * Creates a token with which the page of one affiliate reads the API, for at most a day.
@@ -39,13 +51,32 @@ export async function createToken(
     if (!affiliate || affiliate.status === 'REJECTED') throw affiliateNotFound()
     const expiresAt = new Date(systemClock(ctx).now() + (expiresInSeconds ?? DEFAULT_SECONDS) * 1000).toISOString()
     const granted = TOKEN_SCOPES.filter((scope) => scopes.includes(scope))
-    const result: Claims = { shopId: ctx.shop.id, affiliateId, scopes: granted, expiresAt }
+    const issuedAt = issueAt(ctx, affiliate)
+    const result: Claims = { shopId: ctx.shop.id, affiliateId, scopes: granted, issuedAt, expiresAt }
     return { result, audit: { action: 'affiliate_token.created', subjectId: affiliateId, data: { expiresAt } } }
   })
   // The stored response contains the claims alone, so that no stored row is a credential.
-  const { shopId, ...shown } = claims
-  return { ...shown, scopes: shown.scopes as AffiliateToken['scopes'], token: signToken(ctx.vault, claims) }
+  const { scopes: granted, expiresAt } = claims
+  return { affiliateId, scopes: granted as AffiliateToken['scopes'], expiresAt, token: signToken(ctx.vault, claims) }
 }
+
+/**
+ * Ends all tokens of an affiliate, and the links to its page.
+ *
+ * @throws ApiError 404 `affiliate_not_found`.
+ */
+export const revokeTokens = (ctx: Context, affiliateId: string) =>
+  mutate(ctx, async (trx) => {
+    const affiliate = await findAffiliate(trx, ctx.shop.id, affiliateId)
+    if (!affiliate) throw affiliateNotFound()
+    const tokensRevokedAt = issueAt(ctx, affiliate)
+    if (!(await updateAffiliateIfUnchanged(trx, ctx.shop.id, affiliate, { tokensRevokedAt }))) throw concurrentChange()
+    const message = 'The tokens and page links of the affiliate are revoked.'
+    return {
+      result: { ok: true as const, message, id: affiliateId },
+      audit: { action: 'affiliate_tokens.revoked', subjectId: affiliateId },
+    }
+  })
 
 const PREFIX = 'ra_'
 
@@ -76,7 +107,7 @@ export interface AffiliateCaller extends Pick<Claims, 'affiliateId' | 'scopes'> 
 /**
  * Returns the affiliate of a token as `db` sees it.
  *
- * @throws ApiError 403 for a token that is unknown or expired, or whose affiliate is archived or rejected.
+ * @throws ApiError 403 for a token that is unknown, expired or revoked, or whose affiliate is archived or rejected.
  */
 export async function findAffiliateCaller(
   deps: Pick<Deps, 'vault' | 'now'>,
@@ -85,11 +116,12 @@ export async function findAffiliateCaller(
 ): Promise<AffiliateCaller> {
   const claims = readToken(deps.vault, token)
   if (!claims) throw forbidden('key_unknown', 'This token does not exist.')
-  const { shopId, affiliateId, scopes, expiresAt } = claims
+  const { shopId, affiliateId, scopes, issuedAt, expiresAt } = claims
   if (expiresAt <= nowIso(deps)) throw forbidden('key_expired', 'This token has expired. Create a new token.')
   const shop = await findShop(db, shopId)
   const affiliate = shop && (await findAffiliate(db, shopId, affiliateId))
   if (!affiliate || affiliate.status === 'REJECTED')
     throw forbidden('key_revoked', 'This token was revoked: its affiliate is archived or rejected.')
+  if (isRevoked(affiliate, issuedAt)) throw forbidden('key_revoked', 'This token was revoked. Create a new token.')
   return { shop, affiliateId, scopes }
 }

@@ -129,6 +129,8 @@ export interface AffiliateRow extends AffiliateColumns {
   emailKey: string
   codeKey: string
   searchText: string
+  /** Tokens and page links that were issued at this instant or before are revoked. */
+  tokensRevokedAt: string | null
   version: number
 }
 

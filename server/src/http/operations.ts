@@ -80,6 +80,12 @@ export const handlers: Handlers<Contexts> = {
   getAffiliateBalance: (ctx, { query }) => data(balanceOf(ctx, query.affiliateId)),
   createAffiliateToken: (ctx, { body: { affiliateId, expiresInSeconds } }) =>
     data(tokens.createToken(ctx, affiliateId, { expiresInSeconds, scopes: ctx.scopes })),
+  listAdminAliases: (ctx, { query }) => ok(aliases.list(ctx, query)),
+  createAdminAlias: (ctx, { body }) => data(aliases.create(ctx, body)),
+  deleteAdminAlias: (ctx, { path }) => ok(aliases.remove(ctx, path.id)),
+  createAdminAffiliateToken: (ctx, { path, body: { expiresInSeconds } }) =>
+    created(tokens.createToken(ctx, path.id, { expiresInSeconds, scopes: tokens.TOKEN_SCOPES })),
+  revokeAffiliateTokens: (ctx, { path }) => ok(tokens.revokeTokens(ctx, path.id)),
   getPayee: (ctx, { path }) => data(payees.getPayee(ctx, path.id)),
   setPayee: (ctx, { path, body }) => data(payees.setPayee(ctx, path.id, body)),
   deletePayee: (ctx, { path }) => ok(payees.removePayee(ctx, path.id)),

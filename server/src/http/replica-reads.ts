@@ -5,6 +5,7 @@ import type { Context } from '../core/context.ts'
 const REPLICA_OPERATIONS: ReadonlySet<OperationId> = new Set<OperationId>([
   'listAffiliates',
   'listAliases',
+  'listAdminAliases',
   'getAffiliateBalance',
   'listConnections',
   'listPrograms',

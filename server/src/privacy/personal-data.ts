@@ -98,6 +98,7 @@ export const COLUMNS: { [Table in Stored]: { [Column in keyof Tables[Table]]: Ki
     emailKey: 'emailKey',
     codeKey: 'special',
     searchText: 'special',
+    tokensRevokedAt: 'none',
   },
   affiliateAliases: {
     ...none('id shopId affiliateId kind createdAt'),

@@ -31,6 +31,7 @@ const FILTERS: Record<string, string[]> = {
   listPayouts: [`id=${ID.batch}`, 'status=FAILED', 'include=lines'],
   listCoupons: [`affiliateId=${ID.affiliate}`, 'status=APPROVED', 'code=NISA'],
   getAnalytics: [`affiliateId=${ID.affiliate}`, `programId=${ID.program}`, ...range],
+  listAdminAliases: [`affiliateId=${ID.affiliate}`, 'value=NISA20'],
   listConnections: ['kind=customerEmail', 'value=known@example.com', `affiliateId=${ID.affiliate}`],
   listProductRules: [`programId=${ID.program}`],
   listAudit: ['action=key.created', 'actor=operator', ...range],

@@ -279,6 +279,24 @@ export const operations: Record<string, DocumentedOperation> = {
     scope: null,
     responses: { '200': { $ref: '#/components/schemas/ActionReply' } },
   },
+  listAdminAliases: {
+    method: 'GET',
+    path: '/admin/v1/aliases',
+    scope: null,
+    responses: { '200': { $ref: '#/components/schemas/AliasList' } },
+  },
+  createAdminAlias: {
+    method: 'POST',
+    path: '/admin/v1/aliases',
+    scope: null,
+    responses: { '200': { $ref: '#/components/schemas/AliasReply' } },
+  },
+  deleteAdminAlias: {
+    method: 'DELETE',
+    path: '/admin/v1/aliases/{id}',
+    scope: null,
+    responses: { '200': { $ref: '#/components/schemas/ActionReply' } },
+  },
   listProductRules: {
     method: 'GET',
     path: '/admin/v1/product-rules',
@@ -312,6 +330,18 @@ export const operations: Record<string, DocumentedOperation> = {
   deleteGeoRule: {
     method: 'DELETE',
     path: '/admin/v1/geo-rules/{programId}',
+    scope: null,
+    responses: { '200': { $ref: '#/components/schemas/ActionReply' } },
+  },
+  createAdminAffiliateToken: {
+    method: 'POST',
+    path: '/admin/v1/affiliates/{id}/tokens',
+    scope: null,
+    responses: { '201': { $ref: '#/components/schemas/AffiliateTokenReply' } },
+  },
+  revokeAffiliateTokens: {
+    method: 'DELETE',
+    path: '/admin/v1/affiliates/{id}/tokens',
     scope: null,
     responses: { '200': { $ref: '#/components/schemas/ActionReply' } },
   },

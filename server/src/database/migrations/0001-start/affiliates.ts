@@ -78,6 +78,7 @@ async function affiliates({ db, text }: Schema) {
     .addColumn('emailKey', text, required)
     .addColumn('codeKey', text, required)
     .addColumn('searchText', text, required)
+    .addColumn('tokensRevokedAt', text)
     .addColumn('version', 'integer', required)
     .addPrimaryKeyConstraint('affiliates_pk', ['shopId', 'id'])
     .execute()

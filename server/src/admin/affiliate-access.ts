@@ -1,0 +1,60 @@
+import { createPageLink } from '../affiliates/own-page.ts'
+import { createToken, revokeTokens, TOKEN_SCOPES } from '../affiliates/tokens.ts'
+import { form, select } from './form.ts'
+import { type Html, html } from './html.ts'
+import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type Show, validateBody } from './route.ts'
+
+const LIST = '/admin/affiliates'
+
+/** @param page of the affiliate */
+export const affiliateAccessRoutes = (page: Show): Route[] => [
+  { path: '/affiliates/:id/link', roles: OWNER_ONLY, act: createLink, page },
+  { path: '/affiliates/:id/tokens', ...rolesAndAuditOf('createAdminAffiliateToken'), act: create, page },
+  { path: '/affiliates/:id/tokens/revoke', ...rolesAndAuditOf('revokeAffiliateTokens'), act: revoke, page },
+]
+
+const LINK_HOURS = [
+  ['1', 'for an hour'],
+  ['24', 'for a day'],
+  ['168', 'for a week'],
+] as const
+
+const TOKEN_SECONDS = [
+  ['3600', 'for an hour'],
+  ['86400', 'for a day'],
+] as const
+
+/** What gives an affiliate access to its own data: a link to a page of this server, or a token for a page of the merchant. */
+export const accessCard = (request: PageRequest, { id }: { id: string }): Html =>
+  html`<section class="card" aria-labelledby="own"><h2 id="own">Their own page</h2>
+<p class="hint">A page to share with the affiliate. It shows only their own link, code, orders and balance.</p>
+${form(request, `${LIST}/${id}/link`, html`${select('hours', 'Valid', LINK_HOURS, '24')}<button>Create a link</button>`)}
+<details><summary>For a page of your own</summary>
+<p class="hint">With a token, your page reads the API for this affiliate alone. It can be sent to a browser.</p>
+${form(request, `${LIST}/${id}/tokens`, html`${select('expiresInSeconds', 'Valid', TOKEN_SECONDS, '3600')}<button>Create a token</button>`)}</details>
+<details><summary>End their access</summary>
+<p class="hint">Ends all links and tokens of this affiliate that were created until now.</p>
+${form(request, `${LIST}/${id}/tokens/revoke`, html`<button class="danger">Revoke links and tokens</button>`)}</details></section>`
+
+async function createLink({ ctx, params, form }: PageRequest) {
+  const id = params.id ?? ''
+  const { path } = await createPageLink(ctx, id, Number(form.get('hours') ?? 24))
+  const origin = ctx.config.publicUrl?.replace(/\/$/, '')
+  const text = `Send this link to the affiliate.${origin ? '' : ' Prepend the address of this server.'}`
+  const value = `${origin ?? ''}${path}`
+  return { to: `${LIST}/${id}`, flash: { text, secret: { name: 'Link to their own page', value } } }
+}
+
+async function create({ ctx, params, form }: PageRequest) {
+  const id = params.id ?? ''
+  const sent = { expiresInSeconds: Number(form.get('expiresInSeconds') ?? TOKEN_SECONDS[0][0]) }
+  const { expiresInSeconds } = validateBody('createAdminAffiliateToken', sent)
+  const { token: value } = await createToken(ctx, id, { expiresInSeconds, scopes: TOKEN_SCOPES })
+  const text = 'The token is created. Copy it now: it is not shown again.'
+  return { to: `${LIST}/${id}`, flash: { text, secret: { name: 'Token of the affiliate', value } } }
+}
+
+async function revoke({ ctx, params }: PageRequest) {
+  const { id } = await revokeTokens(ctx, params.id ?? '')
+  return { to: `${LIST}/${id}`, flash: { text: 'The links and tokens of the affiliate are revoked.' } }
+}
