@@ -108,6 +108,8 @@ async function whoami(run: Run, { offline }: { offline?: boolean }): Promise<und
     run.reporter.warn(`Other users of this machine can read ${settings.location}. Run chmod 600 on it.`)
   const valid = offline || !settings.apiKey ? null : await isKeyValid(run, settings)
   const owner = offline || !settings.ownerToken ? undefined : await readOwner(run)
+  const shopOfKey = valid ? await readShopOfKey(run) : undefined
+  const shop = owner?.shop ?? shopOfKey
   const { source, location: where, profile, baseUrl, apiKey, ownerToken } = settings
   run.printRecord({
     baseUrl,
@@ -115,7 +117,8 @@ async function whoami(run: Run, { offline }: { offline?: boolean }): Promise<und
     valid,
     ownerToken: prefixOf(ownerToken),
     user: owner ? `${owner.user.email} (${owner.user.role})` : null,
-    shop: owner ? `${owner.shop.name} (${owner.shop.plan})` : null,
+    shop: shop ? `${shop.name} (${shop.plan})` : null,
+    isTest: shopOfKey?.isTest ?? null,
     source,
     storedIn: where,
     profile,
@@ -124,6 +127,12 @@ async function whoami(run: Run, { offline }: { offline?: boolean }): Promise<und
 
 async function readOwner(run: Run) {
   return unwrap(await (await run.ownerClient()).GET('/admin/v1/session')).data
+}
+
+/** The shop of the key; an earlier version of the service cannot return it. */
+async function readShopOfKey(run: Run) {
+  const { data } = await (await run.client()).shop.get().safe()
+  return data
 }
 
 /** A key without the scope of this request is still valid. */

@@ -90,13 +90,14 @@ export const affiliateMinimumsByCurrency = (
 
 /** The shop of an API key. */
 export const readShop = ({
-  shop: { id, name, plan, currency, timeZone },
+  shop: { id, name, plan, currency, timeZone, isTest },
 }: Context): components['schemas']['ShopInfo'] => ({
   id,
   name,
   plan,
   currency,
   timeZone,
+  isTest: isTest === 1,
 })
 
 function toSettings(shop: ShopRow): Settings {

@@ -155,6 +155,13 @@ async function findTestShop(ctx: OwnerContext, db: Reader, id: string): Promise<
   return shop
 }
 
+/** @throws ApiError 404 `test_shop_not_found`. */
+export function requireListed(shops: TestShop[], id: string): TestShop {
+  const found = shops.find((shop) => shop.id === id)
+  if (!found) throw testShopNotFound()
+  return found
+}
+
 async function recheckTestShop(ctx: OwnerContext, db: Reader, id: string): Promise<ShopRow> {
   await ctx.recheck(db)
   return findTestShop(ctx, db, id)

@@ -53,6 +53,7 @@ const MENU: { heading: string; items: MenuItem[] }[] = [
     items: [
       { path: '/settings', label: 'Shop', icon: 'settings', key: 's', owner: true },
       { path: '/team', label: 'Team', icon: 'team', key: 't', owner: true },
+      { path: '/test-shops', label: 'Test shops', icon: 'test', key: 'e', owner: true },
       { path: '/audit', label: 'Audit log', icon: 'audit', key: 'l', owner: true },
       { path: '/account', label: 'Your account', icon: 'account', key: 'y' },
     ],

@@ -28,6 +28,7 @@ import { servePage } from './serve.ts'
 import { settingsRoutes } from './settings.ts'
 import { mountSignIn, signOutRoutes } from './sign-in.ts'
 import { teamRoutes } from './team.ts'
+import { testShopRoutes } from './test-shops.ts'
 import { webhookRoutes } from './webhooks.ts'
 
 const routes = [
@@ -50,6 +51,7 @@ const routes = [
   deliveryRoutes,
   settingsRoutes,
   teamRoutes,
+  testShopRoutes,
   accountRoutes,
   auditRoutes,
   signOutRoutes,

@@ -3,6 +3,7 @@ import { type Attention, readAttention } from '../analytics/attention.ts'
 import { add, type Overview, type OverviewDay, readOverview } from '../analytics/overview.ts'
 import type { OwnerContext } from '../core/context.ts'
 import { EMPTY_TALLY, type Tally } from '../engine/analytics.ts'
+import { readBlocked } from '../payouts/lines.ts'
 import { change, chart } from './chart.ts'
 import { type Html, html, isolated } from './html.ts'
 import { ALL_ROLES, type PageRequest, type Route, type View } from './route.ts'
@@ -281,9 +282,24 @@ async function todo(request: PageRequest, attention: Attention): Promise<Html> {
         to: '/admin/payouts',
         text: attention.hasOpenBatch ? 'Open payouts' : 'Create a payout',
       }),
+    ...(isOwner && attention.hasOpenBatch ? await blockedItems(request) : []),
     ...(await disabledItems(request)).map((text) => item(text, { to: '/admin/webhooks', text: 'Open webhooks' })),
   ].filter((one) => one !== false)
   return items.length ? html`<ul class="todo" aria-label="Needs attention">${items}</ul>` : html``
+}
+
+/** Who cannot be paid, with a link to what is missing. */
+async function blockedItems({ ctx }: PageRequest): Promise<Html[]> {
+  const batches = await readBlocked(ctx)
+  return batches.map(({ batchId, currency, lines, cents, affiliates }) => {
+    const names = affiliates.map(
+      ({ id, name }, index) =>
+        html`${index > 0 ? ', ' : ''}<a href="/admin/affiliates/${id}/payee">${isolated(name)}</a>`,
+    )
+    const more = lines > affiliates.length ? ` and ${count(lines - affiliates.length)} more` : ''
+    const text = counted(lines, 'payment is', 'payments are')
+    return html`<li><span>${text} blocked, ${money(cents, currency)}: ${names}${more}</span><a class="button small" href="/admin/payouts/${batchId}?state=BLOCKED">Open the payout<span class="visually-hidden">: ${text} blocked</span></a></li>`
+  })
 }
 
 const item = (text: string, link: { to: string; text: string }): Html =>

@@ -49,7 +49,7 @@ export interface FileDownload {
 interface Secret {
   name: string
   value: string
-  /** The same secret in another format. */
+  /** The same secret in another format, or one that belongs to it. */
   also?: { name: string; value: string }
 }
 

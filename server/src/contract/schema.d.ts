@@ -2693,6 +2693,8 @@ export interface components {
             currency: string;
             /** @description An IANA name such as `Europe/Berlin`. */
             timeZone: string;
+            /** @description Whether it is a test shop, in which no order is real. */
+            isTest: boolean;
         };
         ShopInfoReply: {
             data: components["schemas"]["ShopInfo"];

@@ -11,7 +11,7 @@ import { blockedReason, type PaymentMethod, paymentReference } from '../engine/p
 import { payoutLines } from '../engine/payout.ts'
 import { payoutNotFound } from './batch.ts'
 import { findLinesOfBatch } from './line-queries.ts'
-import { findBatch, sumBatches } from './queries.ts'
+import { findBatch, listBatches, sumBatches } from './queries.ts'
 
 type Schemas = components['schemas']
 type State = 'READY' | 'SENT' | 'SETTLED' | 'RETURNED' | 'BLOCKED'
@@ -120,6 +120,34 @@ function sentLine(batch: PayoutBatchRow, row: PayoutLineRow): UnnamedLine {
   return state === 'SENT' && batch.status === 'PAID'
     ? { ...line, state: 'SETTLED', reason, ...manual(batch) }
     : { ...line, state, reason, reference, date }
+}
+
+/** The blocked payments of an open batch, and the names of the first affiliates. */
+export interface BlockedPayments {
+  batchId: string
+  currency: string
+  lines: number
+  cents: number
+  affiliates: { id: string; name: string }[]
+}
+
+const MAX_NAMED = 3
+/** The newest open batches; others are on the page of payouts. */
+const MAX_BATCHES = 3
+/** Lines are read commission by commission. The page of a larger batch shows what is blocked. */
+const MAX_COMMISSIONS = 2000
+
+/** What blocks the payment of open batches. Does not audit; the caller must. */
+export async function readBlocked(ctx: Context): Promise<BlockedPayments[]> {
+  const { data } = await listBatches(ctx.db.read, ctx.shop.id, { status: 'OPEN', page: 1, limit: MAX_BATCHES })
+  const small = data.filter(({ commissions }) => commissions <= MAX_COMMISSIONS)
+  const blocked = small.map(async (batch): Promise<BlockedPayments> => {
+    const query = { batch, state: 'BLOCKED' as const, page: 1, limit: MAX_NAMED }
+    const { data: lines, totals } = await runReport(ctx, paymentLinesReport, { shopId: ctx.shop.id, query })
+    const affiliates = lines.map(({ affiliateId: id, name }) => ({ id, name: name || id }))
+    return { batchId: batch.id, currency: batch.currency, ...totals.BLOCKED, affiliates }
+  })
+  return (await Promise.all(blocked)).filter(({ lines }) => lines > 0)
 }
 
 /** The affiliates of a batch with an amount that can be sent by one of these methods. */

@@ -36,8 +36,9 @@ async function runChecks(run: Run): Promise<Check[]> {
     if (status === 401 || status === 403) return [...checks, ...explainAuthError(error)]
     return [...checks, { check: 'service', result: 'failed', detail: error.message }]
   }
+  const isTest = (await client.shop.get().safe()).data?.isTest === true
   checks.push(
-    { check: 'key', result: 'ok', detail: 'valid' },
+    { check: 'key', result: 'ok', detail: isTest ? 'valid, of a test shop' : 'valid' },
     { check: 'plan', result: 'ok', detail: 'includes API access' },
   )
   checks.push(await checkScopes(client), checkRateLimit(client))

@@ -1570,13 +1570,14 @@ export const schemas: Record<string, Schema> = {
   },
   ShopInfo: {
     type: 'object',
-    required: ['id', 'name', 'plan', 'currency', 'timeZone'],
+    required: ['id', 'name', 'plan', 'currency', 'timeZone', 'isTest'],
     properties: {
       id: { type: 'string' },
       name: { type: 'string' },
       plan: { type: 'string' },
       currency: { type: 'string' },
       timeZone: { type: 'string' },
+      isTest: { type: 'boolean' },
     },
   },
   Role: { type: 'string' },
