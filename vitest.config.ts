@@ -27,14 +27,13 @@ const storing = files.filter((file) => stores(resolve(file)))
 const filesOn = (engine: string) =>
   storing.filter((file) => (ONLY.exec(readFileSync(file, 'utf8'))?.[1] ?? engine) === engine)
 
-const common = { pool: 'forks', testTimeout: 20_000, hookTimeout: 30_000 } as const
-// Their files share a process: loading the server for each of them took most of the time.
-const shared = { ...common, isolate: false }
+// Files share a process: loading the server or the document for each of them took most of the time.
+const common = { pool: 'forks', isolate: false, testTimeout: 20_000, hookTimeout: 30_000 } as const
 const pure = { test: { ...common, name: 'pure', include: [FILES], exclude: ['**/node_modules/**', ...storing] } }
-const sqlite = { test: { ...shared, name: 'sqlite', include: filesOn('SQLite') } }
+const sqlite = { test: { ...common, name: 'sqlite', include: filesOn('SQLite') } }
 const postgres = {
   test: {
-    ...shared,
+    ...common,
     name: 'postgres',
     include: filesOn('PostgreSQL'),
     globalSetup: ['test/support/postgres.ts'],
