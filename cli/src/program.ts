@@ -10,6 +10,7 @@ const COMMAND_GROUPS: readonly [names: readonly string[], load: () => Promise<Re
   [['login', 'logout', 'whoami', 'profiles'], async () => (await import('./commands/auth.ts')).addAuth],
   [['doctor'], async () => (await import('./commands/doctor/command.ts')).addDoctor],
   [['keys'], async () => (await import('./commands/keys.ts')).addKeys],
+  [['test-shops'], async () => (await import('./commands/test-shops.ts')).addTestShops],
   [['affiliates'], async () => (await import('./commands/affiliates.ts')).addAffiliates],
   [['aliases'], async () => (await import('./commands/aliases.ts')).addAliases],
   [['programs'], async () => (await import('./commands/programs.ts')).addPrograms],

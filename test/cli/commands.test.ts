@@ -47,6 +47,7 @@ async function seed() {
   writeFileSync(join(folder.path, 'refunds.csv'), 'refund id,order id,amount\nr-1,1001,1.00\n')
   writeFileSync(join(folder.path, 'old.csv'), 'email,name,token\nadam@example.com,Adam,adam\n')
   writeFileSync(join(folder.path, 'body.json'), '{}')
+  await json(['test-shops', 'create'], { env: shop.env })
   await client.aliases.create({ affiliateId: affiliate.id, kind: 'LINK', value: 'nisa_old' })
   const payee = ['affiliates', 'payee', 'set', affiliate.id, '--method', 'PAYPAL', '--email', 'n@pay.example']
   await json(payee, { env: shop.env })
@@ -79,6 +80,9 @@ const given: Record<string, () => string[]> = {
   'affiliates payee get': () => [ids.affiliate],
   'affiliates payee set': () => [ids.affiliate, '--method', 'PAYPAL', '--email', 'n@pay.example', '--dry-run'],
   'affiliates payee delete': () => [ids.affiliate, '--dry-run'],
+  'test-shops create': () => ['--dry-run'],
+  'test-shops advance': () => ['shp_none', '--days', '31', '--dry-run'],
+  'test-shops delete': () => ['shp_none', '--dry-run'],
   'aliases create': () => [ids.affiliate, 'SARAH10', '--dry-run'],
   'aliases delete': () => ['als_none', '--dry-run'],
   'programs create': () => ['--name', 'X', '--dry-run'],

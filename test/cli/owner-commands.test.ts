@@ -38,6 +38,29 @@ test('keys are created, used, rotated and revoked; revoking twice succeeds', asy
   expect(JSON.stringify(await json(['keys', 'list'], { env }))).not.toContain(rotated.secret)
 })
 
+test('a test shop is created, its clock advanced, and deleted', async () => {
+  const { env } = shop
+  const made = await json<{ id: string; apiKey: string; ownerToken: string; now: string }>(
+    ['test-shops', 'create', '--name', 'Checkout tests'],
+    { env },
+  )
+  expect(made.apiKey).toMatch(/^rk_test_/)
+  expect((await cli(['programs', 'list'], { env: { ...env, REFERRAL_API_KEY: made.apiKey } })).code).toBe(0)
+  const advance = (...options: string[]) =>
+    json<{ now: string }>(['test-shops', 'advance', made.id, ...options], { env })
+  const days = (to: { now: string }) => (Date.parse(to.now) - Date.parse(made.now)) / 86_400_000
+  expect(Math.floor(days(await advance('--days', '31')))).toBe(31)
+  expect(Math.floor(days(await advance('--seconds', '86400')))).toBe(32)
+  const to = new Date(Date.parse(made.now) + 40 * 86_400_000).toISOString()
+  expect(Math.floor(days(await advance('--to', to)))).toBe(40)
+  expect((await cli(['test-shops', 'advance', made.id], { env })).code).toBe(2)
+  expect((await cli(['test-shops', 'advance', made.id, '--days', '1', '--to', to], { env })).code).toBe(2)
+  expect((await cli(['test-shops', 'delete', made.id], { env })).code).toBe(9)
+  expect(await json<{ id: string }[]>(['test-shops', 'list'], { env })).toMatchObject([{ id: made.id }])
+  await json(['test-shops', 'delete', made.id, '--yes'], { env })
+  expect(await json(['test-shops', 'list'], { env })).toEqual([])
+})
+
 test('4 without an owner token', async () => {
   const { REFERRAL_OWNER_TOKEN: _, ...env } = shop.env
   const { code, stderr } = await cli(['keys', 'list', '--json'], { env })
