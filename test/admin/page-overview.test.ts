@@ -1,7 +1,9 @@
 // SQLite only: the pages call the use cases that are tested on both databases
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { QueueFullError } from '../../server/src/database/storage-error.ts'
 import { addMany } from '../support/many-commissions.ts'
 import { type TestServer, testServer } from '../support/server.ts'
+import { newAffiliate } from '../support/shop.ts'
 import { visitorOf, wordsOf } from './page-fixture.ts'
 
 /** The first report starts its thread. */
@@ -10,7 +12,7 @@ const SOON = { timeout: 15_000 }
 let server: TestServer
 beforeAll(async () => {
   server = await testServer()
-  addMany(server, 6000)
+  addMany(server, 6000, 6000)
 })
 afterAll(() => server.close())
 
@@ -43,9 +45,9 @@ test('the overview of a large shop opens before its figures are added up, reads 
   expect(text).toContain('Revenue')
   expect(text).not.toContain('being added up')
 
-  server.clock.advance(61_000)
+  server.clock.advance(600_000)
   expect(wordsOf(await open())).toContain('Figures of Nov 2, 2026 12:00')
-  await expect.poll(async () => wordsOf(await open()), SOON).toContain('Figures of Nov 2, 2026 12:01')
+  await expect.poll(async () => wordsOf(await open()), SOON).toContain('Figures of Nov 2, 2026 12:10')
   expect(reports).toBe(2)
   db.runReport = runReport
 })
@@ -59,4 +61,62 @@ test('figures that cannot be read are read again by the next request', async () 
   expect((await visitor.open('/admin?days=7')).status).toBe(500)
   db.runReport = runReport
   await expect.poll(async () => wordsOf((await visitor.open('/admin?days=7')).text), SOON).toContain('Figures of')
+})
+
+/** Holds every report back until it is released. */
+function holdReports({ deps: { db } }: TestServer): () => void {
+  const { runReport } = db
+  const held = Promise.withResolvers<void>()
+  db.runReport = async (...request) => {
+    await held.promise
+    return runReport(...request)
+  }
+  return () => {
+    db.runReport = runReport
+    held.resolve()
+  }
+}
+
+const PREVIEW = '/admin/payouts/new?from=2026-10-01&until=2026-10-31'
+
+test.each([
+  ['/admin/payouts', 'approved commissions, including those in open batches, are being added up.', 'Why it waits'],
+  [PREVIEW, 'The approved commissions of this period are being added up.', 'Create batch of'],
+  ['/admin/coupons?code=shp', 'The rows that match are being counted.', 'Affiliate 999'],
+])('%s of a large shop opens while its reports wait, and shows their results afterwards', async (path, early, late) => {
+  server.clock.advance(3_700_000)
+  const visitor = visitorOf(server)
+  await visitor.signIn()
+  const release = holdReports(server)
+  const opened = await visitor.open(path)
+  expect(opened.status).toBe(200)
+  expect(wordsOf(opened.text)).toContain(early)
+  expect(wordsOf(opened.text)).not.toContain(late)
+  release()
+  await expect.poll(async () => wordsOf((await visitor.open(path)).text), SOON).toContain(late)
+})
+
+test('a page whose reports the queue rejects opens without them, and reads them later', async () => {
+  server.clock.advance(3_700_000)
+  const visitor = visitorOf(server)
+  await visitor.signIn()
+  const { db } = server.deps
+  const { runReport } = db
+  db.runReport = () => Promise.reject(new QueueFullError())
+  const opened = await visitor.open(PREVIEW)
+  expect([opened.status, wordsOf(opened.text).includes('being added up')]).toEqual([200, true])
+  db.runReport = runReport
+  await expect.poll(async () => wordsOf((await visitor.open(PREVIEW)).text), SOON).toContain('Create batch of')
+})
+
+test('a user sees the own change at once in a list that was kept', async () => {
+  const visitor = visitorOf(server)
+  await visitor.signIn()
+  const { id } = await newAffiliate(server, { name: 'Found by name' })
+  const path = '/admin/affiliates?q=found%20by'
+  const statusOf = async () =>
+    /Found by name<[\s\S]*?badge [^>]*>([A-Za-z ]+)</.exec((await visitor.open(path)).text)?.[1]
+  await expect.poll(statusOf, SOON).toBe('Approved')
+  await visitor.submit(`/admin/affiliates/${id}/status`, [['status', 'REJECTED']])
+  await expect.poll(statusOf, SOON).toBe('Rejected')
 })

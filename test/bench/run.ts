@@ -6,6 +6,7 @@ import { growth } from './goals/growth.ts'
 import { p5, p9 } from './goals/large.ts'
 import { p1, p2 } from './goals/lists.ts'
 import { p11, p12 } from './goals/network.ts'
+import { pages } from './goals/pages.ts'
 import { peers } from './goals/peers.ts'
 import { p8 } from './goals/postgres.ts'
 import { memory, p10 } from './goals/process.ts'
@@ -23,6 +24,7 @@ const LONG: Record<string, Goal> = {
   fairness,
   growth,
   memory,
+  pages,
   peers,
   snapshot,
   profile: async ({ seconds }) => {

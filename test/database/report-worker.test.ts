@@ -34,6 +34,16 @@ test('a report blocks no request, is terminated on timeout, and the worker resta
   expect(await waiting).toBe(await run(server, 'shops'))
 })
 
+test('a short report does not wait for a long one', async ({ server }) => {
+  let isRunning = true
+  const long = server.db.runReport(testReport, asked('long'), undefined, true).finally(() => {
+    isRunning = false
+  })
+  await run(server, 'shops')
+  expect(isRunning).toBe(true)
+  await long
+})
+
 test('a thread that exits fails only its own report', async ({ server }) => {
   const [died, other] = [failure(server, 'exit'), run(server, 'shops')]
   expect(await died).toBeInstanceOf(StorageError)

@@ -14,7 +14,7 @@ import {
 } from '../core/audit.ts'
 import type { Context, Deps, Operator } from '../core/context.ts'
 import { INSTALLATION } from '../core/installation.ts'
-import { isDeepPage, mapPage } from '../core/pagination.ts'
+import { mapPage } from '../core/pagination.ts'
 import { readList } from '../core/report.ts'
 import { checkPeriod, parseQueryInstant } from '../core/time.ts'
 import type { AuditRow } from '../database/tables.ts'
@@ -37,7 +37,7 @@ const BATCH_SIZE = 1000
 export async function list(ctx: Context, query: Query<'listAudit'> & Pick<AuditFilter, 'beforeSeq' | 'isUncounted'>) {
   const bounds = checkPeriod(parseQueryInstant('from', query.from), parseQueryInstant('to', query.to))
   const filter = { ...query, ...bounds }
-  return mapPage(await readList(ctx, auditList, filter, isFiltered(filter) || isDeepPage(filter)), toRecord)
+  return mapPage(await readList(ctx, auditList, filter, isFiltered(filter)), toRecord)
 }
 
 /** The newest row of a chain. Stored elsewhere, it later proves whether rows were cut off at the end. */

@@ -7,10 +7,13 @@ import * as commissions from '../commissions/commissions.ts'
 import { RESTRICTION_TEXTS } from '../commissions/explain.ts'
 import { orderNameOf } from '../commissions/search.ts'
 import type { components } from '../contract/schema.d.ts'
+import type { Context } from '../core/context.ts'
+import { LARGE, sizeOf } from '../core/list-size.ts'
 import { limitPublic } from '../http/rate-limit.ts'
 import { toApiError } from '../http/response.ts'
 import { type Env, logFields, type Server } from '../http/server.ts'
 import { type Html, html, isolated } from './html.ts'
+import { readKept, stillReading } from './kept.ts'
 import { signedOutLayout, standaloneLayout } from './layout.ts'
 import { sendPage } from './problem.ts'
 import { linkOf } from './referral-link.ts'
@@ -48,12 +51,17 @@ export function mountAffiliatePage(app: Hono<Env>, server: Server): void {
 async function render(deps: Parameters<typeof openPageLink>[0], query: URLSearchParams): Promise<Html> {
   const { ctx, affiliate, expiresAt } = await openPageLink(deps, query.get('token') ?? '')
   const { timeZone, name: shop } = ctx.shop
-  const [{ balances }, { data, pagination }, { totals }, aliases] = await Promise.all([
-    readBalance(ctx, affiliate.id),
-    commissions.list(ctx, { affiliateId: affiliate.id, ...pageOf(query) }),
-    summarize(ctx, { affiliateId: affiliate.id }),
+  const asked = { affiliateId: affiliate.id, ...pageOf(query) }
+  const earned = await sizeOf(ctx, { list: 'commissions', scope: affiliate.id })
+  const kept = <T>(name: string, read: (ctx: Context) => Promise<T>) =>
+    readKept(ctx, { key: ['own page', name, asked], isLarge: earned > LARGE, read })
+  const [{ value: balance }, { value: list }, { value: sums }, aliases] = await Promise.all([
+    kept('balance', (own) => readBalance(own, affiliate.id)),
+    kept('commissions', (own) => commissions.list(own, asked)),
+    kept('sums', (own) => summarize(own, { affiliateId: affiliate.id })),
     listOf(ctx, affiliate.id),
   ])
+  const data = list?.data ?? []
   const also = (kind: (typeof aliases)[number]['kind'], shown: (value: string) => string) =>
     aliases.filter((one) => one.kind === kind).map(({ value }) => html`<code>${isolated(shown(value))}</code> `)
   const [links, codes] = [also('LINK', (value) => linkOf(ctx.shop, value)), also('CODE', (value) => value)]
@@ -80,31 +88,37 @@ ${facts(
 )}</section>
 <h2>Balance</h2>
 ${
-  balances.length
-    ? balances.map((one) =>
-        facts(
-          [
-            ['Awaiting approval', money(one.pendingCents, one.currency)],
-            ['Approved', money(one.approvedCents, one.currency)],
-            ['Being paid', money(one.batchedCents, one.currency)],
-          ],
-          'stats',
-        ),
-      )
-    : html`<p>You have no unpaid balance.</p>`
+  balance === undefined
+    ? stillReading('Your commissions are being added up.')
+    : balance.balances.length
+      ? balance.balances.map((one) =>
+          facts(
+            [
+              ['Awaiting approval', money(one.pendingCents, one.currency)],
+              ['Approved', money(one.approvedCents, one.currency)],
+              ['Being paid', money(one.batchedCents, one.currency)],
+            ],
+            'stats',
+          ),
+        )
+      : html`<p>You have no unpaid balance.</p>`
 }
 <h2>Last 30 days</h2>
-${facts(
-  [
-    ['Clicks', count(totals.clicks)],
-    ['Orders', count(totals.orders)],
-    ['Commission', money(totals.commissionCents, ctx.shop.currency)],
-  ],
-  'stats',
-)}
+${
+  sums
+    ? facts(
+        [
+          ['Clicks', count(sums.totals.clicks)],
+          ['Orders', count(sums.totals.orders)],
+          ['Commission', money(sums.totals.commissionCents, ctx.shop.currency)],
+        ],
+        'stats',
+      )
+    : stillReading('Your last orders are being added up.')
+}
 <h2>Orders</h2>
-${rows.length ? table('Orders', COLUMNS, rows) : empty('No orders yet', 'Orders with your code or through your link appear here.', 'orders')}
-${pager(PATH, query, pagination)}`,
+${rows.length ? table('Orders', COLUMNS, rows) : list ? empty('No orders yet', 'Orders with your code or through your link appear here.', 'orders') : stillReading('Your orders are being counted.')}
+${list && pager(PATH, query, list.pagination)}`,
   )
 }
 

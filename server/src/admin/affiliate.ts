@@ -6,17 +6,20 @@ import * as commissions from '../commissions/commissions.ts'
 import { affiliateNotFound } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import { nowIso } from '../core/context.ts'
+import { LARGE, sizeOf } from '../core/list-size.ts'
+import { isDeepPage } from '../core/pagination.ts'
 import { lastMonth } from '../core/time-zone.ts'
 import { accessCard, affiliateAccessRoutes } from './affiliate-access.ts'
 import { COMMISSION_COLUMNS, commissionCells, namesOf } from './commission-table.ts'
 import { assignCode, codeForm } from './coupons.ts'
 import { confirmation, form, input, select } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
+import { figuresOf, type Kept, readKept, readListKept, stillReading } from './kept.ts'
 import { programOptions } from './lookup.ts'
 import { linkOf } from './referral-link.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES, OWNER_ONLY, rolesAndAuditOf, validateBody } from './route.ts'
-import { badge, copyable, count, day, empty, facts, money, nameOf, urlWithQuery } from './show.ts'
+import { badge, copyable, count, counted, day, empty, facts, money, nameOf, urlWithQuery } from './show.ts'
 import { ACTIONS, type Column, numberColumn, pageOf, pager, table, wideColumn } from './table.ts'
 
 type Affiliate = components['schemas']['Affiliate']
@@ -56,8 +59,9 @@ async function find({ ctx, params }: PageRequest): Promise<Affiliate> {
 async function show(request: PageRequest): Promise<View> {
   const { ctx, isOwner, zone } = request
   const one = await find(request)
-  const [{ balances, commissions: total }, programs, recent, others] = await Promise.all([
-    readBalance(ctx, one.id),
+  const total = await sizeOf(ctx, { list: 'commissions', scope: one.id })
+  const [balances, programs, recent, others] = await Promise.all([
+    readKept(ctx, { key: ['balance', one.id], isLarge: total > LARGE, read: (own) => readBalance(own, one.id) }),
     programOptions(request),
     commissions.list(ctx, { affiliateId: one.id, page: 1, limit: RECENT }),
     aliases.listOf(ctx, one.id),
@@ -72,7 +76,7 @@ async function show(request: PageRequest): Promise<View> {
     actions: isOwner
       ? html`<a class="button" href="${LIST}/${one.id}/edit">Edit</a><a class="button" href="${LIST}/${one.id}/payee">Payee details</a>${statusButtons(request, one)}`
       : undefined,
-    body: html`${balance(balances, total)}
+    body: html`${balance(request, balances, total)}
 <div class="columns"><div>
 <h2>Latest commissions</h2>
 ${
@@ -125,20 +129,23 @@ const addressOf = ({ homeAddress, homePostalCode, homeCity, homeState, homeCount
   return text ? isolated(text) : undefined
 }
 
-type Balances = Awaited<ReturnType<typeof readBalance>>['balances']
+type Balances = Awaited<ReturnType<typeof readBalance>>
 
-function balance(balances: Balances, total: number): Html {
+function balance({ zone }: PageRequest, { value, readAt }: Kept<Balances>, total: number): Html {
+  if (!value) return stillReading(`The unpaid ones of ${counted(total, 'commission')} are being added up.`)
+  const { balances } = value
+  const asOf = readAt === null ? html`` : html`<p class="hint">${figuresOf(readAt, zone)}</p>`
   const [only, ...others] = balances
   if (others.length === 0)
-    return facts([...(only ? sums(only) : [['Unpaid', '0'] as const]), ['Commissions', count(total)]], 'stats')
-  return table(
+    return html`${facts([...(only ? sums(only) : [['Unpaid', '0'] as const]), ['Commissions', count(total)]], 'stats')}${asOf}`
+  return html`${table(
     'Balance by currency',
     ['Currency', ...sums(balances[0]!).map(([name]) => numberColumn(name))],
     balances.map((one) => [one.currency, ...sums(one).map(([, text]) => text)]),
-  )
+  )}${asOf}`
 }
 
-const sums = ({ currency, ...one }: Balances[number]): (readonly [name: string, text: string])[] => [
+const sums = ({ currency, ...one }: Balances['balances'][number]): (readonly [name: string, text: string])[] => [
   ['Awaiting approval', money(one.pendingCents, currency)],
   ['Approved, not in a payout', money(one.approvedCents, currency)],
   ['In a payout', money(one.batchedCents, currency)],
@@ -221,8 +228,14 @@ const KINDS = [
 const CONNECTION_COLUMNS: Column[] = ['Kind', wideColumn('Value'), 'Since', ACTIONS]
 
 async function connectionSection(request: PageRequest, { id }: Affiliate): Promise<Html> {
-  const { ctx, isOwner, query, zone } = request
-  const { data, pagination } = await connections.list(ctx, { affiliateId: id, ...pageOf(query, 'connections') })
+  const { isOwner, query, zone } = request
+  const asked = { affiliateId: id, ...pageOf(query, 'connections') }
+  const { list: found, notice } = await readListKept(request, {
+    key: ['connections', asked],
+    isLarge: isDeepPage(asked),
+    read: (own) => connections.list(own, asked),
+  })
+  const data = found?.data ?? []
   const rows = data.map((one) => [
     KINDS.find(([kind]) => kind === one.kind)?.[1] ?? one.kind,
     isolated(one.value),
@@ -238,8 +251,8 @@ async function connectionSection(request: PageRequest, { id }: Affiliate): Promi
   const sent = request.form
   return html`<h2>Connections</h2>
 <p class="hint">Orders of these customers and of these products are credited to the affiliate, even without code and link.</p>
-${rows.length ? table('Connections', CONNECTION_COLUMNS, rows) : html`<p>None.</p>`}
-${pager(`${LIST}/${id}`, query, pagination, 'connections')}
+${rows.length ? table('Connections', CONNECTION_COLUMNS, rows) : found && html`<p>None.</p>`}
+${notice}${found && pager(`${LIST}/${id}`, query, found.pagination, 'connections')}
 ${
   isOwner
     ? html`<details${sent.has('kind') ? html` open` : ''}><summary>Add a connection</summary><section class="card">${form(

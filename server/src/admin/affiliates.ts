@@ -3,8 +3,11 @@ import { findByCode } from '../affiliates/lookup.ts'
 import { ApiError, invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { CsvCell } from '../core/csv.ts'
+import { isLargeList } from '../core/list-size.ts'
+import { isDeepPage } from '../core/pagination.ts'
 import { field, form, hidden, input, select } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
+import { readListKept } from './kept.ts'
 import { fileLink, listFile, nextAfter, ROWS_AT_ONCE, timeCell } from './list-file.ts'
 import { programOptions } from './lookup.ts'
 import { linkOf } from './referral-link.ts'
@@ -57,15 +60,22 @@ async function list(request: PageRequest): Promise<View> {
   const filter = filterOf(sent.size ? sent : query)
   const { q, status, campaignId } = filter
   const asked = await listFilter(request, filter)
-  const [{ data, pagination }, programs] = await Promise.all([
-    affiliates.list(ctx, { ...pageOf(query), ...asked }),
+  const page = pageOf(query)
+  const [{ list: found, notice }, programs] = await Promise.all([
+    readListKept(request, {
+      key: ['affiliates', page, asked],
+      isLarge:
+        Boolean(('q' in asked && asked.q) || isDeepPage(page)) && (await isLargeList(ctx, { list: 'affiliates' })),
+      read: (own) => affiliates.list(own, { ...page, ...asked }),
+    }),
     programOptions(request),
   ])
+  const data = found?.data ?? []
   const names = new Map(programs)
   const rows = data.map((one) => row(request, one, names))
   const content = rows.length
     ? table('Affiliates', isOwner ? [CHOICE, ...COLUMNS] : COLUMNS, rows)
-    : emptyState(filter, isOwner)
+    : found && emptyState(filter, isOwner)
   return {
     title: 'Affiliates',
     lead: 'The people and companies who refer customers to your shop.',
@@ -76,7 +86,7 @@ ${input({ name: 'q', label: 'Search', value: q, placeholder: 'Name, email or cod
 ${select('campaignId', 'Program', [['', 'All'], ...programs], campaignId ?? '')}
 <div class="row"><button>Search</button>${q || campaignId ? html`<a class="button quiet" href="${urlWithQuery(PATH, { status })}">Clear</a>` : ''}</div></form>
 ${isOwner && rows.length ? form(request, `${PATH}/status`, html`${Object.entries({ q, status, campaignId, page: query.get('page') ?? '' }).map(([name, value]) => hidden(name, value ?? ''))}${content}${bulk()}`) : content}
-${pager(PATH, query, pagination)}`,
+${notice}${found && pager(PATH, query, found.pagination)}`,
   }
 }
 

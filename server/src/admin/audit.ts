@@ -1,10 +1,13 @@
 import * as audit from '../accounts/audit-log.ts'
 import * as users from '../accounts/users.ts'
 import type { components } from '../contract/schema.d.ts'
+import { countAudits } from '../core/audit.ts'
 import type { CsvCell } from '../core/csv.ts'
+import { LARGE } from '../core/list-size.ts'
 import { firstInstantOf, lastInstantOf } from './commission-filter.ts'
 import { field, input, select } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
+import { readListKept } from './kept.ts'
 import { fileLink, listFile, nextAfter, ROWS_AT_ONCE, timeCell } from './list-file.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { rolesAndAuditOf } from './route.ts'
@@ -40,7 +43,13 @@ async function show(request: PageRequest): Promise<View> {
   const { ctx, query } = request
   const [action, actor, from, to] = ['action', 'actor', 'from', 'to'].map((name) => field(query, name))
   const names = await userNames(request)
-  const { data, pagination } = await audit.list(ctx, { ...pageOf(query), ...listFilter(request) })
+  const page = pageOf(query)
+  const { list: found, notice } = await readListKept(request, {
+    key: ['audit', page, action, actor, from, to],
+    isLarge: Boolean(action || actor || from || to) && (await countAudits(ctx.db.read, ctx.shop.id)) > LARGE,
+    read: (own) => audit.list(own, { ...page, ...listFilter(request) }),
+  })
+  const data = found?.data ?? []
   const actors = [['', 'Everyone'], ...names, ['operator', 'The operator'], ['store', 'The store']] as [
     string,
     string,
@@ -57,8 +66,8 @@ ${select('actor', 'By', isOffered ? actors : [...actors, [actor ?? '', actor ?? 
 ${input({ name: 'from', label: 'From', type: 'date', value: from, maxlength: 10 })}
 ${input({ name: 'to', label: 'To', type: 'date', value: to, maxlength: 10 })}
 <div class="row"><button>Filter</button>${query.size ? html`<a class="button quiet" href="${PATH}">Clear</a>` : ''}</div></form>
-${rows.length ? table('Audit records', COLUMNS, rows) : empty('No records match', 'Change or clear the filter.', 'search')}
-${pager(PATH, query, pagination)}`,
+${rows.length ? table('Audit records', COLUMNS, rows) : found && empty('No records match', 'Change or clear the filter.', 'search')}
+${notice}${found && pager(PATH, query, found.pagination)}`,
   }
 }
 

@@ -1,9 +1,11 @@
 import * as backtest from '../analytics/backtest.ts'
 import type { components } from '../contract/schema.d.ts'
+import { isLargeList } from '../core/list-size.ts'
 import { twoBars } from './chart.ts'
 import { firstInstantOf, lastInstantOf } from './commission-filter.ts'
 import { field, input, select } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
+import { figuresOf, readKept, stillReading } from './kept.ts'
 import { findProgram } from './program.ts'
 import { RATE_TYPES, typedNumber, typedRate } from './program-form.ts'
 import type { PageRequest, Route, View } from './route.ts'
@@ -36,8 +38,19 @@ ${input({ name: 'cookieDurationDays', label: 'Click window (days)', type: 'numbe
 ${input({ name: 'from', label: 'Orders from', type: 'date', value: value('from', monthsAgo(ctx.now())) })}
 ${input({ name: 'to', label: 'to', type: 'date', value: value('to', '') })}
 <div class="row"><button class="main">Compare</button></div></form>
-${isSubmitted ? result(await run(request, one.id)) : empty('Choose other terms', 'The form shows the current ones.', 'programs')}`,
+${isSubmitted ? await compare(request, one) : empty('Choose other terms', 'The form shows the current ones.', 'programs')}`,
   }
+}
+
+async function compare(request: PageRequest, program: Awaited<ReturnType<typeof findProgram>>): Promise<Html> {
+  const { ctx, query, zone } = request
+  const { value, readAt } = await readKept(ctx, {
+    key: ['backtest', program, [...query]],
+    isLarge: await isLargeList(ctx, { list: 'commissions' }),
+    read: (own) => run({ ...request, ctx: own }, program.id),
+  })
+  if (!value) return stillReading('The orders are being compared.')
+  return html`${result(value)}${readAt === null ? '' : html`<p class="hint">${figuresOf(readAt, zone)}</p>`}`
 }
 
 const DAY_MS = 86_400_000

@@ -1,8 +1,10 @@
 import { type MovableSums, moderateMany, sumMovable } from '../commissions/moderation.ts'
 import { invalidBody } from '../contract/errors.ts'
+import { isLargeList } from '../core/list-size.ts'
 import { type CommissionFilter, readFilter } from './commission-filter.ts'
 import { form, hidden, select } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
+import { figuresOf, readKept, stillReading } from './kept.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { OWNER_ONLY, rolesAndAuditOf, validateBody } from './route.ts'
 import { count, counted, dayText, empty, money, urlWithQuery } from './show.ts'
@@ -55,13 +57,23 @@ const inWords = (sums: MovableSums): string =>
 async function preview(request: PageRequest): Promise<View> {
   const { form: sent, query } = request
   const filter = await readFilter(request, sent.size ? sent : query)
-  const sums = await sumsOf(request, filter)
+  const { ctx, zone } = request
   const back = urlWithQuery(LIST, filter.given)
+  const { value: sums, readAt } = await readKept(request.ctx, {
+    key: ['bulk', filter.given, filter.affiliateId],
+    isLarge: await isLargeList(ctx, { list: 'commissions', status: 'PENDING' }),
+    read: (own) => sumsOf({ ...request, ctx: own }, filter),
+  })
   const view = {
     title: 'Approve all that match',
     crumb: { to: back, text: 'Commissions' },
     lead: 'Every commission that awaits approval and matches the filter, on all pages of the list.',
   }
+  if (!sums)
+    return {
+      ...view,
+      body: html`${conditions(filter)}${stillReading('The commissions that match are being added up.')}`,
+    }
   if (sums.length === 0) {
     return {
       ...view,
@@ -74,7 +86,7 @@ async function preview(request: PageRequest): Promise<View> {
     body: html`<section class="card narrow" aria-labelledby="matches"><h2 id="matches">${counted(total(sums), 'commission')}</h2>
 ${conditions(filter)}
 ${table('Sums by currency', ['Currency', numberColumn('Commissions'), numberColumn('Commission')], rows)}
-<p class="hint">Orders that arrive while you read this are included if they match. Each change is recorded in the audit log.</p>
+<p class="hint">${figuresOf(readAt, zone)} Orders that arrive while you read this are included if they match. Each change is recorded in the audit log.</p>
 ${form(
   request,
   PATH,

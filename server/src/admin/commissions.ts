@@ -3,6 +3,7 @@ import { moderate, moderateMany } from '../commissions/moderation.ts'
 import { findByOrderName, orderNameOf, search } from '../commissions/search.ts'
 import { invalidBody, notFound } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
+import { isLargeList } from '../core/list-size.ts'
 import { approveAllLink } from './commission-bulk.ts'
 import {
   type CommissionFilter,
@@ -15,6 +16,7 @@ import {
 import { COMMISSION_COLUMNS, type CommissionNames, commissionCells, namesOf } from './commission-table.ts'
 import { form, hidden } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
+import { readListKept } from './kept.ts'
 import { fileLink } from './list-file.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES, rolesAndAuditOf, validateBody } from './route.ts'
@@ -36,14 +38,16 @@ export const commissionRoutes: Route[] = [
 async function list(request: PageRequest): Promise<View> {
   const { isOwner, query, form: sent } = request
   const filter = await readFilter(request, sent.size ? sent : query)
-  const { data, rest } = await read(request, filter)
+  const { data, rest, isOpen } = await read(request, filter)
   const names = await namesOf(request, data)
   const isMany = isOwner && filter.status === 'PENDING'
   const rows = data.map((one) => row(request, one, names, isMany))
   const columns = isMany ? [CHOICE, ...COMMISSION_COLUMNS] : COMMISSION_COLUMNS
   const content = rows.length
     ? table('Commissions', isOwner ? [...columns, ACTIONS] : columns, rows)
-    : emptyState(filter)
+    : isOpen
+      ? ''
+      : emptyState(filter)
   const fields = Object.entries({ ...filter.given, status: filter.tab, page: query.get('page') ?? '' })
   return {
     title: 'Commissions',
@@ -63,8 +67,16 @@ ${
   }
 }
 
-/** A page of the list, and the links to its other pages. */
-async function read(request: PageRequest, filter: CommissionFilter): Promise<{ data: Commission[]; rest: Html }> {
+interface Found {
+  data: Commission[]
+  /** Links to the other pages of the list. */
+  rest: Html
+  /** The rows are still being read. */
+  isOpen?: boolean
+}
+
+/** A page of the list. */
+async function read(request: PageRequest, filter: CommissionFilter): Promise<Found> {
   const { ctx, query } = request
   if (filter.order) return { data: await findOfOrder(ctx, filter), rest: html`` }
   if (isByAmount(filter)) {
@@ -75,8 +87,17 @@ async function read(request: PageRequest, filter: CommissionFilter): Promise<{ d
         : ''
     return { data, rest: html`${hint}${nextPage(PATH, query, next?.after)}` }
   }
-  const { data, pagination } = await commissions.list(ctx, { ...pageOf(query), ...listFilter(filter) })
-  return { data, rest: pager(PATH, query, pagination) }
+  const asked = { ...pageOf(query), ...listFilter(filter) }
+  const { affiliateId } = filter
+  const { list: found, notice } = await readListKept(request, {
+    key: ['commissions', asked],
+    isLarge:
+      commissions.readsMany(asked) &&
+      (await isLargeList(ctx, { list: 'commissions', ...(affiliateId && { scope: affiliateId }) })),
+    read: (own) => commissions.list(own, asked),
+  })
+  if (!found) return { data: [], rest: notice, isOpen: true }
+  return { data: found.data, rest: html`${notice}${pager(PATH, query, found.pagination)}` }
 }
 
 /** The conditions that the list of the API has, too. */

@@ -1,8 +1,11 @@
 import { ApiError, affiliateNotFound, invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
+import { isLargeList } from '../core/list-size.ts'
+import { isDeepPage } from '../core/pagination.ts'
 import * as coupons from '../coupons/coupons.ts'
 import { codeInput, field, form, input } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
+import { readListKept } from './kept.ts'
 import { findAffiliates, programOptions } from './lookup.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES, OWNER_ONLY, validateBody } from './route.ts'
@@ -31,10 +34,16 @@ async function list(request: PageRequest): Promise<View> {
   const { ctx, isOwner, query } = request
   const code = field(query, 'code')
   const status = STATUSES.find((one) => one === query.get('status'))
-  const [{ data, pagination }, programs] = await Promise.all([
-    coupons.list(ctx, { ...pageOf(query), ...(code && { code }), ...(status && { status }) }),
+  const asked = { ...pageOf(query), ...(code && { code }), ...(status && { status }) }
+  const [{ list: found, notice }, programs] = await Promise.all([
+    readListKept(request, {
+      key: ['coupons', asked],
+      isLarge: Boolean(code || isDeepPage(asked)) && (await isLargeList(ctx, { list: 'affiliates' })),
+      read: (own) => coupons.list(own, asked),
+    }),
     programOptions(request),
   ])
+  const data = found?.data ?? []
   const names = new Map(programs)
   const rows = data.map((one) => row(one, names, ctx.shop.currency))
   const none = code
@@ -54,8 +63,8 @@ async function list(request: PageRequest): Promise<View> {
 <form class="filters" method="get" action="${PATH}" aria-label="Filter">${status ? html`<input type="hidden" name="status" value="${status}">` : ''}
 ${input({ name: 'code', label: 'Search', id: 'search', value: code, placeholder: 'Part of a code', maxlength: 100 })}
 <div class="row"><button>Search</button>${code ? html`<a class="button quiet" href="${urlWithQuery(PATH, { status })}">Clear</a>` : ''}</div></form>
-${rows.length ? table('Coupons', COLUMNS, rows) : none}
-${pager(PATH, query, pagination)}
+${rows.length ? table('Coupons', COLUMNS, rows) : found && none}
+${notice}${found && pager(PATH, query, found.pagination)}
 ${isOwner ? assignment(request) : ''}`,
   }
 }

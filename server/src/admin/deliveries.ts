@@ -1,10 +1,13 @@
 import type { components } from '../contract/schema.d.ts'
 import { nowIso } from '../core/context.ts'
 import { availableEvents, extendedEvents } from '../core/event-names.ts'
+import { isLargeList } from '../core/list-size.ts'
+import { isDeepPage } from '../core/pagination.ts'
 import * as deliveries from '../webhooks/deliveries.ts'
 import * as webhooks from '../webhooks/webhooks.ts'
 import { field, form, hidden, input, select } from './form.ts'
 import { type Html, html } from './html.ts'
+import { readKept, readListKept, stillReading } from './kept.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { rolesAndAuditOf, validateBody, visibleUrl } from './route.ts'
 import { badge, counted, empty, time, urlWithQuery } from './show.ts'
@@ -38,15 +41,22 @@ async function list(request: PageRequest): Promise<View> {
   const { data: subscriptions } = await webhooks.list(ctx)
   const status = STATUSES.find((one) => one === query.get('status'))
   const filter = { subscriptionId: field(query, 'subscriptionId'), event: field(query, 'event'), status }
-  const { data, pagination } = await deliveries.list(ctx, { ...pageOf(query), ...filter })
+  const page = pageOf(query)
+  const { list: found, notice } = await readListKept(request, {
+    key: ['deliveries', page, filter],
+    isLarge:
+      (Object.values(filter).some(Boolean) || isDeepPage(page)) && (await isLargeList(ctx, { list: 'deliveries' })),
+    read: (own) => deliveries.list(own, { ...page, ...filter }),
+  })
+  const data = found?.data ?? []
   const byId = new Map(subscriptions.map((one) => [one.id, one]))
   const rows = data.map((one) => row(request, one, byId.get(one.subscriptionId)))
   return {
     title: 'Deliveries',
     lead: html`Every delivery of an event to a webhook. Failed deliveries are retried automatically if the webhook is set to retry. Redeliver sends the same bytes with the same <code>webhook-id</code>.`,
     body: html`${filters(request, subscriptions)}
-${rows.length ? table('Deliveries', COLUMNS, rows) : empty('No deliveries', html`Events are sent to your <a href="/admin/webhooks">webhooks</a>, where you can also send a test event.`)}
-${pager(PATH, query, pagination)}
+${rows.length ? table('Deliveries', COLUMNS, rows) : found && empty('No deliveries', html`Events are sent to your <a href="/admin/webhooks">webhooks</a>, where you can also send a test event.`)}
+${notice}${found && pager(PATH, query, found.pagination)}
 ${subscriptions.length ? bulk(request, subscriptions) : ''}`,
   }
 }
@@ -70,15 +80,18 @@ async function previewMany(request: PageRequest): Promise<View> {
   const { ctx, query, isOwner, zone } = request
   const subscriptionId = field(query, 'subscriptionId') ?? ''
   const sent = { ...redeliverableOf(query), to: toInstant(field(query, 'to')) ?? nowIso(ctx) }
-  const { remaining } = await deliveries.redeliverMany(
-    ctx,
-    subscriptionId,
-    validateBody('redeliverMany', { ...sent, dryRun: true }),
-  )
+  const body = validateBody('redeliverMany', { ...sent, dryRun: true })
+  const { value: found } = await readKept(request.ctx, {
+    key: ['redeliver', subscriptionId, redeliverableOf(query), field(query, 'to')],
+    isLarge: await isLargeList(ctx, { list: 'deliveries' }),
+    read: (own) => deliveries.redeliverMany(own, subscriptionId, body),
+  })
   const { data: subscriptions } = await webhooks.list(ctx)
   const url = visibleUrl(subscriptions.find(({ id }) => id === subscriptionId)?.url ?? '', isOwner)
   const back = urlWithQuery(PATH, { subscriptionId })
   const view = { title: 'Redeliver many', crumb: { to: back, text: 'Deliveries' } }
+  if (!found) return { ...view, body: stillReading('The deliveries that match are being counted.') }
+  const { remaining } = found
   if (remaining === 0)
     return {
       ...view,

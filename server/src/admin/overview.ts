@@ -1,13 +1,13 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type Attention, readAttention } from '../analytics/attention.ts'
 import { add, type Overview, type OverviewDay, readOverview } from '../analytics/overview.ts'
-import type { OwnerContext } from '../core/context.ts'
+import { LARGE } from '../core/list-size.ts'
 import { EMPTY_TALLY, type Tally } from '../engine/analytics.ts'
 import { readBlocked } from '../payouts/lines.ts'
 import { change, chart } from './chart.ts'
 import { type Html, html, isolated } from './html.ts'
+import { figuresOf, readKept, stillReading } from './kept.ts'
 import { ALL_ROLES, type PageRequest, type Route, type View } from './route.ts'
-import { count, counted, day, empty, money, tabs, time, urlWithQuery } from './show.ts'
+import { count, counted, day, empty, money, tabs, urlWithQuery } from './show.ts'
 import { nameColumn, numberColumn, table } from './table.ts'
 import { disabledItems } from './webhooks.ts'
 
@@ -36,10 +36,16 @@ async function show(request: PageRequest): Promise<View> {
     to: startOf(today + 1),
   }
   const attention = await readAttention(ctx)
-  const { overview, readAt } = await findOverview(request, period, attention.commissions > LARGE)
+  const { days: _, ...bounds } = period
+  const { value: overview, readAt } = await readKept(request.ctx, {
+    key: ['overview', ctx.shop.currency, period.to, days],
+    isLarge: attention.commissions > LARGE,
+    read: (own) => readOverview(own, bounds),
+    outlivesForms: true,
+  })
   return {
     title: 'Overview',
-    lead: html`The last ${days} days, compared with the ${days} days before.${readAt === null ? '' : html` Figures of ${time(readAt, '', request.zone)}.`}`,
+    lead: html`The last ${days} days, compared with the ${days} days before. ${figuresOf(readAt, request.zone)}`,
     body: html`${firstSteps(request, attention)}
 ${await todo(request, attention)}
 <div class="toolbar">${tabs(
@@ -51,13 +57,9 @@ ${await todo(request, attention)}
       })),
       'segments',
     )}${overview ? currencyTabs(overview, request, days) : ''}</div>
-${overview ? figures(request, period, overview) : stillReading()}`,
+${overview ? figures(request, period, overview) : stillReading('The figures of this period are being added up.')}`,
   }
 }
-
-/** Shown until the sums are read. The script opens the page again. */
-const stillReading = (): Html =>
-  html`<p class="notice info" role="status" data-reload="${String(RELOAD_MS)}">The figures of this period are being added up. <a href="">Show them</a></p>`
 
 function figures({ ctx, query }: PageRequest, period: Period, overview: Overview): Html {
   if (overview.days.length === 0 && overview.clicks.length === 0) {
@@ -69,59 +71,6 @@ function figures({ ctx, query }: PageRequest, period: Period, overview: Overview
   const asked = shownCurrency(currencies, query, own)
   return html`${charts(overview, period, asked)}${dailyTable(overview, period, asked)}${byCurrency(sumsOf(overview, period), currencies)}${currencyNotice(overview, period, own)}
 ${topAffiliates(overview, own)}`
-}
-
-/** The sums of a shop with more commissions are kept for a minute: a period can have a million of them. */
-const LARGE = 5000
-const KEPT_MS = 60_000
-/** Reading sums takes at most a twentieth of the time of the report worker, which other pages need. */
-const MIN_PAUSE = 20
-/** Older sums are still shown while they are read again. */
-const SHOWN_MS = 3_600_000
-/** How long the page waits for sums that are not kept. Then it opens without them, and again when they are read. */
-const WAIT_MS = 25
-const RELOAD_MS = 1500
-const MAX_KEPT = 200
-interface Kept {
-  overview?: Overview
-  readAt: number
-  /** How long reading them took. */
-  tookMs: number
-  reading?: Promise<Overview>
-}
-const keptBy = new WeakMap<object, Map<string, Kept>>()
-
-/** The sums, undefined while they are read for the first time, and when they were read if that was before this request. */
-async function findOverview(
-  { ctx }: PageRequest,
-  { days, ...period }: Period,
-  isLarge: boolean,
-): Promise<{ overview: Overview | undefined; readAt: string | null }> {
-  if (!isLarge) return { overview: await readOverview(ctx, period), readAt: null }
-  const all = keptBy.get(ctx.db) ?? new Map<string, Kept>()
-  keptBy.set(ctx.db, all)
-  const key = `${ctx.shop.id} ${ctx.shop.currency} ${period.to} ${days}`
-  if (!all.has(key) && all.size >= MAX_KEPT) all.clear()
-  const kept = all.get(key) ?? { readAt: Number.NEGATIVE_INFINITY, tookMs: 0 }
-  all.set(key, kept)
-  const age = Math.abs(ctx.now() - kept.readAt)
-  if (age > Math.max(KEPT_MS, MIN_PAUSE * kept.tookMs)) kept.reading ??= keepSums(ctx, kept, period)
-  // The sums are shown with their time, and those that are read now by the next request.
-  if (kept.overview && age <= SHOWN_MS) return { overview: kept.overview, readAt: new Date(kept.readAt).toISOString() }
-  return { overview: await Promise.race([kept.reading, sleep(WAIT_MS, undefined, { ref: false })]), readAt: null }
-}
-
-/** Reads sums and keeps them. When that fails, the next request tries again. */
-function keepSums(ctx: OwnerContext, kept: Kept, period: Omit<Period, 'days'>): Promise<Overview> {
-  const startedAt = performance.now()
-  const reading = readOverview(ctx, period).then((overview) => {
-    Object.assign(kept, { overview, readAt: ctx.now(), tookMs: performance.now() - startedAt })
-    return overview
-  })
-  reading
-    .catch((error: Error) => ctx.log.warn({ requestId: ctx.requestId, name: error.name }, 'overview_not_read'))
-    .finally(() => delete kept.reading)
-  return reading
 }
 
 /** The shop's currency first. */

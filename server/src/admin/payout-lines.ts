@@ -1,10 +1,12 @@
 import type { components } from '../contract/schema.d.ts'
 import { csvLine } from '../core/csv.ts'
+import { LARGE } from '../core/list-size.ts'
 import { discard } from '../payouts/discard.ts'
 import * as payoutFiles from '../payouts/files.ts'
 import { describeLines } from '../payouts/lines.ts'
 import { confirmation } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
+import { figuresOf, readKept, stillReading } from './kept.ts'
 import { downloadLinks, payoutSendRoutes, sendLinks } from './payout-send.ts'
 import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type View } from './route.ts'
 import { badge, count, counted, money, tabs, time, typedAmount, urlWithQuery } from './show.ts'
@@ -23,7 +25,7 @@ import {
 
 type Schemas = components['schemas']
 type Line = Schemas['PaymentLine']
-type Batch = Pick<Schemas['PayoutBatch'], 'status' | 'currency'> & { id: string }
+type Batch = Schemas['PayoutBatch'] & { id: string }
 
 const STATES = ['READY', 'BLOCKED', 'SENT', 'SETTLED', 'RETURNED'] as const
 
@@ -48,14 +50,21 @@ const LINES: Column[] = [
 ]
 
 /** The payments of a batch, one for each affiliate, with their states. */
-export async function lineSection(request: PageRequest, { id, status, currency }: Batch): Promise<Html> {
+export async function lineSection(request: PageRequest, batch: Batch): Promise<Html> {
+  const { id, status, currency } = batch
   const { ctx, query } = request
   const path = `/admin/payouts/${id}`
   const state = STATES.find((one) => one === query.get('state'))
-  const { data, pagination, totals } = await describeLines(ctx, id, {
-    ...pageOf(query, 'lines'),
-    ...(state && { state }),
+  const asked = { ...pageOf(query, 'lines'), ...(state && { state }) }
+  const files = await payoutFiles.findAll(ctx, id)
+  const { value: lines, readAt } = await readKept(request.ctx, {
+    key: ['lines', batch, files, asked],
+    isLarge: batch.totals.commissions > LARGE,
+    read: (own) => describeLines(own, id, asked),
   })
+  if (!lines)
+    return html`<h2>Payments</h2>${stillReading('The payments of this batch are being added up.')}${fileTable(request, files)}`
+  const { data, pagination, totals } = lines
   const shown = STATES.filter((one) => totals[one].lines > 0 || one === state)
   return html`<h2>Payments</h2>
 ${
@@ -77,9 +86,9 @@ ${
 }
 ${data.length ? table('Payments', LINES, data.map(row)) : html`<p>This batch pays no affiliate.</p>`}
 ${status === 'OPEN' && totals.READY.lines > 0 ? sendLinks({ id, currency }) : ''}
-${await fileTable(request, id)}
+${fileTable(request, files)}
 ${data.length ? html`<p class="row"><a class="button small" href="${path}/lines.csv">Download as CSV</a></p>` : ''}
-${pager(path, query, pagination, 'lines')}`
+${pager(path, query, pagination, 'lines')}${readAt === null ? '' : html`<p class="hint">${figuresOf(readAt, request.zone)}</p>`}`
 }
 
 const FILES: Column[] = [
@@ -93,8 +102,7 @@ const FILES: Column[] = [
 ]
 
 /** The payment files of a batch. Those that were never uploaded can be discarded. */
-async function fileTable({ ctx, zone }: PageRequest, id: string): Promise<Html> {
-  const data = await payoutFiles.findAll(ctx, id)
+function fileTable({ zone }: PageRequest, data: Schemas['PayoutFile'][]): Html {
   if (data.length === 0) return html``
   const rows = data.map((file) => [
     html`<code>${file.id}</code>`,

@@ -1,47 +1,24 @@
 import * as commissions from '../commissions/commissions.ts'
-import { ApiError, invalidBody } from '../contract/errors.ts'
+import { invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import { nowIso } from '../core/context.ts'
-import { parseBodyInstant } from '../core/time.ts'
-import { daysOfMonth, endOfDay, isDay, lastMonth } from '../core/time-zone.ts'
+import { LARGE } from '../core/list-size.ts'
+import { daysOfMonth, lastMonth } from '../core/time-zone.ts'
 import * as payouts from '../payouts/payouts.ts'
-import { describe } from '../payouts/unpaid.ts'
-import { readWaiting, type Waiting, type WaitingSums } from '../payouts/waiting.ts'
-import { firstInstantOf } from './commission-filter.ts'
+import { countWaiting, readWaiting, type WaitingSums } from '../payouts/waiting.ts'
 import { COMMISSION_COLUMNS, commissionCells, namesOf } from './commission-table.ts'
-import { confirmation, field, form, hidden, input, select, withFormLabels } from './form.ts'
-import { type Html, html, isolated } from './html.ts'
+import { confirmation, field, form, input, select } from './form.ts'
+import { type Html, html } from './html.ts'
+import { figuresOf, type Kept, readKept, readListKept, stillReading } from './kept.ts'
 import { fileLink } from './list-file.ts'
+import { batchAbout, batchFacts, period } from './payout-facts.ts'
 import { lineSection, payoutLineRoutes } from './payout-lines.ts'
 import { payoutListFileRoutes } from './payout-list-file.ts'
+import { type BatchInput, bodyFrom, preview } from './payout-preview.ts'
 import { reconcileRoutes } from './reconcile.ts'
-import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type View, validateBody } from './route.ts'
-import {
-  badge,
-  counted,
-  count as counts,
-  day,
-  dayText,
-  empty,
-  facts,
-  money,
-  time,
-  typedCents,
-  urlWithQuery,
-  withMoney,
-} from './show.ts'
-import {
-  ACTIONS,
-  type Cell,
-  type Column,
-  inCard,
-  nameColumn,
-  numberColumn,
-  pageOf,
-  pager,
-  table,
-  wideColumn,
-} from './table.ts'
+import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type View } from './route.ts'
+import { badge, counted, count as counts, day, dayText, empty, money, typedCents, urlWithQuery } from './show.ts'
+import { ACTIONS, type Cell, type Column, inCard, numberColumn, pageOf, pager, table, wideColumn } from './table.ts'
 
 type Schemas = components['schemas']
 type Batch = Schemas['PayoutBatch']
@@ -71,14 +48,19 @@ export const payoutRoutes: Route[] = [
   { path: '/payouts/:id/cancel', ...rolesAndAuditOf('cancelPayout'), act: cancelBatch, page: show },
 ]
 
-async function list({ ctx, query, zone }: PageRequest): Promise<View> {
-  const [{ data, pagination }, waiting] = await Promise.all([payouts.list(ctx, pageOf(query)), readWaiting(ctx)])
+async function list(request: PageRequest): Promise<View> {
+  const { ctx, query, zone } = request
+  const approved = await countWaiting(ctx)
+  const [{ data, pagination }, waiting] = await Promise.all([
+    payouts.list(ctx, pageOf(query)),
+    readKept(request.ctx, { key: ['waiting'], isLarge: approved > LARGE, read: readWaiting }),
+  ])
   const rows = data.map((one) => row(one, zone))
   return {
     title: 'Payouts',
     lead: 'A batch contains the approved commissions of a period. Create a batch, send the money, then mark the batch as paid.',
     actions: html`${rows.length ? fileLink(`${PATH}.csv`, query) : ''}<a class="button" href="${PATH}/reconcile">Reconcile</a><a class="button main" href="${PATH}/new">New batch</a>`,
-    body: html`${waitingSection(waiting)}
+    body: html`${waitingSection(request, approved, waiting)}
 <h2>Batches</h2>
 ${rows.length ? table('Payout batches', COLUMNS, rows) : empty('No payout batches yet', 'Approve commissions, then create the first batch.', 'payouts')}
 ${pager(PATH, query, pagination)}`,
@@ -95,10 +77,10 @@ const WAITING: Column[] = [
 ]
 
 /** Approved commissions that are in no batch, and why. */
-function waitingSection({ commissions: count, sums }: Waiting): Html {
-  if (count === 0 || sums?.length === 0) return html``
+function waitingSection({ zone }: PageRequest, approved: number, { value: sums, readAt }: Kept<WaitingSums[]>): Html {
+  if (sums?.length === 0) return html``
   const content = sums
-    ? table(
+    ? html`${table(
         'Waiting for payout',
         WAITING,
         sums.map((one) => [
@@ -109,8 +91,8 @@ function waitingSection({ commissions: count, sums }: Waiting): Html {
           reasonsOf(one).join(' '),
           html`<a class="button small" href="${urlWithQuery(`${PATH}/new`, { currency: one.currency })}">Create a batch<span class="visually-hidden"> in ${one.currency}</span></a>`,
         ]),
-      )
-    : html`<p>${counted(count, 'approved commission')}, including those in open batches. Preview a batch to see totals.</p>`
+      )}${readAt === null ? '' : html`<p class="hint">${figuresOf(readAt, zone)}</p>`}`
+    : stillReading(`${counted(approved, 'approved commission')}, including those in open batches, are being added up.`)
   return html`<h2>Waiting for payout</h2>${content}`
 }
 
@@ -150,18 +132,6 @@ const row = ({ totals, ...batch }: Batch, zone: string): Cell[] => [
 /** A batch without commissions is `FAILED` in the API, whatever its reason. */
 const stateOf = ({ status, failureReason }: Pick<Batch, 'status' | 'failureReason'>): Html =>
   badge(status === 'FAILED' && failureReason === payouts.CANCELED_REASON ? 'CANCELED' : status)
-
-/** Both days of a period in the time zone of the shop. */
-const period = ({ periodStart, periodEnd }: Pick<Batch, 'periodStart' | 'periodEnd'>, zone: string): Html =>
-  html`${day(periodStart, zone)} – ${day(periodEnd, zone)}`
-
-interface BatchInput {
-  from: string
-  until: string
-  currency: string | undefined
-  /** What happens to approved commissions from before the period. */
-  earlier: 'include' | 'exclude'
-}
 
 /** Previews the batch of a period, then creates it. */
 async function showNew(request: PageRequest): Promise<View> {
@@ -204,86 +174,6 @@ function lastMonthOf({ ctx, zone }: PageRequest): BatchInput {
   return { from: first, until: last, currency: undefined, earlier: 'include' }
 }
 
-async function preview(request: PageRequest, batchInput: BatchInput): Promise<Html> {
-  try {
-    const batch = await payouts.create(request.ctx, { ...bodyFrom(request, batchInput), dryRun: true })
-    return html`${offer(request, batchInput, batch)}${await unpaidAfter(request, batchInput)}`
-  } catch (error) {
-    // A rejected preview is a valid result of the page.
-    if (!(error instanceof ApiError) || error.status === 503) throw error
-    const text = withMoney(withFormLabels(error.message), batchInput.currency ?? request.ctx.shop.currency)
-    const notice = html`<p class="notice wait" role="status">${text}</p>`
-    return error.status === 400 ? notice : html`${notice}${await unpaidAfter(request, batchInput)}`
-  }
-}
-
-const bodyFrom = ({ zone }: PageRequest, { from, until, currency, earlier }: BatchInput) =>
-  validateBody('createPayout', {
-    periodStart: firstInstantOf(from, zone),
-    periodEnd: lastInstantOf(until, zone),
-    includeEarlier: earlier === 'include',
-    ...(currency && { currency }),
-  })
-
-const lastInstantOf = (text: string, zone: string): string =>
-  isDay(text) ? endOfDay(text, zone) : `${text}T23:59:59.999Z`
-
-const REASONS: Record<string, string> = {
-  LATE: 'Approved after its month was paid',
-  BELOW_MINIMUM: 'Below the minimum',
-  DEBT: 'Owes for refunds',
-  HELD_BACK: 'Archived or rejected',
-}
-
-/** What the batch does not pay, and why. */
-async function unpaidAfter(request: PageRequest, batchInput: BatchInput): Promise<Html> {
-  const { periodStart, periodEnd, includeEarlier, currency } = bodyFrom(request, batchInput)
-  const { affiliates, truncated } = await describe(request.ctx, {
-    periodStart: parseBodyInstant('periodStart', periodStart),
-    periodEnd: parseBodyInstant('periodEnd', periodEnd),
-    includeEarlier: includeEarlier === true,
-    ...(currency && { currency }),
-  })
-  if (affiliates.length === 0) return html``
-  const rows = affiliates.map((one): Cell[] => [
-    affiliateLink(one),
-    one.minimumCents === null
-      ? (REASONS[one.reason] ?? one.reason)
-      : `${REASONS[one.reason]} of ${money(one.minimumCents, one.currency)}`,
-    counts(one.commissions),
-    money(one.netPayableCents, one.currency),
-    day(one.oldestAt, request.zone),
-  ])
-  return html`<h2>Not in this batch</h2>
-${table('Unpaid balances', UNPAID, rows)}${truncated ? html`<p class="hint">Only the largest balances are shown.</p>` : ''}`
-}
-
-const affiliateLink = ({ affiliateId, name }: { affiliateId: string; name: string }): Html =>
-  html`<a href="/admin/affiliates/${affiliateId}">${isolated(name || affiliateId)}</a>`
-
-const UNPAID: Column[] = [
-  nameColumn('Affiliate'),
-  'Why',
-  numberColumn('Commissions'),
-  numberColumn('Balance'),
-  'Oldest',
-]
-
-const offer = (
-  request: PageRequest,
-  { from, until, currency, earlier }: BatchInput,
-  batch: Batch,
-): Html => html`<section class="card" aria-labelledby="preview"><h2 id="preview">Preview</h2>
-${batchFacts(batch)}
-${batchAbout(batch, request.zone)}
-${form(
-  request,
-  PATH,
-  html`${Object.entries({ from, until, earlier, currency: currency ?? '' }).map(([name, value]) => hidden(name, value))}
-<button class="main">Create batch of ${money(batch.totals.netPayableCents, batch.currency)}</button> <span class="hint">This does not pay the batch.</span>`,
-  'row',
-)}</section>`
-
 async function create(request: PageRequest) {
   const input = { ...lastMonthOf(request), ...submitted(request.form) }
   const batch = await payouts.create(request.ctx, bodyFrom(request, input))
@@ -294,12 +184,18 @@ async function create(request: PageRequest) {
 const find = ({ ctx, params }: PageRequest) => payouts.find(ctx, params.id ?? '')
 
 async function show(request: PageRequest): Promise<View> {
-  const { ctx, query, zone } = request
+  const { query, zone } = request
   const batch = await find(request)
-  const own = await commissions.list(ctx, { ...pageOf(query), payoutBatchId: batch.id })
-  const names = await namesOf(request, own.data)
-  const rows = own.data.map((one) => commissionCells(one, names, zone))
-  const canCancel = batch.status === 'OPEN' || (batch.status === 'FAILED' && own.data.length > 0)
+  const asked = { ...pageOf(query), payoutBatchId: batch.id }
+  const { list: own, notice } = await readListKept(request, {
+    key: ['batch', batch, asked],
+    isLarge: batch.totals.commissions > LARGE,
+    read: (own) => commissions.list(own, asked),
+  })
+  const data = own?.data ?? []
+  const names = await namesOf(request, data)
+  const rows = data.map((one) => commissionCells(one, names, zone))
+  const canCancel = batch.status === 'OPEN' || (batch.status === 'FAILED' && data.length > 0)
   return {
     title: `Payout of ${dayText(batch.periodStart, zone)} – ${dayText(batch.periodEnd, zone)}`,
     crumb: { to: PATH, text: 'Payouts' },
@@ -313,8 +209,8 @@ async function show(request: PageRequest): Promise<View> {
 <section class="card" aria-labelledby="about"><h2 id="about">About</h2>${batchAbout(batch, zone)}</section></div>
 ${await lineSection(request, batch)}
 <h2>Commissions</h2>
-${rows.length ? table('Commissions of this batch', COMMISSION_COLUMNS, rows) : html`<p>This batch contains no commissions.</p>`}
-${pager(`${PATH}/${batch.id}`, query, own.pagination)}`,
+${rows.length ? table('Commissions of this batch', COMMISSION_COLUMNS, rows) : own && html`<p>This batch contains no commissions.</p>`}
+${notice}${own && pager(`${PATH}/${batch.id}`, query, own.pagination)}`,
   }
 }
 
@@ -354,32 +250,3 @@ async function cancelBatch({ ctx, params }: PageRequest) {
   const { id } = await payouts.cancel(ctx, params.id ?? '')
   return { to: `${PATH}/${id}`, flash: { text: 'The batch is canceled. Its commissions are approved again.' } }
 }
-
-/** The facts of a batch or of its preview. */
-function batchFacts(batch: Batch): Html {
-  const { totals, heldBack, currency } = batch
-  const held = `${counts(heldBack.commissions)}, ${money(heldBack.commissionCents, currency)} of archived or rejected affiliates`
-  return facts(
-    [
-      ['To pay', money(totals.netPayableCents, currency)],
-      ['Commissions', html`${counts(totals.commissions)} <small>${money(totals.commissionCents, currency)}</small>`],
-      ['Affiliates', counts(totals.affiliates)],
-      ['Tax withheld', money(totals.taxWithheldCents, currency)],
-      ['Held back', heldBack.commissions ? html`<small>${held}</small>` : 'none'],
-    ],
-    'stats',
-  )
-}
-
-/** When a batch was created and paid, and what it covers. */
-const batchAbout = (batch: Batch, zone: string): Html =>
-  facts(
-    [
-      ['Period', html`${period(batch, zone)}${batch.includeEarlier ? ', and earlier' : ''}`],
-      ['Created', batch.id ? time(batch.createdAt, '–', zone) : undefined],
-      ['Paid', batch.id ? time(batch.paidAt, 'not yet', zone) : undefined],
-      ['Why it failed', batch.failureReason ?? undefined],
-      ['Id', batch.id ? html`<code>${batch.id}</code>` : undefined],
-    ],
-    'facts one',
-  )

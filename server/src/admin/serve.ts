@@ -22,6 +22,7 @@ import { shopOwner } from '../http/read-body.ts'
 import { toApiError } from '../http/response.ts'
 import { type Env, logFields, type Server } from '../http/server.ts'
 import { MAX_FORM_BYTES, readForm, withFormLabels } from './form.ts'
+import { forgetKept } from './kept.ts'
 import { clearFlashCookie, FLASH_COOKIE, flashCookie, layout, readFlash } from './layout.ts'
 import { problemView, sendFile, sendPage } from './problem.ts'
 import { type Action, type Page, type PageRequest, type Route, SIGN_OUT } from './route.ts'
@@ -94,6 +95,7 @@ async function act({ c, server, browser, owner, request }: Call, { act }: Action
   }
   request.form = form
   const { to, flash, cookie } = await act(request)
+  forgetKept(request.ctx)
   if (cookie) c.header('Set-Cookie', cookie, { append: true })
   if (flash) c.header('Set-Cookie', flashCookie(request.ctx, owner.session.tokenHash, flash), { append: true })
   return c.redirect(to, 303)

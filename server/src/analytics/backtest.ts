@@ -99,6 +99,7 @@ export const backtestReport = defineReport(
     const report = ledgerToReport(ledger, new Map(people.map(({ id, name }) => [id, name])))
     return { report: report && { ...report, truncated } }
   },
+  { isLong: true },
 )
 
 type Change = (facts: Facts) => Facts

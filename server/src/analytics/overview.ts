@@ -42,6 +42,7 @@ export const overviewReport = defineReport(
     ])
     return { days: byDay(days), clicks, top: await topOf(db, shopId, affiliates, currency) }
   },
+  { isLong: true },
 )
 
 /** The sums of two periods. @throws ApiError when the caller's credential is no longer valid. */

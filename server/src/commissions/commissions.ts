@@ -23,11 +23,13 @@ export async function list(ctx: Context, query: Query<'listCommissions'> & Uncou
   const externalOrderId = query.externalOrderId?.trim()
   const start = await readCursor(ctx, 'commissions', query)
   const filter = { ...query, ...bounds, externalOrderId }
-  const readsMany = readsManyRows(filter, isDeepPage(query))
-  const { isChanging, ...page } = await readList(ctx, commissionList, { ...filter, start }, readsMany)
+  const { isChanging, ...page } = await readList(ctx, commissionList, { ...filter, start }, readsMany(query))
   if (!isChanging && !page.data.some(isInterim)) return page
   return runReport(ctx, effectiveCommissionList, { shopId: ctx.shop.id, query: { ...filter, start } })
 }
+
+/** Whether a list reads many rows to count those that match, or to find its page. */
+export const readsMany = (query: Query<'listCommissions'>): boolean => readsManyRows(query, isDeepPage(query))
 
 export const commissionNotFound = () =>
   notFound('commission_not_found', 'No commission with this id exists in your shop.')

@@ -53,6 +53,7 @@ export const movableReport = defineReport(
     const first = limit === 0 ? [] : await list.select('id').orderBy('happenedAt').orderBy('id').limit(limit).execute()
     return { ids: first.map(({ id }) => id), total }
   },
+  { isLong: true },
 )
 
 /** The commissions that a bulk action can change, added up by currency. */
@@ -69,4 +70,5 @@ export const movableSumsReport = defineReport(
       .groupBy('currency')
       .orderBy('currency')
       .execute(),
+  { isLong: true },
 )

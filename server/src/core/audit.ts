@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { defineReport, type Reader, type Transaction } from '../database/database.ts'
 import { preparedWrite } from '../database/prepared.ts'
 import type { AuditRow } from '../database/tables.ts'
-import { type PageQuery, pageOf } from './pagination.ts'
+import { type PageQuery, pageOf, toPage } from './pagination.ts'
 
 /**
  * The hash of an audit row: SHA-256, as hex, over the JSON array of its columns, including the hash of the previous row.
@@ -95,12 +95,16 @@ export async function findCut(db: Reader, shopId: string): Promise<Pick<AuditRow
   return cut ?? { seq: 0, hash: '' }
 }
 
-/** Rows are numbered without gaps, so head and cut of the chain give the count. */
-async function countAudits(db: Reader, shopId: string): Promise<number> {
+/** The number of the last row of a chain. Rows are numbered without gaps, so head and cut of the chain give the count. */
+async function readChain(db: Reader, shopId: string): Promise<{ head: number; total: number }> {
   const heads = db.selectFrom('auditHeads').select('seq').where('shopId', '=', shopId)
-  const head = await heads.orderBy('generation', 'desc').limit(1).executeTakeFirst()
-  return (head?.seq ?? 0) - (await findCut(db, shopId)).seq
+  const last = await heads.orderBy('generation', 'desc').limit(1).executeTakeFirst()
+  const head = last?.seq ?? 0
+  return { head, total: head - (await findCut(db, shopId)).seq }
 }
+
+/** How many rows of a chain are stored. */
+export const countAudits = async (db: Reader, shopId: string): Promise<number> => (await readChain(db, shopId)).total
 
 /** Deletes the rows of a chain up to one that stays known as the cut, unless the chain was cut after it already. */
 export async function cutChain(trx: Transaction, shopId: string, cut: Pick<AuditRow, 'seq' | 'hash'>): Promise<void> {
@@ -142,7 +146,14 @@ async function listAudits(db: Reader, shopId: string, query: AuditFilter) {
   if (query.from) list = list.where('createdAt', '>=', query.from)
   if (query.to) list = list.where('createdAt', '<=', query.to)
   if (query.beforeSeq !== undefined) list = list.where('seq', '<', query.beforeSeq)
-  return pageOf(list, query, isFiltered(query) || query.isUncounted ? {} : { total: await countAudits(db, shopId) })
+  if (isFiltered(query) || query.isUncounted) return pageOf(list, query)
+  const { head, total } = await readChain(db, shopId)
+  // Rows are numbered without gaps, so a page needs not read the rows before it.
+  const rows = await list
+    .where('seq', '<=', head - (query.page - 1) * query.limit)
+    .limit(query.limit)
+    .execute()
+  return toPage(rows, query, total)
 }
 
 /** The ids of all audit chains: shops, and the installation itself. */

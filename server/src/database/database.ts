@@ -7,11 +7,15 @@ import type { Touches } from './touches.ts'
 export interface Reads {
   /** Committed rows only. */
   read: Reader
-  /** Runs a report in a separate thread with its own read connection; shops share its time. */
+  /**
+   * Runs a report in a separate thread with its own read connection; shops share its time. `isLong`: in the thread of reports
+   * that can take long, even if it is not one of them.
+   */
   runReport: <Input extends ReportRequest, Result>(
     report: Report<Input, Result>,
     input: Input,
     timeoutMs?: number,
+    isLong?: boolean,
   ) => Promise<Result>
 }
 
@@ -160,6 +164,8 @@ export interface Report<Input extends ReportRequest, Result> {
   run: (db: Reader, input: Input, inSnapshot?: InSnapshot) => Promise<Result>
   /** Equal requests that wait share one run. */
   isShared: boolean
+  /** It can read every commission of a shop, so it runs in a thread of its own, where no short report waits for it. */
+  isLong: boolean
 }
 
 /**
@@ -172,12 +178,13 @@ export const defineReport = <Input extends ReportRequest, Result>(
   module: string,
   name: string,
   run: (db: Reader, input: Input, inSnapshot: InSnapshot) => Promise<Result>,
-  { isShared = false } = {},
+  { isShared = false, isLong = false } = {},
 ): Report<Input, Result> => ({
   module,
   name,
   run: (db, input, inSnapshot = (work) => work(db)) => run(db, input, inSnapshot),
   isShared,
+  isLong,
 })
 
 /** The common input of all reports. */

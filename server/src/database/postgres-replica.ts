@@ -4,7 +4,7 @@ import type { DatabaseObserver, PoolState, Reads } from './database.ts'
 import { createPostgresKysely, run, type Send } from './postgres-executor.ts'
 import { type PostgresPool, poolState, toStorageError } from './postgres-pool.ts'
 import { batchReads } from './postgres-read-batch.ts'
-import { ReportWorker } from './report-worker.ts'
+import { ReportWorkers } from './report-worker.ts'
 import { isStorageError, type StorageError } from './storage-error.ts'
 import type { Tables } from './tables.ts'
 
@@ -43,7 +43,7 @@ interface ReplicaOptions {
 export class PostgresReplica {
   readonly #primary: ReplicaOptions['primary']
   readonly #pool: PostgresPool
-  readonly #reports: ReportWorker
+  readonly #reports: ReportWorkers
   readonly #onReplica: NonNullable<DatabaseObserver['onReplica']>
   readonly #reads: Reads
   readonly #positions = new Map<string, ShopPosition>()
@@ -56,16 +56,16 @@ export class PostgresReplica {
   constructor({ primary, pool, url, observer: { onReplica = () => {} } }: ReplicaOptions) {
     this.#primary = primary
     this.#pool = pool
-    this.#reports = new ReportWorker(url)
+    this.#reports = new ReportWorkers(url)
     this.#onReplica = onReplica
     pool.on('remove', () => this.#forgetPosition())
     this.#reads = {
       read: createPostgresKysely<Tables>(batchReads(pool, (query) => this.#read(query))),
-      runReport: (report, input, ms) =>
-        this.#reports.run(report, input, ms).catch((error) => {
+      runReport: (...request) =>
+        this.#reports.run(...request).catch((error) => {
           if (!isStorageError(error) || ABORTED_REPORT.test(error.code)) throw error
           this.#fail({ isLost: false })
-          return primary.runReport(report, input, ms)
+          return primary.runReport(...request)
         }),
     }
   }

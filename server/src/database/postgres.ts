@@ -7,7 +7,7 @@ import { PostgresGroupCommit } from './postgres-group-commit.ts'
 import { openPool, type PostgresPool, planByKey, poolSize, poolState, toStorageError } from './postgres-pool.ts'
 import { batchReads } from './postgres-read-batch.ts'
 import { PostgresReplica } from './postgres-replica.ts'
-import { ReportWorker } from './report-worker.ts'
+import { ReportWorkers } from './report-worker.ts'
 import { StorageError } from './storage-error.ts'
 import type { Tables } from './tables.ts'
 
@@ -25,7 +25,7 @@ export function openPostgres(url: string, observer: DatabaseObserver, readUrl?: 
   const writers = Math.ceil(size / 2)
   const readers = Math.max(1, size - writers)
   const reading = openReadPool(url, readers)
-  const reports = new ReportWorker(url)
+  const reports = new ReportWorkers(url)
   const writing = openPool(url, {
     max: writers,
     statementTimeoutMs: WRITE_TIMEOUT_MS,
@@ -40,7 +40,7 @@ export function openPostgres(url: string, observer: DatabaseObserver, readUrl?: 
   const send = timed(batchReads(reading, readFrom(reading)), onRead)
   const primary: Reads = {
     read: createPostgresKysely<Tables>(send),
-    runReport: (report, input, ms) => reports.run(report, input, ms),
+    runReport: (...request) => reports.run(...request),
   }
   const replica =
     readUrl === undefined

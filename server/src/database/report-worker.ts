@@ -25,8 +25,37 @@ interface Job {
 
 const THREAD = new URL(isCheckout ? './report-thread.ts' : './report-thread.js', import.meta.url)
 const TIMEOUT_MS = 30_000
+/** The sums of several million commissions. */
+const LONG_TIMEOUT_MS = 300_000
 const MAX_QUEUED_PER_SHOP = 32
 const STARTED_MS = 500
+
+/** Two threads: one for reports that can take long, started with the first of them, and one for all others. */
+export class ReportWorkers {
+  readonly #short: ReportWorker
+  readonly #long: ReportWorker
+
+  constructor(url: string) {
+    this.#short = new ReportWorker(url)
+    this.#long = new ReportWorker(url)
+  }
+
+  /** Like {@link ReportWorker.run}. */
+  run<Input extends ReportRequest, Result>(
+    report: Report<Input, Result>,
+    input: Input,
+    timeoutMs?: number,
+    isLong = report.isLong,
+  ): Promise<Result> {
+    return isLong
+      ? this.#long.run(report, input, timeoutMs ?? LONG_TIMEOUT_MS)
+      : this.#short.run(report, input, timeoutMs)
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#short.close(), this.#long.close()])
+  }
+}
 
 /**
  * Runs reports one at a time in a thread with its own read connection; shops share its time. The thread starts with the first

@@ -5,7 +5,7 @@ import SQLite from 'better-sqlite3'
 import { Kysely, SqliteDialect } from 'kysely'
 import type { Database, DatabaseObserver, InSnapshot, ReportReader } from './database.ts'
 import { isMigrated, migrate } from './migrate.ts'
-import { ReportWorker } from './report-worker.ts'
+import { ReportWorkers } from './report-worker.ts'
 import { createSqliteKysely } from './sqlite-executor.ts'
 import { createSqliteGroupCommit } from './sqlite-group-commit.ts'
 import { isSqliteBusy } from './storage-error.ts'
@@ -22,7 +22,7 @@ export function openSqlite(path: string, { onGroup = () => {}, onRead }: Databas
   writer.pragma(`analysis_limit = ${ANALYSIS_LIMIT}`)
   const reader = connectReadOnly(path)
   const { db: trx, executor } = createSqliteKysely<Tables>(writer)
-  const reports = new ReportWorker(`file:${path}`)
+  const reports = new ReportWorkers(`file:${path}`)
   const commits = createSqliteGroupCommit({ database: writer, trx, executor, onGroup })
   const truncateWal = async (): Promise<boolean> => {
     await commits.idle()
@@ -31,7 +31,7 @@ export function openSqlite(path: string, { onGroup = () => {}, onRead }: Databas
   return {
     read: createSqliteKysely<Tables>(reader, onRead).db,
     transact: commits.transact,
-    runReport: (report, input, ms) => reports.run(report, input, ms),
+    runReport: (...request) => reports.run(...request),
     migrate: () => withSqliteConnection(path, migrate),
     isMigrated: () => withSqliteConnection(path, isMigrated),
     findDamage: async () => findDamage(reader),

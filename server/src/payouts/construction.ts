@@ -5,7 +5,7 @@ import type { Mutation } from '../core/mutate.ts'
 import { mutate } from '../core/mutate.ts'
 import { defineReport, type Transaction } from '../database/database.ts'
 import type { CommissionRow, PayoutJobRow, ReservationChangeRow } from '../database/tables.ts'
-import { payoutTotals } from '../engine/payout.ts'
+import { heldBack, payoutTotals } from '../engine/payout.ts'
 import {
   type BatchPlan,
   checkPlan,
@@ -38,11 +38,37 @@ export const previewReport = defineReport(
   import.meta.url,
   'previewReport',
   async (db, { shopId, query: { filter, minimums } }: { shopId: string; query: PreviewQuery }): Promise<Preview> => {
-    const sums = await sumVisible(db, shopId, filter, true)
+    const sums = await sumVisible(db, shopId, filter, { isPayable: true })
     const commissions = sums.reduce((sum, row) => sum + row.commissions, 0)
     const estimate = withoutDebts(toEstimate(sums, filter.periodEnd, minimums))
     return { estimate, commissions, unpaidIds: await listUnpaidAffiliates(db, shopId) }
   },
+  { isLong: true },
+)
+
+/** The batch that would be created, and what it would hold back by currency; null when that sum is too large. */
+export interface DryRun {
+  estimate: Estimate
+  withheld: Record<string, ReturnType<typeof heldBack>>
+}
+
+/** Reads every commission of the period once. The affiliates are many, and only sums are copied between threads. */
+export const dryRunReport = defineReport(
+  import.meta.url,
+  'dryRunReport',
+  async (db, { shopId, query: { filter, minimums } }: { shopId: string; query: PreviewQuery }): Promise<DryRun> => {
+    const unpaid = new Set(await listUnpaidAffiliates(db, shopId))
+    const { payable = [], held = [] } = Object.groupBy(await sumVisible(db, shopId, filter), ({ affiliateId }) =>
+      unpaid.has(affiliateId) ? 'held' : 'payable',
+    )
+    const estimate = withoutDebts(toEstimate(payable, filter.periodEnd, minimums))
+    const belowMinimum = Object.fromEntries(Object.keys(estimate.belowMinimum).map((currency) => [currency, []]))
+    const withheld = [...Map.groupBy(held, ({ currency }) => currency)].map(
+      ([currency, rows]) => [currency, heldBack(rows)] as const,
+    )
+    return { estimate: { ...estimate, belowMinimum }, withheld: Object.fromEntries(withheld) }
+  },
+  { isLong: true },
 )
 
 /** Only the totals are needed, and are copied between threads. */

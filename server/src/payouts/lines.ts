@@ -82,6 +82,7 @@ export const paymentLinesReport = defineReport(
     })
     return { ...toPage(data, { page, limit }, matching.length), totals }
   },
+  { isLong: true },
 )
 
 const none = () => ({ lines: 0, cents: 0 })
@@ -164,4 +165,5 @@ export const sendableReport = defineReport(
       state === 'READY' && methods.some((supported) => supported === method)
     return lines.filter(isSendable).map(({ affiliateId, amountCents }) => ({ affiliateId, amountCents }))
   },
+  { isLong: true },
 )

@@ -12,8 +12,16 @@ import { runReport } from '../core/report.ts'
 import { defineReport, type Reader, type Transaction } from '../database/database.ts'
 import type { PayoutBatchRow } from '../database/tables.ts'
 import { heldBack, payoutLines } from '../engine/payout.ts'
-import { type BatchPlan, batchTooLarge, MAX_AT_ONCE, parseCandidateFilter, payoutNotFound, planBatch } from './batch.ts'
-import { construct, type HeldBack, previewReport, rejectOverlap } from './construction.ts'
+import {
+  type BatchPlan,
+  batchTooLarge,
+  checkPlan,
+  MAX_AT_ONCE,
+  parseCandidateFilter,
+  payoutNotFound,
+  planBatch,
+} from './batch.ts'
+import { construct, dryRunReport, type HeldBack, previewReport, rejectOverlap } from './construction.ts'
 import { beginDebts, insertDebts, sumWaitingDebts } from './debts.ts'
 import { deleteLines, discardPreparing } from './discard.ts'
 import { batchEvent, toBatch } from './events.ts'
@@ -94,20 +102,12 @@ export async function create(ctx: Context, body: Body<'createPayout'>) {
   })
 }
 
-/** Summing a million commissions takes about 30 s; leaves a tenfold margin. */
-const PREVIEW_TIMEOUT_MS = 300_000
-
 /** For shops with many approved commissions, which may all belong to the batch. */
 async function createLarge(ctx: Context, filter: queries.CandidateFilter) {
   const stored = await replayStoredResponse<ReturnType<typeof toBatch>>(ctx)
   if (stored) return stored
   const minimums = affiliateMinimumsByCurrency(ctx.shop)
-  const found = await runReport(
-    ctx,
-    previewReport,
-    { shopId: ctx.shop.id, query: { filter, minimums } },
-    PREVIEW_TIMEOUT_MS,
-  )
+  const found = await runReport(ctx, previewReport, { shopId: ctx.shop.id, query: { filter, minimums } })
   const constructing = construct(ctx, filter, found, (trx, { heldBack: waiting, ...made }) =>
     insertBatch(ctx, trx, { ...made, filter, withheld: heldBack([toHeldBackRow(waiting)]) }),
   )
@@ -193,14 +193,15 @@ export async function pay(ctx: Context, { id, expectedTotalCents }: Query<'payPa
 /** The batch that would be created. Stores nothing, but rejects an idempotency key that was used with another body. */
 async function preview(ctx: Context, filter: queries.CandidateFilter) {
   await findStoredResponse(ctx, ctx.db.read)
-  const initialSums = await readSubtotals(ctx, filter, true)
-  const plan = planBatch(ctx, filter, initialSums, initialSums)
-  const heldBackSums = await readSubtotals(ctx, { ...filter, currency: plan.currency }, false)
-  return toBatch({ id: null, ...newBatch(ctx, filter, plan, heldBack(heldBackSums)) })
+  const minimums = affiliateMinimumsByCurrency(ctx.shop)
+  const { estimate, withheld } = await runReport(ctx, dryRunReport, {
+    shopId: ctx.shop.id,
+    query: { filter, minimums },
+  })
+  const plan = checkPlan(ctx, estimate, () => estimate)
+  const held = withheld[plan.currency]
+  return toBatch({ id: null, ...newBatch(ctx, filter, plan, held === undefined ? heldBack([]) : held) })
 }
-
-const readSubtotals = (ctx: Context, filter: queries.CandidateFilter, isPayable: boolean) =>
-  runReport(ctx, queries.subtotalsReport, { shopId: ctx.shop.id, query: { filter, isPayable } })
 
 /** A new batch without its id. @param withheld the sums of the commissions that it cannot pay */
 function newBatch(
@@ -272,6 +273,7 @@ export const batchLinesReport = defineReport(
       }),
     )
   },
+  { isLong: true },
 )
 
 /** Databases limit the number of values in a list. */

@@ -11,7 +11,7 @@ import {
 } from '../commissions/queries.ts'
 import { type PageQuery, pageOf } from '../core/pagination.ts'
 import { countRows, joinSumParts, sumParts, updateIfUnchanged, withoutIndex } from '../core/queries.ts'
-import { defineReport, type Reader, type Transaction } from '../database/database.ts'
+import type { Reader, Transaction } from '../database/database.ts'
 import type { CommissionRow, PayoutBatchRow, Tables } from '../database/tables.ts'
 
 interface BatchFilter extends PageQuery {
@@ -150,21 +150,23 @@ const subtotalsOf = <T>(query: SelectQueryBuilder<Tables, 'commissions', T>) =>
 type SumPart = (part: Condition) => Promise<Subtotal[]>
 
 interface SumOptions {
-  isPayable: boolean
+  /** Only what a batch would pay, or only what it would hold back; without it, both. */
+  isPayable?: boolean
   /** Whether commissions of a reservation count as not in a batch. */
   withReserved: boolean
 }
 
-/** The sums of the commissions that a batch would pay, or of those that it would hold back. */
+/** The sums of the commissions that a batch would pay or hold back. */
 const sumsOf =
   (db: Reader, shopId: string, filter: CandidateFilter, { isPayable, withReserved }: SumOptions): SumPart =>
   async (part) => {
     const candidates = db.selectFrom('commissions').where(part)
-    return toSubtotals(
-      await subtotalsOf(candidates.where(isUnbatched(shopId, filter, withReserved ? db : undefined)))
-        .where('affiliateId', isPayable ? 'not in' : 'in', unpaidAffiliates(db, shopId))
-        .execute(),
-    )
+    const sums = subtotalsOf(candidates.where(isUnbatched(shopId, filter, withReserved ? db : undefined)))
+    const own =
+      isPayable === undefined
+        ? sums
+        : sums.where('affiliateId', isPayable ? 'not in' : 'in', unpaidAffiliates(db, shopId))
+    return toSubtotals(await own.execute())
   }
 
 const sumPeriod = (db: Reader, shopId: string, filter: CandidateFilter, options: SumOptions): Promise<Subtotal[]> =>
@@ -187,21 +189,8 @@ export const sumVisible = (
   db: Reader,
   shopId: string,
   filter: CandidateFilter,
-  isPayable: boolean,
-): Promise<Subtotal[]> => sumsOf(db, shopId, filter, { isPayable, withReserved: true })(approvedInPeriod(filter).whole)
-
-/** The sums of the commissions that a dry run pays or holds back. */
-export const subtotalsReport = defineReport(
-  import.meta.url,
-  'subtotalsReport',
-  (
-    db,
-    {
-      shopId,
-      query: { filter, isPayable },
-    }: { shopId: string; query: { filter: CandidateFilter; isPayable: boolean } },
-  ) => sumVisible(db, shopId, filter, isPayable),
-)
+  options: { isPayable?: boolean } = {},
+): Promise<Subtotal[]> => sumsOf(db, shopId, filter, { ...options, withReserved: true })(approvedInPeriod(filter).whole)
 
 /** Sums of the approved commissions of one affiliate that are not in a batch. */
 export interface UnbatchedSum extends Omit<Subtotal, 'programId'> {

@@ -82,6 +82,7 @@ export const unpaidReport = defineReport(
     })
     return { reasons, affiliates, truncated: balances.length > named.length }
   },
+  { isLong: true },
 )
 
 interface Balance {

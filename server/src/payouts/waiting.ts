@@ -1,8 +1,9 @@
 import { ApiError } from '../contract/errors.ts'
 import type { Context } from '../core/context.ts'
 import { runReport } from '../core/report.ts'
+import { defineReport } from '../database/database.ts'
 import { minimumPayout } from './batch.ts'
-import { countApproved, type Subtotal, subtotalsReport } from './queries.ts'
+import { countApproved, listUnpaidAffiliates, type Subtotal, sumVisible } from './queries.ts'
 
 /** Approved commissions in one currency that are in no batch. */
 export interface WaitingSums {
@@ -17,31 +18,33 @@ export interface WaitingSums {
   minimumPayoutCents: number | null
 }
 
-/** The approved commissions that are not paid. Without `sums` there are too many commissions to add them up for a page. */
-export interface Waiting {
-  commissions: number
-  sums: WaitingSums[] | null
-}
-
-/** More take longer to add up than a page may take. */
-const MAX_SUMMED = 20_000
 const ALL_TIME = { periodStart: '0001-01-01T00:00:00.000Z', periodEnd: '9999-12-31T23:59:59.999Z' }
 
-export async function readWaiting(ctx: Context): Promise<Waiting> {
-  const commissions = await countApproved(ctx.db.read, ctx.shop.id)
-  if (commissions === 0 || commissions > MAX_SUMMED) return { commissions, sums: commissions === 0 ? [] : null }
-  const read = (isPayable: boolean) =>
-    runReport(ctx, subtotalsReport, { shopId: ctx.shop.id, query: { filter: ALL_TIME, isPayable } })
-  const [payable, held] = await Promise.all([read(true), read(false)])
-  const currencies = [...new Set([...payable, ...held].map(({ currency }) => currency))].sort()
-  return { commissions, sums: currencies.map((currency) => sumsOf(ctx, currency, payable, held)) }
+/** Reads every approved commission. The affiliates are many, and only sums are copied between threads. */
+export const waitingReport = defineReport(
+  import.meta.url,
+  'waitingReport',
+  async (db, { shopId }: { shopId: string }): Promise<Omit<WaitingSums, 'minimumPayoutCents'>[]> => {
+    const unpaid = new Set(await listUnpaidAffiliates(db, shopId))
+    const rows = Map.groupBy(await sumVisible(db, shopId, ALL_TIME), ({ currency }) => currency)
+    return [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([currency, own]) => sumsOf(currency, own, unpaid))
+  },
+  { isLong: true },
+)
+
+/** How many approved commissions there are, in an open batch or in none. */
+export const countWaiting = ({ db, shop }: Context): Promise<number> => countApproved(db.read, shop.id)
+
+/** The approved commissions that are in no batch, by currency. */
+export async function readWaiting(ctx: Context): Promise<WaitingSums[]> {
+  const sums = await runReport(ctx, waitingReport, { shopId: ctx.shop.id })
+  return sums.map((one) => ({ ...one, minimumPayoutCents: minimumOf(ctx, one.currency) }))
 }
 
-function sumsOf(ctx: Context, currency: string, payable: Subtotal[], held: Subtotal[]): WaitingSums {
-  const of = (list: Subtotal[]) => list.filter((one) => one.currency === currency)
+function sumsOf(currency: string, rows: Subtotal[], unpaid: Set<string>): Omit<WaitingSums, 'minimumPayoutCents'> {
   const total = (list: Subtotal[], value: (one: Subtotal) => bigint | number) =>
     Number(list.reduce((sum, one) => sum + BigInt(value(one)), 0n))
-  const [own, kept] = [of(payable), of(held)]
+  const { own = [], kept = [] } = Object.groupBy(rows, ({ affiliateId }) => (unpaid.has(affiliateId) ? 'kept' : 'own'))
   return {
     currency,
     commissions: total(own, (one) => one.commissions),
@@ -51,7 +54,6 @@ function sumsOf(ctx: Context, currency: string, payable: Subtotal[], held: Subto
       commissions: total(kept, (one) => one.commissions),
       commissionCents: total(kept, (one) => one.commissionAmountCents),
     },
-    minimumPayoutCents: minimumOf(ctx, currency),
   }
 }
 

@@ -63,11 +63,16 @@ function grow(file: string, copies: number): void {
   database.close()
 }
 
+/** Identifies the schema, so that no data of another one is used. */
+export function schemaDigest(): string {
+  const schema = createHash('sha256')
+  for (const file of globSync('**/*.ts', { cwd: SCHEMA }).sort()) schema.update(readFileSync(join(SCHEMA, file)))
+  return schema.digest('hex').slice(0, 8)
+}
+
 /** A data set with this number of commissions on SQLite, from the cache if it exists for this schema. */
 export async function sqliteData(commissions: number): Promise<DataSet> {
-  const schema = createHash('sha256')
-  for (const file of globSync('*.ts', { cwd: SCHEMA }).sort()) schema.update(readFileSync(join(SCHEMA, file)))
-  const base = join(CACHE, `${commissions}-${schema.digest('hex').slice(0, 8)}`)
+  const base = join(CACHE, `${commissions}-${schemaDigest()}`)
   if (existsSync(`${base}.json`)) return JSON.parse(readFileSync(`${base}.json`, 'utf8'))
   mkdirSync(CACHE, { recursive: true })
   for (const end of ['', '-wal', '-shm']) rmSync(`${base}.db${end}`, { force: true })

@@ -10,6 +10,10 @@ export interface Options {
   rows: number
   /** How many requests the memory test sends. */
   requests: number
+  /** The engines of `pages`, in lower case. */
+  engines: string[]
+  /** A part of the paths that `pages` requests. */
+  only: string
 }
 
 export function readOptions(): Options {
@@ -20,6 +24,8 @@ export function readOptions(): Options {
       seconds: { type: 'string', default: '2' },
       rows: { type: 'string', default: '1000000' },
       requests: { type: 'string', default: '1000000' },
+      engine: { type: 'string', default: 'sqlite,postgresql' },
+      only: { type: 'string', default: '' },
     },
   })
   return {
@@ -28,5 +34,7 @@ export function readOptions(): Options {
     seconds: Number(values.seconds),
     rows: Number(values.rows),
     requests: Number(values.requests),
+    engines: values.engine.split(','),
+    only: values.only,
   }
 }

@@ -1,0 +1,126 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Context, OwnerContext } from '../core/context.ts'
+import type { Database } from '../database/database.ts'
+import { StorageError } from '../database/storage-error.ts'
+import { type Html, html } from './html.ts'
+import type { PageRequest } from './route.ts'
+import { time } from './show.ts'
+
+/** Figures of a large shop are kept for a minute: they can be the sums of a million commissions. */
+const KEPT_MS = 60_000
+/** Reading them takes at most a twentieth of the time of the report thread, which other shops need. */
+const MIN_PAUSE = 20
+/** Older figures are still shown while they are read again. */
+const SHOWN_MS = 3_600_000
+/** How long a page waits for figures that are not kept. Then it opens without them, and again when they are read. */
+const WAIT_MS = 20
+const RELOAD_MS = 1500
+const MAX_KEPT = 200
+
+interface Entry {
+  value?: unknown
+  readAt: number
+  /** How long reading took. */
+  tookMs: number
+  reading?: Promise<unknown>
+}
+const keptBy = new WeakMap<object, Map<string, Entry>>()
+
+/** Figures, undefined while they are read for the first time, and when they were read if that was before this request. */
+export interface Kept<T> {
+  value: T | undefined
+  readAt: string | null
+}
+
+/** What a page reads. */
+interface Figures<T, Own extends Context> {
+  /** What they are, with everything that they depend on. */
+  key: readonly unknown[]
+  /** Whether the shop has so much that reading may take longer than a page may. Otherwise the page waits. */
+  isLarge: boolean
+  /** Reads with the given context: short reports of other pages do not wait for its reports. */
+  read: (ctx: Own) => Promise<T>
+  /** Whether it is still shown after its user has changed something. */
+  outlivesForms?: boolean
+}
+
+/**
+ * Reads figures that a page shows. Those of a large shop may be up to an hour old when the page opens; they are shown with
+ * their time, and read again for the next request.
+ */
+export async function readKept<T, Own extends Context>(ctx: Own, figures: Figures<T, Own>): Promise<Kept<T>> {
+  const { key, isLarge, read, outlivesForms = false } = figures
+  if (!isLarge) return { value: await read(ctx), readAt: null }
+  const kept = entryOf(ctx, JSON.stringify([ctx.shop.id, outlivesForms, ...key]))
+  const age = Math.abs(ctx.now() - kept.readAt)
+  if (age > Math.max(KEPT_MS, MIN_PAUSE * kept.tookMs)) kept.reading ??= readAgain(ctx, kept, read)
+  if ('value' in kept && age <= SHOWN_MS) return { value: kept.value as T, readAt: new Date(kept.readAt).toISOString() }
+  const soon = kept.reading?.catch(unlessRead)
+  const value = await Promise.race([soon, sleep(WAIT_MS, undefined, { ref: false })])
+  return { value: value as T | undefined, readAt: null }
+}
+
+/** The queue of reports may be full, or one may have been interrupted. Another request reads again. */
+function unlessRead(error: Error): undefined {
+  if (!(error instanceof StorageError)) throw error
+}
+
+/** The least recently created entries make room for others. */
+function entryOf({ db }: Context, key: string): Entry {
+  const all = keptBy.get(db) ?? new Map<string, Entry>()
+  keptBy.set(db, all)
+  const known = all.get(key)
+  if (known) return known
+  const [oldest] = all.keys()
+  if (all.size >= MAX_KEPT && oldest !== undefined) all.delete(oldest)
+  const kept: Entry = { readAt: Number.NEGATIVE_INFINITY, tookMs: 0 }
+  all.set(key, kept)
+  return kept
+}
+
+/** Forgets what was kept for a shop: its user has changed something, and must see it. */
+export function forgetKept({ db, shop }: Context): void {
+  const all = keptBy.get(db)
+  const start = JSON.stringify([shop.id, false]).slice(0, -1)
+  for (const key of all?.keys() ?? []) if (key.startsWith(start)) all?.delete(key)
+}
+
+/** Reads figures and keeps them. When that fails, the next request tries again. */
+function readAgain<Own extends Context>(ctx: Own, kept: Entry, read: (ctx: Own) => Promise<unknown>): Promise<unknown> {
+  const startedAt = performance.now()
+  const runReport: Database['runReport'] = (report, input, ms) => ctx.db.runReport(report, input, ms, true)
+  const reading = read({ ...ctx, db: { ...ctx.db, runReport } }).then((value) => {
+    Object.assign(kept, { value, readAt: ctx.now(), tookMs: performance.now() - startedAt })
+    return value
+  })
+  reading
+    .catch((error: Error) => ctx.log.warn({ requestId: ctx.requestId, name: error.name }, 'figures_not_read'))
+    .finally(() => delete kept.reading)
+  return reading
+}
+
+/** Shown until figures are read. The script opens the page again. */
+export const stillReading = (text: string): Html =>
+  html`<p class="notice info" role="status" data-reload="${String(RELOAD_MS)}">${text} <a href="">Show them</a></p>`
+
+/** When the figures were read, if that was before this request. */
+export const figuresOf = (readAt: string | null, zone: string): Html =>
+  readAt === null ? html`` : html`Figures of ${time(readAt, '', zone)}.`
+
+interface Listed<Item> {
+  data: Item[]
+  pagination: { page: number; total: number; totalPages: number }
+}
+
+/**
+ * A page of a list of which many rows are read, such as to count those that match. `notice` says when it was read, or that
+ * it is being read.
+ */
+export async function readListKept<Item>(
+  request: PageRequest,
+  figures: Figures<Listed<Item>, OwnerContext>,
+): Promise<{ list: Listed<Item> | undefined; notice: Html }> {
+  const { value: list, readAt } = await readKept(request.ctx, figures)
+  if (!list) return { list, notice: stillReading('The rows that match are being counted.') }
+  return { list, notice: readAt === null ? html`` : html`<p class="hint">As of ${time(readAt, '', request.zone)}.</p>` }
+}

@@ -1,0 +1,38 @@
+import type { components } from '../contract/schema.d.ts'
+import { type Html, html } from './html.ts'
+import { count as counts, day, facts, money, time } from './show.ts'
+
+type Batch = components['schemas']['PayoutBatch']
+
+/** Both days of a period in the time zone of the shop. */
+export const period = ({ periodStart, periodEnd }: Pick<Batch, 'periodStart' | 'periodEnd'>, zone: string): Html =>
+  html`${day(periodStart, zone)} – ${day(periodEnd, zone)}`
+
+/** The facts of a batch or of its preview. */
+export function batchFacts(batch: Batch): Html {
+  const { totals, heldBack, currency } = batch
+  const held = `${counts(heldBack.commissions)}, ${money(heldBack.commissionCents, currency)} of archived or rejected affiliates`
+  return facts(
+    [
+      ['To pay', money(totals.netPayableCents, currency)],
+      ['Commissions', html`${counts(totals.commissions)} <small>${money(totals.commissionCents, currency)}</small>`],
+      ['Affiliates', counts(totals.affiliates)],
+      ['Tax withheld', money(totals.taxWithheldCents, currency)],
+      ['Held back', heldBack.commissions ? html`<small>${held}</small>` : 'none'],
+    ],
+    'stats',
+  )
+}
+
+/** When a batch was created and paid, and what it covers. */
+export const batchAbout = (batch: Batch, zone: string): Html =>
+  facts(
+    [
+      ['Period', html`${period(batch, zone)}${batch.includeEarlier ? ', and earlier' : ''}`],
+      ['Created', batch.id ? time(batch.createdAt, '–', zone) : undefined],
+      ['Paid', batch.id ? time(batch.paidAt, 'not yet', zone) : undefined],
+      ['Why it failed', batch.failureReason ?? undefined],
+      ['Id', batch.id ? html`<code>${batch.id}</code>` : undefined],
+    ],
+    'facts one',
+  )

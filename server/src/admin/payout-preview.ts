@@ -1,0 +1,143 @@
+import { ApiError } from '../contract/errors.ts'
+import type { components } from '../contract/schema.d.ts'
+import { LARGE } from '../core/list-size.ts'
+import { parseBodyInstant } from '../core/time.ts'
+import { endOfDay, isDay } from '../core/time-zone.ts'
+import * as payouts from '../payouts/payouts.ts'
+import { describe } from '../payouts/unpaid.ts'
+import { countWaiting } from '../payouts/waiting.ts'
+import { firstInstantOf } from './commission-filter.ts'
+import { form, hidden, withFormLabels } from './form.ts'
+import { type Html, html, isolated } from './html.ts'
+import { figuresOf, readKept, stillReading } from './kept.ts'
+import { batchAbout, batchFacts } from './payout-facts.ts'
+import { type PageRequest, validateBody } from './route.ts'
+import { count as counts, day, money, withMoney } from './show.ts'
+import { type Cell, type Column, nameColumn, numberColumn, table } from './table.ts'
+
+type Schemas = components['schemas']
+type Batch = Schemas['PayoutBatch']
+
+const PATH = '/admin/payouts'
+
+export interface BatchInput {
+  from: string
+  until: string
+  currency: string | undefined
+  /** What happens to approved commissions from before the period. */
+  earlier: 'include' | 'exclude'
+}
+
+/** The batch that would be created and what it leaves, or why none can be. */
+interface Preview {
+  batch?: Batch
+  rejected?: { status: number; message: string }
+  unpaid: Schemas['Unpaid'] | undefined
+}
+
+/** The preview of a batch, with the form that creates it. */
+export async function preview(request: PageRequest, batchInput: BatchInput): Promise<Html> {
+  const { ctx, zone } = request
+  const { value, readAt } = await readKept(request.ctx, {
+    key: ['preview', minimumsOf(request), batchInput],
+    isLarge: (await countWaiting(ctx)) > LARGE,
+    read: (own) => readPreview({ ...request, ctx: own }, batchInput),
+  })
+  if (!value) return stillReading('The approved commissions of this period are being added up.')
+  const { batch, rejected, unpaid } = value
+  const asOf = readAt === null ? html`` : html`<p class="hint">${figuresOf(readAt, zone)}</p>`
+  const rest = html`${unpaid ? unpaidAfter(request, unpaid) : ''}${asOf}`
+  if (batch) return html`${offer(request, batchInput, batch)}${rest}`
+  const text = withMoney(withFormLabels(rejected?.message ?? ''), batchInput.currency ?? ctx.shop.currency)
+  return html`<p class="notice wait" role="status">${text}</p>${rest}`
+}
+
+const minimumsOf = ({ ctx: { shop } }: PageRequest) => [
+  shop.currency,
+  shop.minimumPayoutCents,
+  shop.minimumPayoutCentsByCurrency,
+  shop.minimumAffiliatePayoutCentsByCurrency,
+  shop.legacyMinimumPayout,
+]
+
+async function readPreview(request: PageRequest, batchInput: BatchInput): Promise<Preview> {
+  try {
+    const batch = await payouts.create(request.ctx, { ...bodyFrom(request, batchInput), dryRun: true })
+    return { batch, unpaid: await readUnpaid(request, batchInput) }
+  } catch (error) {
+    // A rejected preview is a valid result of the page.
+    if (!(error instanceof ApiError) || error.status === 503) throw error
+    const { status, message } = error
+    return { rejected: { status, message }, unpaid: status === 400 ? undefined : await readUnpaid(request, batchInput) }
+  }
+}
+
+export const bodyFrom = ({ zone }: PageRequest, { from, until, currency, earlier }: BatchInput) =>
+  validateBody('createPayout', {
+    periodStart: firstInstantOf(from, zone),
+    periodEnd: lastInstantOf(until, zone),
+    includeEarlier: earlier === 'include',
+    ...(currency && { currency }),
+  })
+
+const lastInstantOf = (text: string, zone: string): string =>
+  isDay(text) ? endOfDay(text, zone) : `${text}T23:59:59.999Z`
+
+const REASONS: Record<string, string> = {
+  LATE: 'Approved after its month was paid',
+  BELOW_MINIMUM: 'Below the minimum',
+  DEBT: 'Owes for refunds',
+  HELD_BACK: 'Archived or rejected',
+}
+
+function readUnpaid(request: PageRequest, batchInput: BatchInput): Promise<Schemas['Unpaid']> {
+  const { periodStart, periodEnd, includeEarlier, currency } = bodyFrom(request, batchInput)
+  return describe(request.ctx, {
+    periodStart: parseBodyInstant('periodStart', periodStart),
+    periodEnd: parseBodyInstant('periodEnd', periodEnd),
+    includeEarlier: includeEarlier === true,
+    ...(currency && { currency }),
+  })
+}
+
+/** What the batch does not pay, and why. */
+function unpaidAfter(request: PageRequest, { affiliates, truncated }: Schemas['Unpaid']): Html {
+  if (affiliates.length === 0) return html``
+  const rows = affiliates.map((one): Cell[] => [
+    affiliateLink(one),
+    one.minimumCents === null
+      ? (REASONS[one.reason] ?? one.reason)
+      : `${REASONS[one.reason]} of ${money(one.minimumCents, one.currency)}`,
+    counts(one.commissions),
+    money(one.netPayableCents, one.currency),
+    day(one.oldestAt, request.zone),
+  ])
+  return html`<h2>Not in this batch</h2>
+${table('Unpaid balances', UNPAID, rows)}${truncated ? html`<p class="hint">Only the largest balances are shown.</p>` : ''}`
+}
+
+const affiliateLink = ({ affiliateId, name }: { affiliateId: string; name: string }): Html =>
+  html`<a href="/admin/affiliates/${affiliateId}">${isolated(name || affiliateId)}</a>`
+
+const UNPAID: Column[] = [
+  nameColumn('Affiliate'),
+  'Why',
+  numberColumn('Commissions'),
+  numberColumn('Balance'),
+  'Oldest',
+]
+
+const offer = (
+  request: PageRequest,
+  { from, until, currency, earlier }: BatchInput,
+  batch: Batch,
+): Html => html`<section class="card" aria-labelledby="preview"><h2 id="preview">Preview</h2>
+${batchFacts(batch)}
+${batchAbout(batch, request.zone)}
+${form(
+  request,
+  PATH,
+  html`${Object.entries({ from, until, earlier, currency: currency ?? '' }).map(([name, value]) => hidden(name, value))}
+<button class="main">Create batch of ${money(batch.totals.netPayableCents, batch.currency)}</button> <span class="hint">This does not pay the batch.</span>`,
+  'row',
+)}</section>`

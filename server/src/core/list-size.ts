@@ -1,0 +1,12 @@
+import type { Context } from './context.ts'
+import { type CountFilter, countRows } from './queries.ts'
+
+/** Reading more rows can take longer than a page may. */
+export const LARGE = 5000
+
+/** The exact number of rows of a list of the shop, from the stored counts. */
+export const sizeOf = ({ db, shop }: Context, filter: CountFilter): Promise<number> =>
+  countRows(db.read, shop.id, filter)
+
+export const isLargeList = async (ctx: Context, filter: CountFilter): Promise<boolean> =>
+  (await sizeOf(ctx, filter)) > LARGE

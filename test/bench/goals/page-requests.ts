@@ -1,0 +1,137 @@
+import { LARGE } from '../../attack/large-shop.ts'
+import { ID } from '../../support/owner.ts'
+import type { LargeShop } from '../harness/fill-large-shop.ts'
+
+/** A request whose time is measured. */
+export interface Timed {
+  name: string
+  path: string
+  /** 200 otherwise. */
+  status?: number
+}
+
+interface Size {
+  commissions: number
+  affiliates: number
+}
+
+const PAGE = 25
+const API_PAGE = 100
+const ALL_TIME = 'from=2000-01-01&to=2099-12-31'
+
+/** Every page with and without its filters, its first page and a deep one, and every read of the owner API. */
+export function requestsOf({ ownPage }: LargeShop, size: Size): Timed[] {
+  const page = (path: string, ...queries: string[]) =>
+    queries.map((query) => timed(`/admin${path}${query && `?${query}`}`))
+  const api = (path: string, ...queries: string[]) => queries.map((query) => timed(`${path}${query && `?${query}`}`))
+  const deep = (rows: number) => `page=${Math.max(1, Math.floor(rows / PAGE) - 1)}`
+  const deepApi = (rows: number) => `limit=100&page=${Math.max(1, Math.floor(rows / API_PAGE) - 1)}`
+  const { commissions, affiliates } = size
+  const { affiliate, batch } = LARGE
+  return [
+    ...page('', '', 'days=7', 'days=90'),
+    ...page(
+      '/commissions',
+      '',
+      'status=ALL',
+      `status=ALL&${deep(commissions)}`,
+      `status=PAID&${deep(commissions / 2)}`,
+    ),
+    ...page('/commissions', `status=REJECTED&affiliate=${affiliate}`, `status=ALL&affiliate=${affiliate}`),
+    ...page('/commissions', `status=ALL&affiliate=${affiliate}&${deep(commissions / 2)}`),
+    ...page('/commissions', 'status=ALL&affiliate=person', 'status=ALL&affiliate=nobody'),
+    ...page('/commissions', `status=PENDING&programId=${ID.program}`, `status=ALL&programId=${ID.program}&page=20000`),
+    ...page('/commissions', `status=ALL&${ALL_TIME}`, `status=PAID&${ALL_TIME}&${deep(commissions / 2)}`),
+    ...page('/commissions', 'status=ALL&from=2026-10-20&to=2026-10-20', 'status=PAID&from=2026-10-10&to=2026-10-20'),
+    ...page('/commissions', `status=ALL&affiliate=${affiliate}&from=2026-01-01&to=2026-10-20`),
+    ...page('/commissions', `status=PAID&affiliate=${affiliate}&programId=${ID.program}&${ALL_TIME}`),
+    ...page(
+      '/commissions',
+      'status=PENDING&min=1',
+      'status=ALL&min=1',
+      'status=ALL&min=100000',
+      'status=PAID&min=100000',
+    ),
+    ...page('/commissions', 'status=ALL&currency=EUR', `status=ALL&affiliate=${affiliate}&min=100000`),
+    ...page('/commissions', `status=PAID&affiliate=${affiliate}&programId=${ID.program}&min=100000`),
+    ...page('/commissions', `status=ALL&programId=${ID.program}&min=100000&from=2026-01-01&to=2026-10-20`),
+    ...page('/commissions', 'status=ALL&order=%231001', 'status=ALL&order=large', 'status=ALL&order=x500000'),
+    ...page(
+      '/commissions/all',
+      '',
+      'min=1',
+      'min=100000',
+      `affiliate=${affiliate}`,
+      `programId=${ID.program}&${ALL_TIME}`,
+    ),
+    ...page('/orders', '', 'id=large', 'id=x500000'),
+    { ...timed('/admin/orders?id=nothing'), status: 404 },
+    ...page('/affiliates', '', deep(affiliates), 'status=PENDING', `status=APPROVED&${deep(affiliates * 0.9)}`),
+    ...page('/affiliates', 'q=person', 'q=nobody', 'q=person99999', 'q=pe', `q=person&${deep(affiliates)}`),
+    ...page('/affiliates', `campaignId=${ID.program}`, `q=person&status=APPROVED&campaignId=${ID.program}`),
+    ...page('/affiliates/new', ''),
+    ...page(`/affiliates/${affiliate}`, '', `connections=${Math.floor(commissions / 10 / PAGE)}`),
+    ...page('/affiliates/aff_x2', ''),
+    ...page(`/affiliates/${affiliate}/edit`, ''),
+    ...page(`/affiliates/${affiliate}/archive`, ''),
+    ...page(`/affiliates/${affiliate}/payee`, '', 'method=SEPA'),
+    ...page(`/affiliates/${affiliate}/payee/delete`, ''),
+    timed(ownPage, 'the page of an affiliate'),
+    timed(`${ownPage}&page=10000`, 'the page of an affiliate, page 10,000'),
+    ...page('/programs', '', 'page=80', 'status=PUBLISH'),
+    ...page('/programs/new', ''),
+    ...page(`/programs/${ID.program}`, '', 'rules=300'),
+    ...page('/programs/prg_x2', ''),
+    ...page(`/programs/${ID.program}/edit`, ''),
+    ...page(`/programs/${ID.program}/backtest`, '', 'from=2026-10-01&to=2026-10-31&commissionPercent=20'),
+    ...page('/coupons', '', deep(affiliates), 'code=x999', 'code=nobody', 'status=APPROVED'),
+    ...page('/payouts', '', 'page=200'),
+    ...page('/payouts/new', '', 'from=2026-10-01&until=2026-10-31', 'from=2026-10-01&until=2026-10-31&earlier=exclude'),
+    ...page(
+      '/payouts/new',
+      'from=2001-01-01&until=2001-12-31&earlier=exclude',
+      'from=2026-10-01&until=2026-10-31&currency=EUR',
+    ),
+    ...page('/payouts/reconcile', ''),
+    ...page(`/payouts/${batch}`, '', 'page=10000', 'lines=1000', 'state=BLOCKED'),
+    ...page('/payouts/bat_open', '', 'page=2000', 'state=READY'),
+    ...page(`/payouts/${ID.batch}`, ''),
+    ...page('/payouts/bat_open/cancel', ''),
+    ...page('/payouts/bat_open/lines.csv', ''),
+    ...page(`/payout-files/${ID.file}/discard`, ''),
+    ...page('/journey', '', `affiliateId=${affiliate}`, `sessionId=${LARGE.session}`, `customerEmail=${LARGE.email}`),
+    ...page('/keys', ''),
+    ...page(`/keys/${ID.key}/rotate`, ''),
+    ...page(`/keys/${ID.key}/revoke`, ''),
+    ...page('/webhooks', ''),
+    ...page(`/webhooks/${ID.webhook}`, ''),
+    ...page(`/webhooks/${ID.webhook}/delete`, ''),
+    ...page('/deliveries', '', deep(commissions), 'status=FAILED', 'status=PENDING', 'event=commission.created'),
+    ...page('/deliveries', 'event=payout.paid', `subscriptionId=${ID.webhook}&status=FAILED&event=commission.created`),
+    ...page('/deliveries/redeliver', `subscriptionId=${ID.webhook}&status=FAILED&from=2020-01-01`),
+    ...page('/settings', ''),
+    ...page('/team', ''),
+    ...page('/account', ''),
+    ...page('/audit', '', deep(commissions), 'action=commission.approved', 'action=none', 'actor=operator', ALL_TIME),
+    ...page('/audit', `action=none&actor=operator&${ALL_TIME}`, `${ALL_TIME}&${deep(commissions)}`),
+    ...api('/api/v1/payouts/unpaid', 'periodStart=2000-01-01&periodEnd=2099-01-01&includeEarlier=1'),
+    ...api(`/admin/v1/affiliates/${affiliate}/payee`, ''),
+    ...api('/admin/v1/audit', '', deepApi(commissions), 'action=none', 'actor=operator'),
+    ...api('/admin/v1/deliveries', '', deepApi(commissions), 'status=FAILED', 'event=none'),
+    ...api('/admin/v1/connections', '', deepApi(commissions / 10), `affiliateId=${affiliate}`),
+    ...api('/admin/v1/product-rules', '', deepApi(9000), `programId=${ID.program}`),
+    ...api('/admin/v1/geo-rules', ''),
+    ...api('/admin/v1/keys', ''),
+    ...api('/admin/v1/settings', ''),
+    ...api('/admin/v1/orders/large/explanation', ''),
+    ...api('/admin/v1/payouts/bat_open/lines', ''),
+    ...api('/admin/v1/webhooks', ''),
+    ...api('/api/v1/affiliates/balance', `affiliateId=${affiliate}`),
+    ...api('/api/v1/commissions', deepApi(commissions), `affiliateId=${affiliate}&${deepApi(commissions / 2)}`),
+    ...api('/api/v1/commissions', `payoutBatchId=${batch}`, `payoutBatchId=${batch}&status=PENDING`),
+    ...api('/api/v1/payouts', '', 'limit=100&include=lines'),
+    ...api('/api/v1/analytics', '', ALL_TIME),
+  ]
+}
+
+const timed = (path: string, name = path.replace(/_01[0-9A-Z]{24}/g, '_…')): Timed => ({ name, path })
