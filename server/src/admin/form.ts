@@ -70,6 +70,12 @@ const LABELS = new Map([
   ['campaignId', 'Program'],
   ['executionDate', 'Execution date'],
 ])
+/** Kinds of commission, as the form calls them. */
+const KINDS = new Map([
+  ['PERCENT_OF_SALE', 'a percentage'],
+  ['FLAT_PER_ORDER', 'an amount per order'],
+  ['FLAT_PER_ITEM', 'an amount per item'],
+])
 const INSTANT = /an ISO 8601 date \((.+?)\) or a timestamp .+?(?=\.$)/
 
 /** Rewrites an error message of the API with the labels of the form. Date fields accept days only. */
@@ -78,6 +84,7 @@ export const withFormLabels = (message: string): string =>
     .replace(/^debtor\./, '')
     .replace(/^\w+|\b[a-z]+[A-Z]\w+/g, (name) => LABELS.get(name) ?? name)
     .replace(INSTANT, 'a day, such as $1')
+    .replace(/\b[A-Z]+(?:_[A-Z]+)+\b/g, (name) => KINDS.get(name) ?? name)
 
 /** Renders a form with the CSRF token of the session. */
 export const form = ({ csrf }: PageRequest, action: string, inner: Html | Html[], className = ''): Html =>
