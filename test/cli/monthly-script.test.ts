@@ -1,9 +1,10 @@
 // The cron script over several months, with two currencies, kills, concurrent runs and manual payments.
 import { execFileSync, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, type FSWatcher, mkdirSync, readdirSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { monthPeriod } from '../../cli/src/period.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { bare, cli, ended, MAIN, openShop, type Shop, withAffiliate } from './support.ts'
@@ -11,7 +12,25 @@ import { bare, cli, ended, MAIN, openShop, type Shop, withAffiliate } from './su
 const script = fileURLToPath(new URL('../../examples/cli/pay-last-month.sh', import.meta.url))
 const folder = temporaryFolder()
 const wrapper = join(folder.path, 'referral')
+const calls = join(folder.path, 'calls')
 let shop: Shop
+let watcher: FSWatcher | undefined
+/** Whether every command is a process of its own, which takes several times as long as a call in this one. */
+let asProcess = false
+
+/** Runs a command that the script has called, and passes its output and code back. */
+async function answer(ready: string): Promise<void> {
+  // One file causes several events.
+  if (!existsSync(ready)) return
+  rmSync(ready)
+  const call = ready.replace(/\.ready$/, '')
+  const args = readFileSync(join(call, 'args'), 'utf8').trimEnd().split('\n')
+  const { code, stdout, stderr } = await cli(args, { env: shop.env })
+  writeFileSync(join(call, 'stdout'), stdout)
+  writeFileSync(join(call, 'stderr'), stderr)
+  await writeFile(join(call, 'code'), `${code}\n`)
+}
+
 beforeAll(async () => {
   shop = await openShop()
   await withAffiliate(shop)
@@ -20,17 +39,29 @@ beforeAll(async () => {
     wrapper,
     `#!/bin/sh
 n=$(($(cat "$COUNT") + 1)); echo $n >"$COUNT"
+referral() {
+  if [ -n "$AS_PROCESS" ]; then "${process.execPath}" "${MAIN}" "$@"; return; fi
+  call=$(mktemp -d "$CALLS/XXXXXX"); mkfifo "$call/code"
+  for arg; do case $arg in out/*) arg=$PWD/$arg ;; esac; printf '%s\\n' "$arg"; done >"$call/args"
+  : >"$call.ready"
+  read -r code <"$call/code"
+  cat "$call/stdout"; cat "$call/stderr" >&2
+  return "$code"
+}
 if [ "$n.before" = "$KILL" ]; then kill -9 0; fi
-if [ "$n.before" = "$CONCURRENT_AT" ]; then "${process.execPath}" "${MAIN}" $CONCURRENT >/dev/null || exit; fi
-code=0; "${process.execPath}" "${MAIN}" "$@" || code=$?
-if [ "$n.after" = "$CONCURRENT_AT" ]; then "${process.execPath}" "${MAIN}" $CONCURRENT >/dev/null || exit; fi
+if [ "$n.before" = "$CONCURRENT_AT" ]; then referral $CONCURRENT >/dev/null || exit; fi
+code=0; referral "$@" || code=$?
+if [ "$n.after" = "$CONCURRENT_AT" ]; then referral $CONCURRENT >/dev/null || exit; fi
 if [ "$n.after" = "$KILL" ]; then kill -9 0; fi
 exit $code
 `,
     { mode: 0o755 },
   )
+  mkdirSync(calls)
+  watcher = watch(calls, (_, name) => name?.endsWith('.ready') && answer(join(calls, name)))
 }, 60_000)
 afterAll(async () => {
+  watcher?.close()
   await shop.close()
   folder.remove()
 })
@@ -43,7 +74,8 @@ function run(args: string[], kill = '', concurrent = { at: '', command: '' }) {
   const count = join(folder.path, `count-${++runs}`)
   writeFileSync(count, '0')
   const other = { CONCURRENT_AT: concurrent.at, CONCURRENT: concurrent.command }
-  const env = bare({ ...shop.env, REFERRAL: wrapper, COUNT: count, KILL: kill, ...other })
+  const own = { REFERRAL: wrapper, CALLS: calls, AS_PROCESS: asProcess ? '1' : '', COUNT: count, KILL: kill }
+  const env = bare({ ...shop.env, ...own, ...other })
   // A separate process group, so that a kill ends only this run.
   return ended(spawn('sh', [script, ...args], { env, cwd: folder.path, detached: true })).then((result) => ({
     ...result,
@@ -71,6 +103,10 @@ const rowsIn = (name: string) =>
     )
 
 test('export writes files without marking batches as paid; paid marks what was sent', async () => {
+  asProcess = true
+  onTestFinished(() => {
+    asProcess = false
+  })
   await order('USD', 'a-1', '2026-04-10T12:00:00Z')
   await order('EUR', 'a-2', '2026-04-11T12:00:00Z')
   const first = await exportMonth('2026-04')
