@@ -52,6 +52,7 @@ export async function serve(): Promise<void> {
     disable: (subscription) => disable(deps, subscription),
   })
   deps.wakeDispatcher = dispatcher.wake
+  deps.countPayments = metrics.payments
   const stopping = new AbortController()
   deps.stopping = stopping.signal
   for (const unknown of config.unknownSettings) deps.log.warn(unknown, 'unknown setting')

@@ -7,9 +7,11 @@ const folder = temporaryFolder()
 const env = { REFERRAL_DATA_DIR: folder.path, REFERRAL_DEMO: '0', METRICS_TOKEN: 'a-token-of-the-operator' }
 let server: RunningServer
 let key: string
+let ownerToken: string
 beforeAll(async () => {
   server = await startServer(env)
   const shop = JSON.parse((await run(['shop', 'create', '--name', 'S', '--json'], env)).stdout)
+  ownerToken = shop.ownerToken
   const made = await run(['key', 'create', '--shop', shop.shopId, '--label', 'K', '--scope', 'all', '--json'], env)
   key = JSON.parse(made.stdout).secret
 })
@@ -27,7 +29,10 @@ async function value(name: string): Promise<number> {
 const call = (method: string, path: string, body?: object) =>
   fetch(`${server.url}${path}`, {
     method,
-    headers: { Authorization: `Bearer ${key}` },
+    headers: {
+      Authorization: `Bearer ${path.startsWith('/admin') ? ownerToken : key}`,
+      'Idempotency-Key': crypto.randomUUID(),
+    },
     body: body && JSON.stringify(body),
   })
 
@@ -51,6 +56,36 @@ test('changes, the outbox and the database are reported', async () => {
   expect(await value('referral_commit_group_size_count')).toBeGreaterThan(before)
   expect([await value('referral_outbox_pending'), await value('referral_database_up')]).toEqual([0, 1])
   expect(await value('process_resident_memory_bytes')).toBeGreaterThan(1e6)
+})
+
+test('returned and blocked payments are counted', async () => {
+  const data = async (method: string, path: string, body?: object) => {
+    const response = await call(method, path, body)
+    expect(response.status, path).toBeLessThan(300)
+    return (await response.json()).data
+  }
+  const { id: campaignId } = await data('POST', '/api/v1/programs', { name: 'Payments', autoApproveOrder: true })
+  for (const name of ['paid', 'blocked']) {
+    const { id, slug } = await data('POST', '/api/v1/affiliates', { email: `${name}@x.example`, name, campaignId })
+    await data('PATCH', `/api/v1/affiliates?id=${id}`, { status: 'APPROVED' })
+    await data('POST', '/api/v1/events', { externalOrderId: name, amountCents: 10_000, ref: slug })
+    const payee = { method: 'PAYPAL', email: 'p@x.example' }
+    if (name === 'paid') await data('PUT', `/admin/v1/affiliates/${id}/payee`, payee)
+  }
+  const period = { periodStart: '2000-01-01', periodEnd: '2099-01-01' }
+  const { id: batchId } = await data('POST', '/api/v1/payouts', period)
+  expect(await value('referral_payments_total{result="blocked"}')).toBe(0)
+  await data('PUT', '/admin/v1/payout-files/f', { batchId, format: 'paypal' })
+  expect(await value('referral_payments_total{result="blocked"}')).toBe(1)
+  const [{ paymentReference }] = await data('GET', '/admin/v1/payout-files/f/lines')
+  const results = [
+    { paymentReference, outcome: 'RETURNED' },
+    { paymentReference: 'PLN', outcome: 'SETTLED' },
+  ]
+  await data('POST', '/admin/v1/payout-lines/reconcile', { results })
+  for (const result of ['returned', 'unknown'])
+    expect(await value(`referral_payments_total{result="${result}"}`)).toBe(1)
+  expect(await value('referral_payments_total{result="settled"}')).toBe(0)
 })
 
 test('rate-limited requests are counted', async () => {

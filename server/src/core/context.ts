@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Logger } from 'pino'
 import { monotonicFactory } from 'ulid'
 import type { Config } from '../config.ts'
+import type { components } from '../contract/schema.d.ts'
 import type { Database, Reader } from '../database/database.ts'
 import type { SessionRow, ShopRow, UserRow } from '../database/tables.ts'
 import { type IdPrefix, laterId } from './ids.ts'
@@ -23,7 +24,12 @@ export interface Deps {
   stopping: AbortSignal
   /** Called after a commit that added deliveries to the outbox. */
   wakeDispatcher: () => void
+  /** Called after a commit with the results of payments, or with those that a payment file left out. */
+  countPayments: (result: PaymentCount, count: number) => void
 }
+
+/** What the metrics count of payments. */
+export type PaymentCount = components['schemas']['ReconciledResult']['result'] | 'blocked'
 
 /** A request without a credential, such as for the documentation or the sign-in page. */
 export interface PublicContext extends Deps {
@@ -176,5 +182,6 @@ export function createDeps(config: Config, db: Database): Deps {
     random: (bytes) => new Uint8Array(randomBytes(bytes)),
     stopping: new AbortController().signal,
     wakeDispatcher: () => {},
+    countPayments: () => {},
   }
 }

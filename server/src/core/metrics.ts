@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { type Config, isPostgresUrl, VERSION } from '../config.ts'
 import type { DatabaseObserver } from '../database/database.ts'
-import type { Deps } from './context.ts'
+import type { Deps, PaymentCount } from './context.ts'
 import { type DatabaseHealth, settlesWithin } from './health.ts'
 import { findOldestSnapshotSeconds } from './installation.ts'
 import { droppedLines } from './log.ts'
@@ -15,6 +15,8 @@ export interface Metrics {
   limitStoreFailure: () => void
   /** Counts a finished delivery by its diagnostic code, and the failures of its subscription. */
   delivery: (code: string, subscriptionId: string) => void
+  /** Counts payments by their reported result, or as blocked. */
+  payments: (result: PaymentCount, count: number) => void
   /** What the database reports. */
   database: DatabaseObserver
   /** Adds gauges that are read from the database for every scrape. */
@@ -24,6 +26,7 @@ export interface Metrics {
 }
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+const ALERTING_RESULTS: PaymentCount[] = ['blocked', 'returned', 'amount_mismatch', 'settled_twice', 'unknown']
 const SIZES = [1, 2, 4, 8, 16, 32, 64]
 /** How long a scrape waits for the database, in addition to the health check. */
 const SCRAPE_TIMEOUT_MS = 400
@@ -40,6 +43,11 @@ export function createMetrics(): Metrics {
   // The log counts them itself, because it is written before the metrics exist.
   const dropped = counter('log_lines_dropped_total', 'Log lines dropped because standard error was not read in time')
   const deliveries = counter('deliveries_total', 'Attempts of webhook deliveries by diagnostic code', ['code'])
+  const payments = counter('payments_total', 'Payments by reported result, and those that a payment file left out', [
+    'result',
+  ])
+  // An increase is visible only when the series starts at zero.
+  for (const result of ALERTING_RESULTS) payments.inc({ result }, 0)
   const replica = counter('replica_requests_total', 'Requests that may read from the replica, by outcome', ['outcome'])
   const histogram = (name: string, help: string, buckets: number[], labelNames: string[] = []) =>
     new Histogram({ name: `referral_${name}`, help, buckets, labelNames, registers })
@@ -77,6 +85,7 @@ export function createMetrics(): Metrics {
       deliveries.inc({ code })
       failing.record(subscriptionId, code === 'ok')
     },
+    payments: (result, count) => payments.inc({ result }, count),
     database: {
       onGroup: (size) => groups.observe(size),
       onRead: (took) => read.observe(took),

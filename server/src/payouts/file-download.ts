@@ -63,8 +63,8 @@ export async function sumSendable(
   format: keyof typeof METHODS_OF,
 ): Promise<{ lines: number; cents: number }> {
   const query = { batchId, methods: [...METHODS_OF[format]] }
-  const lines = await runReport(ctx, sendableReport, { shopId: ctx.shop.id, query })
-  return { lines: lines.length, cents: lines.reduce((sum, { amountCents }) => sum + amountCents, 0) }
+  const { sendable } = await runReport(ctx, sendableReport, { shopId: ctx.shop.id, query })
+  return { lines: sendable.length, cents: sendable.reduce((sum, { amountCents }) => sum + amountCents, 0) }
 }
 
 /** A new id of a file: `20261105-paypal-3fd2k9`. */

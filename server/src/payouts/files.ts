@@ -110,11 +110,12 @@ export async function create(ctx: Context, id: string, body: Body<'createPayoutF
   if (body.format === 'sepa' && batch.currency !== 'EUR') throw currencyNotSupported()
   const file = existing ?? newFile(ctx, batch, { id, body, debtor })
   const query = { batchId, methods: [...METHODS_OF[file.format]] }
-  const sendable = await runReport(ctx, sendableReport, { shopId: ctx.shop.id, query })
+  const { sendable, blocked } = await runReport(ctx, sendableReport, { shopId: ctx.shop.id, query })
   const affiliateIds = sendable.map(({ affiliateId }) => affiliateId)
-  return affiliateIds.length <= MAX_LINES_AT_ONCE
-    ? createAtOnce(ctx, file, affiliateIds)
-    : createInSteps(ctx, file, affiliateIds)
+  const isSmall = affiliateIds.length <= MAX_LINES_AT_ONCE
+  const created = await (isSmall ? createAtOnce : createInSteps)(ctx, file, affiliateIds)
+  ctx.countPayments('blocked', blocked)
+  return created
 }
 
 const createAtOnce = (ctx: Context, file: PayoutFileRow, affiliateIds: string[]) =>

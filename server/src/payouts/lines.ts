@@ -151,19 +151,22 @@ export async function readBlocked(ctx: Context): Promise<BlockedPayments[]> {
   return (await Promise.all(blocked)).filter(({ lines }) => lines > 0)
 }
 
-/** The affiliates of a batch with an amount that can be sent by one of these methods. */
+/** The affiliates of a batch with an amount that can be sent by one of these methods, and how many cannot be paid at all. */
 export const sendableReport = defineReport(
   import.meta.url,
   'sendableReport',
   async (
     db,
     { shopId, query: { batchId, methods } }: { shopId: string; query: { batchId: string; methods: PaymentMethod[] } },
-  ): Promise<Pick<UnnamedLine, 'affiliateId' | 'amountCents'>[]> => {
+  ): Promise<{ sendable: Pick<UnnamedLine, 'affiliateId' | 'amountCents'>[]; blocked: number }> => {
     const batch = await findBatch(db, shopId, batchId)
     const lines = batch ? await readLines(db, batch) : []
     const isSendable = ({ state, method }: UnnamedLine) =>
       state === 'READY' && methods.some((supported) => supported === method)
-    return lines.filter(isSendable).map(({ affiliateId, amountCents }) => ({ affiliateId, amountCents }))
+    return {
+      sendable: lines.filter(isSendable).map(({ affiliateId, amountCents }) => ({ affiliateId, amountCents })),
+      blocked: lines.filter(({ state }) => state === 'BLOCKED').length,
+    }
   },
   { isLong: true },
 )

@@ -69,6 +69,7 @@ export async function reconcile(
       for (const [index, done] of await record(ctx, batchId, some)) reported[index] = done
     }
   }
+  for (const [result, some] of Map.groupBy(reported, ({ result }) => result)) ctx.countPayments(result, some.length)
   const count = (wanted: Reconciled['result']) => reported.filter(({ result }) => result === wanted).length
   return { settled: count('settled'), returned: count('returned'), results: reported }
 }
