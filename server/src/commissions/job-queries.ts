@@ -30,6 +30,12 @@ export const PHASE_STATUSES = {
   RELEASING: { from: ['APPROVED', 'ACCEPTED', 'PAYABLE'], to: 'APPROVED' },
 } as const satisfies { [Name in Phase]?: { from: readonly Status[]; to: Status } }
 
+/**
+ * The order of the index that finds the commissions of one affiliate in a batch. Without statistics of a new batch, PostgreSQL
+ * expects one row from the index of the batch too, and would read the whole batch for each affiliate.
+ */
+export const BY_AFFILIATE = 'commissionAmountCents'
+
 /** Found by other columns: the shop has many commissions in these statuses. */
 const STATUS = sql<string>`"orderStatus" || ''`
 

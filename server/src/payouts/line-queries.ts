@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { isUnpaid, paidColumns } from '../commissions/job-queries.ts'
+import { BY_AFFILIATE, isUnpaid, paidColumns } from '../commissions/job-queries.ts'
 import { hasId } from '../core/queries.ts'
 import type { Reader, Transaction } from '../database/database.ts'
 import type { PayoutFileRow, PayoutLineRow } from '../database/tables.ts'
@@ -214,6 +214,7 @@ export const listUnpaid = async (
     .where('affiliateId', '=', affiliateId)
     .where('payoutBatchId', '=', batchId)
     .where(isUnpaid)
+    .orderBy(BY_AFFILIATE)
     .limit(limit)
     .execute()
   return rows.map(({ id }) => id)
@@ -232,6 +233,7 @@ export async function findPaidAt(
     .where('affiliateId', '=', affiliateId)
     .where('payoutBatchId', '=', batchId)
     .where('paidAt', 'is not', null)
+    .orderBy(BY_AFFILIATE)
     .limit(1)
     .executeTakeFirst()
   return row?.paidAt ?? undefined

@@ -1,5 +1,5 @@
 import { type ExpressionBuilder, type SelectQueryBuilder, sql } from 'kysely'
-import { isUnpaid, paidColumns } from '../commissions/job-queries.ts'
+import { BY_AFFILIATE, isUnpaid, paidColumns } from '../commissions/job-queries.ts'
 import {
   type Condition,
   ofBatch,
@@ -289,13 +289,16 @@ export const sumLine = async (
   shopId: string,
   batchId: string,
   affiliateId: string,
-): Promise<Subtotal[]> =>
-  toSubtotals(
-    await subtotalsOf(trx.selectFrom('commissions').where('shopId', '=', shopId))
-      .where('payoutBatchId', '=', batchId)
-      .where('affiliateId', '=', affiliateId)
-      .execute(),
-  )
+): Promise<Subtotal[]> => {
+  const ofAffiliate = trx
+    .selectFrom('commissions')
+    .selectAll()
+    .where('shopId', '=', shopId)
+    .where('payoutBatchId', '=', batchId)
+    .where('affiliateId', '=', affiliateId)
+    .orderBy(BY_AFFILIATE)
+  return toSubtotals(await subtotalsOf(trx.selectFrom(ofAffiliate.as('commissions'))).execute())
+}
 
 /** The sums of the commissions of several batches. Those of a canceled batch no longer count. */
 export const sumBatches = async (
