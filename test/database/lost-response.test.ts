@@ -15,12 +15,30 @@ interface LossyProxy {
   /** Loses the response to the next commit that contains this text. */
   loseAfter: (text: string) => void
   lost: () => number
+  /** Answers the next question for the outcome of a commit as of a moment before the commit. */
+  hideTrace: () => void
+  /** How often a trace was hidden. */
+  hidden: () => number
   server: Server
 }
+
+/** Two columns of a row as PostgreSQL sends them: each has its length in front. */
+const TRACED = Buffer.from('committed\0\0\0\x01t')
 
 async function startLossyProxy(target: URL): Promise<LossyProxy> {
   let losing: string | undefined
   let lost = 0
+  let isHiding = false
+  let hidden = 0
+  /** The row (committed, true) becomes (committed, false). */
+  const withoutTrace = (chunk: Buffer): Buffer => {
+    const at = chunk.indexOf(TRACED)
+    if (!isHiding || at < 0) return chunk
+    isHiding = false
+    hidden++
+    chunk.write('f', at + TRACED.length - 1)
+    return chunk
+  }
   const server = createServer({ noDelay: true }, (client) => {
     const upstream: Socket = connect({ host: target.hostname, port: Number(target.port), noDelay: true })
     let isMeant = false
@@ -36,7 +54,7 @@ async function startLossyProxy(target: URL): Promise<LossyProxy> {
       upstream.write(chunk)
     })
     upstream.on('data', (chunk) => {
-      if (!isMeant || !chunk.includes('COMMIT\0')) return client.write(chunk)
+      if (!isMeant || !chunk.includes('COMMIT\0')) return client.write(withoutTrace(chunk))
       losing = undefined
       lost++
       return client.destroy()
@@ -48,7 +66,10 @@ async function startLossyProxy(target: URL): Promise<LossyProxy> {
   const loseAfter = (text: string) => {
     losing = text
   }
-  return { url: url.href, loseAfter, lost: () => lost, server }
+  const hideTrace = () => {
+    isHiding = true
+  }
+  return { url: url.href, loseAfter, lost: () => lost, hideTrace, hidden: () => hidden, server }
 }
 
 let database: TestDatabase
@@ -78,5 +99,13 @@ test('a change whose commit was stored and whose response was lost is acknowledg
   proxy.loseAfter('Kept')
   const key = await createApiKey(ctx, { label: 'Kept', scopes: ['all'] })
   expect(proxy.lost()).toBe(1)
+  expect(await db.read.selectFrom('apiKeys').select('id').execute()).toEqual([{ id: key.keyId }])
+})
+
+test('a commit that is newer than the first look at its audit row is acknowledged, and made once', async () => {
+  proxy.loseAfter('Late')
+  proxy.hideTrace()
+  const key = await createApiKey(ctx, { label: 'Late', scopes: ['all'] })
+  expect([proxy.lost(), proxy.hidden()]).toEqual([1, 1])
   expect(await db.read.selectFrom('apiKeys').select('id').execute()).toEqual([{ id: key.keyId }])
 })

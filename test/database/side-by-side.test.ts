@@ -1,4 +1,5 @@
 // PostgreSQL only: SQLite runs work in turn, since a statement there takes no round trip.
+import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import pg from 'pg'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -109,6 +110,19 @@ test('work that runs alone, or in turn with other work of its shop, delays no ot
   expect(await names()).toHaveLength(JOBS)
   gate.resolve()
   await Promise.all(pending)
+})
+
+test('a transaction of one shop that takes long delays no other shop', async () => {
+  let isOver = false
+  const slow = db
+    .transact((trx) => sql`select pg_sleep(2)`.execute(trx), SHOP, [])
+    .finally(() => {
+      isOver = true
+    })
+  await sleep(20)
+  await db.transact((trx) => put(trx, 'other'), 'shp_2', [])
+  expect(isOver).toBe(false)
+  await slow
 })
 
 test('nothing is written for a shop that another transaction has locked', async () => {
