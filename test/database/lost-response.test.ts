@@ -15,7 +15,7 @@ interface LossyProxy {
   /** Loses the response to the next commit that contains this text. */
   loseAfter: (text: string) => void
   lost: () => number
-  /** Answers the next question for the outcome of a commit as of a moment before the commit. */
+  /** The next query of the outcome of a commit finds what there was a moment before the commit. */
   hideTrace: () => void
   /** How often a trace was hidden. */
   hidden: () => number
