@@ -31,9 +31,10 @@ async function startLossyProxy(target: URL): Promise<LossyProxy> {
   let isHiding = false
   let hidden = 0
   /** The row (committed, true) becomes (committed, false). */
-  const withoutTrace = (chunk: Buffer): Buffer => {
+  const withoutTrace = (chunk: string | Buffer): string | Buffer => {
+    if (!isHiding || typeof chunk === 'string') return chunk
     const at = chunk.indexOf(TRACED)
-    if (!isHiding || at < 0) return chunk
+    if (at < 0) return chunk
     isHiding = false
     hidden++
     chunk.write('f', at + TRACED.length - 1)
