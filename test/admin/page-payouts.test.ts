@@ -4,7 +4,7 @@ import { addAffiliate, addCommission, addDebt } from '../payouts/rows.ts'
 import { updateRows } from '../support/inspect.ts'
 import { expectOk } from '../support/shop.ts'
 import { testWithNewShop as test } from '../support/test.ts'
-import { type Fields, visitorOf, wordsOf } from './page-fixture.ts'
+import { type Fields, noticeOf, visitorOf, wordsOf } from './page-fixture.ts'
 
 const SEPTEMBER = '2026-09-15T12:00:00.000Z'
 const PERIOD: Fields = [
@@ -61,4 +61,16 @@ test('a batch includes earlier commissions or not, and the page names who waits 
   await visitor.submit('/admin/payouts', [...PERIOD, ['currency', 'USD']])
   const [rest] = (await server.client.payouts.list()).data
   expect(rest).toMatchObject({ includeEarlier: true, totals: { netPayableCents: 1600 } })
+})
+
+test('a wrong total of a batch in another currency is shown in that currency', async ({ server }) => {
+  addCommission(server, { affiliateId: addAffiliate(server), currency: 'EUR' })
+  const visitor = visitorOf(server)
+  await visitor.signIn(server.shop.ownerToken)
+  const { headers } = await visitor.submit('/admin/payouts', [...PERIOD, ['currency', 'EUR']])
+  const page = await visitor.submit(`${headers.get('location')}/pay`, [['total', '1.00']])
+  expect([page.status, noticeOf(page)]).toEqual([
+    409,
+    expect.stringMatching(/pays [\d.]+ EUR, not the expected 1\.00 EUR/),
+  ])
 })

@@ -431,6 +431,14 @@ async function shoot(made: Made) {
   }
   await browser.close()
   console.log([...problems, ...complaints.map((one) => `console: ${one}`)].join('\n'))
+  console.log(
+    server
+      .log()
+      .split('\n')
+      .filter((line) => /"level":(40|50)/.test(line))
+      .slice(0, 5)
+      .join('\n'),
+  )
   console.log(`${count} screenshots in ${OUT}; ${problems.size} findings, ${complaints.length} console messages`)
 }
 

@@ -1,5 +1,5 @@
 import * as commissions from '../commissions/commissions.ts'
-import { invalidBody } from '../contract/errors.ts'
+import { ApiError, invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import { nowIso } from '../core/context.ts'
 import { LARGE } from '../core/list-size.ts'
@@ -17,7 +17,18 @@ import { payoutListFileRoutes } from './payout-list-file.ts'
 import { type BatchInput, bodyFrom, preview } from './payout-preview.ts'
 import { reconcileRoutes } from './reconcile.ts'
 import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type View } from './route.ts'
-import { badge, counted, count as counts, day, dayText, empty, money, typedCents, urlWithQuery } from './show.ts'
+import {
+  badge,
+  counted,
+  count as counts,
+  day,
+  dayText,
+  empty,
+  money,
+  typedCents,
+  urlWithQuery,
+  withMoney,
+} from './show.ts'
 import { ACTIONS, type Cell, type Column, inCard, numberColumn, pageOf, pager, table, wideColumn } from './table.ts'
 
 type Schemas = components['schemas']
@@ -230,7 +241,10 @@ async function pay(request: PageRequest) {
   const { id, currency } = await find(request)
   const expectedTotalCents = typedCents(request.form.get('total') ?? '', currency)
   if (expectedTotalCents === undefined) throw invalidBody('Type the total exactly as shown, such as 1,440.00.')
-  await payouts.pay(request.ctx, { id, expectedTotalCents, action: 'pay' })
+  await payouts.pay(request.ctx, { id, expectedTotalCents, action: 'pay' }).catch((error) => {
+    // The message has cents without a currency, which is not always that of the shop.
+    throw error instanceof ApiError ? new ApiError(error.status, error.code, withMoney(error.message, currency)) : error
+  })
   return { to: `${PATH}/${id}`, flash: { text: 'The batch and its commissions are marked as paid.' } }
 }
 
