@@ -1,6 +1,8 @@
 import { type Attention, readAttention } from '../analytics/attention.ts'
 import { add, type Overview, type OverviewDay, readOverview } from '../analytics/overview.ts'
+import { nowIso } from '../core/context.ts'
 import { LARGE } from '../core/list-size.ts'
+import { addDays, endOfDay, localDate, startOfDay } from '../core/time-zone.ts'
 import { EMPTY_TALLY, type Tally } from '../engine/analytics.ts'
 import { readBlocked } from '../payouts/lines.ts'
 import { change, chart } from './chart.ts'
@@ -12,33 +14,37 @@ import { nameColumn, numberColumn, table } from './table.ts'
 import { disabledItems } from './webhooks.ts'
 
 const PERIODS = [7, 30, 90]
-const DAY_MS = 86_400_000
 
 export const overviewRoutes: Route[] = [{ path: '', roles: ALL_ROLES, audit: 'analytics.shown', show }]
 
-/** A period of whole days, including today, and the one before it. */
+/** A period of whole days of the shop, including today, and the one before it. */
 interface Period {
   days: number
+  firstDay: string
   before: string
   from: string
   to: string
+  timeZone: string
 }
 
 async function show(request: PageRequest): Promise<View> {
   const { ctx, query } = request
   const days = PERIODS.find((one) => String(one) === query.get('days')) ?? 30
-  const today = Math.floor(ctx.now() / DAY_MS)
-  const startOf = (number: number) => new Date(number * DAY_MS).toISOString()
+  const timeZone = request.zone
+  const today = localDate(nowIso(ctx), timeZone)
+  const firstDay = addDays(today, 1 - days)
   const period = {
     days,
-    before: startOf(today - 2 * days + 1),
-    from: startOf(today - days + 1),
-    to: startOf(today + 1),
+    firstDay,
+    before: startOfDay(addDays(firstDay, -days), timeZone),
+    from: startOfDay(firstDay, timeZone),
+    to: endOfDay(today, timeZone),
+    timeZone,
   }
   const attention = await readAttention(ctx)
   const { days: _, ...bounds } = period
   const { value: overview, readAt } = await readKept(request.ctx, {
-    key: ['overview', ctx.shop.currency, period.to, days],
+    key: ['overview', ctx.shop.currency, timeZone, period.to, days],
     isLarge: attention.commissions > LARGE,
     read: (own) => readOverview(own, bounds),
     outlivesForms: true,
@@ -85,11 +91,11 @@ interface Sums {
 }
 
 /** The sums of both periods by currency. */
-function sumsOf({ days }: Overview, { from }: Period): Map<string, Sums> {
+function sumsOf({ days }: Overview, { firstDay }: Period): Map<string, Sums> {
   const sums = new Map<string, Sums>()
   for (const one of days) {
     const own = sums.get(one.currency) ?? { now: EMPTY_TALLY, before: EMPTY_TALLY }
-    const side = one.date >= from.slice(0, 10) ? 'now' : 'before'
+    const side = one.date >= firstDay ? 'now' : 'before'
     sums.set(one.currency, { ...own, [side]: add(own[side], one) })
   }
   return sums
@@ -109,11 +115,10 @@ function currencyTabs(overview: Overview, { ctx, query }: PageRequest, days: num
   )
 }
 
-const datesFrom = (start: string, days: number): string[] =>
-  Array.from({ length: days }, (_, n) => new Date(Date.parse(start) + n * DAY_MS).toISOString().slice(0, 10))
+const datesFrom = (first: string, days: number): string[] => Array.from({ length: days }, (_, n) => addDays(first, n))
 
-function charts(overview: Overview, { days, before, from }: Period, currency: string): Html {
-  const [dates, earlier] = [datesFrom(from, days), datesFrom(before, days)]
+function charts(overview: Overview, { days, firstDay }: Period, currency: string): Html {
+  const [dates, earlier] = [datesFrom(firstDay, days), datesFrom(addDays(firstDay, -days), days)]
   const tallies = new Map(overview.days.filter((one) => one.currency === currency).map((one) => [one.date, one]))
   const clicks = new Map(overview.clicks.map((one) => [one.date, one.clicks]))
   const of = (list: string[], value: (date: string) => number | undefined) => list.map((date) => value(date) ?? 0)
@@ -166,19 +171,19 @@ const byCurrency = (sums: Map<string, Sums>, currencies: string[]): Html =>
   )}`
 
 /** Orders in another currency are often a checkout that sends no `currency`, which defaults to USD. */
-function currencyNotice({ days }: Overview, { from }: Period, own: string): Html {
-  const recent = days.filter(({ date, currency }) => date >= from.slice(0, 10) && currency !== own)
+function currencyNotice({ days }: Overview, { firstDay }: Period, own: string): Html {
+  const recent = days.filter(({ date, currency }) => date >= firstDay && currency !== own)
   if (recent.length === 0) return html``
   const others = [...new Set(recent.map(({ currency }) => currency))].sort().join(', ')
   return html`<p class="notice wait">Some orders of this period are in ${others}, but the currency of your shop is ${own}. If this is unexpected, send <code>currency</code> with each order: without it, an order is in USD.</p>`
 }
 
-function dailyTable(overview: Overview, { days, from }: Period, currency: string): Html {
+function dailyTable(overview: Overview, { days, firstDay, timeZone }: Period, currency: string): Html {
   const tallies = new Map<string, OverviewDay>(
     overview.days.filter((one) => one.currency === currency).map((one) => [one.date, one]),
   )
   const clicks = new Map(overview.clicks.map((one) => [one.date, one.clicks]))
-  const rows = datesFrom(from, days)
+  const rows = datesFrom(firstDay, days)
     .toReversed()
     .map((date) => {
       const { orders, revenueCents, commissionCents } = tallies.get(date) ?? EMPTY_TALLY
@@ -192,7 +197,7 @@ function dailyTable(overview: Overview, { days, from }: Period, currency: string
     })
   const columns = [numberColumn('Clicks'), numberColumn('Orders'), numberColumn('Revenue'), numberColumn('Commission')]
   return html`<details class="numbers"><summary>Show as table</summary>
-${table('Clicks, orders and commission per day', ['Day (UTC)', ...columns], rows)}</details>`
+${table('Clicks, orders and commission per day', [`Day (${timeZone})`, ...columns], rows)}</details>`
 }
 
 const topAffiliates = ({ top }: Overview, currency: string): Html => html`<h2>Top affiliates</h2>

@@ -1,6 +1,7 @@
 import { findAffiliatesById } from '../affiliates/queries.ts'
 import type { Context } from '../core/context.ts'
 import { runReport } from '../core/report.ts'
+import { dateOfSlot, slotLength } from '../core/time-zone.ts'
 import { defineReport, type Reader } from '../database/database.ts'
 import { type AnalyticsRow, EMPTY_TALLY, type Tally, tallyOf } from '../engine/analytics.ts'
 import { countClicksByDay, sumCommissions } from './queries.ts'
@@ -26,6 +27,8 @@ interface OverviewRequest {
   before: string
   from: string
   to: string
+  /** Of the days. */
+  timeZone: string
 }
 
 const MAX_TOP = 8
@@ -34,13 +37,24 @@ const MAX_TOP = 8
 export const overviewReport = defineReport(
   import.meta.url,
   'overviewReport',
-  async (db, { shopId, currency, before, from, to }: OverviewRequest): Promise<Overview> => {
+  async (db, { shopId, currency, before, from, to, timeZone }: OverviewRequest): Promise<Overview> => {
+    const slot = slotLength(before, to, timeZone)
+    const dates = new Map<string, string>()
+    const dateOf = (name: string): string => {
+      const date = dates.get(name) ?? dateOfSlot(name, timeZone)
+      dates.set(name, date)
+      return date
+    }
     const [days, clicks, affiliates] = await Promise.all([
-      sumCommissions(db, shopId, { from: before, to }, 'date'),
-      countClicksByDay(db, shopId, { from: before, to }),
+      sumCommissions(db, shopId, { from: before, to }, { slot }),
+      countClicksByDay(db, shopId, { from: before, to }, slot),
       sumCommissions(db, shopId, { from, to }, 'affiliateId'),
     ])
-    return { days: byDay(days), clicks, top: await topOf(db, shopId, affiliates, currency) }
+    return {
+      days: byDay(days, dateOf),
+      clicks: clicksByDay(clicks, dateOf),
+      top: await topOf(db, shopId, affiliates, currency),
+    }
   },
   { isLong: true },
 )
@@ -59,14 +73,23 @@ function tallyOfSums(row: Sums, currency: string): Tally | undefined {
   return tally && { ...tally, orders: tally.orders * row.rows }
 }
 
-function byDay(rows: Sums[]): OverviewDay[] {
+type DateOf = (slot: string) => string
+
+function clicksByDay(rows: Overview['clicks'], dateOf: DateOf): Overview['clicks'] {
+  const days = new Map<string, number>()
+  for (const { date: slot, clicks } of rows) days.set(dateOf(slot), (days.get(dateOf(slot)) ?? 0) + clicks)
+  return [...days].map(([date, clicks]) => ({ date, clicks }))
+}
+
+function byDay(rows: Sums[], dateOf: DateOf): OverviewDay[] {
   const days = new Map<string, OverviewDay>()
   for (const row of rows) {
     for (const currency of new Set([row.currency, row.orderCurrency])) {
       const tally = tallyOfSums(row, currency)
       if (!tally) continue
-      const key = `${row.name} ${currency}`
-      days.set(key, { date: row.name, currency, ...add(days.get(key) ?? EMPTY_TALLY, tally) })
+      const date = dateOf(row.name)
+      const key = `${date} ${currency}`
+      days.set(key, { date, currency, ...add(days.get(key) ?? EMPTY_TALLY, tally) })
     }
   }
   return [...days.values()]

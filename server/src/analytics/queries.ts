@@ -56,9 +56,9 @@ function clicks(db: Reader, shopId: string, filter: Filter) {
   return rows
 }
 
-/** Clicks by UTC day, `YYYY-MM-DD`. */
-export function countClicksByDay(db: Reader, shopId: string, filter: Filter) {
-  const day = sql<string>`substr("occurredAt", 1, 10)`
+/** Clicks by UTC day, `YYYY-MM-DD`, or by another prefix of their instant. */
+export function countClicksByDay(db: Reader, shopId: string, filter: Filter, length = 10) {
+  const day = sql<string>`substr("occurredAt", 1, ${sql.lit(length)})`
   return clicks(db, shopId, filter).select(day.as('date')).groupBy(day).execute()
 }
 
@@ -66,9 +66,10 @@ export const countClicksByAffiliate = (db: Reader, shopId: string, filter: Filte
   // Grouping by the constant type keeps SQLite from reading every touch of the shop by affiliate.
   clicks(db, shopId, filter).select('affiliateId').groupBy(['type', 'affiliateId']).execute()
 
-/** Sums of the commissions of a period that analytics count alike, by UTC day or by affiliate. */
-export function sumCommissions(db: Reader, shopId: string, filter: Filter, by: 'date' | 'affiliateId') {
-  const name = by === 'date' ? sql<string>`substr("happenedAt", 1, 10)` : sql.ref<string>('affiliateId')
+/** Sums of the commissions of a period that analytics count alike, by a prefix of their instant or by affiliate. */
+export function sumCommissions(db: Reader, shopId: string, filter: Filter, by: { slot: number } | 'affiliateId') {
+  const name =
+    by === 'affiliateId' ? sql.ref<string>('affiliateId') : sql<string>`substr("happenedAt", 1, ${sql.lit(by.slot)})`
   const isBatched = sql<0 | 1>`case when "payoutBatchId" is null then 0 else 1 end`
   return (
     commissions(db, shopId, filter)

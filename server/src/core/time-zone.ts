@@ -83,8 +83,25 @@ export function isDay(text: string): boolean {
 }
 
 /** The day `days` after another, as `YYYY-MM-DD`. */
-const addDays = (date: string, days: number): string =>
+export const addDays = (date: string, days: number): string =>
   new Date(Date.parse(`${date}T00:00:00.000Z`) + days * DAY_MS).toISOString().slice(0, 10)
+
+/**
+ * The length of the prefix of an instant in UTC that is in one local day for all instants with this prefix: an hour, ten
+ * minutes, or a minute, depending on the offsets of the zone between two instants. In UTC it is the date.
+ */
+export function slotLength(from: string, to: string, timeZone: string): number {
+  if (timeZone === 'UTC') return 'YYYY-MM-DD'.length
+  const offsets = [from, to, new Date((Date.parse(from) + Date.parse(to)) / 2).toISOString()].map(
+    (at) => (localMs(Date.parse(at), timeZone) - Date.parse(at)) / 60_000,
+  )
+  if (offsets.every((minutes) => minutes % 60 === 0)) return 'YYYY-MM-DDTHH'.length
+  return offsets.every((minutes) => minutes % 10 === 0) ? 'YYYY-MM-DDTHH:M'.length : 'YYYY-MM-DDTHH:MM'.length
+}
+
+/** The local date of a prefix of an instant, as {@link slotLength} has it. */
+export const dateOfSlot = (slot: string, timeZone: string): string =>
+  localDate(`${slot}${'0000-01-01T00:00:00.000Z'.slice(slot.length)}`, timeZone)
 
 /** The last millisecond of a local day. */
 export const endOfDay = (date: string, timeZone: string): string =>
