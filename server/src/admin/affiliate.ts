@@ -7,7 +7,6 @@ import { affiliateNotFound } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import { nowIso } from '../core/context.ts'
 import { LARGE, sizeOf } from '../core/list-size.ts'
-import { isDeepPage } from '../core/pagination.ts'
 import { lastMonth } from '../core/time-zone.ts'
 import { accessCard, affiliateAccessRoutes } from './affiliate-access.ts'
 import { COMMISSION_COLUMNS, commissionCells, namesOf } from './commission-table.ts'
@@ -232,7 +231,7 @@ async function connectionSection(request: PageRequest, { id }: Affiliate): Promi
   const asked = { affiliateId: id, ...pageOf(query, 'connections') }
   const { list: found, notice } = await readListKept(request, {
     key: ['connections', asked],
-    isLarge: isDeepPage(asked),
+    isLarge: await connections.areMany(request.ctx, id, LARGE),
     read: (own) => connections.list(own, asked),
   })
   const data = found?.data ?? []

@@ -69,7 +69,7 @@ async function preview(request: PageRequest): Promise<View> {
     crumb: { to: back, text: 'Commissions' },
     lead: 'Every commission that awaits approval and matches the filter, on all pages of the list.',
   }
-  if (!sums)
+  if (!sums || filter.isSearching)
     return {
       ...view,
       body: html`${conditions(filter)}${stillReading('The commissions that match are being added up.')}`,

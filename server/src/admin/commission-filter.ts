@@ -1,10 +1,12 @@
 import type { FoundAffiliate } from '../affiliates/lookup.ts'
 import { invalid } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
+import { isLargeList } from '../core/list-size.ts'
 import { endOfDay, isDay, startOfDay } from '../core/time-zone.ts'
 import { field, input, select } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
 import { icon } from './icon.ts'
+import { readKept } from './kept.ts'
 import { findAffiliates, programOptions } from './lookup.ts'
 import type { PageRequest } from './route.ts'
 import { chips, dayText, tabs, typedAmount, typedCents, urlWithQuery } from './show.ts'
@@ -25,6 +27,8 @@ export interface CommissionFilter {
   affiliate: string | undefined
   /** What the typed affiliate means. */
   matches: FoundAffiliate[]
+  /** It is still being searched, and nothing matches before that. */
+  isSearching: boolean
   affiliateId: string | undefined
   programId: string | undefined
   from: string | undefined
@@ -52,7 +56,8 @@ export async function readFilter(request: PageRequest, sent: URLSearchParams): P
   )
   const tab = STATUS_TABS.find((one) => one === given.status) ?? 'PENDING'
   const affiliate = given.affiliate
-  const matches = affiliate ? await findAffiliates(request, affiliate) : []
+  const searched = affiliate ? await searchAffiliates(request, affiliate) : []
+  const matches = searched ?? []
   const hasAmount = Boolean(given.min || given.max)
   const currency = given.currency?.toUpperCase() || (hasAmount ? request.ctx.shop.currency : undefined)
   return {
@@ -61,6 +66,7 @@ export async function readFilter(request: PageRequest, sent: URLSearchParams): P
     order: given.order,
     affiliate,
     matches,
+    isSearching: searched === undefined,
     affiliateId: affiliate ? (matches.length === 1 ? matches[0]?.id : 'none') : undefined,
     programId: given.programId,
     from: given.from && firstInstantOf(given.from, request.zone),
@@ -70,6 +76,16 @@ export async function readFilter(request: PageRequest, sent: URLSearchParams): P
     maxAmountCents: given.max ? requireAmount(given.max, currency ?? '') : undefined,
     given,
   }
+}
+
+/** The affiliates that a text means; undefined while a page of a large shop searches. A form waits for the search. */
+async function searchAffiliates(request: PageRequest, text: string): Promise<FoundAffiliate[] | undefined> {
+  const { value } = await readKept(request.ctx, {
+    key: ['affiliate', text],
+    isLarge: request.form.size === 0 && (await isLargeList(request.ctx, { list: 'affiliates' })),
+    read: (own) => findAffiliates({ ...request, ctx: own }, text),
+  })
+  return value
 }
 
 function requireAmount(text: string, currency: string): number {
@@ -105,7 +121,7 @@ export const statusTabs = ({ tab, given }: CommissionFilter): Html =>
 /** The form above the list. Fields that are used rarely are behind a button; what is set is shown as links that remove it. */
 export async function filterForm(
   request: PageRequest,
-  { tab, given, matches, affiliate, currency }: CommissionFilter,
+  { tab, given, matches, affiliate, currency, isSearching }: CommissionFilter,
 ): Promise<Html> {
   const programs = await programOptions(request)
   const program = programs.find(([id]) => id === given.programId)?.[1] ?? given.programId
@@ -135,7 +151,7 @@ ${chips(
     currency: html`In ${isolated(given.currency ?? '')}`,
   },
 )}
-${affiliate && matches.length !== 1 ? ambiguous(affiliate, matches, given) : ''}`
+${affiliate && matches.length !== 1 && !isSearching ? ambiguous(affiliate, matches, given) : ''}`
 }
 
 const dayOr = (text = ''): string => (isDay(text) ? dayText(text) : text)

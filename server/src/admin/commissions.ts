@@ -16,7 +16,7 @@ import {
 import { COMMISSION_COLUMNS, type CommissionNames, commissionCells, namesOf } from './commission-table.ts'
 import { form, hidden } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
-import { readListKept } from './kept.ts'
+import { asOf, readKept, readListKept, stillReading } from './kept.ts'
 import { fileLink } from './list-file.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES, rolesAndAuditOf, validateBody } from './route.ts'
@@ -75,17 +75,27 @@ interface Found {
   isOpen?: boolean
 }
 
+const searching = (text: string): Found => ({ data: [], rest: stillReading(text), isOpen: true })
+
 /** A page of the list. */
 async function read(request: PageRequest, filter: CommissionFilter): Promise<Found> {
   const { ctx, query } = request
+  if (filter.isSearching) return searching('The affiliate is being searched.')
   if (filter.order) return { data: await findOfOrder(ctx, filter), rest: html`` }
   if (isByAmount(filter)) {
-    const { data, next } = await search(ctx, { ...filter, after: query.get('after') ?? undefined }, PAGE_SIZE)
+    const after = query.get('after') ?? undefined
+    const { value: found, readAt } = await readKept(ctx, {
+      key: ['search', listFilter(filter), filter.currency, filter.minAmountCents, filter.maxAmountCents, after],
+      isLarge: await isLargeList(ctx, { list: 'commissions' }),
+      read: (own) => search(own, { ...filter, after }, PAGE_SIZE),
+    })
+    if (!found) return searching('The commissions that match are being searched.')
+    const { data, next } = found
     const hint =
       next && data.length < PAGE_SIZE
         ? html`<p class="hint">Results go back to ${time(next.at, '–', request.zone)}. Continue on the next page.</p>`
         : ''
-    return { data, rest: html`${hint}${nextPage(PATH, query, next?.after)}` }
+    return { data, rest: html`${hint}${nextPage(PATH, query, next?.after)}${asOf(readAt, request.zone)}` }
   }
   const asked = { ...pageOf(query), ...listFilter(filter) }
   const { affiliateId } = filter

@@ -1,8 +1,10 @@
 import { affiliateNames } from '../affiliates/affiliates.ts'
 import type { components } from '../contract/schema.d.ts'
+import { isLargeList } from '../core/list-size.ts'
 import * as journey from '../journey/journey.ts'
 import { field, input } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
+import { asOf, readKept, stillReading } from './kept.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES } from './route.ts'
 import { empty, money, nameOf, time, urlWithQuery } from './show.ts'
@@ -36,7 +38,13 @@ ${isSubmitted ? await timeline(request, who) : ''}`,
 }
 
 async function timeline({ ctx, zone }: PageRequest, who: Partial<Parameters<typeof journey.read>[1]>): Promise<Html> {
-  const { journey: entries, total } = await journey.read(ctx, { ...who, limit: MAX_ENTRIES })
+  const { value: found, readAt } = await readKept(ctx, {
+    key: ['journey', who],
+    isLarge: await isLargeList(ctx, { list: 'commissions' }),
+    read: (own) => journey.read(own, { ...who, limit: MAX_ENTRIES }),
+  })
+  if (!found) return stillReading('The entries that match are being counted.')
+  const { journey: entries, total } = found
   if (entries.length === 0)
     return empty('No activity', 'Clicks, page views and orders appear here as soon as they are reported.')
   const names = await affiliateNames(
@@ -44,7 +52,7 @@ async function timeline({ ctx, zone }: PageRequest, who: Partial<Parameters<type
     entries.flatMap(({ affiliateId }) => affiliateId ?? []),
   )
   return html`<p class="hint">${total > entries.length ? `The latest ${entries.length} of ${total} entries` : `${total} ${total === 1 ? 'entry' : 'entries'}`}, oldest first.</p>
-<ol class="timeline">${entries.map((entry) => step(entry, names, { zone, currency: ctx.shop.currency }))}</ol>`
+<ol class="timeline">${entries.map((entry) => step(entry, names, { zone, currency: ctx.shop.currency }))}</ol>${asOf(readAt, zone)}`
 }
 
 interface Shown {

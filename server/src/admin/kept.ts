@@ -107,6 +107,10 @@ export const stillReading = (text: string): Html =>
 export const figuresOf = (readAt: string | null, zone: string): Html =>
   readAt === null ? html`` : html`Figures of ${time(readAt, '', zone)}.`
 
+/** When the rows were read, if that was before this request. */
+export const asOf = (readAt: string | null, zone: string): Html =>
+  readAt === null ? html`` : html`<p class="hint">As of ${time(readAt, '', zone)}.</p>`
+
 interface Listed<Item> {
   data: Item[]
   pagination: { page: number; total: number; totalPages: number }
@@ -122,5 +126,5 @@ export async function readListKept<Item>(
 ): Promise<{ list: Listed<Item> | undefined; notice: Html }> {
   const { value: list, readAt } = await readKept(request.ctx, figures)
   if (!list) return { list, notice: stillReading('The rows that match are being counted.') }
-  return { list, notice: readAt === null ? html`` : html`<p class="hint">As of ${time(readAt, '', request.zone)}.</p>` }
+  return { list, notice: asOf(readAt, request.zone) }
 }

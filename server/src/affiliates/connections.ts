@@ -23,6 +23,10 @@ export async function list(ctx: Context, query: Query<'listConnections'>) {
   return mapPage(await readList(ctx, connectionList, { ...query, values }, true), toConnection)
 }
 
+/** Whether an affiliate has more connections than a number. */
+export const areMany = ({ db, shop }: Context, affiliateId: string, most: number): Promise<boolean> =>
+  connections.hasMoreConnections(db.read, shop.id, { affiliateId, most })
+
 /** The forms in which a queried value may be stored. */
 function storedForms(kind: ConnectionRow['kind'] | undefined, value: string): string[] {
   if (kind === undefined) return [value, ...emailKeysFromQuery(value)]

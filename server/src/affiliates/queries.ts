@@ -209,6 +209,21 @@ function listConnections(db: Reader, shopId: string, query: ConnectionFilter) {
   return pageOf(list.orderBy('id', 'desc'), query)
 }
 
+/** Whether an affiliate has more connections than a number; reads only these, in an index. */
+export const hasMoreConnections = async (
+  db: Reader,
+  shopId: string,
+  { affiliateId, most }: { affiliateId: string; most: number },
+): Promise<boolean> =>
+  (await db
+    .selectFrom('connections')
+    .select('affiliateId')
+    .where('shopId', '=', shopId)
+    .where('affiliateId', '=', affiliateId)
+    .limit(1)
+    .offset(most)
+    .executeTakeFirst()) !== undefined
+
 export async function insertConnection(
   trx: Transaction,
   shopId: string,
