@@ -50,7 +50,7 @@ interface Figures<T, Own extends Context> {
  */
 export async function readKept<T, Own extends Context>(ctx: Own, figures: Figures<T, Own>): Promise<Kept<T>> {
   const { key, isLarge, read, outlivesForms = false } = figures
-  if (!isLarge) return { value: await read(ctx), readAt: null }
+  if (!isLarge) return { value: await read(inThread(ctx, false)), readAt: null }
   const kept = entryOf(ctx, JSON.stringify([ctx.shop.id, outlivesForms, ...key]))
   const age = Math.abs(ctx.now() - kept.readAt)
   if (age > Math.max(KEPT_MS, MIN_PAUSE * kept.tookMs)) kept.reading ??= readAgain(ctx, kept, read)
@@ -85,11 +85,16 @@ export function forgetKept({ db, shop }: Context): void {
   for (const key of all?.keys() ?? []) if (key.startsWith(start)) all?.delete(key)
 }
 
+/** A context whose reports run in the thread of long reports, or in that of short ones. */
+function inThread<Own extends Context>(ctx: Own, isLong: boolean): Own {
+  const runReport: Database['runReport'] = (report, input, ms) => ctx.db.runReport(report, input, ms, isLong)
+  return { ...ctx, db: { ...ctx.db, runReport } }
+}
+
 /** Reads figures and keeps them. When that fails, the next request tries again. */
 function readAgain<Own extends Context>(ctx: Own, kept: Entry, read: (ctx: Own) => Promise<unknown>): Promise<unknown> {
   const startedAt = performance.now()
-  const runReport: Database['runReport'] = (report, input, ms) => ctx.db.runReport(report, input, ms, true)
-  const reading = read({ ...ctx, db: { ...ctx.db, runReport } }).then((value) => {
+  const reading = read(inThread(ctx, true)).then((value) => {
     Object.assign(kept, { value, readAt: ctx.now(), tookMs: performance.now() - startedAt })
     return value
   })

@@ -236,15 +236,19 @@ async function todo(request: PageRequest, attention: Attention): Promise<Html> {
         to: '/admin/payouts',
         text: attention.hasOpenBatch ? 'Open payouts' : 'Create a payout',
       }),
-    ...(isOwner && attention.hasOpenBatch ? await blockedItems(request) : []),
+    ...(isOwner && attention.hasOpenBatch ? await blockedItems(request, attention) : []),
     ...(await disabledItems(request)).map((text) => item(text, { to: '/admin/webhooks', text: 'Open webhooks' })),
   ].filter((one) => one !== false)
   return items.length ? html`<ul class="todo" aria-label="Needs attention">${items}</ul>` : html``
 }
 
 /** Who cannot be paid, with a link to what is missing. */
-async function blockedItems({ ctx }: PageRequest): Promise<Html[]> {
-  const batches = await readBlocked(ctx)
+async function blockedItems({ ctx }: PageRequest, { commissions }: Attention): Promise<Html[]> {
+  const { value: batches = [] } = await readKept(ctx, {
+    key: ['blocked'],
+    isLarge: commissions > LARGE,
+    read: readBlocked,
+  })
   return batches.map(({ batchId, currency, lines, cents, affiliates }) => {
     const names = affiliates.map(
       ({ id, name }, index) =>

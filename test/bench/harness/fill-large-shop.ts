@@ -43,6 +43,8 @@ const keys = await insertKeys(ctx, USERS)
 server.clock.ms = Date.now()
 const { path } = await createPageLink(ctx, LARGE.affiliate, 168)
 await server.db.close()
+// With the last connection, SQLite moves its log into the database.
+server.sql.close()
 const shop: LargeShop = { url: server.url, shopId, tokens, keys, ownPage: path }
 writeFileSync(file, JSON.stringify(shop))
 // Without `server.close`, which would remove the database.
