@@ -97,6 +97,42 @@ test('at every step, a batch and its commissions are shown as a whole or not at 
   expect(countOf(server, 'payoutJobs')).toBe(0)
 })
 
+test('at every step, balances and journeys show a batch as a whole or not at all', { timeout: 60_000 }, async ({
+  server,
+  client,
+  owner,
+}) => {
+  addMany(server, COMMISSIONS, AFFILIATES)
+  const { affiliate } = await withAffiliate(server)
+  for (let day = 1; day <= 30; day += 3)
+    await convert(server, {
+      externalOrderId: `o-${day}`,
+      amountCents: 10_000,
+      couponCode: affiliate.discountCode,
+      occurredAt: `2026-10-${String(day).padStart(2, '0')}`,
+    })
+  const seen = new Set<string>()
+  const look = async (step = 1) => {
+    if (step % 3 !== 1) return
+    const [balance] = (await expectOk(server.request('GET', `/api/v1/affiliates/balance?affiliateId=${affiliate.id}`)))
+      .balances
+    const { journey } = await client.journey.get({ affiliateId: affiliate.id, from: OCTOBER.periodStart })
+    const statuses = new Set(journey.map((entry) => entry.commissionStatus))
+    seen.add(`${balance?.approvedCents ?? 0} approved, ${balance?.batchedCents ?? 0} in batches, ${[...statuses]}`)
+  }
+  const created = await atEveryStep(server, () => client.payouts.create(OCTOBER), look)
+  expect(created.steps).toBeGreaterThan(6)
+  await atEveryStep(server, () => expectOk(owner('POST', `/payouts/${created.result.id}/cancel`)), look)
+  const second = await atEveryStep(server, () => client.payouts.create(OCTOBER), look)
+  await atEveryStep(server, () => client.payouts.pay(second.result.id), look)
+  await look()
+  expect([...seen]).toEqual([
+    '16000 approved, 0 in batches, APPROVED',
+    '0 approved, 16000 in batches, PAYABLE',
+    '0 approved, 0 in batches, PAID',
+  ])
+})
+
 test('commissions that are refunded or canceled at any step leave exact totals', async ({ server, client, owner }) => {
   addMany(server, COMMISSIONS, AFFILIATES)
   const { affiliate } = await withAffiliate(server)

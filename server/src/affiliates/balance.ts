@@ -1,29 +1,34 @@
 import { sql } from 'kysely'
+import { EFFECTIVE, withJob } from '../commissions/job-queries.ts'
 import { affiliateNotFound, invalid } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Context } from '../core/context.ts'
 import { countRows, withoutIndex } from '../core/queries.ts'
 import { runReport } from '../core/report.ts'
 import { defineReport } from '../database/database.ts'
+import type { CommissionRow } from '../database/tables.ts'
 import { findAffiliate } from './queries.ts'
 
 type Balance = components['schemas']['Balance']
+
+const UNPAID: CommissionRow['orderStatus'][] = ['PENDING', 'APPROVED', 'ACCEPTED', 'PAYABLE']
 
 /** Reads the unpaid commissions of an affiliate, which can be many, so it runs in the report worker. */
 export const balanceReport = defineReport(
   import.meta.url,
   'balanceReport',
   async (db, { shopId, affiliateId }: { shopId: string; affiliateId: string }): Promise<Balance[]> => {
-    const rows = await db
-      .selectFrom('commissions')
-      .select(['currency', 'orderStatus'])
-      .select(sql<0 | 1>`case when "payoutBatchId" is null then 0 else 1 end`.as('isBatched'))
+    const { orderStatus: status, payoutBatchId } = EFFECTIVE
+    const isInBatch = sql<0 | 1>`case when ${payoutBatchId} is null then 0 else 1 end`
+    const rows = await withJob(db, shopId)
+      .select(['currency', status.as('orderStatus'), isInBatch.as('isBatched')])
       .select(sql<number>`cast(sum("commissionAmountCents") as bigint)`.as('cents'))
       .select(sql<number>`cast(sum("taxWithheldCents") as bigint)`.as('taxCents'))
-      .where('shopId', '=', shopId)
-      .where('affiliateId', '=', affiliateId)
-      .where(withoutIndex(db, 'orderStatus'), 'in', ['PENDING', 'APPROVED', 'ACCEPTED', 'PAYABLE'])
-      .groupBy(['currency', 'orderStatus', sql`case when "payoutBatchId" is null then 0 else 1 end`])
+      .where('commissions.affiliateId', '=', affiliateId)
+      // Jobs never lead back from the other statuses.
+      .where(withoutIndex(db, 'commissions.orderStatus'), 'in', UNPAID)
+      .where(status, 'in', UNPAID)
+      .groupBy(['currency', status, isInBatch])
       .execute()
     const balances = new Map<string, Balance>()
     for (const { currency, orderStatus, isBatched, cents, taxCents } of rows) {

@@ -99,7 +99,16 @@ const stepped = {
   releasing: isStepped('RELEASING'),
 }
 
-/** {@link toEffective} in SQL, by column, for `commissions` joined with its `job`. */
+/** The commissions of a shop, each with the `job` that changes its batch. */
+export const withJob = (db: Reader, shopId: string) =>
+  db
+    .selectFrom('commissions')
+    .leftJoin('payoutJobs as job', (join) =>
+      join.onRef('job.shopId', '=', 'commissions.shopId').onRef('job.batchId', '=', 'commissions.payoutBatchId'),
+    )
+    .where('commissions.shopId', '=', shopId)
+
+/** {@link toEffective} in SQL, by column, for {@link withJob}. */
 export const EFFECTIVE = {
   orderStatus: sql<Status>`case when ${stepped.assigning} then 'PAYABLE' when ${stepped.paying} then 'PAID'
     when ${stepped.releasing} then 'APPROVED' else commissions."orderStatus" end`,

@@ -6,7 +6,7 @@ import { defineReport, type Reader } from '../database/database.ts'
 import { preparedByShape } from '../database/prepared.ts'
 import type { CommissionRow } from '../database/tables.ts'
 import { storedOrderIds } from '../engine/normalize.ts'
-import { EFFECTIVE, listJobs } from './job-queries.ts'
+import { EFFECTIVE, listJobs, withJob } from './job-queries.ts'
 import { findCommissionByOrder } from './queries.ts'
 
 /** A column whose index can find the rows. */
@@ -315,12 +315,7 @@ async function findMostSelective(db: Reader, shopId: string, filter: StoredFilte
 
 /** Commissions as users see them while a batch of the shop changes in steps. Filters are checked on derived columns. */
 function matchingEffective(db: Reader, values: ShopFilter) {
-  let list = db
-    .selectFrom('commissions')
-    .leftJoin('payoutJobs as job', (join) =>
-      join.onRef('job.shopId', '=', 'commissions.shopId').onRef('job.batchId', '=', 'commissions.payoutBatchId'),
-    )
-    .where('commissions.shopId', '=', values.shopId)
+  let list = withJob(db, values.shopId)
   for (const { name, column, operator, value } of presentIn(values)) {
     const operand = operator === 'in' ? [value, ...(values.otherOrderId ? [values.otherOrderId] : [])] : value
     // Every commission that is shown in a batch also references it in its row, so the index finds them.

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { EFFECTIVE, withJob } from '../commissions/job-queries.ts'
 import { withoutIndex } from '../core/queries.ts'
 import { defineReport, type Reader, type Transaction } from '../database/database.ts'
 import { indexedBy, prepared, preparedInsert, preparedWrite } from '../database/prepared.ts'
@@ -67,15 +68,14 @@ const NO_OUTCOME: OrderOutcome = { commissionStatus: null, orderCurrency: null, 
 async function findOutcomes(db: Reader, shopId: string, commissionIds: string[]): Promise<Map<string, OrderOutcome>> {
   // PostgreSQL rejects an empty list.
   if (commissionIds.length === 0) return new Map()
-  const rows = await db
-    .selectFrom('commissions')
+  const rows = await withJob(db, shopId)
     .leftJoin('refundTotals', (join) =>
       join
         .onRef('refundTotals.shopId', '=', 'commissions.shopId')
         .onRef('refundTotals.commissionId', '=', 'commissions.id'),
     )
-    .select(['commissions.id', 'commissions.orderStatus', 'commissions.orderCurrency', 'refundTotals.goodsCents'])
-    .where('commissions.shopId', '=', shopId)
+    .select(['commissions.id', EFFECTIVE.orderStatus.as('orderStatus'), 'commissions.orderCurrency'])
+    .select('refundTotals.goodsCents')
     .where('commissions.id', 'in', commissionIds)
     .execute()
   return new Map(

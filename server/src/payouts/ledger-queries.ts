@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { EFFECTIVE } from '../commissions/job-queries.ts'
+import { EFFECTIVE, withJob } from '../commissions/job-queries.ts'
 import { joinSumParts, sumParts } from '../core/queries.ts'
 import type { Reader } from '../database/database.ts'
 
@@ -16,14 +16,6 @@ interface LedgerFilter {
 }
 
 const PAGE_SIZE = 1000
-
-const withJob = (db: Reader, shopId: string) =>
-  db
-    .selectFrom('commissions')
-    .leftJoin('payoutJobs as job', (join) =>
-      join.onRef('job.shopId', '=', 'commissions.shopId').onRef('job.batchId', '=', 'commissions.payoutBatchId'),
-    )
-    .where('commissions.shopId', '=', shopId)
 
 /** Orders and adjustments by time, with the sum of the refunds that reduced them. */
 export async function listLedgerCommissions(db: Reader, shopId: string, { from, to, after }: LedgerFilter) {

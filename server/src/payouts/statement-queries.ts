@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { EFFECTIVE } from '../commissions/job-queries.ts'
+import { EFFECTIVE, withJob } from '../commissions/job-queries.ts'
 import { hasId, joinSumParts, sumParts } from '../core/queries.ts'
 import type { Reader } from '../database/database.ts'
 import type { CommissionRow, PayoutBatchRow, RefundRow } from '../database/tables.ts'
@@ -27,13 +27,7 @@ const TAX = sumParts('taxWithheldCents')
 
 /** Commissions as users see them while a batch changes in steps. */
 const effective = (db: Reader, { shopId, affiliateId }: Account) =>
-  db
-    .selectFrom('commissions')
-    .leftJoin('payoutJobs as job', (join) =>
-      join.onRef('job.shopId', '=', 'commissions.shopId').onRef('job.batchId', '=', 'commissions.payoutBatchId'),
-    )
-    .where('commissions.shopId', '=', shopId)
-    .where('commissions.affiliateId', '=', affiliateId)
+  withJob(db, shopId).where('commissions.affiliateId', '=', affiliateId)
 
 export type StatementCommission = Pick<
   CommissionRow,
