@@ -1,6 +1,7 @@
 import { describe, expect } from 'vitest'
 import { PRIMARY_KEYS } from '../../server/src/database/table-keys.ts'
 import { check } from '../../server/src/operator/check.ts'
+import { report, resultOf, sentBatch } from '../payouts/payments.ts'
 import { beforeTransaction } from '../support/faults.ts'
 import { allTables, insertRow, rowsOf, subscribe, updateRows } from '../support/inspect.ts'
 import { deletionOf, endOf, newTenant, operate } from '../support/operator.ts'
@@ -194,6 +195,8 @@ describe('deletion', () => {
   test('is no inconsistency for check, wherever it is interrupted', async () => {
     const server = await ownerServer()
     const { shopId } = server.shop
+    const { lines } = await sentBatch(server)
+    await report(server, [resultOf(lines[0], 'RETURNED')])
     updateRows(server, 'payoutBatches', { status: 'FAILED' }, { shopId, status: 'OPEN' })
     const path = `/shops/${shopId}?${await deletionOf(server, shopId)}`
     const { stopping: running } = server.deps

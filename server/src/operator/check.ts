@@ -199,6 +199,7 @@ export async function listWrongFiles(db: Reader): Promise<string[]> {
       and f.status <> 'DISCARDED'
     left join commissions c on l.state = 'RETURNED' and c."shopId" = l."shopId"
       and c."orderId" = 'adj:' || l.id || ':returned' and c."commissionAmountCents" = l."amountCents"
+    where ${isKept('f.shopId')}
     group by f."shopId", f.id, f.lines, f."totalCents", f."settledLines", f."settledCents", f."returnedLines", f."returnedCents"
     having f.lines <> count(l.id) or f."totalCents" <> coalesce(sum(l."amountCents"), 0)
       or f."settledLines" <> ${count('SETTLED')} or f."settledCents" <> ${cents('SETTLED')}
