@@ -4,25 +4,26 @@ import type { KeyContext } from '../core/context.ts'
 import { emittedEvents, extendedEvents } from '../core/event-names.ts'
 import { listEventsAfter } from './feed-queries.ts'
 
-/** The scope that the events of a resource require in addition to `webhooks:read`. */
-const SCOPES: Record<string, string> = {
+const NAMES = ['test', ...emittedEvents] as const
+const EXTENDED_NAMES = [...NAMES, ...extendedEvents] as const
+
+type EventName = (typeof EXTENDED_NAMES)[number]
+type ResourceOf<Name> = Name extends `${infer Prefix}.${string}` ? Prefix : never
+type Resource = ResourceOf<EventName>
+
+/** The scope that the events of a resource require in addition to `webhooks:read`; none for `test`. */
+const SCOPES: Record<Resource, string> = {
   affiliate: 'affiliates:read',
   commission: 'commissions:read',
   payout: 'payouts:read',
 }
-
-const NAMES = ['test', ...emittedEvents]
-const EXTENDED_NAMES = [...NAMES, ...extendedEvents]
 
 /** Lists the events after a position, oldest first, that the key may read. */
 export async function list(
   ctx: KeyContext,
   query: Query<'listWebhookEvents'>,
 ): Promise<components['schemas']['WebhookEventList']> {
-  const mayRead = (name: string) => {
-    const scope = SCOPES[name.split('.')[0] ?? '']
-    return scope === undefined || ctx.scopes.includes(scope)
-  }
+  const mayRead = (name: EventName) => name === 'test' || ctx.scopes.includes(SCOPES[name.split('.')[0] as Resource])
   const names = (query.extendedEvents ? EXTENDED_NAMES : NAMES).filter(mayRead)
   const { rows, next, hasMore } = await listEventsAfter(ctx.db.read, ctx.shop.id, {
     after: query.after ?? '',
