@@ -59,7 +59,7 @@ export interface paths {
         get: operations["listAliases"];
         put?: never;
         /**
-         * Give an affiliate an additional code or link name
+         * Create an alias of an affiliate
          * @description An alias works like the official name of its kind: an order with an additional code (`CODE`) or a visit with an additional link name
          *     (`LINK`) is credited as one with the affiliate's `discountCode` or `slug`, with the same precedence, confidence and reason. The
          *     explanation of the order names the alias. Use aliases to keep codes and links of another system, such as `SARAH10`, which the rule for discount codes does not allow.
@@ -91,7 +91,7 @@ export interface paths {
         };
         /**
          * Get the balance of an affiliate
-         * @description What an affiliate has earned and was not paid yet, by currency.
+         * @description The unpaid earnings of an affiliate, by currency.
          */
         get: operations["getAffiliateBalance"];
         put?: never;
@@ -114,7 +114,7 @@ export interface paths {
         /**
          * Create a token for the page of an affiliate
          * @description A token with which a page of your own reads the API for one affiliate: the affiliate, its aliases, balance, commissions, coupon and
-         *     analytics, and nothing of others. It can be sent to a browser. It has the read scopes of these operations that your key has, and
+         *     analytics, and no data of other affiliates. It can be sent to a browser. It has the read scopes of these operations that your key has, and
          *     expires after `expiresInSeconds`, at most a day. It ends early when the affiliate is archived or rejected, or when an owner revokes the tokens
          *     of the affiliate with `DELETE /admin/v1/affiliates/{id}/tokens`.
          *
@@ -226,7 +226,7 @@ export interface paths {
         };
         /**
          * List unpaid balances
-         * @description The approved balances that a batch of the period does not pay, and why. Send the same period, filters and `includeEarlier` as for the batch.
+         * @description The approved balances that a batch of the period does not pay, and why. Send the same period, `currency`, `programId` and `includeEarlier` as for the batch; a batch of several `affiliateIds` needs one request for each.
          *     Before the batch is created, the list excludes what the batch would pay. Afterwards it contains what is left.
          *
          *     `reasons` has one sum for each reason and currency. `affiliates` has the largest 100 balances; `truncated` is true when there are more.
@@ -334,11 +334,11 @@ export interface paths {
          *
          *     A shop has at most 100 subscriptions, and their event names at most 1 MiB in total, as JSON; beyond that the response is 409 `webhook_limit_reached`.
          *     Delivery is fair among shops. Each server sends at most 16 concurrent deliveries per subscription, 64 per shop and host, and 128 per shop. A subscription whose last response was
-         *     incomplete receives one at a time and at most one per second, with 8 concurrent ones per shop.
+         *     incomplete receives one at a time, with a pause that doubles from 0.1 to 1 second, with 8 concurrent ones per shop.
          *     Writes the audit record `webhook.created`, without URL and secret, in the same transaction.
          *
-         *     By default, each event is sent once (`retryPolicy: none`). With `retryPolicy: standard`, a failed delivery is attempted 8 times over about 28 hours: after 5 seconds, 5 minutes,
-         *     30 minutes, 2, 5, 10 and 10 hours, each varied by up to 10 percent, and not before the time of a `Retry-After` header of up to a day. First attempts are sent in order, before
+         *     By default, each event is sent once (`retryPolicy: none`). With `retryPolicy: standard`, a delivery is attempted up to 8 times over about 28 hours. The 7 retries follow after 5 seconds, 5 minutes,
+         *     30 minutes, 2, 5, 10 and 10 hours, each varied by up to 10 percent, and not before the time of a `Retry-After` header of up to a day. First attempts are started in order, up to 16 at a time, before
          *     retries, and a failure does not delay later events. A receiver that returns 410, or of which no delivery has succeeded for 5 days, is disabled, with the audit record `webhook.disabled`:
          *     its deliveries fail with the code `disabled`, and it receives no events until an owner enables it.
          *
@@ -374,7 +374,7 @@ export interface paths {
          *     A page can have fewer events than `limit`, even none, while `hasMore` is true.
          *
          *     In addition to `webhooks:read`, an event requires the read scope of its resource: `affiliates:read`, `commissions:read` or `payouts:read`. Events without it are left out.
-         *     The events of `extended_events` are recorded while a subscription of the shop has `extendedEvents: true`, and are listed with `extendedEvents=1`.
+         *     The events of `extended_events` are recorded while a subscription or an event stream of the shop requests them, and are listed with `extendedEvents=1`.
          */
         get: operations["listWebhookEvents"];
         put?: never;
@@ -912,7 +912,7 @@ export interface paths {
         get: operations["getPayee"];
         /**
          * Set the payee details of an affiliate
-         * @description Replaces the current details. Details are encrypted at rest and never appear in logs, audit records or lists. Payment files that were created before keep the details they were created with.
+         * @description Replaces the current details. Details are encrypted at rest and never appear in logs, audit records or lists. Payment files that were created before keep the details they were created with, until the affiliate is erased.
          *     IBAN and BIC are validated, including the check digits and the length required by the country; spaces and lower case are accepted.
          *
          *     Writes the audit record `payee.set` with the method in the same transaction.
@@ -921,7 +921,7 @@ export interface paths {
         post?: never;
         /**
          * Delete the payee details of an affiliate
-         * @description Payment files created later do not include the affiliate. Payment files that were created before keep the details they were created with.
+         * @description Payment files created later do not include the affiliate. Payment files that were created before keep the details they were created with, until the affiliate is erased.
          *     Writes the audit record `payee.deleted` in the same transaction.
          */
         delete: operations["deletePayee"];
@@ -1126,7 +1126,7 @@ export interface paths {
          * List the payments of a payout batch
          * @description One line for each affiliate with an amount to pay, by affiliate id, and the sums of each state.
          *
-         *     `READY` lines can be sent, and follow the refunds and cancellations of their commissions. `BLOCKED` lines wait for payee details. A line of a payment file is `SENT`,
+         *     `READY` lines can be sent, and follow the refunds and cancellations of their commissions. `BLOCKED` lines cannot be sent, with the reason, such as missing payee details. A line of a payment file is `SENT`,
          *     and from then on its amount does not change: a refund becomes a debt of the affiliate, which the next batch deducts. A reconciled line is `SETTLED` or `RETURNED`. When a batch
          *     is marked as `PAID`, all its lines except returned ones are `SETTLED` with the reference `manual`.
          */
@@ -1196,7 +1196,7 @@ export interface paths {
         put?: never;
         /**
          * Discard a payment file
-         * @description For a file that was never uploaded to a bank or payment service: its lines are `READY` again, with the amounts and payee details of now, and can be sent in another file. Discarding it again changes nothing.
+         * @description For a file that was never uploaded to a bank or payment service: its lines are `READY` again, with the current amounts and payee details, and can be sent in another file. Discarding it again changes nothing.
          *
          *     A file cannot be discarded once a payment of it was reconciled, or an order of it was refunded or canceled, because that amount is a debt of the affiliate already. Report its payments as `RETURNED` instead.
          *     A later result for a payment of a discarded file is `unknown`.
@@ -1219,7 +1219,7 @@ export interface paths {
         };
         /**
          * List the lines of a payment file
-         * @description The payments to write to the file, in the order of their ids, with the payee details of the time when the file was created. To read a long file, send the id of the last line of each page
+         * @description The payments to write to the file, in the order of their ids, with the payee details as of its creation. To read a long file, send the id of the last line of each page
          *     as `after`, until `hasMore` is false.
          */
         get: operations["listPayoutFileLines"];
@@ -1453,7 +1453,7 @@ export interface paths {
         /**
          * Erase a person
          * @description Replaces the person with an email address by pseudonyms, as a customer and as an affiliate; this cannot be undone. The same rows are found as by the export. Addresses,
-         *     customer ids and sessions of one person remain equal to each other, but their key is deleted, so that nobody can compute them again. Texts that mention the person, such as
+         *     customer ids and sessions of one person remain equal to each other, but their key is deleted, so that nobody can compute them again. A keyed hash of the address is kept, so that the erasure can be repeated after a restore. Texts that mention the person, such as
          *     reasons of refunds and URLs of visits, are deleted or replaced, and payee details are deleted. Amounts, statuses and times stay, and past decisions can still be replayed.
          *
          *     Events that were sent about the person are kept with pseudonyms and cannot be redelivered. Responses stored under an `Idempotency-Key` that contain the person are
@@ -1858,7 +1858,7 @@ export interface webhooks {
         put?: never;
         /**
          * A commission was paid
-         * @description Sent for each commission of a batch that is marked as paid, after `payout.paid`. The commissions of a batch are sent in no particular order.
+         * @description Sent when a commission becomes `PAID`: its batch is marked as paid (then after `payout.paid`), or its payment is settled or returned. The commissions of a batch are sent in no particular order.
          *     Only for subscriptions with `extendedEvents: true`.
          */
         post: operations["onCommissionPaid"];
@@ -2347,7 +2347,7 @@ export interface components {
             ordersCents: number;
             refundsCents: number;
             adjustmentsCents: number;
-            /** @description Negative. */
+            /** @description Zero or less. */
             paymentsCents: number;
             /** @description `openingCents` plus the four sums above. */
             closingCents: number;
@@ -2360,7 +2360,7 @@ export interface components {
             at: components["schemas"]["Instant"];
             /** @enum {string} */
             kind: "ORDER" | "REFUND" | "ADJUSTMENT" | "PAYMENT";
-            /** @description In plain words. */
+            /** @description Human-readable. */
             reason: string;
             currency: string;
             /** @description The current status of the commission. */
@@ -2582,7 +2582,7 @@ export interface components {
             source: string;
             hasSecret: boolean;
             retryPolicy: components["schemas"]["RetryPolicy"];
-            /** @description The events of `extended_events` are sent, too. */
+            /** @description The events of `extended_events` are also sent. */
             extendedEvents: boolean;
             status: components["schemas"]["WebhookStatus"];
             /** Format: date-time */
@@ -3289,7 +3289,7 @@ export interface components {
         TestShopList: {
             data: components["schemas"]["TestShop"][];
         };
-        /** @description One of both is required. */
+        /** @description Exactly one of `advanceSeconds` and `to` is required. */
         TestClockAdvance: {
             advanceSeconds?: number | null;
             /**
@@ -4860,7 +4860,7 @@ export interface operations {
     getAffiliateBalance: {
         parameters: {
             query?: {
-                /** @description The affiliate. Required with an API key; with an affiliate token, it is that affiliate. */
+                /** @description The affiliate. Required with an API key; with an affiliate token, defaults to its affiliate. */
                 affiliateId?: components["schemas"]["Id"];
             };
             header?: never;

@@ -35,9 +35,9 @@ export interface ImportClients {
 }
 
 /**
- * Creates an affiliate whose slug is the old ref. The API derives the slug from the first name and never changes it, so
- * the affiliate is created with the ref as its name and renamed afterwards. All other codes and links become
- * aliases.
+ * Creates an affiliate whose slug is the old ref. The API derives the slug from the name an affiliate is created with
+ * and never changes it, so the affiliate is created with the ref as its name and renamed afterwards. All other codes and
+ * links become aliases.
  */
 export async function importAffiliate(
   { client, owner }: ImportClients,
