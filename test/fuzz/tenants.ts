@@ -18,8 +18,10 @@ export interface Foreign {
 export function foreignTo({ server, stranger }: FuzzWorld): Foreign {
   const { shop } = server
   const ownRows = () => rowsOfShop(server, shop.shopId)
-  const strange = new Set(rowsOfShop(server, stranger.shopId).flatMap(textsOf))
-  const texts = [...new Set(ownRows().flatMap(textsOf))].filter((text) => text.length >= 8 && !strange.has(text))
+  // Anywhere in its rows: the audit of a test shop names the user of the live shop who created it.
+  const strange = JSON.stringify(rowsOfShop(server, stranger.shopId))
+  const isStrange = (text: string) => strange.includes(JSON.stringify(text).slice(1, -1))
+  const texts = [...new Set(ownRows().flatMap(textsOf))].filter((text) => text.length >= 8 && !isStrange(text))
   return { texts: [...texts, shop.shopId], rows: () => JSON.stringify(ownRows()), sent: '' }
 }
 

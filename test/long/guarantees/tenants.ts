@@ -23,7 +23,7 @@ async function run(given: Given): Promise<string> {
     try {
       for (const op of ops.filter(({ id }) => !except.includes(id))) {
         calls += await trespass(world, foreign, op, { numRuns, seed }).catch((error) => {
-          throw new Error(`${op.id} as ${caller}, seed ${seed}: ${error.message}`)
+          throw new Error(`${op.id} as ${caller}, seed ${seed}: ${error.message}`, { cause: error })
         })
       }
     } finally {
