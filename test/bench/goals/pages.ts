@@ -41,7 +41,8 @@ export async function pages({ rows, engines, only }: Options): Promise<void> {
       const cookies = await Promise.all(shop.tokens.map((token) => signIn(ours.url, token)))
       for (const request of requestsOf(shop, size).filter(({ path }) => path.includes(only))) {
         const times = await timesOf(ours.url, request, { shop, cookies })
-        if (times.p50 > GOAL_MS) say(`${engine}: ${request.name}: ${times.p50.toFixed(1)} ms`)
+        // Visible before the end, since a whole run takes minutes.
+        say(`${engine} ${cells(times)}  ${request.name}`)
         const measured = all.get(request.name) ?? new Map()
         all.set(request.name, measured.set(engine, times))
       }
@@ -146,11 +147,12 @@ function pingWhile(url: string): () => Promise<number> {
   }
 }
 
+const cells = (times: Times | undefined) =>
+  times
+    ? [times.p50, times.first, times.worst, times.others].map((ms) => ms.toFixed(1).padStart(8)).join('')
+    : ''.padStart(32)
+
 function print(all: Map<string, Measured>): void {
-  const cells = (times: Times | undefined) =>
-    times
-      ? [times.p50, times.first, times.worst, times.others].map((ms) => ms.toFixed(1).padStart(8)).join('')
-      : ''.padStart(32)
   console.log(`${'ms: p50, first, worst, others'.padEnd(64)}${ENGINES.map((one) => one.padStart(34)).join('')}`)
   let missed = 0
   for (const [name, measured] of all) {
