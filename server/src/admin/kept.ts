@@ -13,7 +13,7 @@ const MIN_PAUSE = 20
 /** Older figures are still shown while they are read again. */
 const SHOWN_MS = 3_600_000
 /** How long a page waits for figures that are not kept. Then it opens without them, and again when they are read. */
-const WAIT_MS = 20
+const WAIT_MS = 10
 const RELOAD_MS = 1500
 const MAX_KEPT = 200
 
