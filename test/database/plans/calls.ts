@@ -275,6 +275,7 @@ const PAGE_IDS: Record<string, string> = {
   'payout-files': ID.file,
   webhooks: ID.webhook,
   keys: ID.key,
+  'test-shops': ID.testShop,
 }
 
 /** Opens every page of the Developer page as an owner: plain, and with its filters. */
