@@ -79,11 +79,11 @@ h1 { font-size: 1.4rem; margin: 0 0 .25rem } h2 { font-size: 1.1rem; margin: 2re
 table { border-collapse: collapse; width: 100% } th, td { text-align: left; padding: .25rem .5rem; border-bottom: 1px solid #ddd; vertical-align: top }
 .n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap } .small { color: #555; font-size: .85em; overflow-wrap: anywhere }
 td:nth-child(2) { white-space: nowrap } td:nth-child(3) { overflow-wrap: anywhere }
+thead { display: table-header-group } tr { break-inside: avoid }
 @media screen and (max-width: 40rem) {
   body { margin: 1rem auto } table, thead, tbody { display: block } tr { display: grid; grid-template-columns: 1fr 5.5rem 6rem; border-bottom: 1px solid #ddd; padding: .25rem 0 }
   th, td { border: 0; padding: 0 .25rem } :is(th, td):is(:nth-child(1), :nth-child(4), :nth-child(5)), th:nth-child(3) { display: none } td:nth-child(3) { grid-row: 2; grid-column: 1 / -1 }
 }
-thead { display: table-header-group } tr { break-inside: avoid }
 @media print { body { margin: 0; max-width: none; font-size: 11px } }
 `
 
