@@ -45,6 +45,6 @@ export default defineConfig({
   test: {
     projects: [pure, sqlite, ...(missing ? [] : [postgres])],
     // More than there are cores: much of a test is waiting for other processes and for timeouts.
-    maxWorkers: availableParallelism() + 1,
+    maxWorkers: availableParallelism() + 2,
   },
 })

@@ -15,13 +15,3 @@ test('the packed package works in an empty project, as ES module and CommonJS, w
   expect(stdout + stderr).not.toContain('FAILED')
   expect(status, stderr).toBe(0)
 }, 300_000)
-
-test.each(['generate.ts', 'generate-api-page.ts'])(
-  'the output of %s is up to date',
-  (script) => {
-    const { status, stderr } = run(script, '--check')
-    expect(stderr).toBe('')
-    expect(status).toBe(0)
-  },
-  60_000,
-)
