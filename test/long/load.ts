@@ -51,7 +51,7 @@ export class Load {
   }
 
   start(): void {
-    this.#workers = Array.from({ length: this.#options.workers }, (_, worker) => this.#work(worker))
+    this.#workers = Array.from({ length: this.#options.workers }, () => this.#work())
   }
 
   /** Resolves when every started order is acknowledged. */
@@ -66,17 +66,18 @@ export class Load {
     return call(server, this.#keys[n % this.#keys.length]!, ['POST', '/api/v1/events', order, `key-${id}`])
   }
 
-  async #work(worker: number): Promise<void> {
+  async #work(): Promise<void> {
     while (!this.#isOver) {
       const order = { id: `o-${this.sent.length}`, amountCents: Math.floor(Math.random() * MAX_CENTS) + 1 }
       this.sent.push(order)
-      await this.#untilAcknowledged(order, worker)
+      await this.#untilAcknowledged(order)
       await sleep(this.#options.pauseMs)
     }
   }
 
-  async #untilAcknowledged(order: Sent, worker: number): Promise<void> {
-    for (let n = worker; ; n += this.#options.workers) {
+  async #untilAcknowledged(order: Sent): Promise<void> {
+    // All keys in turn: with one for each caller, fast callers reach its rate limit.
+    for (let n = this.sent.length; ; n++) {
       const server = this.#server
       const startedAt = performance.now()
       const answer = server && (await this.repeat(order, server, n).catch(() => undefined))
