@@ -1,8 +1,9 @@
+import { expect } from 'vitest'
 import { rowsOf } from '../support/inspect.ts'
 import { staffOf } from '../support/owner.ts'
 import { testServer } from '../support/server.ts'
 import { convert, expectOk, withAffiliate } from '../support/shop.ts'
-import { type Opened, visitorOf } from './page-fixture.ts'
+import { type Fields, noticeOf, type Opened, visitorOf, wordsOf } from './page-fixture.ts'
 
 /** A name with markup. */
 export const HOSTILE = `Mira "x" <script>alert('1')</script> & <b>`
@@ -16,6 +17,9 @@ export const FOREIGN: Record<string, string>[] = [
 ]
 
 export const codeOf = ({ status, headers }: Opened) => [status, headers.get('X-Error-Code')]
+
+/** The ids that a list offers for selection. */
+export const selectable = (text: string) => [...text.matchAll(/name="ids" value="(\w+)"/g)].map(([, id]) => id ?? '')
 
 export type PageShop = Awaited<ReturnType<typeof openPageShop>>
 
@@ -35,8 +39,18 @@ export async function openPageShop() {
     const sent = { externalOrderId: `p-${++made}`, amountCents: 10_000, couponCode: 'NISA16', ...body }
     return (await expectOk(convert(server, sent))).commission.id as string
   }
+  /** Sends a form as the owner, and returns where it leads and the message there. */
+  const done = async (path: string, fields: Fields) => {
+    const sent = await owner.submit(`/admin${path}`, fields)
+    expect([path, sent.status, noticeOf(sent)]).toEqual([path, 303, ''])
+    const to = sent.headers.get('Location') ?? ''
+    return { to, notice: noticeOf(await owner.open(to)) }
+  }
   return {
     server,
+    done,
+    words: async (path: string) => wordsOf((await owner.open(`/admin${path}`)).text),
+    api: async (path: string) => expectOk(server.request('GET', `/api/v1${path}`)),
     owner,
     staff,
     affiliateId: affiliate.id as string,

@@ -1,0 +1,132 @@
+// SQLite only: the pages call the use cases that are tested on both databases
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Fields, noticeOf, wordsOf } from './page-fixture.ts'
+import { codeOf, openPageShop, type PageShop, selectable } from './page-shop.ts'
+
+let shop: PageShop
+let owner: PageShop['owner']
+let order: PageShop['order']
+let done: PageShop['done']
+let words: PageShop['words']
+let api: PageShop['api']
+beforeAll(async () => {
+  shop = await openPageShop()
+  ;({ owner, order, done, words, api } = shop)
+})
+afterAll(() => shop.server.close())
+
+describe('affiliates', () => {
+  test('are created, found by name, email and code, approved together, edited and archived', async () => {
+    const ids: string[] = []
+    for (const name of ['Ada Lind', 'Bo Lind']) {
+      const { to, notice } = await done('/affiliates/new', [
+        ['name', name],
+        ['email', `${name[0]}@lind.example`],
+      ])
+      expect(notice).toBe(`${name} is created and awaits approval.`)
+      ids.push(to.split('/').at(-1) ?? '')
+    }
+    const [{ discountCode }] = await api(`/affiliates?id=${ids[0]}`)
+    for (const q of ['ada lind', 'A@lind', discountCode.toLowerCase()])
+      expect(await words(`/affiliates?q=${encodeURIComponent(q)}`), q).toContain('Ada Lind')
+    const { text } = await owner.open('/admin/affiliates?q=lind&status=PENDING')
+    expect(selectable(text).toSorted()).toEqual(ids.toSorted())
+    const fields = selectable(text).map((id): [string, string] => ['ids', id])
+    const moved = await done('/affiliates/status', [...fields, ['q', 'lind'], ['move', 'APPROVED']])
+    expect(moved).toEqual({ to: '/admin/affiliates?q=lind', notice: '2 affiliates are approved.' })
+    const edit: Fields = [
+      ['name', 'Ada Lindqvist'],
+      ['email', 'A@lind.example'],
+      ['phone', '+1 555'],
+      ['website', ''],
+    ]
+    await done(`/affiliates/${ids[0]}/edit`, edit)
+    expect((await api(`/affiliates?id=${ids[0]}`))[0]).toMatchObject({
+      name: 'Ada Lindqvist',
+      phone: '+1 555',
+      website: null,
+    })
+    await done(`/affiliates/${ids[0]}/archive`, [])
+    expect(codeOf(await owner.open(`/admin/affiliates/${ids[0]}`))).toEqual([404, 'affiliate_not_found'])
+  })
+
+  test('have a page with balance, link, code and connections', async () => {
+    const id = await order()
+    await owner.submit(`/admin/commissions/${id}/approve`)
+    await order({ amountCents: 25_000 })
+    const path = `/affiliates/${shop.affiliateId}`
+    expect(await words(path)).toMatch(/Awaiting approval 40\.00 USD .*Approved, not in a payout 16\.00 USD/)
+    await done(`${path}/connections`, [
+      ['kind', 'customerEmail'],
+      ['value', 'ada@example.com'],
+    ])
+    const { text } = await owner.open(`/admin${path}`)
+    expect(wordsOf(text)).toContain('ada@example.com')
+    const remove = /action="\/admin(\S+connections\/\w+\/delete)"/.exec(text)?.[1] ?? ''
+    expect((await done(remove, [])).notice).toBe('The connection is removed.')
+  })
+
+  test('keep codes and links of another system, which find them too', async () => {
+    const path = `/affiliates/${shop.affiliateId}`
+    const add = (kind: string, alias: string) =>
+      done(`${path}/aliases`, [
+        ['aliasKind', kind],
+        ['alias', alias],
+      ])
+    expect((await add('CODE', ' SARAH10 ')).notice).toBe('Orders with SARAH10 are credited to the affiliate, too.')
+    await add('LINK', 'sarah_old')
+    expect(await words(path)).toMatch(/Link \?ref=sarah_old .*Code SARAH10/)
+    expect(await words('/affiliates?q=sarah10')).toContain('NISA16')
+    const wrong = await owner.submit(`/admin${path}/aliases`, [
+      ['aliasKind', 'CODE'],
+      ['alias', 'SARAH 10'],
+    ])
+    expect([...codeOf(wrong), noticeOf(wrong)]).toEqual([
+      400,
+      'alias_invalid',
+      'Value must be 1 to 100 visible characters without spaces.',
+    ])
+    for (let left = 2; left > 0; left--) {
+      const { text } = await owner.open(`/admin${path}`)
+      const remove = /action="\/admin(\S+aliases\/\w+\/delete)"/.exec(text)?.[1] ?? ''
+      expect((await done(remove, [])).notice).toBe('The alias is removed.')
+    }
+    expect(await words(path)).not.toContain('sarah_old')
+  })
+})
+
+describe('codes', () => {
+  test.each([
+    ['SARAH10', 'SARAH1Q'],
+    ['COFFEE-CODE', 'CQFFEE-CQ'],
+    ['a b', 'ab'],
+  ])('%s is rejected, and the nearest free code is %s', async (code, nearest) => {
+    const sent = await owner.submit('/admin/coupons', [
+      ['affiliate', 'NISA16'],
+      ['code', code],
+    ])
+    expect(codeOf(sent)).toEqual([400, 'discount_code_invalid'])
+    expect(noticeOf(sent)).toContain(`The nearest free code is ${nearest}.`)
+    expect(sent.text).toContain(`name="code" value="${nearest}"`)
+  })
+
+  test('the proposed code is assigned with its button, and a taken one leads to the next', async () => {
+    const fields: Fields = [
+      ['affiliate', 'NISA16'],
+      ['code', 'SARAH10'],
+      ['code', 'SARAH1Q'],
+    ]
+    expect((await done('/coupons', fields)).to).toBe('/admin/coupons?code=SARAH1Q')
+    const other = await done('/affiliates/new', [
+      ['name', 'Sarah'],
+      ['email', 'sarah@example.com'],
+    ])
+    const taken = await owner.submit(`${other.to}/code`, [['code', 'sarah1q']])
+    expect(codeOf(taken)).toEqual([409, 'discount_code_taken'])
+    expect(noticeOf(taken)).toContain('The nearest free code is sarah1q2.')
+    await done('/coupons', [
+      ['affiliate', 'SARAH1Q'],
+      ['code', 'NISA16'],
+    ])
+  })
+})

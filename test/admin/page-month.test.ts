@@ -1,0 +1,174 @@
+// SQLite only: the pages call the use cases that are tested on both databases
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { expectOk } from '../support/shop.ts'
+import { type Fields, noticeOf, wordsOf } from './page-fixture.ts'
+import { codeOf, openPageShop, type PageShop, selectable } from './page-shop.ts'
+
+let shop: PageShop
+let owner: PageShop['owner']
+let order: PageShop['order']
+let done: PageShop['done']
+let words: PageShop['words']
+let api: PageShop['api']
+beforeAll(async () => {
+  shop = await openPageShop()
+  ;({ owner, order, done, words, api } = shop)
+})
+afterAll(() => shop.server.close())
+
+describe('commissions', () => {
+  test('are found by the name of their order, by amount and by affiliate', async () => {
+    await order({ externalOrderId: '45078', orderName: '#2001', amountCents: 99_900 })
+    await order({ externalOrderId: '45079', orderName: '#2002', amountCents: 500 })
+    const found = async (query: string) => [
+      ...new Set((await words(`/commissions?status=ALL&${query}`)).match(/#20\d\d/g)),
+    ]
+    for (const name of ['2001', '%232001', '45078', 'api:45078'])
+      expect(await found(`order=${name}`), name).toEqual(['#2001'])
+    expect(await words('/orders?id=%232001')).toContain('Order #2001')
+    expect(await found('min=100&max=200&currency=USD')).toEqual(['#2001'])
+    expect(await found('min=0.01&max=1')).toEqual(['#2002'])
+    expect(await found('affiliate=NISA16&min=100')).toEqual(['#2001'])
+    expect(await words('/commissions?status=ALL&affiliate=unknown')).toContain('No affiliate matches')
+    expect(codeOf(await owner.open('/admin/commissions?min=lots'))).toEqual([400, 'invalid_parameter'])
+  })
+
+  test('a search by amount continues after its last commission', async () => {
+    for (let n = 0; n < 26; n++) await order({ amountCents: 70_000 + n })
+    const first = await owner.open('/admin/commissions?status=PENDING&min=112')
+    const next = /rel="next" href="([^"]+)"/.exec(first.text)?.[1]?.replaceAll('&amp;', '&') ?? ''
+    const second = await owner.open(next)
+    expect([selectable(first.text).length, second.text.includes('rel="next"')]).toEqual([25, false])
+    expect(selectable(second.text).filter((id) => selectable(first.text).includes(id))).toEqual([])
+  })
+
+  test('all that match a filter are approved at once, with count and sums before and after', async () => {
+    await order({ amountCents: 10_000, currency: 'EUR' })
+    const query = 'status=PENDING&min=112&max=113&currency=USD'
+    const preview = await words(`/commissions/all?${query}`)
+    expect(preview).toContain('Apply to 26 commissions')
+    expect(preview).toMatch(/USD 26 2,91[\d.]+ USD/)
+    const fields = [...new URLSearchParams(query)] as Fields
+    const { notice } = await done('/commissions/all', [...fields, ['action', 'approve']])
+    expect(notice).toMatch(
+      /^26 commissions are approved\. Pending before: 26 commissions \(2,91[\d.]+ USD\); pending now: none\.$/,
+    )
+    expect(await words('/commissions/all?status=PENDING&currency=EUR')).toMatch(/EUR 1 16\.00 EUR/)
+    const byOrder = await owner.submit('/admin/commissions/all', [
+      ['order', '2001'],
+      ['action', 'approve'],
+    ])
+    expect(codeOf(byOrder)).toEqual([400, 'invalid_body'])
+  })
+
+  test('a refund is recorded from the order, and its adjustment names the order', async () => {
+    const id = await order({ externalOrderId: '45090', orderName: '#2010' })
+    const fields: Fields = [
+      ['id', id],
+      ['orderId', 'api:45090'],
+      ['currency', 'USD'],
+      ['externalRefundId', 'r-1'],
+      ['amount', '25.00'],
+    ]
+    expect((await done('/orders/refund', fields)).notice).toBe('The refund is recorded: −4.00 USD of commission.')
+    expect(await words('/orders?id=45090')).toMatch(/Refunds .*r-1 .*25\.00 USD −4\.00 USD/)
+    const again = await owner.submit('/admin/orders/refund', [
+      ...fields.slice(0, 3),
+      ['externalRefundId', 'r-2'],
+      ['amount', '500.00'],
+    ])
+    expect(codeOf(again)).toEqual([409, 'refund_exceeds_order'])
+    expect(noticeOf(again)).not.toMatch(/\d cents/)
+    expect(again.text).toContain('Order #2010')
+  })
+})
+
+test('the audit log is filtered by action, user and day, and names users', async () => {
+  const all = await words('/audit?action=commission.approved')
+  expect(all).toContain('owner@shop.example')
+  expect(all).not.toContain('affiliate.created')
+  expect(await words('/audit?from=2031-01-01')).toContain('No records match')
+})
+
+test('payouts show the unpaid commissions, and why they are not in a batch', async () => {
+  const text = await words('/payouts')
+  expect(text).toMatch(/Waiting for payout .*USD \d+ \d+ [\d,.]+ USD In no batch yet\./)
+})
+
+test('a batch shows its payments with their states; details of the payee unblock one, and a report settles it', async () => {
+  const period: Fields = [
+    ['from', '2026-01-01'],
+    ['until', '2026-12-31'],
+    ['currency', 'USD'],
+  ]
+  const { to } = await done('/payouts', period)
+  const path = to.replace('/admin', '')
+  expect(await words(path)).toMatch(/Blocked No payee details Enter details/)
+  const payee = `/affiliates/${shop.affiliateId}/payee`
+  const wrong = await owner.submit(`/admin${payee}`, [
+    ['method', 'SEPA'],
+    ['name', 'Mira'],
+    ['iban', 'DE00 1234'],
+    ['townName', 'Berlin'],
+    ['country', 'DE'],
+  ])
+  expect(codeOf(wrong)).toEqual([400, 'payee_invalid'])
+  await done(payee, [
+    ['method', 'PAYPAL'],
+    ['email', 'mira@pay.example'],
+  ])
+  const shown = await owner.open(`/admin${payee}`)
+  expect([shown.text.includes('mira@pay.example'), wordsOf(shown.text).includes('PayPal')]).toEqual([false, true])
+  expect(await words(`${path}?state=READY`)).toMatch(/Ready PAYPAL/)
+  const rename = (name: string) =>
+    expectOk(shop.server.request('PATCH', `/api/v1/affiliates?id=${shop.affiliateId}`, { body: { name } }))
+  const [{ name }] = await api(`/affiliates?id=${shop.affiliateId}`)
+  const send = (id: string) =>
+    expectOk(shop.server.owner('PUT', `/payout-files/${id}`, { batchId: to.split('/').at(-1), format: 'paypal' }))
+  await send('file-1')
+  expect(await words(path)).toMatch(/Payment files .*file-1 paypal Sent/)
+  expect(await words('/payout-files/file-1/discard')).toContain('only if it was never uploaded')
+  await done('/payout-files/file-1/discard', [])
+  expect(await words(path)).toMatch(/file-1 paypal Discarded/)
+  expect(await words(`${path}?state=READY`)).toMatch(/Ready PAYPAL/)
+  await send('file-2')
+  await rename('\uff1dHYPERLINK(A1)')
+  const csv = await owner.open(`${to}/lines.csv`)
+  await rename(name)
+  expect(csv.text.split('\r\n')[1]).toMatch(/^'\uff1dHYPERLINK/)
+  expect([csv.headers.get('Content-Type'), csv.headers.get('Content-Disposition')?.slice(0, 10)]).toEqual([
+    'text/csv; charset=utf-8',
+    'attachment',
+  ])
+  expect(csv.text.split('\r\n')[0]).toBe('name,email,amount,currency,state,method,paymentReference,reference,date')
+  expect(csv.text).toContain('SENT')
+  const report = await done('/payouts/reconcile', [
+    ['report', 'reference,outcome,amount,currency\nlin_unknown,settled,1.00,USD'],
+  ])
+  expect(report.notice).toBe('0 settled, 0 returned. 1 payment unchanged (lin_unknown: unknown).')
+  const bad = await owner.submit('/admin/payouts/reconcile', [['report', 'lin_1,perhaps']])
+  expect(noticeOf(bad)).toBe('Payment 1 must have a reference, and settled or returned.')
+})
+
+test('a payment that PayPal cannot send in this currency names the reason, not its size', async () => {
+  const commission = await order({ amountCents: 1005, currency: 'HUF' })
+  const approve = `/admin/v1/commissions/${commission}/approve`
+  await expectOk(shop.server.request('POST', approve, { key: shop.server.shop.ownerToken }))
+  const period: Fields = [
+    ['from', '2026-01-01'],
+    ['until', '2026-12-31'],
+    ['currency', 'HUF'],
+  ]
+  const { to } = await done('/payouts', period)
+  expect(await words(to.replace('/admin', ''))).toMatch(
+    /1 payment is blocked\. Enter or change the payee details, or pay manually\..*Blocked PayPal pays HUF in whole units only Change details/,
+  )
+})
+
+test('the overview compares with the period before, in every currency, and names what needs attention', async () => {
+  await order({ amountCents: 1000, occurredAt: new Date(shop.server.deps.now() - 40 * 86_400_000).toISOString() })
+  const text = await words('')
+  expect(text).toMatch(/commissions? awaits? approval/)
+  expect(text).toMatch(/By currency .*USD \d+ [▲▼].*EUR 1 ▲ new/)
+  expect(text).toContain('First steps')
+})

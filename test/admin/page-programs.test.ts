@@ -1,0 +1,74 @@
+// SQLite only: the pages call the use cases that are tested on both databases
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Fields, noticeOf } from './page-fixture.ts'
+import { codeOf, openPageShop, type PageShop } from './page-shop.ts'
+
+let shop: PageShop
+let owner: PageShop['owner']
+let order: PageShop['order']
+let done: PageShop['done']
+let words: PageShop['words']
+let api: PageShop['api']
+beforeAll(async () => {
+  shop = await openPageShop()
+  ;({ owner, order, done, words, api } = shop)
+})
+afterAll(() => shop.server.close())
+
+test('programs are created and edited, with product rates and places, and compared with other terms', async () => {
+  const fields = (more: Fields): Fields => [
+    ['commissionType', 'PERCENT_OF_SALE'],
+    ['cookieDurationDays', '30'],
+    ['status', 'PUBLISH'],
+    ...more,
+  ]
+  const wrong = await owner.submit(
+    '/admin/programs/new',
+    fields([
+      ['name', 'X'],
+      ['commissionPercent', 'ten'],
+    ]),
+  )
+  expect([...codeOf(wrong), noticeOf(wrong)]).toEqual([400, 'invalid_body', 'Rate must be a number, such as 12.5.'])
+  const { to } = await done(
+    '/programs/new',
+    fields([
+      ['name', 'Creators'],
+      ['commissionPercent', '12.5'],
+    ]),
+  )
+  const path = to.replace('/admin', '')
+  await done(
+    `${path}/edit`,
+    fields([
+      ['name', 'Creators'],
+      ['commissionPercent', '14'],
+      ['discountType', 'PERCENT'],
+      ['discountValue', '10'],
+      ['discountEnabled', '1'],
+    ]),
+  )
+  await done(`${path}/rules`, [
+    ['kind', 'product'],
+    ['value', '77'],
+    ['commissionType', 'FLAT_PER_ITEM'],
+    ['commissionPercent', '2.5'],
+  ])
+  await done(`${path}/places`, [
+    ['countries', 'US\nDE'],
+    ['states', ''],
+    ['cities', ''],
+    ['postalPrefixes', ''],
+  ])
+  const shown = await words(path)
+  for (const text of ['14% of goods', '2.50 USD per item', 'US, DE', '10%']) expect(shown).toContain(text)
+  await done(`${path}/places`, [['countries', '']])
+  expect(await words(path)).toContain('orders from everywhere earn')
+  const [{ campaignId }] = await api(`/affiliates?id=${shop.affiliateId}`)
+  await order()
+  const compared = await words(
+    `/programs/${campaignId}/backtest?commissionType=PERCENT_OF_SALE&commissionPercent=32&cookieDurationDays=30&from=2026-01-01`,
+  )
+  expect(compared).toMatch(/Orders compared \d+/)
+  expect(compared).toMatch(/\+[\d.]+ USD/)
+})

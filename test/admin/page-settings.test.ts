@@ -1,0 +1,65 @@
+// SQLite only: the pages call the use cases that are tested on both databases
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expectOk } from '../support/shop.ts'
+import { type Fields, noticeOf } from './page-fixture.ts'
+import { codeOf, openPageShop, type PageShop } from './page-shop.ts'
+
+let shop: PageShop
+let owner: PageShop['owner']
+let done: PageShop['done']
+beforeAll(async () => {
+  shop = await openPageShop()
+  ;({ owner, done } = shop)
+})
+afterAll(() => shop.server.close())
+
+test('settings are shown as they are typed, and saved', async () => {
+  const fields: Fields = [
+    ['currency', 'USD'],
+    ['minimumPayout', '50.00'],
+    ['otherMinimums', 'EUR 40.00'],
+    ['affiliateMinimums', 'USD 25.00'],
+    ['timeZone', 'America/New_York'],
+    ['tax', '2.5'],
+    ['precedence', 'link-first'],
+    ['clickTouch', 'FIRST'],
+    ['storeDomain', ''],
+    ['apiEnabled', '1'],
+  ]
+  await done('/settings', fields)
+  const { text } = await owner.open('/admin/settings')
+  for (const value of ['50.00', 'EUR 40.00', 'USD 25.00', '2.5', 'America/New_York'])
+    expect(text).toContain(`value="${value}"`)
+  expect(text).toContain('<option value="link-first" selected>')
+  const wrong = await owner.submit('/admin/settings', [
+    ...fields.slice(0, 1),
+    ['minimumPayout', 'much'],
+    ...fields.slice(2),
+  ])
+  expect(noticeOf(wrong)).toBe('Minimum payout must be an amount, such as 50.00.')
+  await done('/settings', [
+    ['currency', 'USD'],
+    ['minimumPayout', ''],
+    ['tax', '0'],
+    ['precedence', 'default'],
+    ['clickTouch', 'LAST'],
+    ['apiEnabled', '1'],
+  ])
+})
+
+test('users are added with a token that is shown once, sign in with a link, and are revoked; not by themselves', async () => {
+  const added = await owner.submit('/admin/team', [
+    ['email', 'new@shop.example'],
+    ['role', 'STAFF'],
+  ])
+  const page = await owner.open(added.headers.get('Location') ?? '')
+  expect(page.text).toMatch(/ro_\w{20}/)
+  expect((await owner.open('/admin/team')).text).not.toMatch(/ro_\w{20}/)
+  const id = /team\/(usr_\w+)\/revoke"[^>]*>Revoke<span[^>]*> new@shop/.exec(page.text)?.[1] ?? ''
+  const linked = await owner.submit(`/admin/team/${id}/link`)
+  expect((await owner.open(linked.headers.get('Location') ?? '')).text).toContain('/admin/sign-in?token=rl_')
+  expect((await done(`/team/${id}/revoke`, [])).notice).toBe('The user is revoked and signed out.')
+  const own = (await expectOk(shop.server.request('GET', '/admin/v1/session', { key: shop.server.shop.ownerToken })))
+    .user.id
+  expect(codeOf(await owner.submit(`/admin/team/${own}/revoke`))).toEqual([400, 'invalid_body'])
+})

@@ -1,0 +1,230 @@
+import type { Page } from 'playwright-core'
+
+export interface Shop {
+  id: string
+  ownerToken: string
+  apiKey: string
+}
+/** What the shops of the screenshots contain. */
+export interface Made {
+  full: Shop
+  empty: Shop
+  test: Shop
+  staff: string
+  nisa: string
+  maelle: string
+  batch: string
+  euros: string
+  orderName: string
+  hook: number
+}
+
+interface Shot {
+  name: string
+  path: string
+  as?: 'full' | 'empty' | 'test' | 'staff' | 'nobody'
+  /** Brings the page into the state. */
+  act?: (page: Page) => Promise<unknown>
+  /** Only what is visible, for layers and sticky parts. */
+  screen?: boolean
+}
+
+const link = (selector: string) => (page: Page) => page.locator(selector).first().click()
+const submit = (fields: Record<string, string>, button: string | RegExp) => async (page: Page) => {
+  for (const [label, value] of Object.entries(fields)) {
+    const field = page.locator('main').getByLabel(label, { exact: true }).first()
+    await field.evaluate((one) => one.removeAttribute('required'))
+    await field.fill(value)
+  }
+  await page.locator('form').evaluateAll((forms) => {
+    for (const one of forms) one.setAttribute('novalidate', '')
+  })
+  await page.locator('main').getByRole('button', { name: button }).first().click()
+  await page.waitForLoadState()
+}
+
+/** The pages and their states. */
+export function shotsOf(made: Made): Shot[] {
+  const { nisa, maelle, batch, euros } = made
+  const order = encodeURIComponent(made.orderName)
+  const days = (count: number) => new Date(Date.now() - count * 86_400_000).toISOString().slice(0, 10)
+  return [
+    { name: 'sign-in', path: '/admin/sign-in', as: 'nobody' },
+    { name: 'sign-in-link', path: '/admin/sign-in?token=rl_x', as: 'nobody' },
+    {
+      name: 'sign-in-wrong',
+      path: '/admin/sign-in',
+      as: 'nobody',
+      act: submit({ 'Owner token': 'ro_wrong' }, 'Sign in'),
+    },
+    { name: 'overview', path: '/admin' },
+    { name: 'overview-90', path: '/admin?days=90&currency=EUR' },
+    {
+      name: 'overview-hover',
+      path: '/admin',
+      screen: true,
+      act: async (page) => page.locator('.marks').first().locator('li').nth(20).hover(),
+    },
+    {
+      name: 'overview-focus',
+      path: '/admin',
+      screen: true,
+      act: async (page) => {
+        await page.locator('.marks').nth(1).locator('li').last().focus()
+        await page.keyboard.press('ArrowLeft')
+        await page.keyboard.press('ArrowLeft')
+      },
+    },
+    { name: 'overview-table', path: '/admin', act: async (page) => page.locator('details.numbers summary').click() },
+    { name: 'overview-empty', path: '/admin', as: 'empty' },
+    { name: 'overview-test', path: '/admin', as: 'test' },
+    { name: 'overview-staff', path: '/admin', as: 'staff' },
+    {
+      name: 'menu-open',
+      path: '/admin',
+      screen: true,
+      act: async (page) => {
+        const button = page.locator('.top button')
+        if (await button.isVisible()) await button.click()
+      },
+    },
+    { name: 'orders', path: '/admin/orders' },
+    { name: 'orders-empty', path: '/admin/orders', as: 'empty' },
+    { name: 'order', path: `/admin/orders?id=${order}` },
+    { name: 'order-nobody', path: '/admin/orders?id=5551000065' },
+    { name: 'order-canceled', path: '/admin/orders?id=5551001170' },
+    { name: 'order-missing', path: '/admin/orders?id=999' },
+    {
+      name: 'order-refund-invalid',
+      path: `/admin/orders?id=${order}`,
+      act: async (page) => {
+        for (const details of await page.locator('main details').all())
+          await details.evaluate((one) => one.setAttribute('open', ''))
+        await submit({ 'Refund id': 're-x', 'Goods refunded, in USD': 'abc' }, /refund/i)(page)
+      },
+    },
+    { name: 'commissions', path: '/admin/commissions' },
+    {
+      name: 'commissions-selected',
+      path: '/admin/commissions',
+      screen: true,
+      act: async (page) => {
+        for (const n of [0, 1, 2]) await page.locator('input[name=ids]').nth(n).check()
+      },
+    },
+    { name: 'commissions-all-states', path: '/admin/commissions?status=ALL' },
+    {
+      name: 'commissions-filtered',
+      path: `/admin/commissions?status=ALL&min=100&currency=EUR&from=${days(40)}&to=${days(0)}`,
+    },
+    { name: 'commissions-none', path: '/admin/commissions?status=ALL&affiliate=nobody' },
+    { name: 'commissions-empty', path: '/admin/commissions', as: 'empty' },
+    { name: 'commissions-staff', path: '/admin/commissions', as: 'staff' },
+    { name: 'commissions-bulk', path: '/admin/commissions/all' },
+    { name: 'affiliates', path: '/admin/affiliates' },
+    { name: 'affiliates-pending', path: '/admin/affiliates?status=PENDING' },
+    { name: 'affiliates-none', path: '/admin/affiliates?q=zzzz' },
+    { name: 'affiliates-empty', path: '/admin/affiliates', as: 'empty' },
+    { name: 'affiliate', path: `/admin/affiliates/${nisa}` },
+    { name: 'affiliate-long-name', path: `/admin/affiliates/${maelle}` },
+    {
+      name: 'affiliate-code-invalid',
+      path: `/admin/affiliates/${nisa}`,
+      act: async (page) => {
+        await page.getByText('Change the code').click()
+        await page.locator('input[name=code]').fill('TOO LONG CODE')
+        await page.getByRole('button', { name: 'Assign code' }).click()
+      },
+    },
+    { name: 'affiliate-new', path: '/admin/affiliates/new' },
+    {
+      name: 'affiliate-new-invalid',
+      path: '/admin/affiliates/new',
+      act: submit({ Name: 'Jo', Email: 'not an address' }, /Create|Add|Save/),
+    },
+    { name: 'affiliate-edit', path: `/admin/affiliates/${nisa}/edit` },
+    { name: 'affiliate-archive', path: `/admin/affiliates/${nisa}/archive` },
+    { name: 'affiliate-payee', path: `/admin/affiliates/${nisa}/payee` },
+    {
+      name: 'affiliate-payee-invalid',
+      path: `/admin/affiliates/${maelle}/payee?method=SEPA`,
+      act: submit({ 'Account holder': 'M', IBAN: 'DE00', Town: 'Berlin', Country: 'DE' }, /Save|Replace/),
+    },
+    { name: 'programs', path: '/admin/programs' },
+    { name: 'programs-empty', path: '/admin/programs', as: 'empty' },
+    { name: 'program', path: '/admin/programs', act: link('tbody th a') },
+    { name: 'program-new', path: '/admin/programs/new' },
+    {
+      name: 'program-new-invalid',
+      path: '/admin/programs/new',
+      act: submit({ Name: 'New', Rate: '900' }, /Create|Save/),
+    },
+    {
+      name: 'backtest',
+      path: '/admin/programs',
+      act: async (page) => {
+        await link('tbody th a')(page)
+        await page
+          .locator('main')
+          .getByRole('link', { name: /change|backtest|what/i })
+          .first()
+          .click({ timeout: 3000 })
+          .catch(() => undefined)
+      },
+    },
+    { name: 'coupons', path: '/admin/coupons' },
+    { name: 'coupons-empty', path: '/admin/coupons', as: 'empty' },
+    { name: 'payouts', path: '/admin/payouts' },
+    { name: 'payouts-empty', path: '/admin/payouts', as: 'empty' },
+    { name: 'payout', path: `/admin/payouts/${batch}` },
+    { name: 'payout-euros', path: `/admin/payouts/${euros}` },
+    {
+      name: 'payout-wrong-total',
+      path: `/admin/payouts/${euros}`,
+      act: async (page) => {
+        await page.getByLabel(/^Type the total/).fill('1.00')
+        await page.getByRole('button', { name: 'Mark as paid' }).click()
+      },
+    },
+    { name: 'payout-cancel', path: `/admin/payouts/${euros}/cancel` },
+    { name: 'payout-discard-file', path: '/admin/payout-files/october-wise/discard' },
+    { name: 'payout-new', path: '/admin/payouts/new' },
+    { name: 'payout-preview', path: `/admin/payouts/new?from=${days(40)}&until=${days(0)}` },
+    { name: 'reconcile', path: '/admin/payouts/reconcile' },
+    { name: 'reconcile-invalid', path: '/admin/payouts/reconcile', act: submit({ Report: 'nothing' }, 'Record') },
+    { name: 'journey', path: '/admin/journey' },
+    { name: 'journey-customer', path: '/admin/journey?customerEmail=ada@example.com' },
+    { name: 'webhooks', path: '/admin/webhooks' },
+    { name: 'webhooks-empty', path: '/admin/webhooks', as: 'empty' },
+    { name: 'webhook', path: '/admin/webhooks', act: link('main a[href*="/whs_"]') },
+    {
+      name: 'webhook-invalid',
+      path: '/admin/webhooks',
+      act: submit({ URL: 'http://insecure.example' }, 'Add webhook'),
+    },
+    { name: 'deliveries', path: '/admin/deliveries' },
+    { name: 'deliveries-failed', path: '/admin/deliveries?status=FAILED' },
+    { name: 'deliveries-empty', path: '/admin/deliveries', as: 'empty' },
+    { name: 'keys', path: '/admin/keys' },
+    {
+      name: 'keys-created',
+      path: '/admin/keys',
+      as: 'test',
+      act: async (page) => {
+        await page.getByLabel('Label').fill('Made in the test')
+        await page.getByLabel('programs:read').check()
+        await page.getByRole('button', { name: 'Create key' }).click()
+      },
+    },
+    { name: 'key-revoke', path: '/admin/keys', act: link('a[href$=revoke]') },
+    { name: 'settings', path: '/admin/settings' },
+    { name: 'team', path: '/admin/team' },
+    { name: 'audit', path: '/admin/audit' },
+    { name: 'account', path: '/admin/account' },
+    { name: 'not-found', path: '/admin/nothing' },
+    { name: 'forbidden', path: '/admin/payouts', as: 'staff' },
+    { name: 'own-page', path: 'own', as: 'nobody' },
+    { name: 'own-page-expired', path: '/affiliate?token=x', as: 'nobody' },
+    { name: 'statement', path: 'statement' },
+  ]
+}
