@@ -5,7 +5,7 @@ import { backup } from '../../server/src/database/backup.ts'
 import { copyDatabase } from '../../server/src/database/copy.ts'
 import { openDatabase } from '../../server/src/database/database.ts'
 import { check } from '../../server/src/operator/check.ts'
-import { logOfErasures, readLog, repeatErasures } from '../../server/src/privacy/erasure-log.ts'
+import { erasureLogLines, readLog, repeatErasures } from '../../server/src/privacy/erasure-log.ts'
 import { testConfig } from '../../server/src/testing/config.ts'
 import { EMAIL, moneyOf, plantEverywhere, tracesIn } from '../privacy/support/everywhere.ts'
 import { emptyDatabase } from '../support/database.ts'
@@ -63,8 +63,8 @@ test('after the restore of an earlier backup, erased persons are erased again wi
   await expectOk(admin(server, 'POST', `/commissions/${commission.id}/reject`))
   const { id: canaryId } = await erase(server, 'Canary@Example.com')
   await erase(server, 'somebody.else@example.com')
-  expect(await textOf(logOfErasures(server.db.read))).not.toMatch(/canary|jo|example/i)
-  const log = await readLog(logOfErasures(server.db.read))
+  expect(await textOf(erasureLogLines(server.db.read))).not.toMatch(/canary|jo|example/i)
+  const log = await readLog(erasureLogLines(server.db.read))
 
   const { copy, close } = await older.open()
   // The restored server was in use before the erasures were repeated.
@@ -97,7 +97,7 @@ test('after the restore of an earlier backup, erased persons are erased again wi
 
 test('a log that is incomplete, or of another encryption key, is rejected', async ({ server }) => {
   await erase(server, 'jo@example.com')
-  const text = await textOf(logOfErasures(server.db.read))
+  const text = await textOf(erasureLogLines(server.db.read))
   const read = (...parts: string[]) =>
     readLog(
       (async function* () {

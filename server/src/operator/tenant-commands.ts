@@ -14,7 +14,7 @@ import type { Deps } from '../core/context.ts'
 import { recordAccess } from '../core/mutate.ts'
 import { withConnection } from '../database/database.ts'
 import { erasePersonCompletely } from '../privacy/erasure.ts'
-import { logOfErasures, type RepeatedErasures, readLog, repeatErasures } from '../privacy/erasure-log.ts'
+import { erasureLogLines, type RepeatedErasures, readLog, repeatErasures } from '../privacy/erasure-log.ts'
 import { linesOf as personLinesOf } from '../privacy/person-export.ts'
 import { requireAddress } from '../privacy/request.ts'
 
@@ -343,7 +343,7 @@ function addPrivacyCommands(privacy: Command, add: AddCommand): void {
     'write which persons were erased, as keyed hashes, to repeat the erasures after a restore',
     async (deps, print, _options, [file = '']) => {
       let erasures = 0
-      await writeLines(file, logOfErasures(deps.db.read), (line) => {
+      await writeLines(file, erasureLogLines(deps.db.read), (line) => {
         erasures = JSON.parse(line).end?.erasures ?? erasures
       })
       print({ file, erasures }, `${file}: ${erasures} erasures.`)

@@ -18,7 +18,7 @@ export interface Concern {
 export const ERASED_NAME = 'Erased affiliate'
 
 /** What a row has to do with a person, undefined for nothing. Orders come first: other rows are found by their ids. */
-export function concernOf(person: Person, table: TableName, row: Row): Concern | undefined {
+export function matchPerson(person: Person, table: TableName, row: Row): Concern | undefined {
   const isOwn = IS_OWN[table]?.(person, row) ?? false
   const columns = Object.entries(COLUMNS[table]) as [string, Kind][]
   const after: Row = {}

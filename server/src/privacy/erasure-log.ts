@@ -4,7 +4,7 @@ import { ApiError } from '../contract/errors.ts'
 import { type Context, type Deps, nowIso } from '../core/context.ts'
 import { splitLines } from '../core/ndjson.ts'
 import type { Reader } from '../database/database.ts'
-import { completeErasures, eraseAgain, type LoggedErasure } from './erasure.ts'
+import { completeErasures, type LoggedErasure, repeatErasure } from './erasure.ts'
 import { createPause, pages } from './find.ts'
 import { mailboxesIn } from './person.ts'
 import { hashesOfMailbox, isComparable } from './person-hash.ts'
@@ -13,13 +13,13 @@ import { findErasure, insertErasure, listErasures } from './queries.ts'
 
 export interface RepeatedErasures {
   repeated: number
-  /** Erasures that the database already contains, and those of persons of whom it contains nothing. */
+  /** Erasures that the database already contains, and those of people of whom it contains nothing. */
   unnecessary: number
   failed: { shopId: string; id: string; error: string }[]
 }
 
 /** The lines of the log of all erasures, each with its line break. */
-export async function* logOfErasures(db: Reader): AsyncGenerator<string, void> {
+export async function* erasureLogLines(db: Reader): AsyncGenerator<string, void> {
   const erasures = await listErasures(db)
   for (const { shopId, id, person, startedAt } of erasures)
     yield `${JSON.stringify({ shopId, id, person, startedAt } satisfies LoggedErasure)}\n`
@@ -49,8 +49,8 @@ function parse(line: string): any {
 }
 
 /**
- * Repeats the erasures of a log that a restored backup does not contain. Persons are found by the hashes of all addresses
- * in the database. What was stored after an erasure began is that of a new person, as at the first time.
+ * Repeats the erasures of a log that a restored backup does not contain. People are found by the hashes of all addresses
+ * in the database. What was stored after an erasure began belongs to a new person, as it did then.
  *
  * @throws Error when the log was written with another encryption key.
  */
@@ -80,8 +80,8 @@ async function repeatInShop(ctx: Context, log: LoggedErasure[], result: Repeated
   for (const erasure of missing) {
     const mailbox = mailboxes.get(erasure.person)
     try {
-      if (mailbox === undefined) await noteErasure(ctx, erasure)
-      else await eraseAgain(ctx, mailbox, erasure)
+      if (mailbox === undefined) await recordErasure(ctx, erasure)
+      else await repeatErasure(ctx, mailbox, erasure)
       result[mailbox === undefined ? 'unnecessary' : 'repeated']++
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
@@ -90,8 +90,8 @@ async function repeatInShop(ctx: Context, log: LoggedErasure[], result: Repeated
   }
 }
 
-/** Keeps an erasure in the log, for a restore of another backup. */
-const noteErasure = (ctx: Context, erasure: LoggedErasure): Promise<void> =>
+/** Records an erasure that found nobody, for a restore of another backup. */
+const recordErasure = (ctx: Context, erasure: LoggedErasure): Promise<void> =>
   ctx.db.transact(
     (trx) =>
       insertErasure(trx, ctx.shop.id, {
@@ -104,7 +104,7 @@ const noteErasure = (ctx: Context, erasure: LoggedErasure): Promise<void> =>
     ctx.shop.id,
   )
 
-/** The mailboxes of the persons of a log, by their hash in the log, of those whom the shop contains. */
+/** The mailboxes of the people in a log whom the shop contains, by their hash in the log. */
 async function findMailboxes(ctx: Context, log: LoggedErasure[]): Promise<Map<string, string>> {
   const wanted = new Set(log.map(({ person }) => person))
   const found = new Map<string, string>()

@@ -13,7 +13,7 @@ import { countRows } from '../core/queries.ts'
 import type { Reader } from '../database/database.ts'
 import type { Row, TableName } from '../database/table-keys.ts'
 import type { AffiliateRow, AuditRow, ErasureRow, UserRow } from '../database/tables.ts'
-import { concernOf, isConfiguredWith } from './concern.ts'
+import { isConfiguredWith, matchPerson } from './concern.ts'
 import { createPause, findIds, pages } from './find.ts'
 import { Person } from './person.ts'
 import { hashOfPerson } from './person-hash.ts'
@@ -88,7 +88,7 @@ export async function erasePersonCompletely(ctx: Context, email: string): Promis
  *
  * @throws ApiError 409 `affiliate_has_open_commissions` or `person_is_user`.
  */
-export async function eraseAgain(ctx: Context, email: string, logged: LoggedErasure): Promise<void> {
+export async function repeatErasure(ctx: Context, email: string, logged: LoggedErasure): Promise<void> {
   await run(ctx, await begin(ctx, email, logged))
 }
 
@@ -303,7 +303,7 @@ const isLater = ({ startedAt }: LoggedErasure, { createdAt }: { createdAt?: unkn
 
 function changeOf(ctx: Context, { row: erasure, person, table }: Erasing, row: Row): Change | undefined {
   if (isLater(erasure, row)) return undefined
-  const concern = concernOf(person, table, row)
+  const concern = matchPerson(person, table, row)
   return concern && toStoredChange(ctx, person, { table, row, concern })
 }
 

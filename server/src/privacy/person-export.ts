@@ -5,7 +5,7 @@ import { runReport } from '../core/report.ts'
 import { defineReport } from '../database/database.ts'
 import { PRIMARY_KEYS, pagesOf, type Row, type TableName } from '../database/table-keys.ts'
 import type { PayeeRow } from '../database/tables.ts'
-import { type Concern, concernOf } from './concern.ts'
+import { type Concern, matchPerson } from './concern.ts'
 import { ID_PASSES, type IdPass } from './find.ts'
 import { Person, type PersonIds } from './person.ts'
 import { COLUMNS, PERSONAL_TABLES } from './personal-data.ts'
@@ -105,7 +105,7 @@ const PAGE_SIZE = 100
 
 /** What an export contains of a row. */
 function rowOf(person: Person, table: TableName, row: Row): Row | undefined {
-  const concern = concernOf(person, table, row)
+  const concern = matchPerson(person, table, row)
   return concern && (concern.isOwn ? row : mentionIn(table, row, concern))
 }
 

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { searchText } from '../affiliates/affiliates.ts'
+import type { PayeeDetails } from '../affiliates/payees.ts'
 import { digestOfAudit } from '../core/audit.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import type { Transaction } from '../database/database.ts'
@@ -49,7 +50,7 @@ function affiliateColumns(person: Person, row: AffiliateRow, isOwn: boolean): Ro
   return { discountCode, codeKey: codeKey(discountCode), searchText: searchText(row), version: row.version + 1 }
 }
 
-const ERASED_PAYEES: Record<string, object> = {
+const ERASED_PAYEES: { [Method in PayeeDetails['method']]: Extract<PayeeDetails, { method: Method }> } = {
   PAYPAL: { method: 'PAYPAL', email: 'affiliate@erased.invalid' },
   WISE: { method: 'WISE', email: 'affiliate@erased.invalid', name: ERASED_NAME },
   SEPA: {
@@ -67,7 +68,11 @@ const ERASED_PAYEES: Record<string, object> = {
 
 /** The details of a payment that was made, without the account. */
 function sealedLine({ vault }: Context, { id, method, details }: Row): Row {
-  const erased = { name: ERASED_NAME, email: 'affiliate@erased.invalid', payee: ERASED_PAYEES[String(method)] }
+  const erased = {
+    name: ERASED_NAME,
+    email: 'affiliate@erased.invalid',
+    payee: ERASED_PAYEES[method as PayeeDetails['method']],
+  }
   const text = JSON.stringify(erased)
   return vault.open(String(details), String(id)) === text ? {} : { details: vault.seal(text, String(id)) }
 }

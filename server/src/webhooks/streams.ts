@@ -35,7 +35,7 @@ export async function open(
   const connection = ctx.newId('req')
   const { stream, seq } = await mutate(ctx, async (trx) => {
     const resumed = lastEventId === undefined ? undefined : await findRetained(ctx, trx, lastEventId)
-    await makeRoom(ctx, trx, resumed?.id)
+    await evictStreams(ctx, trx, resumed?.id)
     const { seq, ...row } = resumed ?? { ...newStream(ctx, query), seq: undefined }
     const stream = {
       ...row,
@@ -177,7 +177,7 @@ const MAX_OPEN_PER_USER = 5
  *
  * @throws ApiError 409 `stream_limit_reached`.
  */
-export async function makeRoom(ctx: OwnerContext, trx: Transaction, resumedId: string | undefined): Promise<void> {
+export async function evictStreams(ctx: OwnerContext, trx: Transaction, resumedId: string | undefined): Promise<void> {
   const now = timeIn(ctx, 0)
   const userId = ctx.user.id
   const others = (await listRetainedStreams(trx, ctx.shop.id, now)).filter(({ id }) => id !== resumedId)
