@@ -119,6 +119,12 @@ export async function fillLargeShop(server: OwnerServer, { commissions, affiliat
   )
   await multiply('payoutBatches', 1, { id: `'bat_open'`, status: `'OPEN'` }, `id = '${ID.batch}'`)
   await multiply('orders', commissions, { orderId: `'api:x' || i`, commissionId: `'com_x' || i`, orderAt: at })
+  await multiply('orders', commissions / 10, {
+    orderId: `'api:u' || i`,
+    orderName: `'#u' || i`,
+    commissionId: 'null',
+    orderAt: at,
+  })
   const journey = { id: `'evt_x' || i`, orderId: 'null', occurredAt: at, type: `'click'` }
   const person = { customerEmail: `'${LARGE.email}'`, customerEmailKey: `'${LARGE.email}'` }
   await multiply('journey', commissions, {

@@ -38,6 +38,13 @@ const harmed: [
     RegExp(`^${order} has a decision that does not match its stored facts\\.$`),
   ],
   [
+    'other goods than in the facts of an order',
+    'goodsCents',
+    ORDER,
+    '"goodsCents" + 1',
+    RegExp(`^${order} has a currency or goods that do not match its stored facts\\.$`),
+  ],
+  [
     'facts that break off',
     'facts',
     ORDER,

@@ -1,10 +1,9 @@
 import { affiliateNames } from '../affiliates/affiliates.ts'
 import { explain } from '../commissions/explain.ts'
-import { findByOrderName, orderNameOf } from '../commissions/search.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { CsvCell } from '../core/csv.ts'
-import { listReported } from '../orders/reported.ts'
+import { findIdByName, findOrderName, listReported } from '../orders/reported.ts'
 import { field, input } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
 import { amountCell, fileLink, listFile, timeCell } from './list-file.ts'
@@ -120,9 +119,9 @@ async function showOrder(request: PageRequest, text: string): Promise<View> {
   const { ctx, isOwner } = request
   const found = await explain(ctx, text).catch(async (error) => {
     // Merchants know orders by the name in their store.
-    const [named] = error instanceof ApiError && error.status === 404 ? await findByOrderName(ctx, text) : []
-    if (!named) throw error
-    return explain(ctx, named.orderId)
+    const orderId = error instanceof ApiError && error.status === 404 ? await findIdByName(ctx, text) : undefined
+    if (!orderId) throw error
+    return explain(ctx, orderId)
   })
   const candidates = found.evidence.flatMap((kind) => kind.candidates)
   const ids = candidates.flatMap(({ affiliateId, slugAffiliateId }) => [affiliateId, slugAffiliateId])
@@ -130,7 +129,7 @@ async function showOrder(request: PageRequest, text: string): Promise<View> {
     ctx,
     [...ids, found.affiliate?.id ?? null].filter((id) => id !== null),
   )
-  const name = found.commission ? orderNameOf(found.commission) : found.externalOrderId
+  const name = (await findOrderName(ctx, found.orderId)) || found.externalOrderId
   return {
     title: `Order ${name}`,
     crumb: { to: PATH, text: 'Orders' },

@@ -148,6 +148,11 @@ export interface OrderRow {
   orderId: string
   commissionId: string | null
   orderAt: string
+  /** As the merchant knows it, if the report contained it. */
+  orderName: string | null
+  orderCurrency: string
+  /** Goods after discount. Derived from the facts, so that lists can be filtered by it. */
+  goodsCents: number
   facts: string
   decision: string
   createdAt: string

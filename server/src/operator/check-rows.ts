@@ -3,7 +3,9 @@ import type { Deps } from '../core/context.ts'
 import { isStorable } from '../database/database.ts'
 import { forEachPage, PRIMARY_KEYS, type Row, TABLE_NAMES, type TableName } from '../database/table-keys.ts'
 import type { Tables } from '../database/tables.ts'
+import { goodsOf } from '../engine/commission.ts'
 import { ENGINE_VERSION } from '../engine/decide.ts'
+import { parseFacts } from '../engine/stored-facts.ts'
 
 /** The number of rows between two lines of progress. */
 export const PROGRESS_ROWS = 100_000
@@ -70,7 +72,14 @@ export function problemsOf(table: TableName, row: Row): string[] {
   if (unstorable.length > 0) return [`contains text in ${unstorable.join(', ')} that the server cannot have written`]
   const unreadable = (JSON_COLUMNS[table] ?? []).map(String).filter((column) => !isJson(row[column]))
   if (unreadable.length > 0) return [`contains invalid JSON in ${unreadable.join(', ')}`]
-  return table === 'orders' && !matchesReplay(row) ? ['has a decision that does not match its stored facts'] : []
+  if (table !== 'orders') return []
+  if (!matchesReplay(row)) return ['has a decision that does not match its stored facts']
+  return matchesFacts(row) ? [] : ['has a currency or goods that do not match its stored facts']
+}
+
+function matchesFacts({ facts, orderCurrency, goodsCents }: Row): boolean {
+  const { order } = parseFacts(String(facts))
+  return order.currency === orderCurrency && goodsOf(order).base === goodsCents
 }
 
 /** The engine is deterministic: the same facts give an identical decision. Decisions of other engine versions are skipped. */

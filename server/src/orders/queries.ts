@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Reader, Transaction } from '../database/database.ts'
 import { prepared, preparedWrite } from '../database/prepared.ts'
 import type { OrderRow } from '../database/tables.ts'
@@ -24,14 +25,19 @@ export function hasSameAmounts({ facts }: OrderRow, reported: Order): boolean {
 }
 
 const upsert = preparedWrite<OrderRow>()((trx, row) => {
-  const { shopId, orderId, commissionId, orderAt, facts, decision, createdAt, updatedAt } = row
+  const { shopId, orderId, commissionId, facts, decision, createdAt, updatedAt } = row
+  const { orderAt, orderName, orderCurrency, goodsCents } = row
+  const reported = { orderAt, orderName, orderCurrency, goodsCents, facts, decision }
   return trx
     .insertInto('orders')
-    .values({ shopId, orderId, createdAt, commissionId, orderAt, facts, decision, updatedAt })
+    .values({ shopId, orderId, createdAt, commissionId, ...reported, updatedAt })
     .onConflict((conflict) =>
       conflict.columns(['shopId', 'orderId']).doUpdateSet((eb) => ({
         commissionId: eb.ref('excluded.commissionId'),
         orderAt: eb.ref('excluded.orderAt'),
+        orderName: eb.ref('excluded.orderName'),
+        orderCurrency: eb.ref('excluded.orderCurrency'),
+        goodsCents: eb.ref('excluded.goodsCents'),
         facts: eb.ref('excluded.facts'),
         decision: eb.ref('excluded.decision'),
         updatedAt: eb.ref('excluded.updatedAt'),
@@ -64,3 +70,20 @@ export function listOrders(db: Reader, shopId: string, filter: OrderFilter, limi
     list = list.where((eb) => eb(eb.refTuple('orderAt', 'orderId'), '<', eb.tuple(after.orderAt, after.orderId)))
   return list.orderBy('orderAt', 'desc').orderBy('orderId', 'desc').limit(limit).execute()
 }
+
+const uncreditedByName = prepared<{ shopId: string; name: string; hashed: string }>()((db, { shopId, name, hashed }) =>
+  db
+    .selectFrom('orders')
+    .select('orderId')
+    .where('shopId', '=', shopId)
+    .where('orderName', 'in', [name, hashed])
+    .where('commissionId', 'is', null)
+    .orderBy('orderName')
+    .orderBy('orderId')
+    .limit(sql.lit(1))
+    .compile(),
+)
+
+/** The stored id of an order without a commission, by its name with or without `#`. */
+export const findUncreditedByName = async (db: Reader, shopId: string, name: string): Promise<string | undefined> =>
+  (await uncreditedByName(db, { shopId, name, hashed: `#${name}` }))[0]?.orderId

@@ -9,6 +9,7 @@ import type { Reader, Transaction } from '../database/database.ts'
 import type { AffiliateRow, CommissionRow, OrderRow, ProgramRow, ShopRow } from '../database/tables.ts'
 import type { Touches } from '../database/touches.ts'
 import { DEFAULT_CLICK_WINDOW_DAYS } from '../engine/attribution.ts'
+import { goodsOf } from '../engine/commission.ts'
 import { decide } from '../engine/decide.ts'
 import type { AffiliateFact, Click, Decision, Facts, Matches, Order, OrderLine, ProgramFact } from '../engine/facts.ts'
 import { emailKey } from '../engine/normalize.ts'
@@ -182,12 +183,15 @@ interface DecidedOrder {
 /** Stores facts and decision together, and adds the order to the customer's journey. */
 async function storeOrder(ctx: Context, trx: Transaction, decided: DecidedOrder): Promise<void> {
   const { incoming, facts, decision, commissionId, isKnown } = decided
-  const { order, orderId } = incoming
+  const { order, orderId, orderName } = incoming
   const createdAt = nowIso(ctx)
   await upsertOrder(trx, ctx.shop.id, {
     orderId,
     commissionId,
     orderAt: order.orderAt,
+    orderName,
+    orderCurrency: order.currency,
+    goodsCents: goodsOf(order).base,
     facts: serializeFacts(facts),
     decision: JSON.stringify(decision),
     createdAt,

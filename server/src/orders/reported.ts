@@ -1,10 +1,13 @@
 import { findCommissionsById } from '../commissions/queries.ts'
+import { findByOrderName } from '../commissions/search.ts'
 import { invalid } from '../contract/errors.ts'
 import type { Context } from '../core/context.ts'
-import { goodsOf } from '../engine/commission.ts'
-import type { Decision } from '../engine/facts.ts'
+import type { CommissionRow } from '../database/tables.ts'
 import { parseFacts } from '../engine/stored-facts.ts'
-import { findOrder, listOrders } from './queries.ts'
+import { findOrder, findUncreditedByName, listOrders } from './queries.ts'
+
+/** The outcome of an order that was credited to no affiliate. */
+export const NO_AFFILIATE = 'NOBODY'
 
 /** A reported order in a list. */
 export interface ReportedOrder {
@@ -15,8 +18,8 @@ export interface ReportedOrder {
   /** Goods after discount, in the currency of the order. */
   goodsCents: number
   orderCurrency: string
-  /** The status of its commission; without one, why there is none. */
-  outcome: string
+  /** The status of its commission, `NOBODY` without one. */
+  outcome: CommissionRow['orderStatus'] | typeof NO_AFFILIATE
   affiliateId: string | null
   /** Current amount, in its own currency. */
   commission: { cents: number; currency: string } | null
@@ -40,19 +43,27 @@ export async function listReported(
   const ids = page.flatMap(({ commissionId }) => commissionId ?? [])
   const commissions = new Map((await findCommissionsById(db.read, shop.id, ids)).map((row) => [row.id, row]))
   const data = page.map((row): ReportedOrder => {
-    const { order } = parseFacts(row.facts)
-    const decision: Decision = JSON.parse(row.decision)
     const own = row.commissionId === null ? undefined : commissions.get(row.commissionId)
     return {
       orderId: row.orderId,
-      name: own?.orderName || order.externalOrderId,
+      name: own?.orderName || row.orderName || parseFacts(row.facts).order.externalOrderId,
       orderAt: row.orderAt,
-      goodsCents: goodsOf(order).base,
-      orderCurrency: order.currency,
-      outcome: own?.orderStatus ?? (decision.attribution.affiliateId === null ? 'NOBODY' : 'RESTRICTED'),
-      affiliateId: decision.attribution.affiliateId,
+      goodsCents: row.goodsCents,
+      orderCurrency: row.orderCurrency,
+      outcome: own?.orderStatus ?? NO_AFFILIATE,
+      affiliateId: own?.affiliateId ?? null,
       commission: own ? { cents: own.commissionAmountCents, currency: own.currency } : null,
     }
   })
   return { data, next: rows.length > limit ? page.at(-1)?.orderId : undefined }
 }
+
+/** The stored id of the order with a name, such as `#1001`. Stores put `#` before it, which may be left out. */
+export async function findIdByName(ctx: Context, name: string): Promise<string | undefined> {
+  const [credited] = await findByOrderName(ctx, name)
+  return credited?.orderId ?? findUncreditedByName(ctx.db.read, ctx.shop.id, name)
+}
+
+/** The name of an order as the merchant knows it, if its report contained one. */
+export const findOrderName = async ({ db, shop }: Context, orderId: string): Promise<string | null> =>
+  (await findOrder(db.read, shop.id, orderId))?.orderName ?? null

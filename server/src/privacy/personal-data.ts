@@ -118,8 +118,9 @@ export const COLUMNS: { [Table in Stored]: { [Column in keyof Tables[Table]]: Ki
     orderName: 'text',
   },
   orders: {
-    ...none('shopId commissionId orderAt createdAt updatedAt'),
+    ...none('shopId commissionId orderAt orderCurrency goodsCents createdAt updatedAt'),
     orderId: 'text',
+    orderName: 'text',
     facts: 'json',
     decision: 'json',
   },

@@ -106,6 +106,9 @@ async function orders({ db, text }: Schema) {
     .addColumn('orderId', text, required)
     .addColumn('commissionId', text)
     .addColumn('orderAt', text, required)
+    .addColumn('orderName', text)
+    .addColumn('orderCurrency', text, required)
+    .addColumn('goodsCents', 'bigint', required)
     .addColumn('facts', text, required)
     .addColumn('decision', text, required)
     .addColumn('createdAt', text, required)
@@ -116,6 +119,20 @@ async function orders({ db, text }: Schema) {
     .createIndex('orders_shopId_orderAt_orderId')
     .on('orders')
     .columns(['shopId', 'orderAt desc', 'orderId desc'])
+    .execute()
+  // Orders without a commission, as a list and by name. The others are found by their commission.
+  await db.schema
+    .createIndex('orders_uncredited_orderAt')
+    .on('orders')
+    .columns(['shopId', 'orderAt desc', 'orderId desc'])
+    .where(sql.ref('commissionId'), 'is', null)
+    .execute()
+  await db.schema
+    .createIndex('orders_uncredited_orderName')
+    .on('orders')
+    .columns(['shopId', 'orderName', 'orderId'])
+    .where(sql.ref('commissionId'), 'is', null)
+    .where(sql.ref('orderName'), 'is not', null)
     .execute()
   await db.schema
     .createTable('orderNotices')
