@@ -81,6 +81,20 @@ describe('commissions', () => {
     expect(noticeOf(again)).not.toMatch(/\d cents/)
     expect(again.text).toContain('Order #2010')
   })
+
+  test('many refunds and lines of an order are shown a page at a time, the line that won first', async () => {
+    const lineItems = Array.from({ length: 30 }, (_, n) => ({ productId: `p${n}`, quantity: 1, priceCents: 1000 }))
+    await order({ externalOrderId: '45091', amountCents: undefined, lineItems })
+    for (let n = 1; n <= 27; n++) {
+      const body = { type: 'refund', externalOrderId: '45091', externalRefundId: `m-${n}`, amountCents: 100 }
+      await expectOk(shop.server.request('POST', '/api/v1/events', { body }))
+    }
+    const first = await words('/orders?id=45091')
+    expect(first).toMatch(/Refund 27 refunds, listed below −4\.32 USD/)
+    expect([first.match(/ m-\d+ /g)?.length, first.match(/ p\d+ /g)?.length]).toEqual([25, 25])
+    expect((await words('/orders?id=45091&refunds=2')).match(/ m-\d+ /g)?.length).toBe(2)
+    expect((await words('/orders?id=45091&CONNECTED_PRODUCT=2')).match(/ p\d+ /g)?.length).toBe(5)
+  })
 })
 
 test('the audit log is filtered by action, user and day, and names users', async () => {

@@ -7,7 +7,7 @@ import { type Html, html, isolated } from './html.ts'
 import type { PageRequest } from './route.ts'
 import { validateBody } from './route.ts'
 import { badge, day, money, typedCents, urlWithQuery } from './show.ts'
-import { nameColumn, numberColumn, table } from './table.ts'
+import { nameColumn, numberColumn, pager, slice, table } from './table.ts'
 
 type Schemas = components['schemas']
 type Commission = Schemas['Commission']
@@ -15,9 +15,14 @@ type Commission = Schemas['Commission']
 const PATH = '/admin/orders'
 
 /** The refunds of an order, and cancellations and refunds that were reported before it. */
-export function refundList({ refunds, notices, commission, order }: Schemas['Explanation']): Html {
+export function refundList(
+  { refunds, notices, commission, order }: Schemas['Explanation'],
+  path: string,
+  query: URLSearchParams,
+): Html {
   const pending = notices.filter(({ applied }) => !applied)
-  const rows = refunds.map((one) => [
+  const { data, pagination } = slice(refunds, query, 'refunds')
+  const rows = data.map((one) => [
     isolated(one.externalRefundId),
     day(one.createdAt),
     money(one.goodsCents, String(order.currency)),
@@ -25,7 +30,7 @@ export function refundList({ refunds, notices, commission, order }: Schemas['Exp
     one.reason ? isolated(one.reason) : '–',
   ])
   const columns = ['Refund', 'Date', numberColumn('Goods'), numberColumn('Commission'), nameColumn('Reason')]
-  return html`${rows.length ? html`<h2>Refunds</h2>${table('Refunds', columns, rows)}` : ''}
+  return html`${refunds.length ? html`<h2>Refunds</h2>${table('Refunds', columns, rows)}${pager(path, query, pagination, 'refunds')}` : ''}
 ${pending.map((notice) => html`<p class="notice wait">${notice.type === 'refund' ? html`The refund ${isolated(notice.externalRefundId ?? '')}` : 'A cancellation'} was reported but is not applied yet. ${badge('PENDING')}</p>`)}`
 }
 

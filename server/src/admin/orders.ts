@@ -9,7 +9,18 @@ import { type Html, html, isolated } from './html.ts'
 import { amountCell, fileLink, listFile, timeCell } from './list-file.ts'
 import { changes, moveOrder, refundList, refundOrder } from './order-changes.ts'
 import { ALL_ROLES, type PageRequest, type Route, rolesAndAuditOf, type View } from './route.ts'
-import { badge, empty, facts, money, nameOf as nameText, rateText, time, urlWithQuery, withMoney } from './show.ts'
+import {
+  badge,
+  count,
+  empty,
+  facts,
+  money,
+  nameOf as nameText,
+  rateText,
+  time,
+  urlWithQuery,
+  withMoney,
+} from './show.ts'
 import {
   type Cell,
   type Column,
@@ -18,6 +29,8 @@ import {
   nextPage,
   numberColumn,
   PAGE_SIZE,
+  pager,
+  slice,
   table,
   wideColumn,
 } from './table.ts'
@@ -137,8 +150,8 @@ async function showOrder(request: PageRequest, text: string): Promise<View> {
     subjectId: found.orderId,
     body: html`${orderStats(found, names)}
 <div class="columns"><div>
-${explanation(found, names)}
-${refundList(found)}
+${explanation(found, names, request.query)}
+${refundList(found, PATH, request.query)}
 </div><div>
 <section class="card" aria-labelledby="record"><h2 id="record">Record</h2>${decisionFacts(found, request.zone)}</section>
 ${isOwner && found.commission ? changes(request, found.commission) : ''}
@@ -148,6 +161,7 @@ ${isOwner && found.commission ? changes(request, found.commission) : ''}
 
 type Schemas = components['schemas']
 type Explanation = Schemas['Explanation']
+type Line = Schemas['ArithmeticLine']
 /** The names of affiliates by id. */
 type Names = Map<string, string>
 
@@ -162,12 +176,13 @@ const KINDS: Record<Schemas['EvidenceKind'], string> = {
 const explanation = (
   found: Explanation,
   names: Names,
+  query: URLSearchParams,
 ): Html => html`<section class="card" aria-labelledby="decision"><h2 id="decision">Decision</h2>
 <p>${badge(found.outcome)} ${inWords(withMoney(found.summary, String(found.order.currency)))}</p>
 ${found.restriction ? html`<p><strong>${nameText(found.restriction.code)}.</strong> ${found.restriction.because}</p>` : ''}</section>
 <h2>Evidence</h2>
 <p class="hint">In your shop’s order of precedence. The first kind with valid evidence wins. If there are several clicks, the ${found.clickTouch.toLowerCase()} one counts.</p>
-<ol class="evidence card">${found.evidence.map((one) => kind(one, names))}</ol>
+<ol class="evidence card">${found.evidence.map((one) => kind(one, names, query))}</ol>
 <h2>Calculation</h2>
 ${arithmetic(found)}
 <p class="hint">${replay(found)}</p>`
@@ -215,17 +230,18 @@ const decisionFacts = (found: Explanation, zone: string): Html => {
 const flatCurrencyOf = ({ arithmetic, order }: Explanation): string =>
   arithmetic.at(-1)?.currency ?? String(order.currency)
 
-const kind = ({ kind, because, candidates }: Schemas['ExplainedEvidence'], names: Names): Html => html`<li>
+function kind({ kind, because, candidates }: Schemas['ExplainedEvidence'], names: Names, query: URLSearchParams): Html {
+  // An order of a thousand lines has a thousand products. The winner is on the first page.
+  const isLong = candidates.length > PAGE_SIZE
+  const ordered = isLong
+    ? candidates.toSorted((a, b) => Number(b.outcome === 'WON') - Number(a.outcome === 'WON'))
+    : candidates
+  const { data, pagination } = slice(ordered, query, kind)
+  const rows = data.map((one) => candidate(one, names))
+  return html`<li>
 <h3>${KINDS[kind]}</h3><p>${because}</p>
-${
-  candidates.length
-    ? table(
-        `Candidates: ${KINDS[kind]}`,
-        CANDIDATE,
-        candidates.map((one) => candidate(one, names)),
-      )
-    : ''
-}</li>`
+${rows.length ? table(`Candidates: ${KINDS[kind]}`, CANDIDATE, rows) : ''}${pager(PATH, query, pagination, kind)}</li>`
+}
 
 const CANDIDATE: Column[] = [
   nameColumn('Evidence'),
@@ -259,11 +275,21 @@ const STEPS: Record<Schemas['ArithmeticLine']['step'], string> = {
 
 const arithmetic = (found: Explanation): Html => {
   const columns = ['Step', wideColumn('Detail'), inCard('lead', numberColumn('Amount'))]
-  const rows = found.arithmetic.map(({ step, text, cents, currency }) => ({
+  const rows = withSumOfRefunds(found.arithmetic).map(({ step, text, cents, currency }) => ({
     className: step,
     cells: [STEPS[step], inMoney(text, step, found), money(cents, currency)],
   }))
   return table('Calculation', columns, rows, 'ledger')
+}
+
+/** Many refunds are one line of the calculation, since the list below has each. */
+function withSumOfRefunds(lines: Line[]): Line[] {
+  const refunds = lines.filter(({ step }) => step === 'refund')
+  const [first] = refunds
+  if (!first || refunds.length <= PAGE_SIZE) return lines
+  const cents = refunds.reduce((sum, line) => sum + line.cents, 0)
+  const sum = { ...first, text: `${count(refunds.length)} refunds, listed below`, cents }
+  return lines.flatMap((line) => (line === first ? [sum] : line.step === 'refund' ? [] : [line]))
 }
 
 /** The texts of the calculation contain minor units, such as `10000 × 1600 ÷ 10000`. */
