@@ -1,7 +1,7 @@
 // SQLite only: the pages call the use cases that are tested on both databases
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { operate } from '../support/operator.ts'
-import { expectOk, newAffiliate } from '../support/shop.ts'
+import { convert, expectOk, newAffiliate } from '../support/shop.ts'
 import { visitorOf, wordsOf } from './page-fixture.ts'
 import { codeOf, openPageShop, type PageShop } from './page-shop.ts'
 
@@ -18,9 +18,9 @@ beforeAll(async () => {
 afterAll(() => shop.server.close())
 
 /** Creates a link on the page of an affiliate, as an owner does. */
-async function link(id: string, hours = '1'): Promise<string> {
-  const sent = await shop.owner.submit(`/admin/affiliates/${id}/link`, [['hours', hours]])
-  const { text } = await shop.owner.open(sent.headers.get('Location') ?? '')
+async function link(id: string, owner = shop.owner): Promise<string> {
+  const sent = await owner.submit(`/admin/affiliates/${id}/link`, [['hours', '1']])
+  const { text } = await owner.open(sent.headers.get('Location') ?? '')
   return /\/affiliate\?token=[\w.%-]+/.exec(text)?.[0] ?? ''
 }
 const open = (to: string) => visitorOf(shop.server).open(to)
@@ -45,6 +45,32 @@ test('a link opens the page of one affiliate without a session: own code, orders
   expect(shop.server.logs.join('')).not.toContain(path.split('token=')[1])
 })
 
+/** Every address of the pages of an affiliate, with a token. */
+const addresses = (token: string): string[] =>
+  [...new Set(shop.server.app.routes.filter(({ path }) => /^\/affiliate(\/|$)/.test(path)).map(({ path }) => path))]
+    .map((path) => path.replace(':month', thisMonth()))
+    .flatMap((path) =>
+      path.endsWith('/file')
+        ? ['json', 'csv', 'html'].map((format) => [path, { format }] as const)
+        : [[path, {}] as const],
+    )
+    .map(([path, query]) => `${path}?${new URLSearchParams({ ...query, token })}`)
+const tokenOf = (path: string) => new URL(`http://test${path}`).searchParams.get('token') ?? ''
+const thisMonth = () => new Date(shop.server.deps.now()).toISOString().slice(0, 7)
+
+test('every address of a link has the data of its affiliate alone', async () => {
+  const all = addresses(tokenOf(path))
+  expect(all.length).toBe(6)
+  for (const address of all) {
+    const { status, text } = await open(address)
+    expect([address, status]).toEqual([address, 200])
+    expect(text).not.toMatch(/#7002|ELSE1|Other Person|buyer@example/)
+    expect(text).not.toContain(other.id)
+    // An id in the address changes nothing.
+    expect((await open(`${address}&affiliateId=${other.id}&id=${other.id}`)).text).not.toMatch(/#7002|Other Person/)
+  }
+})
+
 test('401 for a link that is invalid, of other sealed text, or expired', async () => {
   const flash = await shop.owner.submit('/admin/keys', [
     ['label', 'K'],
@@ -52,24 +78,92 @@ test('401 for a link that is invalid, of other sealed text, or expired', async (
   ])
   const sealed = /referral_flash=([^;]+)/.exec(flash.headers.get('Set-Cookie') ?? '')?.[1] ?? ''
   for (const token of ['', 'x', sealed, `${decodeURIComponent(path.split('token=')[1] ?? '').slice(0, -2)}AA`])
-    expect(codeOf(await open(`/affiliate?${new URLSearchParams({ token })}`)), token).toEqual([401, 'session_expired'])
+    for (const address of addresses(token)) expect(codeOf(await open(address)), token).toEqual([401, 'session_expired'])
   const clock = shop.server.deps.now
   shop.server.deps.now = () => clock() + 3_600_001
-  expect(codeOf(await open(path))).toEqual([401, 'session_expired'])
+  const before = shop.audits().length
+  for (const address of addresses(tokenOf(path))) expect(codeOf(await open(address))).toEqual([401, 'session_expired'])
+  expect(shop.audits().length).toBe(before)
   shop.server.deps.now = clock
   expect((await open(path)).status).toBe(200)
 })
 
+test('the statements of an affiliate are those of the merchant, and its file is byte-identical', async () => {
+  const month = thisMonth()
+  const pending = await shop.order({ externalOrderId: '7003', orderName: '#7003', currency: 'EUR' })
+  for (const id of [pending, await shop.order({ externalOrderId: '7004', orderName: '#7004' })])
+    await expectOk(shop.server.owner('POST', `/commissions/${id}/approve`))
+  const token = tokenOf(path)
+  const at = (end: string, query = {}) => `/affiliate/statements${end}?${new URLSearchParams({ token, ...query })}`
+  const words = wordsOf((await open(at(''))).text)
+  const statement = await shop.server.owner('GET', `/affiliates/${shop.affiliateId}/statement?month=${month}`)
+  expect(statement.body.currencies).toHaveLength(2)
+  expect(words).toContain('0.00 EUR 0.00 USD 16.00 EUR 16.00 USD 0.00 EUR 0.00 USD 16.00 EUR 16.00 USD')
+  const one = wordsOf((await open(at(`/${month}`))).text)
+  for (const shown of [
+    'Order #7004: commission of 16% on 100.00 USD',
+    'Order #7001: not approved yet',
+    'Closing balance 16.00 EUR',
+  ])
+    expect(one).toContain(shown)
+  for (const format of ['csv', 'html']) {
+    const own = await open(at(`/${month}/file`, { format }))
+    const file = await shop.server.owner(
+      'GET',
+      `/affiliates/${shop.affiliateId}/statement/file?month=${month}&format=${format}`,
+    )
+    expect(own.text).toBe(file.body)
+  }
+  const file = await open(at(`/${month}/file`, { format: 'json' }))
+  expect(file.headers.get('Content-Disposition')).toBe(`attachment; filename="statement-${month}.json"`)
+  expect(JSON.parse(file.text)).toEqual(statement.body)
+  expect(shop.audits().at(-1)).toEqual({
+    action: 'statement.issued',
+    actor: `affiliate:${shop.affiliateId}`,
+    subjectId: shop.affiliateId,
+  })
+  for (const end of ['/2026-13', '/0000-01', '/x', '/2026-13/file']) {
+    const { status } = await open(at(end, { format: 'json' }))
+    expect([end, status]).toEqual([end, 400])
+  }
+  expect((await open(at(`/${month}/file`, { format: 'exe' }))).status).toBe(404)
+})
+
+test('a link of a test shop opens pages of that test shop alone, which say that it is one', async () => {
+  const { ownerToken, apiKey: key } = await expectOk(shop.server.owner('POST', '/test-shops', { name: 'Tests' }))
+  const tester = await newAffiliate(shop.server, { name: 'Test Person', code: 'NISA16', key })
+  await expectOk(
+    convert(shop.server, { externalOrderId: 't-1', orderName: '#T1', amountCents: 100, couponCode: 'NISA16' }, { key }),
+  )
+  const owner = visitorOf(shop.server)
+  await owner.signIn(ownerToken)
+  const made = await link(tester.id, owner)
+  for (const address of addresses(tokenOf(made))) {
+    const { status, text } = await open(address)
+    expect([address, status]).toEqual([address, 200])
+    expect(text).not.toMatch(/#7001|Mira/)
+    if (!address.includes('/file')) expect(text).toContain('Nothing here is real')
+  }
+  for (const address of addresses(tokenOf(path))) expect((await open(address)).text).not.toMatch(/#T1|Test Person/)
+})
+
 test('a link ends when the affiliate is rejected or archived, or the shop suspended', async () => {
   const own = await link(other.id)
+  const expectEnded = async (link: string) => {
+    for (const address of addresses(tokenOf(link)))
+      expect([address, ...codeOf(await open(address))]).toEqual([address, 401, 'session_expired'])
+  }
   expect((await open(own)).status).toBe(200)
   await update(other.id, { status: 'REJECTED' })
-  expect(codeOf(await open(own))).toEqual([401, 'session_expired'])
+  await expectEnded(own)
   await update(other.id, { status: 'APPROVED' })
+  const revoked = await link(other.id)
+  await expectOk(shop.server.owner('DELETE', `/affiliates/${other.id}/tokens`))
+  await expectEnded(revoked)
   await expectOk(shop.server.request('DELETE', `/api/v1/affiliates?id=${other.id}`))
-  expect(codeOf(await open(own))).toEqual([401, 'session_expired'])
+  await expectEnded(own)
   await expectOk(operate(shop.server, 'POST', `/shops/${shop.server.shop.shopId}/suspend`))
-  expect(codeOf(await open(path))).toEqual([401, 'session_expired'])
+  await expectEnded(path)
 })
 
 test('another shop cannot create a link', async () => {

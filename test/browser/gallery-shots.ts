@@ -223,7 +223,23 @@ export function shotsOf(made: Made): Shot[] {
     { name: 'account', path: '/admin/account' },
     { name: 'not-found', path: '/admin/nothing' },
     { name: 'forbidden', path: '/admin/payouts', as: 'staff' },
-    { name: 'own-page', path: 'own', as: 'nobody' },
+    { name: 'own-page', path: `own:${nisa}`, as: 'nobody' },
+    { name: 'own-page-long-name', path: `own:${maelle}`, as: 'nobody' },
+    {
+      name: 'own-statements',
+      path: `own:${nisa}`,
+      as: 'nobody',
+      act: (page) => page.getByRole('link', { name: 'Statements' }).click(),
+    },
+    {
+      name: 'own-statement',
+      path: `own:${nisa}`,
+      as: 'nobody',
+      act: async (page) => {
+        await page.getByRole('link', { name: 'Statements' }).click()
+        await page.locator('tbody a').nth(1).click()
+      },
+    },
     { name: 'own-page-expired', path: '/affiliate?token=x', as: 'nobody' },
     { name: 'statement', path: 'statement' },
   ]

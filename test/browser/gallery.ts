@@ -183,8 +183,12 @@ async function shoot(made: Made) {
     for (const [size, viewport] of Object.entries(SIZES)) {
       try {
         await page.setViewportSize(viewport)
-        if (path === 'own')
-          await openOwnPage(pages.get('full') ?? (await signedIn(browser, tokens.full)), page, made.nisa)
+        if (path.startsWith('own:'))
+          await openOwnPage(
+            pages.get('full') ?? (await signedIn(browser, tokens.full)),
+            page,
+            path.slice('own:'.length),
+          )
         else if (path === 'statement') {
           await page.goto(`${server.url}/admin/affiliates/${made.nisa}`)
           await page.getByRole('link', { name: /^Statement/ }).click()

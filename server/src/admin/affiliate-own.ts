@@ -1,26 +1,36 @@
-import type { Hono } from 'hono'
+import type { Hono, Context as HonoContext } from 'hono'
 import { listOf } from '../affiliates/aliases.ts'
 import { readBalance } from '../affiliates/balance.ts'
 import { openPageLink } from '../affiliates/own-page.ts'
 import { summarize } from '../analytics/analytics.ts'
 import * as commissions from '../commissions/commissions.ts'
-import { RESTRICTION_TEXTS } from '../commissions/explain.ts'
-import { orderNameOf } from '../commissions/search.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Context } from '../core/context.ts'
 import { LARGE, sizeOf } from '../core/list-size.ts'
+import type { RestrictionCode } from '../engine/facts.ts'
 import { limitPublic } from '../http/rate-limit.ts'
-import { toApiError } from '../http/response.ts'
+import { inlineStyleSource, pageHeaders, toApiError } from '../http/response.ts'
 import { type Env, logFields, type Server } from '../http/server.ts'
+import { STATEMENT_STYLE } from '../payouts/statement-files.ts'
+import {
+  monthsPage,
+  type OwnRequest,
+  ownUrl,
+  STATEMENTS_PATH,
+  statementFile,
+  statementPage,
+} from './affiliate-statements.ts'
+import { adjustedOrders, orderOf } from './commission-table.ts'
 import { type Html, html, isolated } from './html.ts'
 import { readKept, stillReading } from './kept.ts'
 import { signedOutLayout, standaloneLayout } from './layout.ts'
-import { sendPage } from './problem.ts'
+import { sendFile, sendPage } from './problem.ts'
 import { linkOf } from './referral-link.ts'
-import { badge, copyable, count, empty, facts, money, time } from './show.ts'
-import { type Column, inCard, numberColumn, pageOf, pager, table, wideColumn } from './table.ts'
+import { badge, copyable, count, day, empty, facts, money, rateText, tabs, time } from './show.ts'
+import { type Cell, type Column, inCard, numberColumn, pageOf, pager, table, wideColumn } from './table.ts'
 
 type Commission = components['schemas']['Commission']
+type Balance = components['schemas']['Balance']
 
 const PATH = '/affiliate'
 const COLUMNS: Column[] = [
@@ -31,52 +41,70 @@ const COLUMNS: Column[] = [
   inCard('bare', wideColumn('Why')),
 ]
 
-/** Mounts the page of an affiliate, which a link opens without a sign-in. */
+/** Mounts the pages of an affiliate, which a link opens without a sign-in. */
 export function mountAffiliatePage(app: Hono<Env>, server: Server): void {
-  app.get(PATH, async (c) => {
-    const state = c.get('request')
-    const query = new URL(c.req.url).searchParams
-    try {
-      await limitPublic(server, state)
-      const page = await render({ ...server.deps, requestId: state.requestId }, query)
-      return sendPage(c, { status: 200, page })
-    } catch (thrown) {
-      const error = toApiError(server, thrown as Error, logFields(state))
-      const page = signedOutLayout('This page cannot be opened', html`<p class="lead">${error.message}</p>`)
-      return sendPage(c, { ...error, status: error.status, page })
-    }
+  const mount = (path: string, render: (request: OwnRequest, c: HonoContext<Env>) => Promise<Html | Response>) =>
+    app.get(path, async (c) => {
+      const state = c.get('request')
+      try {
+        await limitPublic(server, state)
+        const query = new URL(c.req.url).searchParams
+        const opened = await openPageLink({ ...server.deps, requestId: state.requestId }, query.get('token') ?? '')
+        const size = await sizeOf(opened.ctx, { list: 'commissions', scope: opened.affiliate.id })
+        const page = await render({ ...opened, query, commissions: size }, c)
+        // The link may have ended during the request.
+        await opened.ctx.recheck?.(opened.ctx.db.read)
+        return page instanceof Response ? page : sendPage(c, { status: 200, page })
+      } catch (thrown) {
+        const error = toApiError(server, thrown as Error, logFields(state))
+        const page = signedOutLayout('This page cannot be opened', html`<p class="lead">${error.message}</p>`)
+        return sendPage(c, { ...error, status: error.status, page })
+      }
+    })
+  const month = (c: HonoContext<Env>) => c.req.param('month') ?? ''
+  mount(PATH, async (request) => frame(request, 'OVERVIEW', await overview(request)))
+  mount(STATEMENTS_PATH, async (request) => frame(request, 'STATEMENTS', await monthsPage(request)))
+  mount(`${STATEMENTS_PATH}/:month`, async (request, c) =>
+    frame(request, 'STATEMENTS', await statementPage(request, month(c))),
+  )
+  mount(`${STATEMENTS_PATH}/:month/file`, async (request, c) => {
+    const { format, content, ...file } = await statementFile(request, month(c))
+    if (format !== 'html') return sendFile(c, { ...file, content })
+    return c.html(String(content), 200, {
+      ...pageHeaders({ style: inlineStyleSource(STATEMENT_STYLE) }),
+      'Cache-Control': 'no-store',
+    })
   })
 }
 
-async function render(deps: Parameters<typeof openPageLink>[0], query: URLSearchParams): Promise<Html> {
-  const { ctx, affiliate, expiresAt } = await openPageLink(deps, query.get('token') ?? '')
-  const { timeZone, name: shop } = ctx.shop
-  const asked = { affiliateId: affiliate.id, ...pageOf(query) }
-  const earned = await sizeOf(ctx, { list: 'commissions', scope: affiliate.id })
-  const kept = <T>(name: string, read: (ctx: Context) => Promise<T>) =>
-    readKept(ctx, { key: ['own page', name, asked], isLarge: earned > LARGE, read })
-  const [{ value: balance }, { value: list }, { value: sums }, aliases] = await Promise.all([
-    kept('balance', (own) => readBalance(own, affiliate.id)),
-    kept('commissions', (own) => commissions.list(own, asked)),
-    kept('sums', (own) => summarize(own, { affiliateId: affiliate.id })),
-    listOf(ctx, affiliate.id),
-  ])
-  const data = list?.data ?? []
-  const also = (kind: (typeof aliases)[number]['kind'], shown: (value: string) => string) =>
-    aliases.filter((one) => one.kind === kind).map(({ value }) => html`<code>${isolated(shown(value))}</code> `)
-  const [links, codes] = [also('LINK', (value) => linkOf(ctx.shop, value)), also('CODE', (value) => value)]
-  const rows = data.map((one) => [
-    one.trackingMethod === 'ADJUSTMENT' ? 'Adjustment' : isolated(orderNameOf(one)),
-    time(one.happenedAt, '–', timeZone),
-    money(one.commissionAmountCents, one.currency),
-    badge(one.orderStatus),
-    reasonOf(one),
+function frame({ ctx, affiliate, expiresAt, query }: OwnRequest, current: 'OVERVIEW' | 'STATEMENTS', body: Html): Html {
+  const links = tabs('Your pages', [
+    { to: ownUrl(PATH, query), text: 'Overview', isCurrent: current === 'OVERVIEW' },
+    { to: ownUrl(STATEMENTS_PATH, query), text: 'Statements', isCurrent: current === 'STATEMENTS' },
   ])
   return standaloneLayout(
     ctx,
     `Hello ${affiliate.name}`,
-    html`<p class="lead">Your referrals at ${isolated(shop)}. This page is for you alone, and its link is valid until ${time(expiresAt, '–', timeZone)}.</p>
-<section class="card" aria-labelledby="share"><h2 id="share">Share</h2>
+    html`<p class="lead">Your referrals at ${isolated(ctx.shop.name)}. This page is for you alone, and its link is valid until ${time(expiresAt, '–', ctx.shop.timeZone)}.</p>
+${links}${body}`,
+  )
+}
+
+async function overview(request: OwnRequest): Promise<Html> {
+  const { ctx, affiliate, query } = request
+  const asked = { affiliateId: affiliate.id, ...pageOf(query) }
+  const kept = <T>(name: string, read: (ctx: Context) => Promise<T>) =>
+    readKept(ctx, { key: ['own page', name, asked], isLarge: request.commissions > LARGE, read })
+  const [{ value: balance }, { value: list }, { value: sums }, aliases] = await Promise.all([
+    kept('balance', (own) => readBalance(own, affiliate.id)),
+    kept('commissions', (own) => commissions.list(own, asked)),
+    kept('sums', (own) => sumsByCurrency(own, affiliate.id)),
+    listOf(ctx, affiliate.id),
+  ])
+  const also = (kind: (typeof aliases)[number]['kind'], shown: (value: string) => string) =>
+    aliases.filter((one) => one.kind === kind).map(({ value }) => html`<code>${isolated(shown(value))}</code> `)
+  const [links, codes] = [also('LINK', (value) => linkOf(ctx.shop, value)), also('CODE', (value) => value)]
+  return html`<section class="card" aria-labelledby="share"><h2 id="share">Share</h2>
 ${facts(
   [
     ['Your link', copyable('link', 'your link', linkOf(ctx.shop, affiliate.slug))],
@@ -87,53 +115,107 @@ ${facts(
   'facts share',
 )}</section>
 <h2>Balance</h2>
-${
-  balance === undefined
-    ? stillReading('Your commissions are being added up.')
-    : balance.balances.length
-      ? balance.balances.map((one) =>
-          facts(
-            [
-              ['Awaiting approval', money(one.pendingCents, one.currency)],
-              ['Approved', money(one.approvedCents, one.currency)],
-              ['Being paid', money(one.batchedCents, one.currency)],
-            ],
-            'stats',
-          ),
-        )
-      : html`<p>You have no unpaid balance.</p>`
-}
+${balance === undefined ? stillReading('Your commissions are being added up.') : balanceOf(balance.balances)}
 <h2>Last 30 days</h2>
 ${
   sums
     ? facts(
         [
-          ['Clicks', count(sums.totals.clicks)],
-          ['Orders', count(sums.totals.orders)],
-          ['Commission', money(sums.totals.commissionCents, ctx.shop.currency)],
+          ['Clicks', count(sums[0]?.totals.clicks ?? 0)],
+          ['Orders', count(sums.reduce((all, { totals }) => all + totals.orders, 0))],
+          [
+            'Commission',
+            html`${sums.map(({ totals, currency }) => html`<span class="line">${money(totals.commissionCents, currency)}</span>`)}`,
+          ],
         ],
         'stats',
       )
     : stillReading('Your last orders are being added up.')
 }
 <h2>Orders</h2>
-${rows.length ? table('Orders', COLUMNS, rows) : list ? empty('No orders yet', 'Orders with your code or through your link appear here.', 'orders') : stillReading('Your orders are being counted.')}
-${list && pager(PATH, query, list.pagination)}`,
+${list ? await orderTable(request, list.data) : stillReading('Your orders are being counted.')}
+${list && pager(PATH, query, list.pagination)}`
+}
+
+/** The sums of the last 30 days in each currency, that of the shop first. */
+async function sumsByCurrency(ctx: Context, affiliateId: string) {
+  const first = await summarize(ctx, { affiliateId })
+  const others = first.currencies.filter((currency) => currency !== first.currency)
+  const rest = await Promise.all(others.map((currency) => summarize(ctx, { affiliateId, currency })))
+  const all = [first, ...rest].filter(({ totals }) => totals.orders > 0 || totals.commissionCents !== 0)
+  return all.length > 0 ? all : [first]
+}
+
+const amountsOf = ({ currency, ...one }: Balance): (readonly [name: string, text: string])[] => [
+  ['Awaiting approval', money(one.pendingCents, currency)],
+  ['Approved', money(one.approvedCents, currency)],
+  ['Being paid', money(one.batchedCents, currency)],
+]
+
+function balanceOf(balances: Balance[]): Html {
+  const [first, ...others] = balances
+  if (!first) return html`<p>You have no unpaid balance.</p>`
+  if (others.length === 0) return facts(amountsOf(first), 'stats')
+  return table(
+    'Balance by currency',
+    ['Currency', ...amountsOf(first).map(([name]) => numberColumn(name))],
+    balances.map((one) => [one.currency, ...amountsOf(one).map(([, text]) => text)]),
   )
+}
+
+async function orderTable({ ctx }: OwnRequest, list: Commission[]): Promise<Html> {
+  if (list.length === 0)
+    return empty('No orders yet', 'Orders with your code or through your link appear here.', 'orders')
+  const { timeZone } = ctx.shop
+  const orders = await adjustedOrders(ctx, list)
+  const row = (one: Commission): Cell[] => {
+    const { order, reason } = orderOf(one, { orders })
+    return [
+      isolated(order ?? 'Adjustment'),
+      time(one.happenedAt, '–', timeZone),
+      money(one.commissionAmountCents, one.currency),
+      badge(one.orderStatus),
+      html`${reason === undefined ? rateOf(one) : html`${isolated(reason)}. `}${reasonOf(one, timeZone)}`,
+    ]
+  }
+  return table('Orders', COLUMNS, list.map(row))
+}
+
+/** How the commission was computed, such as `16% of 100.00 USD. `. */
+function rateOf(one: Commission): string {
+  if (one.commissionAmountCents <= 0 || one.commissionType === null) return ''
+  const { commissionType, commissionRateBps, commissionBaseCents, orderCurrency } = one
+  if (commissionType !== 'PERCENT_OF_SALE') return 'Flat commission. '
+  if (commissionRateBps === 0) return ''
+  return `${rateText(commissionType, commissionRateBps, orderCurrency).replace('goods', money(commissionBaseCents, orderCurrency))}. `
 }
 
 const WORDS: Partial<Record<Commission['orderStatus'], string>> = {
   PENDING: 'The shop has not approved it yet.',
-  APPROVED: 'Approved. Paid with one of the next payouts.',
-  ACCEPTED: 'Approved; part of the next payout.',
+  APPROVED: 'Waits for the next payout.',
+  ACCEPTED: 'Waits for the next payout.',
   PAYABLE: 'In a payout that is being paid.',
-  PAID: 'Paid.',
   REJECTED: 'The shop did not approve it.',
   REVERSED: 'Taken back after it was paid.',
   CANCELED: 'The order was canceled.',
   REFUNDED: 'The order was fully refunded.',
 }
 
+/** Why an order earns nothing, in words for the affiliate. */
+const RESTRICTIONS: Record<RestrictionCode, string> = {
+  AFFILIATE_ARCHIVED: 'You were not part of the program at that time.',
+  AFFILIATE_REJECTED: 'You were not part of the program at that time.',
+  AFFILIATE_NOT_APPROVED: 'You were not approved yet at that time.',
+  PROGRAM_MISSING: 'You belonged to no program at that time.',
+  SELF_REFERRAL: 'It is an order of your own, and those earn nothing.',
+  GEO_UNKNOWN: 'The program is limited to certain places, and the order has no shipping address.',
+  GEO_NOT_ELIGIBLE: 'The program is limited to certain places, and the order ships elsewhere.',
+  ZERO_BASE: 'Nothing of the order was left to pay after the discount.',
+}
+
 /** Why a commission is what it is, in words for the affiliate. */
-const reasonOf = ({ orderStatus, restrictionReasonCode: code }: Commission): string =>
-  (code && RESTRICTION_TEXTS[code as keyof typeof RESTRICTION_TEXTS]) || (WORDS[orderStatus] ?? '')
+function reasonOf({ orderStatus, restrictionReasonCode: code, paidAt }: Commission, zone: string): Html | string {
+  if (code !== null && Object.hasOwn(RESTRICTIONS, code)) return RESTRICTIONS[code as RestrictionCode]
+  if (orderStatus === 'PAID') return paidAt === null ? 'Paid.' : html`Paid on ${day(paidAt, zone)}.`
+  return WORDS[orderStatus] ?? ''
+}

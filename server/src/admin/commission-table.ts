@@ -1,6 +1,7 @@
 import { affiliateNames } from '../affiliates/affiliates.ts'
 import { orderNameOf, orderNames } from '../commissions/search.ts'
 import type { components } from '../contract/schema.d.ts'
+import type { Context } from '../core/context.ts'
 import { type Html, html, isolated } from './html.ts'
 import type { PageRequest } from './route.ts'
 import { badge, money, nameOf, time, urlWithQuery } from './show.ts'
@@ -26,16 +27,22 @@ export interface CommissionNames {
 const ADJUSTMENT = /^adj:([^:]+):(.*)$/s
 
 export async function namesOf({ ctx }: PageRequest, list: Commission[]): Promise<CommissionNames> {
-  const adjusted = list.flatMap(({ orderId }) => ADJUSTMENT.exec(orderId)?.[1] ?? [])
   const [affiliates, orders] = await Promise.all([
     affiliateNames(
       ctx,
       list.map(({ affiliateId }) => affiliateId),
     ),
-    orderNames(ctx, adjusted),
+    adjustedOrders(ctx, list),
   ])
   return { affiliates, orders }
 }
+
+/** The names of the orders that adjustments in a list are about, by the id of their commission. */
+export const adjustedOrders = (ctx: Context, list: Commission[]): Promise<Map<string, string>> =>
+  orderNames(
+    ctx,
+    list.flatMap(({ orderId }) => ADJUSTMENT.exec(orderId)?.[1] ?? []),
+  )
 
 /** Why an adjustment was recorded, from its order id. */
 function reasonOf(text: string): string {
@@ -45,7 +52,10 @@ function reasonOf(text: string): string {
 }
 
 /** The order of a commission as the merchant knows it; for an adjustment the adjusted order, and why it was adjusted. */
-export function orderOf(one: Commission, { orders }: CommissionNames): { order: string | undefined; reason?: string } {
+export function orderOf(
+  one: Commission,
+  { orders }: Pick<CommissionNames, 'orders'>,
+): { order: string | undefined; reason?: string } {
   if (one.trackingMethod !== 'ADJUSTMENT') return { order: orderNameOf(one) }
   const [, commissionId = '', reason = ''] = ADJUSTMENT.exec(one.orderId) ?? []
   return { order: orders.get(commissionId), reason: reasonOf(reason) }

@@ -61,6 +61,12 @@ export function dayText(at: string, zone = 'UTC'): string {
 export const day = (at: string, zone = 'UTC'): Html =>
   html`<time datetime="${at}" title="${at}">${dayText(at, zone)}</time>`
 
+/** A month in words: `October 2026`. @param month `YYYY-MM` */
+export function monthText(month: string): string {
+  const name = new Intl.DateTimeFormat('en-US', { month: 'long', timeZone: 'UTC' }).format(new Date(`${month}-01`))
+  return `${name} ${Number(month.slice(0, 4))}`
+}
+
 /** A count with separators: `12,000`. */
 export const count = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, ',')
 

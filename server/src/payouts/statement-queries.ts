@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type Expression, sql } from 'kysely'
 import { EFFECTIVE, withJob } from '../commissions/job-queries.ts'
 import { hasId, joinSumParts, sumParts } from '../core/queries.ts'
 import type { Reader } from '../database/database.ts'
@@ -26,7 +26,7 @@ const CENTS = sumParts('commissionAmountCents')
 const TAX = sumParts('taxWithheldCents')
 
 /** Commissions as users see them while a batch changes in steps. */
-const effective = (db: Reader, { shopId, affiliateId }: Account) =>
+const effective = (db: Reader, { shopId, affiliateId }: Pick<Account, 'shopId' | 'affiliateId'>) =>
   withJob(db, shopId).where('commissions.affiliateId', '=', affiliateId)
 
 export type StatementCommission = Pick<
@@ -84,7 +84,7 @@ export type StatementRefund = Pick<
   }
 
 /** Refunds of unpaid commissions whose order or refund is in the period or later. */
-export const listRefundsOf = (db: Reader, account: Account): Promise<StatementRefund[]> =>
+export const listRefundsOf = (db: Reader, account: Omit<Account, 'periodEnd'>): Promise<StatementRefund[]> =>
   effective(db, account)
     .innerJoin('refunds', (join) =>
       join.onRef('refunds.shopId', '=', 'commissions.shopId').onRef('refunds.commissionId', '=', 'commissions.id'),
@@ -200,6 +200,61 @@ export async function listPayments(db: Reader, account: Account): Promise<Statem
     periodStart: row.periodStart,
     periodEnd: row.periodEnd,
   }))
+}
+
+/** A sum in one of several periods: 0 before the first bound, and one more after each bound. */
+export interface SlotSum extends Sum {
+  slot: number
+}
+
+type SlotRow = SumRow & { slot: number }
+
+/** How many of the ascending bounds an instant has reached. */
+const slotOf = (at: Expression<string | null>, bounds: string[]) => {
+  const cases = bounds.map((bound, reached) => sql`when ${at} < ${bound} then ${sql.lit(reached)}`)
+  return sql<number>`case ${sql.join(cases, sql` `)} end`.as('slot')
+}
+
+/** What was earned before each of the ascending bounds, as it is now. */
+export async function sumEarnedBySlot(db: Reader, account: Pick<Account, 'shopId' | 'affiliateId'>, bounds: string[]) {
+  const rows: SlotRow[] = await effective(db, account)
+    .select(slotOf(sql.ref('commissions.happenedAt'), bounds))
+    .select('currency')
+    .select(sums)
+    .where('happenedAt', '<', bounds.at(-1) ?? '')
+    .where(EFFECTIVE.orderStatus, 'in', EARNED)
+    .groupBy([sql.ref('slot'), 'currency'])
+    .execute()
+  return rows.map((row): SlotSum => ({ slot: row.slot, ...netOf(row) }))
+}
+
+/** What was paid before each of the ascending bounds. */
+export async function sumPaidBySlot(db: Reader, account: Pick<Account, 'shopId' | 'affiliateId'>, bounds: string[]) {
+  const rows: SlotRow[] = await effective(db, account)
+    .select(slotOf(paidAt, bounds))
+    .select('currency')
+    .select(sums)
+    .where(paidAt, '<', bounds.at(-1) ?? '')
+    .groupBy([sql.ref('slot'), 'currency'])
+    .execute()
+  return rows.map((row): SlotSum => ({ slot: row.slot, ...netOf(row) }))
+}
+
+/** When the first order or adjustment of the affiliate happened. */
+export async function findFirstInstant(
+  db: Reader,
+  { shopId, affiliateId }: Pick<Account, 'shopId' | 'affiliateId'>,
+): Promise<string | undefined> {
+  const [first] = await db
+    .selectFrom('commissions')
+    .select('happenedAt')
+    .where('shopId', '=', shopId)
+    .where('affiliateId', '=', affiliateId)
+    .orderBy('happenedAt')
+    .orderBy('id')
+    .limit(1)
+    .execute()
+  return first?.happenedAt
 }
 
 /** The orders of these commissions. */

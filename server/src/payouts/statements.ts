@@ -53,20 +53,50 @@ export async function issue(
   affiliateId: string,
   { month, format }: { month: string; format: StatementFormat },
 ): Promise<JsonText<Statement>> {
-  if (month.startsWith('0000') || month.startsWith('9999'))
-    throw invalid('invalid_parameter', 'month must be YYYY-MM, from 0001-01 to 9998-12.')
-  const { id: shopId, name: shopName, timeZone } = ctx.shop
-  const { from: periodStart, to: periodEnd } = monthPeriod(month, timeZone)
-  const query = { affiliateId, month, timeZone, shopName, periodStart, periodEnd, format }
-  const found = await runReport(ctx, statementReport, { shopId, query }, TIMEOUT_MS)
-  if (found === 'NO_AFFILIATE') throw affiliateNotFound()
-  if (found === 'TOO_LARGE') throw balanceTooLarge()
-  const { text, ...facts } = found
+  const query = { ...accountOf(ctx, affiliateId, month), format }
+  const { text, ...facts } = found(await runReport(ctx, statementReport, { shopId: ctx.shop.id, query }, TIMEOUT_MS))
   const audit = { action: 'statement.issued', subjectId: affiliateId, data: { month, ...facts } }
   return mutate(ctx, async () => ({ result: text, audit }), [])
 }
 
-const balanceTooLarge = () =>
+/** A statement with some of its lines, and how many it has. */
+export interface StatementPage extends Statement {
+  lineCount: number
+}
+
+/**
+ * A page of the lines of a statement, to be shown. Nothing is issued, so no audit record is written.
+ *
+ * @throws ApiError as {@link issue}.
+ */
+export async function read(
+  ctx: Context,
+  affiliateId: string,
+  { month, ...page }: { month: string; page: number; limit: number },
+): Promise<StatementPage> {
+  const query = { ...accountOf(ctx, affiliateId, month), ...page }
+  return found(await runReport(ctx, statementPageReport, { shopId: ctx.shop.id, query }, TIMEOUT_MS))
+}
+
+function accountOf({ shop }: Context, affiliateId: string, month: string) {
+  if (!isMonth(month)) throw invalid('invalid_parameter', 'month must be YYYY-MM, from 0001-01 to 9998-12.')
+  const { name: shopName, timeZone } = shop
+  const { from: periodStart, to: periodEnd } = monthPeriod(month, timeZone)
+  return { affiliateId, month, timeZone, shopName, periodStart, periodEnd }
+}
+
+/** Whether a text is a month whose period can be represented. */
+const isMonth = (text: string): boolean => /^(?!0000|9999)\d{4}-(0[1-9]|1[0-2])$/.test(text)
+
+type Failure = 'NO_AFFILIATE' | 'TOO_LARGE'
+
+function found<Found extends object>(result: Found | Failure): Found {
+  if (result === 'NO_AFFILIATE') throw affiliateNotFound()
+  if (result === 'TOO_LARGE') throw balanceTooLarge()
+  return result
+}
+
+export const balanceTooLarge = () =>
   conflict(
     'total_too_large',
     `A balance of this affiliate exceeds ${Number.MAX_SAFE_INTEGER} cents, the largest total that can be represented exactly, so its statements cannot be computed.`,
@@ -76,7 +106,6 @@ interface StatementQuery extends Omit<Account, 'shopId'> {
   month: string
   timeZone: string
   shopName: string
-  format: StatementFormat
 }
 
 interface Issued {
@@ -95,15 +124,41 @@ interface Issued {
 export const statementReport = defineReport(
   import.meta.url,
   'statementReport',
-  async (_db, { shopId, query }: { shopId: string; query: StatementQuery }, inSnapshot): Promise<Issued | Failure> => {
+  async (
+    _db,
+    { shopId, query: { format, ...query } }: { shopId: string; query: StatementQuery & { format: StatementFormat } },
+    inSnapshot,
+  ): Promise<Issued | Failure> => {
     const account = { shopId, ...query }
     const rows = await inSnapshot((snapshot) => readRows(snapshot, account))
-    return rows ? computeStatement(account, rows) : 'NO_AFFILIATE'
+    const computed = rows ? computeStatement(account, rows) : 'NO_AFFILIATE'
+    if (typeof computed === 'string') return computed
+    const { statement, contents } = computed
+    const { number, digest, lines } = statement
+    return { text: render(statement, format), number, digest, lines: lines.length, contents }
   },
   { isShared: true },
 )
 
-type Failure = 'NO_AFFILIATE' | 'TOO_LARGE'
+/** The lines of a page, because all of them would be copied between the threads. */
+export const statementPageReport = defineReport(
+  import.meta.url,
+  'statementPageReport',
+  async (
+    _db,
+    { shopId, query }: { shopId: string; query: StatementQuery & { page: number; limit: number } },
+    inSnapshot,
+  ): Promise<StatementPage | Failure> => {
+    const { page, limit, ...rest } = query
+    const account = { shopId, ...rest }
+    const rows = await inSnapshot((snapshot) => readRows(snapshot, account))
+    const computed = rows ? computeStatement(account, rows) : 'NO_AFFILIATE'
+    if (typeof computed === 'string') return computed
+    const { lines, ...head } = computed.statement
+    return { ...head, lines: lines.slice((page - 1) * limit, page * limit), lineCount: lines.length }
+  },
+  { isShared: true },
+)
 
 type Rows = NonNullable<Awaited<ReturnType<typeof readRows>>>
 
@@ -124,7 +179,10 @@ async function readRows(db: Reader, account: Account) {
   }
 }
 
-function computeStatement(query: Account & StatementQuery, rows: Rows): Issued | Failure {
+function computeStatement(
+  query: Account & StatementQuery,
+  rows: Rows,
+): { statement: Statement; contents: Issued['contents'] } | Failure {
   const { affiliate } = rows
   const entries = toEntries(query, rows)
   const openings = entries && openingBalances(query, rows)
@@ -146,8 +204,7 @@ function computeStatement(query: Account & StatementQuery, rows: Rows): Issued |
   const { lines, contents } = numberLines(head, entries)
   const digest = lines.at(-1)?.hash ?? headHash(Object.values(head))
   const number = `${query.month}-${affiliate.id.slice(-6)}-${digest.slice(0, 8)}`
-  const statement: Statement = { ...head, number, digest, lines }
-  return { text: render(statement, query.format), number, digest, lines: lines.length, contents }
+  return { statement: { ...head, number, digest, lines }, contents }
 }
 
 /** How many content hashes an audit record holds. */

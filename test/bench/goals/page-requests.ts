@@ -78,6 +78,8 @@ export function requestsOf({ ownPage }: LargeShop, size: Size): Timed[] {
     ...page(`/affiliates/${affiliate}/payee/delete`, ''),
     timed(ownPage, 'the page of an affiliate'),
     timed(`${ownPage}&page=10000`, 'the page of an affiliate, page 10,000'),
+    timed(ownPage.replace('?', '/statements?'), 'the statements of an affiliate'),
+    timed(ownPage.replace('?', '/statements/2026-10?'), 'a statement of an affiliate'),
     ...page('/programs', '', 'page=80', 'status=PUBLISH'),
     ...page('/programs/new', ''),
     ...page(`/programs/${ID.program}`, '', 'rules=300'),
