@@ -1,15 +1,14 @@
 import type { components } from '../contract/schema.d.ts'
-import { csvLine } from '../core/csv.ts'
 import { LARGE } from '../core/list-size.ts'
 import { discard } from '../payouts/discard.ts'
 import * as payoutFiles from '../payouts/files.ts'
-import { describeLines } from '../payouts/lines.ts'
+import { describeAllLines, describeLines } from '../payouts/lines.ts'
 import { confirmation } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
 import { figuresOf, readKept, stillReading } from './kept.ts'
 import { downloadLinks, payoutSendRoutes, sendLinks } from './payout-send.ts'
 import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type View } from './route.ts'
-import { badge, count, counted, money, tabs, time, typedAmount, urlWithQuery } from './show.ts'
+import { badge, count, counted, money, tabs, time, urlWithQuery } from './show.ts'
 import {
   ACTIONS,
   type Cell,
@@ -168,29 +167,9 @@ const row = (line: Line): Cell[] => [
   [line.paymentReference, line.reference, line.date].filter(Boolean).join(' · ') || '–',
 ]
 
-const MAX_LINES = 100
-
 /** All payments of a batch for a spreadsheet. Only payment files contain account details. */
 async function download({ ctx, params }: PageRequest): Promise<View> {
   const id = params.id ?? ''
-  const lines: Line[] = []
-  for (let page = 1; ; page++) {
-    const { data, pagination } = await describeLines(ctx, id, { page, limit: MAX_LINES })
-    lines.push(...data)
-    if (page >= pagination.totalPages) break
-  }
-  const rows = lines.map((line) => [
-    line.name,
-    line.email,
-    typedAmount(line.amountCents, line.currency),
-    line.currency,
-    line.state,
-    line.method,
-    line.paymentReference,
-    line.reference,
-    line.date,
-  ])
-  const heading = ['name', 'email', 'amount', 'currency', 'state', 'method', 'paymentReference', 'reference', 'date']
-  const text = [heading, ...rows].map(csvLine).join('')
-  return { title: '', body: html``, subjectId: id, download: { name: `${id}.csv`, content: text } }
+  const content = await describeAllLines(ctx, id)
+  return { title: '', body: html``, subjectId: id, download: { name: `${id}.csv`, content } }
 }

@@ -2,6 +2,8 @@ import { findAffiliatesById, findMethods } from '../affiliates/queries.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Query } from '../contract/spec.ts'
 import type { Context } from '../core/context.ts'
+import { csvLine } from '../core/csv.ts'
+import { toUnits } from '../core/currencies.ts'
 import { recordAccess } from '../core/mutate.ts'
 import { type Page, toPage } from '../core/pagination.ts'
 import { runReport } from '../core/report.ts'
@@ -67,25 +69,53 @@ export const paymentLinesReport = defineReport(
     }
     const matching = state ? all.filter((line) => line.state === state) : all
     const shown = matching.slice((page - 1) * limit, page * limit)
-    const contacts = new Map(
-      (
-        await findAffiliatesById(
-          db,
-          shopId,
-          shown.map((line) => line.affiliateId),
-        )
-      ).map((row) => [row.id, row]),
-    )
-    const data = shown.map(({ affiliateId, ...line }) => {
-      const { name = '', email = '' } = contacts.get(affiliateId) ?? {}
-      return { affiliateId, name, email, ...line }
-    })
+    const data = await withContacts(db, shopId, shown)
     return { ...toPage(data, { page, limit }, matching.length), totals }
   },
   { isLong: true },
 )
 
 const none = () => ({ lines: 0, cents: 0 })
+
+async function withContacts(db: Reader, shopId: string, lines: UnnamedLine[]): Promise<PaymentLine[]> {
+  const ids = lines.map((line) => line.affiliateId)
+  const contacts = new Map((await findAffiliatesById(db, shopId, ids)).map((row) => [row.id, row]))
+  return lines.map(({ affiliateId, ...line }) => {
+    const { name = '', email = '' } = contacts.get(affiliateId) ?? {}
+    return { affiliateId, name, email, ...line }
+  })
+}
+
+/** All payments of a batch as CSV, for a spreadsheet. Only payment files contain account details. Does not audit; the caller must. */
+export async function describeAllLines(ctx: Context, batchId: string): Promise<string> {
+  const batch = await findBatch(ctx.db.read, ctx.shop.id, batchId)
+  if (!batch) throw payoutNotFound()
+  return runReport(ctx, paymentLinesFile, { shopId: ctx.shop.id, query: { batch } })
+}
+
+const FILE_HEADING = ['name', 'email', 'amount', 'currency', 'state', 'method', 'paymentReference', 'reference', 'date']
+
+/** Text instead of rows, since a large batch has a hundred thousand, which would take the event loop long to receive. */
+export const paymentLinesFile = defineReport(
+  import.meta.url,
+  'paymentLinesFile',
+  async (db, { shopId, query: { batch } }: { shopId: string; query: { batch: PayoutBatchRow } }): Promise<string> => {
+    const lines = await withContacts(db, shopId, await readLines(db, batch))
+    const rows = lines.map((line) => [
+      line.name,
+      line.email,
+      { decimal: toUnits(line.amountCents, line.currency) },
+      line.currency,
+      line.state,
+      line.method,
+      line.paymentReference,
+      line.reference,
+      line.date,
+    ])
+    return [FILE_HEADING, ...rows].map(csvLine).join('')
+  },
+  { isLong: true },
+)
 
 /** The lines of a batch with an amount to pay, by affiliate id. Only those that were sent are stored. */
 async function readLines(db: Reader, batch: PayoutBatchRow): Promise<UnnamedLine[]> {
