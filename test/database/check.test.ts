@@ -63,6 +63,12 @@ const broken: [what: string, breakIt: string, mendIt: string, problem: RegExp][]
     /rows of affiliates, but \d+ are counted/,
   ],
   [
+    'a sum that is not the sum of its rows',
+    `update "rowCounts" set "commissionCents" = "commissionCents" + 1 where scope = '${ID.affiliate}'`,
+    `update "rowCounts" set "commissionCents" = "commissionCents" - 1 where scope = '${ID.affiliate}'`,
+    /^Shop shp_\w+ stores wrong sums of \w+ \(aff_\w+\); repair with check --recount/,
+  ],
+  [
     'a count that totals of lists do not include',
     `insert into "rowCounts" ("shopId", list, scope, generation, "programId", status, rows) select id, 'commissions', '', 99, '', 'X', 0 from shops`,
     `delete from "rowCounts" where generation = 99`,
@@ -110,11 +116,12 @@ test.for(broken)(
 )
 
 test('--recount corrects wrong counts', async ({ exampleServer: server }) => {
-  const columns = '"shopId", list, scope, "programId", status, rows'
+  const sums = 'orders, "goodsCents", "commissionCents"'
+  const columns = `"shopId", list, scope, "programId", status, currency, "orderCurrency", rows, ${sums}`
   const counts = () =>
-    server.sql.prepare(`select ${columns} from "rowCounts" where rows > 0 order by 1, 2, 3, 4, 5`).all()
+    server.sql.prepare(`select ${columns} from "rowCounts" where rows > 0 order by 1, 2, 3, 4, 5, 6, 7`).all()
   const before = counts()
-  server.sql.exec(`update "rowCounts" set rows = rows + 1`)
+  server.sql.exec(`update "rowCounts" set rows = rows + 1, "goodsCents" = "goodsCents" + 1`)
   expect((await check(server.deps)).problems.join()).toContain('check --recount')
   await recount({ databaseUrl: server.url })
   expect(await check(server.deps)).toMatchObject({ ok: true, problems: [] })

@@ -6,7 +6,7 @@ import { type TestServer, testServer } from '../support/server.ts'
 import { test } from '../support/test.ts'
 
 test.beforeAll(async ({ server }) => {
-  await seed(server.deps, { shop: server.shop.shopId, affiliates: 8, clicks: 0, commissions: 120, days: 12 })
+  await seed(server.deps, { shop: server.shop.shopId, affiliates: 8, clicks: 40, commissions: 120, days: 12 })
 })
 
 const count = ({ sql }: TestServer, where: string): number =>
@@ -40,6 +40,43 @@ const change = fc.oneof(
     to: fc.constantFrom(`'REJECTED'`, `'APPROVED'`),
     where: fc.constantFrom(`slug > 'm'`, '1 = 1'),
   }),
+  // Every column that a sum is made of, or that decides in which sum a row counts.
+  fc.record({
+    what: fc.constantFrom(
+      ...['commissionAmountCents', 'orderSubtotalCents'].map((name) => `update commissions set "${name}" =`),
+    ),
+    // Above the largest number that JavaScript represents exactly.
+    to: fc.constantFrom('-250', '0', '"orderSubtotalCents" + 1', '9007199254740993'),
+    where: some,
+  }),
+  fc.record({
+    what: fc.constantFrom(...['currency', 'orderCurrency'].map((name) => `update commissions set "${name}" =`)),
+    to: fc.constantFrom(`'USD'`, `'JPY'`),
+    where: some,
+  }),
+  fc.record({
+    what: fc.constant('update commissions set "orderStatus" = \'REVERSED\', "payoutBatchId" ='),
+    to: fc.constantFrom('null', `'bat_1'`),
+    where: some,
+  }),
+  fc.record({
+    what: fc.constantFrom(
+      'update commissions set "payoutBatchId" =',
+      'update commissions set "trackingMethod" = \'ADJUSTMENT\', "orderId" =',
+    ),
+    to: fc.constantFrom(`'adj:pln_' || id`, `'adj:' || id || ':reversal'`),
+    where: some,
+  }),
+  fc.record({
+    what: fc.constantFrom('update journey set type =', 'update journey set "affiliateId" ='),
+    to: fc.constantFrom(`'click'`, `'page_view'`, '(select min(id) from affiliates)'),
+    where: fc.constantFrom('1 = 1', `"occurredAt" > '2026-10-28'`),
+  }),
+  fc.record({
+    what: fc.constant('delete from journey where id ='),
+    to: fc.constantFrom('(select min(id) from journey)', `(select max(id) from journey where type = 'click')`),
+    where: fc.constant('1 = 1'),
+  }),
   fc.record({
     what: fc.constant('delete from commissions where "externalOrderId" ='),
     to: fc.integer({ min: 1, max: 120 }).map((n) => `'seed-${n}'`),
@@ -47,7 +84,7 @@ const change = fc.oneof(
   }),
 )
 
-test('the counts equal the number of rows after any write, of many rows or none', async ({ server }) => {
+test('counts and sums equal those of the rows after any write, of many rows or none', async ({ server }) => {
   expect(await listWrongCounts(server.db.read)).toEqual([])
   await fc.assert(
     fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 4 }), async (changes) => {

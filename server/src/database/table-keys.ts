@@ -148,7 +148,7 @@ const shopColumn = (name: TableName): string => (name === 'shops' ? 'id' : 'shop
 export const SHOP_TABLES: TableName[] = TABLE_NAMES.filter((name) => name !== 'installationSettings')
 
 /** The primary key of the table that triggers derive from others. */
-const ROW_COUNT_KEYS = ['shopId', 'list', 'scope', 'generation', 'programId', 'status']
+const ROW_COUNT_KEYS = ['shopId', 'list', 'scope', 'generation', 'programId', 'status', 'currency', 'orderCurrency']
 
 /** How many rows of a shop are deleted in one transaction at most. */
 interface Portion {

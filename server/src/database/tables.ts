@@ -341,10 +341,13 @@ export interface OrderNoticeRow {
   createdAt: string
 }
 
-/** The number of rows of a list by scope, program and status, maintained by triggers (migrations/0001-start/row-counts.ts). */
+/**
+ * The number of rows of a list by scope, program, status and currencies, and the sums of commissions, maintained by triggers
+ * (migrations/0001-start/row-counts.ts).
+ */
 export interface RowCountRow {
   shopId: string
-  list: 'commissions' | 'affiliates' | 'payoutBatches' | 'deliveries'
+  list: 'commissions' | 'affiliates' | 'payoutBatches' | 'deliveries' | 'clicks'
   /** Empty for all, an affiliate's id, or `day:YYYY-MM-DD`. */
   scope: string
   /** The same for all counts of a scope; always 0 on SQLite. */
@@ -352,7 +355,16 @@ export interface RowCountRow {
   /** Empty without a program. */
   programId: string
   status: string
+  /** Of the commissions; empty for other lists, as is the currency of their orders. */
+  currency: string
+  orderCurrency: string
   rows: number
+  /** The rows that are orders, not adjustments. */
+  orders: number
+  /** Goods before discounts, in the currency of the orders. */
+  goodsCents: number
+  /** What was earned. A returned payment is not earned again. */
+  commissionCents: number
   /** Updates in this generation. */
   changes: number
 }

@@ -71,10 +71,12 @@ async function checkData(
   }
   const mismatched = await countMismatchedOrders(db.read)
   if (mismatched > 0) problems.push(`${mismatched} orders reference the commission of another order.`)
-  for (const { list, shopId, scope, counted, rows } of await listWrongCounts(db.read)) {
+  for (const { list, shopId, scope, counted, rows, isSumWrong } of await listWrongCounts(db.read)) {
     const of = scope ? ` (${scope})` : ''
     problems.push(
-      `Shop ${shopId} has ${rows} rows of ${list}${of}, but ${counted} are counted, or under other keys; repair with check --recount.`,
+      isSumWrong
+        ? `Shop ${shopId} stores wrong sums of ${list}${of}; repair with check --recount.`
+        : `Shop ${shopId} has ${rows} rows of ${list}${of}, but ${counted} are counted, or under other keys; repair with check --recount.`,
     )
   }
   problems.push(...(await findBadRows({ db }, onProgress)))
@@ -296,42 +298,57 @@ export async function listWrongHeads(db: Reader): Promise<WrongHead[]> {
   return rows
 }
 
-/** A stored count that differs from the number of rows. */
+/** Stored counts or sums of a scope that differ from the rows. */
 export interface WrongCount {
   list: string
   shopId: string
   scope: string
   counted: number
   rows: number
+  /** Only the sums are wrong. */
+  isSumWrong: 0 | 1
 }
+
+const COUNT_KEY = sql`list, "shopId", scope, "programId", status, currency, "orderCurrency"`
+const ofCommissions = (scope: string) => sql`
+  select 'commissions' as list, "shopId", ${sql.raw(scope)} as scope, coalesce("programId", '') as "programId",
+    "orderStatus" as status, currency, "orderCurrency",
+    case when "trackingMethod" = 'ADJUSTMENT' then 0 else 1 end as orders,
+    case when "trackingMethod" = 'ADJUSTMENT' then 0 else "orderSubtotalCents" end as "goodsCents",
+    case when substr("orderId", 1, 8) = 'adj:pln_' or ("orderStatus" = 'REVERSED' and "payoutBatchId" is null) then 0
+      else "commissionAmountCents" end as "commissionCents"
+  from commissions`
 
 /** The rows of all counted lists. */
 const COUNTED_ROWS = sql`
-  select 'commissions' as list, "shopId", '' as scope, coalesce("programId", '') as "programId", "orderStatus" as status
-  from commissions
-  union all select 'commissions', "shopId", "affiliateId", coalesce("programId", ''), "orderStatus" from commissions
-  union all select 'commissions', "shopId", 'day:' || substr("happenedAt", 1, 10), coalesce("programId", ''), "orderStatus"
-  from commissions
-  union all select 'affiliates', "shopId", '', coalesce("campaignId", ''), status from affiliates where "deletedAt" is null
-  union all select 'payoutBatches', "shopId", '', '', status from "payoutBatches"
-  union all select 'deliveries', "shopId", '', '', '' from deliveries`
+  ${sql.join([`''`, '"affiliateId"', `'day:' || substr("happenedAt", 1, 10)`].map(ofCommissions), sql` union all `)}
+  union all select 'affiliates', "shopId", '', coalesce("campaignId", ''), status, '', '', 0, 0, 0
+  from affiliates where "deletedAt" is null
+  union all select 'payoutBatches', "shopId", '', '', status, '', '', 0, 0, 0 from "payoutBatches"
+  union all select 'deliveries', "shopId", '', '', '', '', '', 0, 0, 0 from deliveries
+  union all select 'clicks', "shopId", "affiliateId", '', '', '', '', 0, 0, 0
+  from journey where type = 'click' and "affiliateId" is not null`
 
-/** Counts of lists that differ from their rows, by shop and scope. */
+/** Counts and sums of lists that differ from their rows, by shop and scope. */
 export async function listWrongCounts(db: Reader): Promise<WrongCount[]> {
-  const key = sql`list, "shopId", scope, "programId", status`
   const { rows } = await sql<WrongCount>`
-    select list, "shopId", scope, cast(sum(counted) as bigint) as counted, cast(sum(rows) as bigint) as rows from (
-      select ${key}, sum(counted) as counted, sum(rows) as rows from (
-        select ${key}, case when generation = max(generation) over (partition by "shopId", list, scope) then rows else 0 end
-          as counted, 0 as rows from "rowCounts"
-        union all select ${key}, 0, count(*) from (${COUNTED_ROWS}) r group by ${key}
-      ) b group by ${key} having sum(counted) <> sum(rows)
+    select list, "shopId", scope, cast(sum(counted) as bigint) as counted, cast(sum(rows) as bigint) as rows,
+      min(case when counted = rows then 1 else 0 end) as "isSumWrong"
+    from (
+      select ${COUNT_KEY}, sum(counted) as counted, sum(rows) as rows from (
+        select ${COUNT_KEY}, counts * rows as counted, 0 as rows,
+          counts * orders as orders, counts * "goodsCents" as "goodsCents", counts * "commissionCents" as "commissionCents"
+        from (select *, case when generation = max(generation) over (partition by "shopId", list, scope) then 1 else 0 end
+          as counts from "rowCounts") s
+        union all select ${COUNT_KEY}, 0, 1, -orders, -"goodsCents", -"commissionCents" from (${COUNTED_ROWS}) r
+      ) b group by ${COUNT_KEY}
+      having sum(counted) <> sum(rows) or sum(orders) <> 0 or sum("goodsCents") <> 0 or sum("commissionCents") <> 0
     ) w group by list, "shopId", scope order by list, "shopId", scope limit 100`.execute(db)
   return rows
 }
 
 /**
- * Recounts all rows.
+ * Counts and adds up all rows again.
  *
  * @param options.lock on PostgreSQL, blocks concurrent changes of the counts, so that no row is counted twice or missed.
  *   A transaction on SQLite has no concurrent writers.
@@ -339,10 +356,9 @@ export async function listWrongCounts(db: Reader): Promise<WrongCount[]> {
 export async function recountRows(trx: Transaction, { lock }: { lock: boolean }): Promise<void> {
   if (lock) await sql`select pg_advisory_xact_lock(hashtextextended('rowCounts', 0))`.execute(trx)
   await sql`delete from "rowCounts"`.execute(trx)
-  const key = sql`"shopId", list, scope, "programId", status`
-  await sql`insert into "rowCounts" (${key}, rows) select ${key}, count(*) from (${COUNTED_ROWS}) r group by ${key}`.execute(
-    trx,
-  )
+  await sql`insert into "rowCounts" (${COUNT_KEY}, rows, orders, "goodsCents", "commissionCents")
+    select ${COUNT_KEY}, count(*), sum(orders), sum("goodsCents"), sum("commissionCents")
+    from (${COUNTED_ROWS}) r group by ${COUNT_KEY}`.execute(trx)
 }
 
 /** Recounts all rows on a separate connection, because a large database takes longer than the time limit of a request. */
