@@ -1,5 +1,6 @@
 // SQLite only: the pages call the use cases that are tested on both databases
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { admin } from '../support/owner.ts'
 import { expectOk } from '../support/shop.ts'
 import { type Fields, noticeOf, wordsOf } from './page-fixture.ts'
 import { codeOf, openPageShop, type PageShop, selectable } from './page-shop.ts'
@@ -46,7 +47,7 @@ describe('commissions', () => {
     await order({ amountCents: 10_000, currency: 'EUR' })
     const query = 'status=PENDING&min=112&max=113&currency=USD'
     const preview = await words(`/commissions/all?${query}`)
-    expect(preview).toContain('Apply to 26 commissions')
+    expect(preview).toContain('Approve 26 commissions')
     expect(preview).toMatch(/USD 26 2,91[\d.]+ USD/)
     const fields = [...new URLSearchParams(query)] as Fields
     const { notice } = await done('/commissions/all', [...fields, ['action', 'approve']])
@@ -71,7 +72,9 @@ describe('commissions', () => {
       ['amount', '25.00'],
     ]
     expect((await done('/orders/refund', fields)).notice).toBe('The refund is recorded: −4.00 USD of commission.')
-    expect(await words('/orders?id=45090')).toMatch(/Refunds .*r-1 .*25\.00 USD −4\.00 USD/)
+    const shown = await words('/orders?id=45090')
+    expect(shown).toMatch(/Refunds .*r-1 .*25\.00 USD −4\.00 USD/)
+    expect(shown).toMatch(/Commission after refunds 12\.00 USD To pay What the affiliate receives 12\.00 USD/)
     const again = await owner.submit('/admin/orders/refund', [
       ...fields.slice(0, 3),
       ['externalRefundId', 'r-2'],
@@ -80,6 +83,23 @@ describe('commissions', () => {
     expect(codeOf(again)).toEqual([409, 'refund_exceeds_order'])
     expect(noticeOf(again)).not.toMatch(/\d cents/)
     expect(again.text).toContain('Order #2010')
+  })
+
+  test('the calculation of an order ends with the tax on what remains, and what is paid', async () => {
+    const setTax = (bps: number) => expectOk(admin(shop.server, 'PATCH', '/settings', { taxWithholdingBps: bps }))
+    await setTax(1500)
+    const id = await order({ externalOrderId: '45092' })
+    await setTax(0)
+    await done('/orders/refund', [
+      ['id', id],
+      ['orderId', 'api:45092'],
+      ['currency', 'USD'],
+      ['externalRefundId', 't-1'],
+      ['amount', '21.00'],
+    ])
+    expect(await words('/orders?id=45092')).toMatch(
+      /Commission after refunds 12\.64 USD Tax Withheld from the current commission −1\.90 USD To pay .* 10\.74 USD/,
+    )
   })
 
   test('many refunds and lines of an order are shown a page at a time, the line that won first', async () => {

@@ -2,7 +2,7 @@ import { type MovableSums, moderateMany, sumMovable } from '../commissions/moder
 import { invalidBody } from '../contract/errors.ts'
 import { isLargeList } from '../core/list-size.ts'
 import { type CommissionFilter, readFilter } from './commission-filter.ts'
-import { form, hidden, select } from './form.ts'
+import { form, hidden } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
 import { figuresOf, readKept, stillReading } from './kept.ts'
 import type { PageRequest, Route, View } from './route.ts'
@@ -20,10 +20,11 @@ export const commissionBulkRoutes: Route[] = [
 
 /** A link to the page that approves or rejects everything that the filter matches. */
 export const approveAllLink = ({ given, order }: CommissionFilter): Html =>
-  order ? html`` : html`<a class="button main" href="${urlWithQuery(PATH, given)}">Approve all that match…</a>`
+  order ? html`` : html`<a class="button main" href="${urlWithQuery(PATH, given)}">Approve or reject all…</a>`
 
 const ACTIONS = { approve: 'approved', reject: 'rejected' } as const
 type Action = keyof typeof ACTIONS
+const isAction = (text: string): text is Action => Object.hasOwn(ACTIONS, text)
 
 /** The filter as the API has it. @throws ApiError 400 for a search by order, which the API cannot repeat. */
 function bodyOf(filter: CommissionFilter) {
@@ -65,7 +66,7 @@ async function preview(request: PageRequest): Promise<View> {
     read: (own) => sumsOf({ ...request, ctx: own }, filter),
   })
   const view = {
-    title: 'Approve all that match',
+    title: 'Approve or reject all',
     crumb: { to: back, text: 'Commissions' },
     lead: 'Every commission that awaits approval and matches the filter, on all pages of the list.',
   }
@@ -91,16 +92,7 @@ ${form(
   request,
   PATH,
   html`${Object.entries(filter.given).map(([name, value]) => hidden(name, value))}
-${select(
-  'action',
-  'Action',
-  [
-    ['approve', 'Approve them'],
-    ['reject', 'Reject them'],
-  ],
-  sent.get('action') ?? 'approve',
-)}
-<div class="sticky"><button class="main">Apply to ${counted(total(sums), 'commission')}</button> <a class="button" href="${back}">Back</a></div>`,
+<div class="sticky"><button name="action" value="approve" class="main">Approve ${counted(total(sums), 'commission')}</button> <button name="action" value="reject">Reject ${counted(total(sums), 'commission')}</button> <a class="button" href="${back}">Back</a></div>`,
 )}</section>`,
   }
 }
@@ -124,7 +116,8 @@ const MAX_ROUNDS = 20
 
 async function moderateAll(request: PageRequest) {
   const filter = await readFilter(request, request.form)
-  const action: Action = request.form.get('action') === 'reject' ? 'reject' : 'approve'
+  const action = request.form.get('action') ?? ''
+  if (!isAction(action)) throw invalidBody('Choose whether to approve or to reject them.')
   const before = await sumsOf(request, filter)
   let changed = 0
   for (let round = 0; round < MAX_ROUNDS; round++) {

@@ -3,6 +3,7 @@ import { moderate, moderateMany } from '../commissions/moderation.ts'
 import { findByOrderName, orderNameOf, search } from '../commissions/search.ts'
 import { invalidBody, notFound } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
+import { minorUnitDigits } from '../core/currencies.ts'
 import { isLargeList } from '../core/list-size.ts'
 import { approveAllLink } from './commission-bulk.ts'
 import {
@@ -155,7 +156,7 @@ function emptyState(filter: CommissionFilter): Html {
 function row({ isOwner, zone }: PageRequest, one: Commission, names: CommissionNames, isMany: boolean): Cell[] {
   const order = orderNameOf(one)
   const isAdjustment = one.trackingMethod === 'ADJUSTMENT'
-  const choice = html`<input type="checkbox" name="ids" value="${one.id}" aria-label="Select order ${order}">`
+  const choice = html`<input type="checkbox" name="ids" value="${one.id}" data-cents="${one.commissionAmountCents}" data-currency="${one.currency}" data-digits="${minorUnitDigits(one.currency)}" aria-label="Select order ${order}">`
   return [
     ...(isMany ? [isAdjustment ? '' : choice] : []),
     ...commissionCells(one, names, zone),

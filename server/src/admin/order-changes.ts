@@ -61,6 +61,15 @@ const DONE = {
 } as const
 type Action = keyof typeof DONE
 
+/** What the difference is, since none of them changes the order in the store. */
+const EFFECTS: Record<Action, string> = {
+  approve: 'Approve: it is paid with a payout.',
+  reject: 'Reject: the affiliate did not earn it. It can be reopened.',
+  cancel: 'Cancel: the order was canceled in your store. This cannot be undone.',
+  reverse: 'Reverse: the order was canceled after the payment. The next payout subtracts what was paid.',
+  reopen: 'Reopen: it awaits approval again.',
+}
+
 const REFUNDABLE = ['PENDING', 'APPROVED', 'ACCEPTED', 'PAYABLE', 'PAID']
 
 /** What an owner can do with the commission of an order. */
@@ -75,7 +84,7 @@ export function changes(request: PageRequest, one: Commission): Html {
           `${PATH}/move`,
           html`${fields}${moves.map(([action, text]) => html`<button name="action" value="${action}" class="${action === 'approve' ? 'main' : ''}">${text}</button> `)}`,
           'row',
-        )}</section>`
+        )}<p class="hint">${moves.map(([action]) => html`${EFFECTS[action]} `)}</p></section>`
       : ''
   }
 ${

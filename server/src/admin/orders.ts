@@ -279,7 +279,25 @@ const arithmetic = (found: Explanation): Html => {
     className: step,
     cells: [STEPS[step], inMoney(text, step, found), money(cents, currency)],
   }))
-  return table('Calculation', columns, rows, 'ledger')
+  const { tax, payable } = payableOf(found)
+  if (!payable) return table('Calculation', columns, rows, 'ledger')
+  return table(
+    'Calculation',
+    columns,
+    [...rows.filter(({ className }) => className !== 'tax'), ...tax, payable],
+    'ledger',
+  )
+}
+
+/** What the affiliate receives: what remains of the commission, without the tax on it. Later changes of a paid one are rows of their own. */
+function payableOf({ arithmetic, commission }: Explanation) {
+  const now = arithmetic.findLast(({ step }) => step === 'now')
+  if (!commission || !now?.cents || now.cents !== commission.commissionAmountCents) return { tax: [] }
+  const { taxWithheldCents: withheld, orderStatus, currency } = commission
+  const tax = { className: 'tax', cells: ['Tax', 'Withheld from the current commission', money(-withheld, currency)] }
+  const text = orderStatus === 'PAID' ? ['Paid', 'Paid to the affiliate'] : ['To pay', 'What the affiliate receives']
+  const payable = { className: 'total', cells: [...text, money(now.cents - withheld, currency)] }
+  return { tax: withheld ? [tax] : [], payable }
 }
 
 /** Many refunds are one line of the calculation, since the list below has each. */

@@ -55,8 +55,8 @@ export const guarantee: LongTest = {
       await keyboard.into('From', '10012026')
       await keyboard.into('To', '10312026')
       await keyboard.press('Filter')
-      await keyboard.press('Approve all that match…')
-      await keyboard.press(`Apply to ${figure(commissions)} commissions`)
+      await keyboard.press('Approve or reject all…')
+      await keyboard.press(`Approve ${figure(commissions)} commissions`)
       const approved = await page.getByRole('status').textContent()
       assert.match(
         approved ?? '',

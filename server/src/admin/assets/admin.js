@@ -12,15 +12,30 @@ for (const button of document.querySelectorAll('button[data-copy]')) {
   })
 }
 
+/** The sum of the chosen rows in each currency, if they have amounts. */
+const sumsOf = (boxes) => {
+  const sums = new Map()
+  for (const { dataset } of boxes) {
+    if (!dataset.cents) continue
+    const sum = sums.get(dataset.currency) ?? { cents: 0, digits: Number(dataset.digits) }
+    sums.set(dataset.currency, { ...sum, cents: sum.cents + Number(dataset.cents) })
+  }
+  const texts = [...sums].map(([currency, { cents, digits }]) => {
+    const shown = new Intl.NumberFormat('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })
+    return `${shown.format(cents / 10 ** digits)} ${currency}`
+  })
+  return texts.length ? `: ${texts.join(' + ')}` : ''
+}
+
 for (const box of document.querySelectorAll('input[data-all]')) {
   box.hidden = false
   const others = () => [...document.querySelectorAll(`input[name="${box.dataset.all}"]`)]
   const counter = document.querySelector(`[data-selected="${box.dataset.all}"]`)
   const show = () => {
-    const chosen = others().filter((other) => other.checked).length
-    box.checked = chosen > 0 && chosen === others().length
-    box.indeterminate = chosen > 0 && !box.checked
-    if (counter) counter.textContent = chosen ? `${chosen} selected` : ''
+    const chosen = others().filter((other) => other.checked)
+    box.checked = chosen.length > 0 && chosen.length === others().length
+    box.indeterminate = chosen.length > 0 && !box.checked
+    if (counter) counter.textContent = chosen.length ? `${chosen.length} selected${sumsOf(chosen)}` : ''
   }
   box.addEventListener('change', () => {
     for (const other of others()) other.checked = box.checked
