@@ -1,9 +1,12 @@
 // SQLite only: the pages call the use cases that are tested on both databases
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { operatorContext } from '../../server/src/accounts/shops.ts'
 import { QueueFullError } from '../../server/src/database/storage-error.ts'
+import { erasePersonCompletely } from '../../server/src/privacy/erasure.ts'
 import { addMany } from '../support/many-commissions.ts'
+import { openOtherDeps } from '../support/open-deps.ts'
 import { type TestServer, testServer } from '../support/server.ts'
-import { newAffiliate } from '../support/shop.ts'
+import { expectOk, newAffiliate } from '../support/shop.ts'
 import { visitorOf, wordsOf } from './page-fixture.ts'
 
 /** The first report starts its thread. */
@@ -119,4 +122,26 @@ test('a user sees the own change at once in a list that was kept', async () => {
   await expect.poll(statusOf, SOON).toBe('Approved')
   await visitor.submit(`/admin/affiliates/${id}/status`, [['status', 'REJECTED']])
   await expect.poll(statusOf, SOON).toBe('Rejected')
+})
+
+test('an erasure ends what was kept about the person at once, also in another process', async () => {
+  const visitor = visitorOf(server)
+  await visitor.signIn()
+  const path = '/admin/affiliates?q=canary'
+  const shown = async () => /Zoe (First|Second) Canary/.exec((await visitor.open(path)).text)?.[1]
+  const other = await openOtherDeps(server)
+  const erasures = {
+    First: async (email: string) => expectOk(server.owner('POST', '/privacy/erasures', { email })),
+    Second: async (email: string) =>
+      erasePersonCompletely(await operatorContext(other.deps, server.shop.shopId), email),
+  }
+  for (const [name, erase] of Object.entries(erasures)) {
+    const email = `zoe.${name}@canary.example`
+    await newAffiliate(server, { name: `Zoe ${name} Canary`, email })
+    server.clock.advance(3_700_000)
+    await expect.poll(shown, SOON).toBe(name)
+    expect((await erase(email)).status).toBe('DONE')
+    expect([name, await shown()]).toEqual([name, undefined])
+  }
+  await other.close()
 })

@@ -80,6 +80,7 @@ export async function findKeyWithShop(db: Reader, secretHash: string): Promise<K
     storeDomain: row.storeDomain,
     storeDomainAliases: row.storeDomainAliases,
     webhooksVersion: row.webhooksVersion,
+    erasureVersion: row.erasureVersion,
     requestsPerMinute: row.requestsPerMinute,
     maxActiveKeys: row.maxActiveKeys,
     suspendedAt: row.suspendedAt,

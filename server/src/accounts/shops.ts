@@ -204,6 +204,7 @@ export function newShop(
     storeDomain: null,
     storeDomainAliases: '[]',
     webhooksVersion: 1,
+    erasureVersion: 0,
     requestsPerMinute: null,
     maxActiveKeys: null,
     suspendedAt: null,

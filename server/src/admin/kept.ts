@@ -51,7 +51,7 @@ interface Figures<T, Own extends Context> {
 export async function readKept<T, Own extends Context>(ctx: Own, figures: Figures<T, Own>): Promise<Kept<T>> {
   const { key, isLarge, read, outlivesForms = false } = figures
   if (!isLarge) return { value: await read(inThread(ctx, false)), readAt: null }
-  const kept = entryOf(ctx, JSON.stringify([ctx.shop.id, outlivesForms, ...key]))
+  const kept = entryOf(ctx, { outlivesForms, key })
   const age = Math.abs(ctx.now() - kept.readAt)
   if (age > Math.max(KEPT_MS, MIN_PAUSE * kept.tookMs)) kept.reading ??= readAgain(ctx, kept, read)
   if ('value' in kept && age <= SHOWN_MS) return { value: kept.value as T, readAt: new Date(kept.readAt).toISOString() }
@@ -66,11 +66,17 @@ function unlessRead(error: Error): undefined {
 }
 
 /** The least recently created entries make room for others. */
-function entryOf({ db }: Context, key: string): Entry {
+function entryOf(
+  { db, shop }: Context,
+  { outlivesForms, key: figures }: { outlivesForms: boolean; key: readonly unknown[] },
+): Entry {
   const all = keptBy.get(db) ?? new Map<string, Entry>()
   keptBy.set(db, all)
+  const key = keyOf([shop.id, shop.erasureVersion, outlivesForms, ...figures])
   const known = all.get(key)
   if (known) return known
+  // What was read before an erasure may name the person.
+  forget(all, (one) => isOf(one, [shop.id]) && !isOf(one, [shop.id, shop.erasureVersion]))
   const [oldest] = all.keys()
   if (all.size >= MAX_KEPT && oldest !== undefined) all.delete(oldest)
   const kept: Entry = { readAt: Number.NEGATIVE_INFINITY, tookMs: 0 }
@@ -81,8 +87,15 @@ function entryOf({ db }: Context, key: string): Entry {
 /** Forgets what was kept for a shop: its user has changed something, and must see it. */
 export function forgetKept({ db, shop }: Context): void {
   const all = keptBy.get(db)
-  const start = JSON.stringify([shop.id, false]).slice(0, -1)
-  for (const key of all?.keys() ?? []) if (key.startsWith(start)) all?.delete(key)
+  if (all) forget(all, (key) => isOf(key, [shop.id]) && !isOf(key, [shop.id, shop.erasureVersion, true]))
+}
+
+const keyOf = (parts: readonly unknown[]): string => JSON.stringify(parts)
+/** Whether a key begins with these parts. */
+const isOf = (key: string, parts: readonly unknown[]): boolean => key.startsWith(`${keyOf(parts).slice(0, -1)},`)
+
+function forget(all: Map<string, Entry>, isForgotten: (key: string) => boolean): void {
+  for (const key of all.keys()) if (isForgotten(key)) all.delete(key)
 }
 
 /** A context whose reports run in the thread of long reports, or in that of short ones. */

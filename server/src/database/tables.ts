@@ -63,6 +63,8 @@ export interface ShopRow {
   storeDomainAliases: string
   /** Incremented by every change of the shop's subscriptions. */
   webhooksVersion: number
+  /** Incremented when the erasure of a person starts and when it ends, so that nothing is shown that was read before. */
+  erasureVersion: number
   /** Requests per minute and API key, instead of the plan's; null for the plan's. */
   requestsPerMinute: number | null
   /** How many active keys the shop can have; null for the general limit. */

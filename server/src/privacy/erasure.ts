@@ -18,7 +18,14 @@ import { createPause, findIds, pages } from './find.ts'
 import { Person } from './person.ts'
 import { hashOfPerson } from './person-hash.ts'
 import { CONFIGURED_TABLES, PERSONAL_TABLES } from './personal-data.ts'
-import { addErasedRows, findErasure, insertErasure, listUnfinishedErasures, updateErasure } from './queries.ts'
+import {
+  addErasedRows,
+  findErasure,
+  incrementErasureVersion,
+  insertErasure,
+  listUnfinishedErasures,
+  updateErasure,
+} from './queries.ts'
 import { requireAddress } from './request.ts'
 import { type Change, changeRows, toStoredChange } from './write.ts'
 
@@ -175,6 +182,7 @@ async function begin(ctx: Context, email: string, logged?: LoggedErasure): Promi
       audit.push({ action: 'affiliate.archived', subjectId: affiliate.id })
     }
     await insertErasure(trx, ctx.shop.id, row)
+    await incrementErasureVersion(trx, ctx.shop.id)
     return { result: row, audit }
   })
 }
@@ -332,6 +340,7 @@ async function finish(ctx: Context, { id }: ErasureRow, { mentions, auditRows }:
     // Another process was faster.
     if (!current || current.finishedAt !== null) return { result: undefined, audit: null }
     await updateErasure(trx, ctx.shop.id, id, { subject: null, mentions: JSON.stringify(mentions), finishedAt })
+    await incrementErasureVersion(trx, ctx.shop.id)
     const data = { rows: current.rows, auditRows }
     return { result: undefined, audit: { action: PERSON_ERASED, subjectId: id, data } }
   })

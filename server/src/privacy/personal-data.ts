@@ -44,7 +44,7 @@ export const COLUMNS: { [Table in Stored]: { [Column in keyof Tables[Table]]: Ki
     ...none(
       'id plan currency apiEnabled defaultProgramId minimumPayoutCents minimumPayoutCentsByCurrency',
       'minimumAffiliatePayoutCentsByCurrency timeZone legacyMinimumPayout taxWithholdingBps',
-      'attributionPrecedence clickTouch storeWebhookSecret storeDomain storeDomainAliases webhooksVersion',
+      'attributionPrecedence clickTouch storeWebhookSecret storeDomain storeDomainAliases webhooksVersion erasureVersion',
       'requestsPerMinute maxActiveKeys suspendedAt deletionStartedAt exportDigest isTest testOf',
       'clockOffsetMs version createdAt updatedAt',
     ),

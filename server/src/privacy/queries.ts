@@ -31,6 +31,11 @@ export async function updateErasure(
   await trx.updateTable('erasures').set(changes).where('shopId', '=', shopId).where('id', '=', id).execute()
 }
 
+/** What a process has read before is not shown again. */
+export async function incrementErasureVersion(trx: Transaction, shopId: string): Promise<void> {
+  await trx.updateTable('shops').set({ erasureVersion: sql`"erasureVersion" + 1` }).where('id', '=', shopId).execute()
+}
+
 /** Counts rows that an erasure has changed, in the transaction that changes them. */
 export async function addErasedRows(trx: Transaction, shopId: string, id: string, rows: number): Promise<void> {
   await trx

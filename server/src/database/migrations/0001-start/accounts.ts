@@ -27,6 +27,7 @@ async function shops({ db, text }: Schema) {
     .addColumn('storeDomain', text)
     .addColumn('storeDomainAliases', text, required)
     .addColumn('webhooksVersion', 'integer', required)
+    .addColumn('erasureVersion', 'integer', required)
     .addColumn('requestsPerMinute', 'integer')
     .addColumn('maxActiveKeys', 'integer')
     .addColumn('suspendedAt', text)
