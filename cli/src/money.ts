@@ -39,11 +39,16 @@ export function formatMoney(cents: number | bigint, currency: string): string {
  */
 export function parseTypedAmount(text: string, currency: string): number | undefined {
   const digits = minorUnitDigits(currency)
-  const bare = text.trim().replace(new RegExp(`^${currency}\\s*|\\s*${currency}$`, 'i'), '')
-  const fraction = digits ? `(?:\\.(\\d{${digits}}))?` : '()'
-  const match = new RegExp(`^(-?)(\\d{1,3}(?:,\\d{3})+|\\d+)${fraction}$`).exec(bare)
-  if (!match) return undefined
-  const [, sign = '', units = '', rest = '0'.repeat(digits)] = match
+  const match = /^(-?)(\d{1,3}(?:,\d{3})+|\d+)(?:\.(\d+))?$/.exec(withoutCurrency(text.trim(), currency))
+  const [, sign = '', units = '', rest = '0'.repeat(digits)] = match ?? []
+  if (!match || rest.length !== digits) return undefined
   const cents = Number(units.replaceAll(',', '') + rest)
   return Number.isSafeInteger(cents) ? (sign ? -cents : cents) : undefined
+}
+
+function withoutCurrency(text: string, currency: string): string {
+  const [upper, code] = [text.toUpperCase(), currency.toUpperCase()]
+  if (code === '') return text
+  if (upper.endsWith(code)) return text.slice(0, -code.length).trimEnd()
+  return upper.startsWith(code) ? text.slice(code.length).trimStart() : text
 }

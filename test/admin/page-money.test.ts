@@ -24,9 +24,31 @@ test.each([
   ['1.440,00', undefined],
   ['', undefined],
   ['12e3', undefined],
+  ['1 440.00', 144_000],
+  ['1\u202f440', 144_000],
+  ['USD 1440', 144_000],
+  // A decimal comma is not a separator of thousands.
+  ['10,50', undefined],
+  ['1,44', undefined],
+  ['1440,00', undefined],
+  ['1,4400', undefined],
+  ['1,440,', undefined],
+  ['1.440', undefined],
   ['99999999999999999', undefined],
 ])('%s is parsed as %s cents', (text, cents) => {
   expect(typedCents(text, 'USD')).toBe(cents)
+})
+
+test('with three decimals, a single comma can be either separator', () => {
+  expect(typedCents('1,440', 'KWD')).toBeUndefined()
+  expect(typedCents('1,440.000', 'KWD')).toBe(1_440_000)
+  expect(typedCents('1440', 'KWD')).toBe(1_440_000)
+})
+
+test('the currency of an amount is text, whatever a form contains', () => {
+  expect(typedCents('10.50', '(A+)+B')).toBe(1050)
+  expect(typedCents(`${'A'.repeat(40)}!`, '(A+)+B')).toBeUndefined()
+  expect(typedCents('10.50 (', '(')).toBe(1050)
 })
 
 test.each([

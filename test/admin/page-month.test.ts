@@ -31,7 +31,8 @@ describe('commissions', () => {
     expect(await found('min=0.01&max=1')).toEqual(['#2002'])
     expect(await found('affiliate=NISA16&min=100')).toEqual(['#2001'])
     expect(await words('/commissions?status=ALL&affiliate=unknown')).toContain('No affiliate matches')
-    expect(codeOf(await owner.open('/admin/commissions?min=lots'))).toEqual([400, 'invalid_parameter'])
+    for (const query of ['min=lots', 'min=10,50', 'min=1&currency=(', `min=${'A'.repeat(26)}!&currency=(A%2B)%2BB`])
+      expect(codeOf(await owner.open(`/admin/commissions?${query}`)), query).toEqual([400, 'invalid_parameter'])
   })
 
   test('a search by amount continues after its last commission', async () => {

@@ -60,6 +60,8 @@ export async function readFilter(request: PageRequest, sent: URLSearchParams): P
   const matches = searched ?? []
   const hasAmount = Boolean(given.min || given.max)
   const currency = given.currency?.toUpperCase() || (hasAmount ? request.ctx.shop.currency : undefined)
+  if (currency && !/^[A-Z]{3}$/.test(currency))
+    throw invalid('invalid_parameter', 'A currency has three letters, such as EUR.')
   return {
     tab,
     status: tab === 'ALL' ? undefined : tab,

@@ -10,12 +10,27 @@ export function money(cents: number, currency: string): string {
   return `${cents < 0 ? '−' : ''}${units}${digits ? `.${text.slice(-digits)}` : ''} ${currency}`
 }
 
-/** Parses a typed amount to minor units. Returns undefined when it is not an amount. */
+/** A sign, whole units with or without a separator of thousands, and decimals. */
+const AMOUNT = /^(-?)(\d{1,13}|\d{1,3}(?:,\d{3}){1,4}|\d{1,3}(?:[ \u00a0\u202f]\d{3}){1,4})(?:\.(\d{1,4}))?$/
+
+/**
+ * Parses a typed amount to minor units: `1440`, `1,440.00`, `1 440.00 USD`. Returns undefined when it is not an amount, and
+ * for `10,50`, which is ten and a half to some and a thousand and fifty to others.
+ */
 export function typedCents(text: string, currency: string): number | undefined {
   const digits = minorUnitDigits(currency)
-  const bare = text.replace(new RegExp(`${currency}|[\\s,]`, 'gi'), '').replace('−', '-')
-  const match = (digits ? new RegExp(`^(-?\\d{1,13})(?:\\.(\\d{${digits}}))?$`) : /^(-?\d{1,13})$/).exec(bare)
-  return match ? Number(match[1] + (match[2] ?? '0'.repeat(digits))) : undefined
+  const [, sign, units = '', fraction] = AMOUNT.exec(withoutCurrency(text.trim(), currency).replace('−', '-')) ?? []
+  if (sign === undefined || (fraction !== undefined && fraction.length !== digits)) return undefined
+  // 1,440 dinars have three decimals: it may be one of them or a thousand.
+  if (digits === 3 && fraction === undefined && units.includes(',')) return undefined
+  return Number(`${sign}${units.replace(/\D/g, '')}${fraction ?? '0'.repeat(digits)}`)
+}
+
+function withoutCurrency(text: string, currency: string): string {
+  const [upper, code] = [text.toUpperCase(), currency.toUpperCase()]
+  if (code === '') return text
+  if (upper.endsWith(code)) return text.slice(0, -code.length).trimEnd()
+  return upper.startsWith(code) ? text.slice(code.length).trimStart() : text
 }
 
 /** Minor units as they are typed into a field: `1440.00`. */
