@@ -16,6 +16,7 @@ afterAll(() => server.close())
 /** Pages that staff may open. */
 const OF_STAFF = [
   '',
+  '/search',
   '/orders',
   '/orders.csv',
   '/commissions',
@@ -62,7 +63,7 @@ describe('roles', () => {
         path,
       ).toEqual([403, 'role_missing'])
     const shown = ['', '/commissions', '/orders', '/affiliates', `/affiliates/${affiliateId}`, '/programs', '/coupons']
-    for (const path of [...shown, '/webhooks', '/deliveries', '/journey', '/orders?id=p-1']) {
+    for (const path of [...shown, '/search', '/search?q=e', '/webhooks', '/deliveries', '/journey', '/orders?id=p-1']) {
       const { status, text } = await staff.open(`/admin${path}`)
       expect(status, path).toBe(200)
       // Only the sign-out form.

@@ -29,6 +29,7 @@ const PAGES = [
   ['/coupons', 'coupons.listed'],
   ['/payouts', 'payouts.listed'],
   ['/payouts/new?from=2026-11-01&until=2026-11-30', 'payout.previewed'],
+  ['/search?q=mira', 'search.shown'],
   ['/journey?customerEmail=a@example.com', 'journey.shown'],
   ['/keys', 'keys.listed'],
   ['/webhooks', 'webhooks.listed'],
@@ -48,6 +49,8 @@ describe('every page', () => {
     expect(policy).not.toMatch(/unsafe|\*|https?:/)
     expect(policy).toContain("frame-ancestors 'none'")
     expect(policy).toContain("form-action 'self'")
+    expect(policy).toContain("font-src 'self'")
+    expect(policy).toContain("connect-src 'self'")
     expect(headers.get('X-Content-Type-Options')).toBe('nosniff')
     expect(headers.get('Referrer-Policy')).toBe('same-origin')
     expect(headers.get('Cache-Control')).toBe('no-store')
@@ -111,13 +114,19 @@ describe('every page', () => {
     expect([api.status, api.body.error]).toEqual([404, 'No such path.'])
   })
 
-  test('style and script are immutable under a path with their hash', async () => {
+  test('style, script and fonts are immutable under a path with their hash', async () => {
     const { text } = await visitorOf(server).open('/admin/sign-in')
     const paths = [...text.matchAll(/(?:href|src)="(\/admin\/assets\/[^"]+)"/g)].map(([, path = '']) => path)
-    expect(new Set(paths).size).toBe(3)
-    for (const path of paths) {
+    expect(new Set(paths).size).toBe(4)
+    const style = await visitorOf(server).open(paths.find((path) => path.endsWith('.css')) ?? '')
+    const fonts = [...style.text.matchAll(/url\(([^)]+)\)/g)].map(([, path = '']) => path)
+    expect(fonts).toHaveLength(7)
+    const preloaded = /<link rel="preload" href="([^"]+)" as="font" type="font\/woff2" crossorigin>/.exec(text)?.[1]
+    expect(fonts).toContain(preloaded)
+    for (const path of [...paths, ...fonts]) {
       const { status, headers } = await visitorOf(server).open(path)
       expect([status, headers.get('Cache-Control')]).toEqual([200, 'public, max-age=31536000, immutable'])
+      if (path.endsWith('.woff2')) expect(headers.get('Content-Type')).toBe('font/woff2')
     }
     expect(text).not.toMatch(/ style="|<style| on\w+="|javascript:/)
   })

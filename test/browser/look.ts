@@ -13,6 +13,7 @@ export const SCREENS: [name: string, path: string, link?: string][] = [
   ['sign-in', '/admin/sign-in'],
   ['sign-in-link', '/admin/sign-in?token=rl_x'],
   ['overview', '/admin'],
+  ['search', '/admin/search?q=mira'],
   ['orders', '/admin/orders'],
   ['commissions', '/admin/commissions'],
   ['commissions-filtered', '/admin/commissions?status=ALL&min=1&affiliate=mira'],

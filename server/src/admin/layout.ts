@@ -1,10 +1,12 @@
 import type { Context, OwnerContext } from '../core/context.ts'
 import type { Vault } from '../core/vault.ts'
-import { ICON, SCRIPT, STYLE } from './assets.ts'
+import { ICON, SCRIPT, STYLE, TEXT_FONT } from './assets.ts'
 import { form } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
-import { type IconName, icon } from './icon.ts'
+import { icon } from './icon.ts'
+import { type MENU, menuFor } from './menu.ts'
 import type { Flash, PageRequest, View } from './route.ts'
+import { searchDialog, searchField, searchLink } from './search-field.ts'
 import { copyable, time } from './show.ts'
 
 interface PageState {
@@ -17,58 +19,16 @@ interface PageState {
   field?: string | undefined
 }
 
-interface MenuItem {
-  path: string
-  label: string
-  icon: IconName
-  owner?: boolean
-  /** Opens the page after the key `g`. */
-  key: string
-}
-
-const MENU: { heading: string; items: MenuItem[] }[] = [
-  {
-    heading: '',
-    items: [
-      { path: '', label: 'Overview', icon: 'overview', key: 'h' },
-      { path: '/orders', label: 'Orders', icon: 'orders', key: 'o' },
-      { path: '/commissions', label: 'Commissions', icon: 'commissions', key: 'c' },
-      { path: '/affiliates', label: 'Affiliates', icon: 'affiliates', key: 'a' },
-      { path: '/programs', label: 'Programs', icon: 'programs', key: 'r' },
-      { path: '/coupons', label: 'Coupons', icon: 'coupons', key: 'u' },
-      { path: '/payouts', label: 'Payouts', icon: 'payouts', key: 'p', owner: true },
-    ],
-  },
-  {
-    heading: 'Developers',
-    items: [
-      { path: '/journey', label: 'Journeys', icon: 'journeys', key: 'j' },
-      { path: '/webhooks', label: 'Webhooks', icon: 'webhooks', key: 'w' },
-      { path: '/deliveries', label: 'Deliveries', icon: 'deliveries', key: 'd' },
-      { path: '/keys', label: 'API keys', icon: 'keys', key: 'k', owner: true },
-    ],
-  },
-  {
-    heading: 'Settings',
-    items: [
-      { path: '/settings', label: 'Shop', icon: 'settings', key: 's', owner: true },
-      { path: '/team', label: 'Team', icon: 'team', key: 't', owner: true },
-      { path: '/test-shops', label: 'Test shops', icon: 'test', key: 'e', owner: true },
-      { path: '/audit', label: 'Audit log', icon: 'audit', key: 'l', owner: true },
-      { path: '/account', label: 'Your account', icon: 'account', key: 'y' },
-    ],
-  },
-]
-
 /** Renders a page with menu, message, and heading. On small screens the menu opens above the page, without script. */
 export const layout = (request: PageRequest, view: View, { path, flash, problem, field }: PageState): Html =>
   document(
     `${view.title} · ${shopTitle(request.ctx.shop)}`,
     html`${testBanner(request.ctx)}<div class="frame">
-<header class="top">${shopName(request.ctx.shop.name)}<button type="button" popovertarget="menu">${icon('menu')}Menu</button></header>
+<header class="top">${shopName(request.ctx.shop.name)}${searchLink}<button type="button" popovertarget="menu">${icon('menu')}Menu</button></header>
 <section class="side" id="menu" aria-label="Menu" popover>
 ${shopName(request.ctx.shop.name)}
-<nav aria-label="Pages">${MENU.map((group) => menuGroup(group, request.isOwner, path))}</nav>
+${searchField}
+<nav aria-label="Pages">${menuFor(request.isOwner).map((group) => menuGroup(group, path))}</nav>
 <div class="who">
 <p><span class="mail">${isolated(request.ctx.user.email)}</span> <span class="badge plain">${request.isOwner ? 'Owner' : 'Staff'}</span></p>
 ${form(request, '/admin/sign-out', html`<button class="quiet small">Sign out</button> <button type="button" class="quiet small" data-keys hidden>Shortcuts</button>`)}
@@ -80,11 +40,13 @@ ${flash ? message(flash) : ''}
 ${view.body}
 </main>
 </div>
+${searchDialog}
 ${keyHelp(request.isOwner)}`,
   )
 
 const KEYS: readonly (readonly [keys: readonly string[], text: string])[] = [
-  [['/'], 'Search or filter'],
+  [['/'], 'Search everything'],
+  [['f'], 'Filter this list'],
   [['j', 'k'], 'Next or previous row'],
   [['x'], 'Select the row'],
   [['n'], 'New, or the main action'],
@@ -93,7 +55,7 @@ const KEYS: readonly (readonly [keys: readonly string[], text: string])[] = [
 
 /** The keyboard shortcuts of the script. */
 const keyHelp = (isOwner: boolean): Html => {
-  const pages = MENU.flatMap(({ items }) => items).filter(({ owner }) => isOwner || !owner)
+  const pages = menuFor(isOwner).flatMap(({ items }) => items)
   const all = [...KEYS, ...pages.map(({ key, label }) => [['g', key], label] as const)]
   return html`<dialog id="keys" aria-labelledby="keys-title"><h2 id="keys-title">Keyboard shortcuts</h2>
 <dl class="keys">${all.map(([keys, text]) => html`<div><dt>${keys.map((key) => html`<kbd>${key}</kbd> `)}</dt><dd>${text}</dd></div>`)}</dl>
@@ -141,13 +103,12 @@ ${body}
 </main>`,
   )
 
-function menuGroup({ heading, items }: (typeof MENU)[number], isOwner: boolean, current: string): Html {
-  const shown = items.filter((item) => isOwner || !item.owner)
-  if (shown.length === 0) return html``
-  return html`${heading ? html`<h2>${heading}</h2>` : ''}<ul>${shown.map((item) => menuItem(item, current))}</ul>`
-}
+type Group = (typeof MENU)[number]
 
-const menuItem = ({ path, label, icon: name, key }: MenuItem, current: string): Html => {
+const menuGroup = ({ heading, items }: Group, current: string): Html =>
+  html`${heading ? html`<h2>${heading}</h2>` : ''}<ul>${items.map((item) => menuItem(item, current))}</ul>`
+
+const menuItem = ({ path, label, icon: name, key }: Group['items'][number], current: string): Html => {
   const isHere = path === '' ? current === '' : current === path || current.startsWith(`${path}/`)
   return html`<li><a href="/admin${path}" data-key="${key}"${isHere ? html` aria-current="page"` : ''}>${icon(name)}${label}</a></li>`
 }
@@ -167,6 +128,7 @@ const document = (title: string, body: Html, head?: Html): Html => html`<!doctyp
 <meta name="theme-color" content="#11241c">
 <title>${title}</title>
 <link rel="icon" href="${ICON.path}" type="image/svg+xml">
+<link rel="preload" href="${TEXT_FONT.path}" as="font" type="font/woff2" crossorigin>
 <link rel="stylesheet" href="${STYLE.path}">
 <script src="${SCRIPT.path}" defer></script>${head ?? ''}
 </head>

@@ -24,6 +24,7 @@ import { payoutRoutes } from './payouts.ts'
 import { problemPage, sendPage } from './problem.ts'
 import { programPageRoutes } from './program.ts'
 import { programRoutes } from './programs.ts'
+import { searchRoutes } from './search.ts'
 import { servePage } from './serve.ts'
 import { settingsRoutes } from './settings.ts'
 import { mountSignIn, signOutRoutes } from './sign-in.ts'
@@ -33,6 +34,7 @@ import { webhookRoutes } from './webhooks.ts'
 
 const routes = [
   overviewRoutes,
+  searchRoutes,
   orderRoutes,
   commissionRoutes,
   commissionFileRoutes,

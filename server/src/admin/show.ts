@@ -141,7 +141,7 @@ export const badge = (status: string): Html =>
   html`<span class="badge ${TONES[status] ?? 'plain'}">${nameOf(status)}</span>`
 
 /** Renders an empty state: what is missing, and what to do. */
-export const empty = (title: string, next: Html | string, name?: IconName): Html =>
+export const empty = (title: Html | string, next: Html | string, name?: IconName): Html =>
   html`<div class="empty">${name ? icon(name) : ''}<p><strong>${title}</strong></p><p>${next}</p></div>`
 
 /** Renders a text that can be copied. */

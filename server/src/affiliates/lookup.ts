@@ -1,4 +1,5 @@
 import type { Context } from '../core/context.ts'
+import type { AffiliateRow } from '../database/tables.ts'
 import { codeKey } from '../engine/affiliate-codes.ts'
 import { list } from './affiliates.ts'
 import { findNameHolders } from './name-queries.ts'
@@ -15,6 +16,13 @@ export async function findByCode({ db, shop }: Context, code: string): Promise<F
   const holders = await findNameHolders(db.read, shop.id, codeKey(code))
   const holder = holders.find(({ name }) => name !== 'SLUG')
   return holder && (await findAffiliatesById(db.read, shop.id, [holder.affiliateId]))[0]
+}
+
+/** The affiliates that are not archived with an id, or with a discount code, link name or alias in any spelling. */
+export async function findExactly({ db, shop }: Context, text: string): Promise<AffiliateRow[]> {
+  const holders = await findNameHolders(db.read, shop.id, codeKey(text))
+  const ids = new Set([text, ...holders.map(({ affiliateId }) => affiliateId)])
+  return (await findAffiliatesById(db.read, shop.id, [...ids])).filter(({ deletedAt }) => deletedAt === null)
 }
 
 /** The affiliates that a typed text can mean: by id or code exactly, else by name and email. */

@@ -7,7 +7,7 @@ import type { Body, Query } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import { replayStoredResponse } from '../core/idempotency.ts'
 import { mutate } from '../core/mutate.ts'
-import { isDeepPage, mapPage, readCursor } from '../core/pagination.ts'
+import { isDeepPage, mapPage, readCursor, type Uncounted } from '../core/pagination.ts'
 import { readList } from '../core/report.ts'
 import type { AffiliateRow } from '../database/tables.ts'
 import { codeKey, codeProblem, MAX_CODE_LENGTH, mixesScripts, nearestCode } from '../engine/affiliate-codes.ts'
@@ -17,7 +17,7 @@ type Schemas = components['schemas']
 type CouponRow = NonNullable<Awaited<ReturnType<typeof findCoupon>>>
 
 /** Lists the discount codes of affiliates that are not archived. */
-export async function list(ctx: Context, query: Query<'listCoupons'>) {
+export async function list(ctx: Context, query: Query<'listCoupons'> & Uncounted) {
   const start = await readCursor(ctx, 'affiliates', query)
   const readsMany = Boolean(query.code) || isDeepPage(query)
   return mapPage(await readList(ctx, couponList, { ...query, start }, readsMany), toCoupon)

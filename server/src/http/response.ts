@@ -136,16 +136,21 @@ interface Sources {
   script?: string
   image?: string
   form?: string
+  font?: string
+  /** What the script may request. */
+  connect?: string
 }
 
 /** Security headers of every HTML page: no external resources, no framing, no cross-origin referrer. */
-export function pageHeaders({ style, script = "'none'", image = "'none'", form = "'none'" }: Sources) {
+export function pageHeaders({ style, script = "'none'", image = "'none'", form = "'none'", font, connect }: Sources) {
   return {
     'Content-Security-Policy': [
       "default-src 'none'",
       `style-src ${style}`,
       `script-src ${script}`,
       `img-src ${image}`,
+      ...(font ? [`font-src ${font}`] : []),
+      ...(connect ? [`connect-src ${connect}`] : []),
       `form-action ${form}`,
       "base-uri 'none'",
       "frame-ancestors 'none'",

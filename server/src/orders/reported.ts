@@ -1,8 +1,9 @@
-import { findCommissionsById } from '../commissions/queries.ts'
+import { findCommission, findCommissionsById } from '../commissions/queries.ts'
 import { findByOrderName } from '../commissions/search.ts'
 import { invalid } from '../contract/errors.ts'
 import type { Context } from '../core/context.ts'
-import type { CommissionRow } from '../database/tables.ts'
+import type { CommissionRow, OrderRow } from '../database/tables.ts'
+import { storedOrderIds } from '../engine/normalize.ts'
 import { parseFacts } from '../engine/stored-facts.ts'
 import { findOrder, findUncreditedByName, listOrders } from './queries.ts'
 
@@ -32,17 +33,39 @@ export interface ReportedOrder {
  * @throws ApiError 400 `invalid_parameter` for an unknown one.
  */
 export async function listReported(
-  { db, shop }: Context,
+  ctx: Context,
   after: string | undefined,
   limit: number,
 ): Promise<{ data: ReportedOrder[]; next: string | undefined }> {
+  const { db, shop } = ctx
   const last = after === undefined ? undefined : await findOrder(db.read, shop.id, after)
   if (after !== undefined && !last) throw invalid('invalid_parameter', 'after must be the id of an order of this list.')
   const rows = await listOrders(db.read, shop.id, last ? { after: last } : {}, limit + 1)
   const page = rows.slice(0, limit)
-  const ids = page.flatMap(({ commissionId }) => commissionId ?? [])
+  const data = await describe(ctx, page)
+  return { data, next: rows.length > limit ? page.at(-1)?.orderId : undefined }
+}
+
+/** Finds reported orders by name or id, as typed or in capitals, or by the id of their commission. */
+export async function findReported(ctx: Context, text: string, limit: number): Promise<ReportedOrder[]> {
+  const { db, shop } = ctx
+  const spellings = [...new Set([text, text.toUpperCase()])]
+  const stored = spellings.map(storedOrderIds).flatMap(({ exact, bySource }) => [...exact, ...bySource])
+  const [commission, ...named] = await Promise.all([
+    findCommission(db.read, shop.id, text),
+    ...spellings.map((one) => findByOrderName(ctx, one)),
+  ])
+  const uncredited = await Promise.all(spellings.map((one) => findUncreditedByName(db.read, shop.id, one)))
+  const credited = [commission, ...named.flat()].map((one) => one?.orderId)
+  const ids = new Set([...stored, ...credited, ...uncredited].filter((id) => id !== undefined))
+  const rows = await Promise.all([...ids].map((id) => findOrder(db.read, shop.id, id)))
+  return describe(ctx, rows.filter((row) => row !== undefined).slice(0, limit))
+}
+
+async function describe({ db, shop }: Context, rows: OrderRow[]): Promise<ReportedOrder[]> {
+  const ids = rows.flatMap(({ commissionId }) => commissionId ?? [])
   const commissions = new Map((await findCommissionsById(db.read, shop.id, ids)).map((row) => [row.id, row]))
-  const data = page.map((row): ReportedOrder => {
+  return rows.map((row): ReportedOrder => {
     const own = row.commissionId === null ? undefined : commissions.get(row.commissionId)
     return {
       orderId: row.orderId,
@@ -55,7 +78,6 @@ export async function listReported(
       commission: own ? { cents: own.commissionAmountCents, currency: own.currency } : null,
     }
   })
-  return { data, next: rows.length > limit ? page.at(-1)?.orderId : undefined }
 }
 
 /** The stored id of the order with a name, such as `#1001`. Stores put `#` before it, which may be left out. */

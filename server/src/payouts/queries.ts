@@ -33,6 +33,10 @@ export async function listBatches(db: Reader, shopId: string, query: BatchFilter
   return pageOf(list, query, { total, list: 'payoutBatches' })
 }
 
+/** The newest batches without their totals. */
+export const listNewestBatches = (db: Reader, shopId: string, limit: number): Promise<PayoutBatchRow[]> =>
+  batches(db, shopId).orderBy('createdAt', 'desc').orderBy('id', 'desc').limit(limit).execute()
+
 /** Whether the shop has a batch that is neither paid nor failed. */
 export const hasOpenBatch = async (db: Reader, shopId: string): Promise<boolean> =>
   (await batches(db, shopId).where('status', 'in', ['OPEN', 'PROCESSING']).limit(1).executeTakeFirst()) !== undefined

@@ -1,4 +1,5 @@
 import { setDefaultProgramIfNone } from '../accounts/queries.ts'
+import { searchable } from '../affiliates/queries.ts'
 import { type ApiError, concurrentChange, invalid, invalidBody, programNotFound } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Body, Query } from '../contract/spec.ts'
@@ -22,6 +23,16 @@ import * as programs from './queries.ts'
 export async function list(ctx: Context, query: Query<'listPrograms'>) {
   const start = await readCursor(ctx, 'programs', query)
   return mapPage(await programs.listPrograms(ctx.db.read, ctx.shop.id, { ...query, start }), toProgram)
+}
+
+/** More names are not searched, because no index has parts of them. */
+const MAX_SEARCHED = 1000
+
+/** The newest programs with an id, or with a text in their name; letter case does not matter. */
+export async function findByName({ db, shop }: Context, text: string, limit: number): Promise<programs.NamedProgram[]> {
+  const all = await programs.listProgramNames(db.read, shop.id, MAX_SEARCHED)
+  const sought = searchable([text])
+  return all.filter(({ id, name }) => id === text || searchable([name]).includes(sought)).slice(0, limit)
 }
 
 /**

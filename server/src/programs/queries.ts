@@ -65,6 +65,23 @@ export function listPrograms(
   return pageOf(list, query, { list: 'programs' })
 }
 
+const newestNames = prepared<{ shopId: string; limit: number }>()((db, { shopId, limit }) =>
+  db
+    .selectFrom('programs')
+    .select(['id', 'name', 'status'])
+    .where('shopId', '=', shopId)
+    .orderBy('createdAt', 'desc')
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .compile(),
+)
+
+/** The names of the newest programs. */
+export const listProgramNames = (db: Reader, shopId: string, limit: number): Promise<NamedProgram[]> =>
+  newestNames(db, { shopId, limit })
+
+export type NamedProgram = Pick<ProgramRow, 'id' | 'name' | 'status'>
+
 export async function insertProgram(trx: Transaction, shopId: string, row: Omit<ProgramRow, 'shopId'>): Promise<void> {
   await trx
     .insertInto('programs')

@@ -7,7 +7,13 @@ import { insertDeliveries } from '../core/outbox.ts'
 import { isDeepPage, mapPage } from '../core/pagination.ts'
 import { readList, runReport } from '../core/report.ts'
 import { checkPeriod, parseBodyInstant } from '../core/time.ts'
-import { deliveryList, findDelivery, isFiltered, type LoggedDelivery } from './delivery-queries.ts'
+import {
+  deliveryList,
+  findDelivery,
+  isFiltered,
+  type LoggedDelivery,
+  listDeliveriesOfEvent,
+} from './delivery-queries.ts'
 import { findSubscription } from './queries.ts'
 import { listStillRedeliverable, redeliverableReport } from './redelivery-queries.ts'
 import { requireEnabled, webhookNotFound } from './webhooks.ts'
@@ -18,6 +24,13 @@ type Delivery = components['schemas']['Delivery']
 export async function list(ctx: Context, query: Query<'listDeliveries'>) {
   const page = await readList(ctx, deliveryList, query, isFiltered(query) || isDeepPage(query))
   return mapPage(page, (row) => toDelivery(row))
+}
+
+/** Finds a delivery by its id, or the newest deliveries of an event by the id of the event. */
+export async function findById({ db, shop }: Context, id: string, limit: number): Promise<Delivery[]> {
+  const one = id.startsWith('dlv_') ? await findDelivery(db.read, shop.id, id) : undefined
+  const rows = id.startsWith('evt_') ? await listDeliveriesOfEvent(db.read, shop.id, { eventId: id, limit }) : []
+  return [...(one ? [one] : []), ...rows].map(toDelivery)
 }
 
 /**

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type PageQuery, pageOf } from '../core/pagination.ts'
-import { countRows } from '../core/queries.ts'
+import { countRows, withoutIndex } from '../core/queries.ts'
 import { defineReport, type Reader, type Transaction } from '../database/database.ts'
 import { isSqlite } from '../database/event-loop.ts'
 import { prepared, preparedWrite } from '../database/prepared.ts'
@@ -245,6 +245,18 @@ async function countDeliveries(db: Reader, shopId: string, query: DeliveryFilter
 
 export const findDelivery = (db: Reader, shopId: string, id: string): Promise<LoggedDelivery | undefined> =>
   deliveries(db, shopId).where('deliveries.id', '=', id).executeTakeFirst()
+
+/** The deliveries of an event, newest first. */
+export const listDeliveriesOfEvent = (
+  db: Reader,
+  shopId: string,
+  { eventId, limit }: { eventId: string; limit: number },
+): Promise<LoggedDelivery[]> =>
+  deliveries(db, shopId)
+    .where('deliveries.eventId', '=', eventId)
+    .orderBy(withoutIndex(db, 'deliveries.id'), 'desc')
+    .limit(limit)
+    .execute()
 
 const BATCH_SIZE = 500
 

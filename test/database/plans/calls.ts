@@ -241,10 +241,17 @@ export function exampleOf(id: string): Call {
 
 const period = 'from=2026-08-12&to=2026-09-20'
 
+/** The reference of a payment in its file. */
+const PAYMENT = ID.line.replace('pln_', 'PLN')
+
 /** What the pages are opened with in addition to their plain address. */
 const PAGE_QUERIES: Record<string, string[]> = {
   '/admin': ['days=7', 'days=90&currency=USD'],
   '/admin/orders': ['id=1000'],
+  '/admin/search': [
+    ...['karim', 'nobody', '1000', 'NISA20', 'October', 'https://shop.example/?ref=nisa-karim'].map((q) => `q=${q}`),
+    ...[ID.affiliate, ID.commission, ID.batch, ID.delivery, 'evt_none', PAYMENT].map((id) => `q=${id}`),
+  ],
   '/admin/commissions': [
     'status=ALL',
     'status=PAID&page=40',

@@ -1,4 +1,4 @@
-// The pages work without this script. It adds copy buttons, "select all", counts of a selection, keys for charts, lists
+// The pages work without this script. It adds a search as you type, copy buttons, "select all", counts of a selection, keys for charts, lists
 // and pages, the check of codes while they are typed, files that are dropped, passkeys, and figures that are added up.
 for (const button of document.querySelectorAll('button[data-copy]')) {
   const source = document.getElementById(button.dataset.copy)
@@ -95,6 +95,84 @@ for (const more of document.querySelectorAll('.filters details')) {
   })
 }
 
+// One search for everything: the results of its page, in a dialog, as you type.
+const search = document.getElementById('finder')
+let openSearch
+if (search) {
+  const field = search.querySelector('input')
+  const found = search.querySelector('.found')
+  const links = () => [...found.querySelectorAll('a')]
+  let timer
+  let latest
+  const show = async () => {
+    clearTimeout(timer)
+    latest?.abort()
+    latest = new AbortController()
+    const { signal } = latest
+    try {
+      const response = await fetch(`/admin/search?${new URLSearchParams({ q: field.value })}`, { signal })
+      // The session is over: the page asks to sign in.
+      if (response.redirected) location.reload()
+      const page = new DOMParser().parseFromString(await response.text(), 'text/html')
+      found.replaceChildren(...(page.querySelector('main .found') ?? page.querySelector('main')).childNodes)
+      const isSearching = found.querySelector('[data-reload]')
+      const count = links().length
+      search.querySelector('[role=status]').textContent = isSearching ? '' : `${count} ${count === 1 ? 'result' : 'results'}`
+      if (isSearching) timer = setTimeout(show, 400)
+    } catch {
+      // A newer text is being searched, or the server is not reached; Enter opens the page of the search then.
+    }
+  }
+  openSearch = (text = '') => {
+    if (search.open) return
+    document.getElementById('menu')?.hidePopover?.()
+    field.value = text
+    search.showModal()
+    field.select()
+    show()
+  }
+  field.addEventListener('input', () => {
+    clearTimeout(timer)
+    timer = setTimeout(show, 120)
+  })
+  search.querySelector('form').addEventListener('submit', async (event) => {
+    event.preventDefault()
+    await show()
+    const [first] = links()
+    if (first) first.click()
+    else if (!found.hasChildNodes()) location.assign(`/admin/search?${new URLSearchParams({ q: field.value })}`)
+  })
+  search.addEventListener('keydown', (event) => {
+    const { key, target, ctrlKey, metaKey, altKey } = event
+    const all = links()
+    const at = all.indexOf(target)
+    const step = { ArrowDown: 1, ArrowUp: -1 }[key]
+    if (step) {
+      event.preventDefault()
+      // The first result is chosen while the field has the focus.
+      const next = target === field ? (step > 0 ? 1 : all.length - 1) : at + step
+      ;(next === 0 || next < 0 ? field : (all[next] ?? field)).focus()
+    } else if (at >= 0 && key.length === 1 && !ctrlKey && !metaKey && !altKey) field.focus()
+  })
+  search.addEventListener('click', ({ target }) => target === search && search.close())
+  for (const input of document.querySelectorAll('.side .find input'))
+    for (const kind of ['click', 'input'])
+      input.addEventListener(kind, () => {
+        openSearch(input.value)
+        input.value = ''
+      })
+  for (const link of document.querySelectorAll('[data-search]'))
+    link.addEventListener('click', (event) => {
+      event.preventDefault()
+      openSearch()
+    })
+  document.addEventListener('keydown', (event) => {
+    if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return
+    event.preventDefault()
+    openSearch()
+  })
+}
+
 // Keys of one character. They can be turned off, because speech input types them by accident.
 const keys = document.getElementById('keys')
 if (keys) {
@@ -125,7 +203,8 @@ if (keys) {
     row?.scrollIntoView({ block: 'nearest' })
   }
   const actions = {
-    '/': () => document.querySelector('main .filters input:not([type=hidden])')?.focus(),
+    '/': () => openSearch(),
+    f: () => document.querySelector('main .filters input:not([type=hidden])')?.focus(),
     '?': () => keys.showModal(),
     j: () => step(1),
     k: () => step(-1),
@@ -136,7 +215,7 @@ if (keys) {
   document.addEventListener('keydown', (event) => {
     const { key, target, ctrlKey, metaKey, altKey } = event
     const isTyping = target.matches('textarea, select, input:not([type=checkbox], [type=radio])')
-    if (isTyping || ctrlKey || metaKey || altKey || keys.open || (!box.checked && key !== '?')) return
+    if (isTyping || ctrlKey || metaKey || altKey || document.querySelector('dialog[open]') || (!box.checked && key !== '?')) return
     const page = isGoing && document.querySelector(`nav a[data-key="${CSS.escape(key)}"]`)
     isGoing = key === 'g' && !isGoing
     if (page) page.click()

@@ -1,0 +1,38 @@
+import { field } from './form.ts'
+import { type Html, html, isolated } from './html.ts'
+import { stillReading } from './kept.ts'
+import { ALL_ROLES, type PageRequest, type Route, type View } from './route.ts'
+import { MAX_TEXT, searchForm } from './search-field.ts'
+import { type Found, findAnything, goTo, type Hits } from './search-hits.ts'
+import { empty } from './show.ts'
+
+export const searchRoutes: Route[] = [{ path: '/search', roles: ALL_ROLES, audit: 'search.shown', show }]
+
+async function show(request: PageRequest): Promise<View> {
+  const text = spelled((field(request.query, 'q') ?? '').slice(0, MAX_TEXT))
+  const { kinds, isSearching }: Found = text
+    ? await findAnything(request, text)
+    : { kinds: [goTo(request.isOwner, '')], isSearching: false }
+  return {
+    title: 'Search',
+    lead: 'Orders, affiliates, codes, programs, payouts by month, payment references, ids, and pages.',
+    isEmpty: !text,
+    body: html`${searchForm(text, 'q')}
+<div class="found">${kinds.map(section)}
+${isSearching ? stillReading('Names and codes are being searched.') : ''}
+${kinds.length || isSearching ? '' : empty(html`Nothing matches ${isolated(text)}`, 'Search for a name, an email address, a code, an order, or an id.', 'search')}</div>`,
+  }
+}
+
+/** Ids are often pasted with another letter case; other text is unchanged. */
+const spelled = (text: string): string =>
+  text.replace(
+    /^([a-z]{3}_)([0-9a-z]{26})$/i,
+    (_all, prefix: string, id: string) => prefix.toLowerCase() + id.toUpperCase(),
+  )
+
+const section = ({ kind, hits, all }: Hits): Html =>
+  html`<section aria-label="${kind}"><h2>${kind}</h2><ul>${hits.map(
+    ({ to, text, about }) =>
+      html`<li><a href="${to}"><span>${text}</span>${about ? html` <small>${about}</small>` : ''}</a></li>`,
+  )}${all ? html`<li><a href="${all}" class="all">Show all</a></li>` : ''}</ul></section>`
