@@ -174,7 +174,7 @@ export const planByKey = (scope: 'session' | 'transaction'): string =>
 
 const setLocal = (name: string, ms: number) => `set local ${name} = ${ms}`
 
-const parameterOf = (url: string, name: string) => new RegExp(`[?&]${name}=([^&]*)`).exec(url)?.[1]
+const parameterOf = (url: string, name: string) => new URLSearchParams(url.split('?')[1]).get(name) ?? undefined
 
 /** @throws Error */
 function readMs(url: string, name: string): number | undefined {
