@@ -1,5 +1,6 @@
 // SQLite only: the pages call the use cases that are tested on both databases
 import { expect } from 'vitest'
+import { insertRows, rowsOf } from '../support/inspect.ts'
 import { convert, expectOk } from '../support/shop.ts'
 import { testWithNewShop as test } from '../support/test.ts'
 import { visitorOf, wordsOf } from './page-fixture.ts'
@@ -23,4 +24,123 @@ test('an order without an affiliate is shown and found by its own name, also aft
   const nisa = await client.affiliates.create({ name: 'Nisa', email: 'nisa@example.com', campaignId: id })
   await expectOk(convert(server, { ...order, couponCode: nisa.discountCode }))
   expect(wordsOf((await page.open('/admin/orders?id=%231001')).text)).toContain('Nisa')
+})
+
+/** The orders of a list in order. */
+const namesOn = (text: string) =>
+  [...text.matchAll(/<th scope="row"[^>]*><a href="\/admin\/orders[^"]*"><bdi>([^<]*)/g)].map(([, name]) => name)
+const chipsOn = (text: string) =>
+  [...text.matchAll(/<li><a href="([^"]*)">(.*?)<span class="visually-hidden"> \(remove\)/g)].map(([, to, name]) => [
+    to?.replaceAll('&amp;', '&'),
+    wordsOf(name ?? '').trim(),
+  ])
+
+test('orders are filtered by outcome, affiliate, currency, amount, and days of the shop, and the file follows', async ({
+  server,
+  client,
+  owner,
+}) => {
+  await expectOk(owner('PATCH', '/settings', { timeZone: 'Asia/Tokyo' }))
+  const { id } = await client.programs.create({ name: 'P', autoApproveAffiliate: true })
+  const add = (name: string) => client.affiliates.create({ name, email: `${name}@example.com`, campaignId: id })
+  const [nisa, zoe] = [await add('Nisa'), await add('Zoe')]
+  const report = (orderName: string, more: object) =>
+    expectOk(convert(server, { externalOrderId: orderName, orderName, amountCents: 10_000, ...more }))
+  await report('A', { couponCode: nisa.discountCode, occurredAt: '2026-10-20T14:59:59Z' })
+  await report('B', { couponCode: nisa.discountCode, occurredAt: '2026-10-20T15:00:00Z', amountCents: 2000 })
+  await report('C', { couponCode: zoe.discountCode, occurredAt: '2026-10-22T00:00:00Z', currency: 'EUR' })
+  await report('D', { occurredAt: '2026-10-23T00:00:00Z', discountCents: 9000 })
+  const { data } = await client.commissions.list({ externalOrderId: 'A' })
+  await expectOk(owner('POST', `/commissions/${data[0]!.id}/approve`, {}))
+
+  const page = visitorOf(server)
+  await page.signIn(server.shop.ownerToken)
+  const found = async (query: string) => {
+    const { status, text } = await page.open(`/admin/orders?${query}`)
+    expect([query, status]).toEqual([query, 200])
+    const file = await page.open(`/admin/orders.csv?${query}`)
+    const inFile = file.text.trimEnd().split('\r\n').slice(1)
+    expect([query, inFile.map((line) => line.split(',')[0])]).toEqual([query, namesOn(text)])
+    return namesOn(text).join('')
+  }
+  expect(await found('')).toBe('DCBA')
+  expect(await found('outcome=APPROVED')).toBe('A')
+  expect(await found('outcome=PENDING')).toBe('CB')
+  expect(await found('outcome=NOBODY')).toBe('D')
+  expect(await found('outcome=PAID')).toBe('')
+  expect(await found('affiliate=nisa')).toBe('BA')
+  expect(await found('affiliate=nisa&outcome=PENDING')).toBe('B')
+  expect(await found('affiliate=nisa&outcome=NOBODY')).toBe('')
+  expect(await found('affiliate=stranger')).toBe('')
+  expect(await found('currency=eur')).toBe('C')
+  expect(await found('min=20.00')).toBe('BA')
+  expect(await found('max=20')).toBe('DB')
+  expect(await found('min=100&max=100&currency=EUR')).toBe('C')
+  // Days of Tokyo begin at 15:00 UTC.
+  expect(await found('from=2026-10-21&to=2026-10-21')).toBe('B')
+  expect(await found('to=2026-10-20&affiliate=nisa&outcome=APPROVED&min=1')).toBe('A')
+
+  const { text } = await page.open('/admin/orders?affiliate=nisa&outcome=PENDING&from=2026-10-21')
+  expect(chipsOn(text)).toEqual([
+    ['/admin/orders?affiliate=nisa&from=2026-10-21', 'Outcome Pending'],
+    ['/admin/orders?outcome=PENDING&from=2026-10-21', 'Affiliate Nisa'],
+    ['/admin/orders?outcome=PENDING&affiliate=nisa', 'From Oct 21, 2026'],
+  ])
+  expect(text).toMatch(/<a class="all" href="\/admin\/orders">Clear all/)
+  expect(text).toContain('href="/admin/orders.csv?outcome=PENDING&amp;affiliate=nisa&amp;from=2026-10-21"')
+})
+
+test.for([
+  ['/admin/orders', 'min=ten', 'At least must be an amount, such as 10.50.'],
+  ['/admin/orders', 'max=1&min=2', 'At most must not be less than “At least”.'],
+  ['/admin/orders', 'currency=dollars', 'Currency must be three letters, such as USD.'],
+  ['/admin/orders', 'from=soon', 'From must be a day, such as 2026-10-31.'],
+  ['/admin/orders', 'from=2026-10-02&to=2026-10-01', 'To must not be before “From”.'],
+  ['/admin/commissions', 'status=ALL&min=ten', 'At least must be an amount, such as 10.50.'],
+  ['/admin/commissions', 'to=2026-02-30', 'To must be a day, such as 2026-10-31.'],
+])('400 at the field of %s?%s: %s', async ([path, query, sentence], { server }) => {
+  const page = visitorOf(server)
+  await page.signIn(server.shop.ownerToken)
+  const { status, text } = await page.open(`${path}?${query}`)
+  expect([status, wordsOf(/<p class="problem[^>]*>(.*?)<\/p>/.exec(text)?.[1] ?? '')]).toEqual([400, sentence])
+  // What was typed is kept, and the field refers to the reason.
+  const rejected = /<input [^>]*aria-invalid="true"[^>]*>/.exec(text)?.[0] ?? ''
+  const name = /name="(\w+)"/.exec(rejected)?.[1] ?? ''
+  expect(rejected).toContain(`value="${new URLSearchParams(query).get(name)}"`)
+  expect(rejected).toMatch(/aria-describedby="filter-problem[" ]/)
+  expect(text.match(/role="alert"/g)).toHaveLength(1)
+})
+
+/** The first report starts its thread. */
+const SOON = { timeout: 15_000 }
+
+test('a long list continues after the last order of a page, complete and without a total', async ({ server }) => {
+  await expectOk(convert(server, { externalOrderId: 'one', amountCents: 1000 }))
+  const LONG = 1010
+  const [one] = rowsOf(server, 'orders')
+  const copyOf = (n: number) => ({ ...one!, orderId: `api:${n}`, orderName: `#${n}`, goodsCents: n })
+  insertRows(
+    server,
+    'orders',
+    Array.from({ length: LONG }, (_, n) => copyOf(n + 1)),
+  )
+  const page = visitorOf(server)
+  await page.signIn(server.shop.ownerToken)
+  const first = (await page.open('/admin/orders')).text
+  expect(first).not.toContain('in total')
+  const names = new Set<string | undefined>()
+  for (let text = first; ; ) {
+    for (const name of namesOn(text)) names.add(name)
+    const next = /rel="next" href="([^"]+)"/.exec(text)?.[1]?.replaceAll('&amp;', '&')
+    if (!next) break
+    text = (await page.open(next)).text
+  }
+  expect(names.size).toBe(LONG + 1)
+  expect((await page.open('/admin/orders.csv')).text.trimEnd().split('\r\n')).toHaveLength(LONG + 2)
+  expect((await page.open('/admin/orders?after=api:none')).status).toBe(400)
+
+  // No index has amounts: the search is kept, and counts what it has read.
+  const search = async () => wordsOf((await page.open('/admin/orders?min=0.31&max=0.60&page=2')).text)
+  expect(await search()).toContain('being searched')
+  await expect.poll(search, SOON).toContain('Page 2 of 2 (30 in total)')
 })

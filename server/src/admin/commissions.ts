@@ -7,8 +7,9 @@ import { minorUnitDigits } from '../core/currencies.ts'
 import { isLargeList } from '../core/list-size.ts'
 import { approveAllLink } from './commission-bulk.ts'
 import {
+  COMMISSION_FILTERS,
   type CommissionFilter,
-  filterForm,
+  commissionFilterForm,
   isByAmount,
   isNarrowed,
   readFilter,
@@ -31,7 +32,7 @@ const MOVES = { approve: 'approved', reject: 'rejected', reopen: 'reopened' } as
 type Move = keyof typeof MOVES
 
 export const commissionRoutes: Route[] = [
-  { path: '/commissions', roles: ALL_ROLES, audit: 'commissions.listed', show: list },
+  { path: '/commissions', roles: ALL_ROLES, audit: 'commissions.listed', show: list, filters: COMMISSION_FILTERS },
   { path: '/commissions/moderate', ...rolesAndAuditOf('moderateCommissions'), act: moderateSelected, page: list },
   { path: '/commissions/:id/:move', ...rolesAndAuditOf('approveCommission'), act: moderateOne, page: list },
 ]
@@ -39,7 +40,7 @@ export const commissionRoutes: Route[] = [
 async function list(request: PageRequest): Promise<View> {
   const { isOwner, query, form: sent } = request
   const filter = await readFilter(request, sent.size ? sent : query)
-  const { data, rest, isOpen } = await read(request, filter)
+  const { data, rest, isOpen } = request.problem ? NOTHING : await read(request, filter)
   const names = await namesOf(request, data)
   const isMany = isOwner && filter.status === 'PENDING'
   const rows = data.map((one) => row(request, one, names, isMany))
@@ -55,7 +56,7 @@ async function list(request: PageRequest): Promise<View> {
     actions: rows.length
       ? html`${fileLink(`${PATH}.csv`, new URLSearchParams({ ...filter.given, status: filter.tab }))}${isMany ? approveAllLink(filter) : ''}`
       : undefined,
-    body: html`${statusTabs(filter)}${await filterForm(request, filter)}
+    body: html`${statusTabs(filter)}${await commissionFilterForm(request, filter)}
 ${
   isOwner
     ? form(
@@ -72,9 +73,12 @@ interface Found {
   data: Commission[]
   /** Links to the other pages of the list. */
   rest: Html
-  /** The rows are still being read. */
+  /** The rows are still being read, or not at all. */
   isOpen?: boolean
 }
+
+/** A rejected filter matches nothing. */
+const NOTHING: Found = { data: [], rest: html``, isOpen: true }
 
 const searching = (text: string): Found => ({ data: [], rest: stillReading(text), isOpen: true })
 

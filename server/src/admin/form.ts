@@ -60,6 +60,8 @@ const LABELS = new Map([
   ['timeZone', 'Time zone'],
   ['from', 'From'],
   ['to', 'To'],
+  ['min', 'At least'],
+  ['max', 'At most'],
   ['iban', 'IBAN'],
   ['bic', 'BIC'],
   ['streetName', 'Street'],
@@ -90,7 +92,7 @@ export const withFormLabels = (message: string): string =>
 export const form = ({ csrf }: PageRequest, action: string, inner: Html | Html[], className = ''): Html =>
   html`<form method="post" action="${action}" class="${className}"><input type="hidden" name="csrf" value="${csrf}">${inner}</form>`
 
-interface Input {
+export interface Input {
   name: string
   label: string
   type?: string
@@ -100,6 +102,8 @@ interface Input {
   placeholder?: string
   autocomplete?: string
   maxlength?: number
+  /** Set if the value was rejected: the id of the reason. */
+  problemId?: string
   /** Differs from the name where a page has several fields of this name. */
   id?: string
 }
@@ -108,10 +112,11 @@ const hintOf = (id: string, hint: Html | string | undefined): Html =>
   hint ? html`<p class="hint" id="${id}-hint">${hint}</p>` : html``
 
 /** Renders a labeled input with an optional hint. */
-export const input = ({ name, label, hint, id = name, ...given }: Input): Html => {
+export const input = ({ name, label, hint, id = name, problemId, ...given }: Input): Html => {
   const { type = 'text', value = '', required = false, placeholder = '', autocomplete = 'off', maxlength = 500 } = given
+  const about = [problemId, hint && `${id}-hint`].filter(Boolean).join(' ')
   return html`<div class="field"><label for="${id}">${label}</label>
-<input id="${id}" name="${name}" type="${type}" value="${value}" placeholder="${placeholder}" autocomplete="${autocomplete}" maxlength="${maxlength}"${required ? html` required` : ''}${hint ? html` aria-describedby="${`${id}-hint`}"` : ''}>
+<input id="${id}" name="${name}" type="${type}" value="${value}" placeholder="${placeholder}" autocomplete="${autocomplete}" maxlength="${maxlength}"${required ? html` required` : ''}${about ? html` aria-describedby="${about}"` : ''}${problemId ? html` aria-invalid="true" autofocus` : ''}>
 ${hintOf(id, hint)}</div>`
 }
 

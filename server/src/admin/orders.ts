@@ -2,31 +2,19 @@ import { affiliateNames } from '../affiliates/affiliates.ts'
 import { explain } from '../commissions/explain.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
-import type { CsvCell } from '../core/csv.ts'
-import { findIdByName, findOrderName, listReported } from '../orders/reported.ts'
-import { field, input } from './form.ts'
+import { findIdByName, findOrderName } from '../orders/reported.ts'
+import { field } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
-import { amountCell, fileLink, listFile, timeCell } from './list-file.ts'
 import { changes, moveOrder, refundList, refundOrder } from './order-changes.ts'
+import { ORDER_FILTERS } from './order-filter.ts'
+import { downloadOrders, listOrders } from './order-list.ts'
 import { ALL_ROLES, type PageRequest, type Route, rolesAndAuditOf, type View } from './route.ts'
-import {
-  badge,
-  count,
-  empty,
-  facts,
-  money,
-  nameOf as nameText,
-  rateText,
-  time,
-  urlWithQuery,
-  withMoney,
-} from './show.ts'
+import { badge, count, facts, money, nameOf as nameText, rateText, time, withMoney } from './show.ts'
 import {
   type Cell,
   type Column,
   inCard,
   nameColumn,
-  nextPage,
   numberColumn,
   PAGE_SIZE,
   pager,
@@ -38,94 +26,15 @@ import {
 const PATH = '/admin/orders'
 
 export const orderRoutes: Route[] = [
-  { path: '/orders', ...rolesAndAuditOf('explainOrder'), show },
-  { path: '/orders.csv', roles: ALL_ROLES, audit: 'orders.exported', show: download },
+  { path: '/orders', ...rolesAndAuditOf('explainOrder'), show, filters: ORDER_FILTERS },
+  { path: '/orders.csv', roles: ALL_ROLES, audit: 'orders.exported', show: downloadOrders },
   { path: '/orders/refund', ...rolesAndAuditOf('refundCommission'), act: refundOrder, page: show },
   { path: '/orders/move', ...rolesAndAuditOf('cancelCommission'), act: moveOrder, page: show },
 ]
 
 async function show(request: PageRequest): Promise<View> {
   const text = field(request.query, 'id')
-  return text ? await showOrder(request, text) : list(request)
-}
-
-const searchForm = (value = ''): Html => html`<form class="filters" method="get" action="${PATH}" role="search">
-${input({ name: 'id', label: 'Order', value, required: true, maxlength: 260, placeholder: '#1001' })}
-<div class="row"><button>Find</button></div></form>`
-
-const COLUMNS: Column[] = [
-  'Order',
-  inCard('bare', 'Date'),
-  inCard('inline', numberColumn('Goods')),
-  inCard('bare', 'Outcome'),
-  inCard('bare', nameColumn('Affiliate')),
-  inCard('lead', numberColumn('Commission')),
-]
-
-/** Every reported order, newest first, whether somebody earns on it or not. */
-async function list(request: PageRequest): Promise<View> {
-  const { ctx, query, zone } = request
-  const { data, next } = await listReported(ctx, query.get('after') ?? undefined, PAGE_SIZE)
-  const names = await affiliateNames(
-    ctx,
-    data.flatMap(({ affiliateId }) => affiliateId ?? []),
-  )
-  const rows = data.map((one) => [
-    html`<a href="${urlWithQuery(PATH, { id: one.orderId })}">${isolated(one.name)}</a>`,
-    time(one.orderAt, '–', zone),
-    money(one.goodsCents, one.orderCurrency),
-    badge(one.outcome),
-    one.affiliateId === null
-      ? '–'
-      : html`<a href="/admin/affiliates/${one.affiliateId}">${isolated(names.get(one.affiliateId) || one.affiliateId)}</a>`,
-    one.commission ? money(one.commission.cents, one.commission.currency) : '–',
-  ])
-  return {
-    title: 'Orders',
-    lead: 'Every order that was reported, with or without a commission. Open an order to see the decision and its reasons.',
-    actions: rows.length ? fileLink(`${PATH}.csv`, query) : undefined,
-    body: html`${searchForm()}
-${rows.length ? table('Orders', COLUMNS, rows) : empty('No orders yet', html`Report one. The <a href="/api/v1/docs">quick start</a> shows how.`, 'orders')}
-${nextPage(PATH, query, next)}`,
-  }
-}
-
-const fileHeading = (zone: string) => [
-  'Order',
-  `Date (${zone})`,
-  'Goods',
-  'Goods currency',
-  'Outcome',
-  'Affiliate',
-  'Commission',
-  'Currency',
-  'Affiliate id',
-  'Order id',
-]
-
-/** Orders contain their facts, which are long. */
-const ORDERS_AT_ONCE = 50
-
-async function download(request: PageRequest): Promise<View> {
-  const { ctx, zone } = request
-  return listFile(request, { name: 'orders', heading: fileHeading(zone) }, async (after: string | undefined) => {
-    const { data, next } = await listReported(ctx, after, ORDERS_AT_ONCE)
-    const ids = data.flatMap(({ affiliateId }) => affiliateId ?? [])
-    const names = await affiliateNames(ctx, ids)
-    const rows = data.map((one): CsvCell[] => [
-      one.name,
-      timeCell(one.orderAt, zone),
-      amountCell(one.goodsCents, one.orderCurrency),
-      one.orderCurrency,
-      one.outcome,
-      one.affiliateId && (names.get(one.affiliateId) ?? null),
-      one.commission && amountCell(one.commission.cents, one.commission.currency),
-      one.commission?.currency ?? null,
-      one.affiliateId,
-      one.orderId,
-    ])
-    return { rows, next }
-  })
+  return text ? await showOrder(request, text) : listOrders(request)
 }
 
 async function showOrder(request: PageRequest, text: string): Promise<View> {

@@ -15,6 +15,8 @@ export interface PageRequest {
   /** Path parameters. */
   params: Record<string, string>
   query: URLSearchParams
+  /** Why the filter of the page was rejected: the page shows its form again, without what it would find. */
+  problem?: { field: string; text: string }
   /** Submitted form fields, to show a rejected form with its input; empty for page requests. */
   form: URLSearchParams
 }
@@ -80,6 +82,8 @@ export interface Page extends RouteBase {
   /** Action of the audit record, if the use case writes none. */
   audit?: string | undefined
   show: Show
+  /** The fields of its filter. When one is rejected, the page is shown again with the reason. */
+  filters?: readonly string[]
 }
 
 /** A form. */

@@ -106,14 +106,21 @@ async function renderError({ c, server, request }: Call, route: Route, thrown: E
   const reason = 'act' in route ? await findSessionError(request.ctx).then((ended) => ended ?? thrown) : thrown
   if (isSessionOver(reason)) return askToSignIn(c, route, reason)
   const error = toApiError(server, reason, logFields(c.get('request')))
+  const field = fieldOf(error)
+  const text = withMoney(withFormLabels(error.message), request.ctx.shop.currency)
+  if ('show' in route && field !== undefined && route.filters?.includes(field)) {
+    request.problem = { field, text }
+    const page = layout(request, await route.show(request), { path: route.path })
+    return sendPage(c, { ...error, status: error.status, page })
+  }
   const formPage = 'act' in route && [400, 404, 409].includes(error.status) ? route.page : undefined
   // The page of the form may no longer exist.
   const view = (await formPage?.(request).catch(() => undefined)) ?? problemView(error, route.path)
-  const problem = formPage ? withMoney(withFormLabels(error.message), request.ctx.shop.currency) : undefined
+  const problem = formPage ? text : undefined
   return sendPage(c, {
     ...error,
     status: error.status,
-    page: layout(request, view, { path: route.path, problem, field: fieldOf(error) }),
+    page: layout(request, view, { path: route.path, problem, field }),
   })
 }
 

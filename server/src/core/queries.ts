@@ -14,10 +14,13 @@ export const withoutIndex = (db: Reader, column: string) => {
 }
 
 /** Matches the rows with one of these ids, with one statement text for any number of ids. */
-export const hasId = (db: Reader, ids: string[]) =>
+export const hasId = (db: Reader, ids: string[]) => isOneOf(db, 'id', ids)
+
+/** {@link hasId} for another column. */
+export const isOneOf = (db: Reader, column: string, values: string[]) =>
   isSqlite(db)
-    ? sql<boolean>`id in (select value from json_each(${JSON.stringify(ids)}))`
-    : sql<boolean>`id = any(${ids}::text[])`
+    ? sql<boolean>`${sql.ref(column)} in (select value from json_each(${JSON.stringify(values)}))`
+    : sql<boolean>`${sql.ref(column)} = any(${values}::text[])`
 
 /** Tables with a `version` column. */
 type VersionedTable = 'affiliates' | 'programs' | 'commissions' | 'payoutBatches'

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { isOneOf } from '../core/queries.ts'
 import type { Reader, Transaction } from '../database/database.ts'
 import { prepared, preparedWrite } from '../database/prepared.ts'
 import type { OrderRow } from '../database/tables.ts'
@@ -51,7 +52,7 @@ export async function upsertOrder(trx: Transaction, shopId: string, row: Omit<Or
   await upsert(trx, { shopId, ...row })
 }
 
-export interface OrderFilter {
+export interface OrderRange {
   /** Instants, both inclusive, of `orderAt`. */
   from?: string
   to?: string
@@ -60,7 +61,7 @@ export interface OrderFilter {
 }
 
 /** Reported orders, newest first. */
-export function listOrders(db: Reader, shopId: string, filter: OrderFilter, limit: number): Promise<OrderRow[]> {
+export function listOrders(db: Reader, shopId: string, filter: OrderRange, limit: number): Promise<OrderRow[]> {
   const { from, to, after } = filter
   let list = db.selectFrom('orders').selectAll().where('shopId', '=', shopId)
   if (from) list = list.where('orderAt', '>=', from)
@@ -87,3 +88,28 @@ const uncreditedByName = prepared<{ shopId: string; name: string; hashed: string
 /** The stored id of an order without a commission, by its name with or without `#`. */
 export const findUncreditedByName = async (db: Reader, shopId: string, name: string): Promise<string | undefined> =>
   (await uncreditedByName(db, { shopId, name, hashed: `#${name}` }))[0]?.orderId
+
+/** Up to a page of orders by their stored ids. */
+export const findOrdersById = (db: Reader, shopId: string, orderIds: string[]): Promise<OrderRow[]> =>
+  db
+    .selectFrom('orders')
+    .selectAll()
+    .where('shopId', '=', shopId)
+    .where(isOneOf(db, 'orderId', orderIds))
+    .execute()
+
+const atPosition = prepared<{ shopId: string; offset: number }>()((db, { shopId, offset }) =>
+  db
+    .selectFrom('orders')
+    .select('orderId')
+    .where('shopId', '=', shopId)
+    .orderBy('orderAt', 'desc')
+    .orderBy('orderId', 'desc')
+    .limit(sql.lit(1))
+    .offset(offset)
+    .compile(),
+)
+
+/** Whether a shop has more orders than this. Reads as many entries of an index. */
+export const hasMoreOrders = async (db: Reader, shopId: string, rows: number): Promise<boolean> =>
+  (await atPosition(db, { shopId, offset: rows })).length > 0

@@ -2,13 +2,14 @@ import { findCommission, findCommissionsById } from '../commissions/queries.ts'
 import { findByOrderName } from '../commissions/search.ts'
 import { invalid } from '../contract/errors.ts'
 import type { Context } from '../core/context.ts'
+import { LARGE } from '../core/list-size.ts'
+import { readList } from '../core/report.ts'
 import type { CommissionRow, OrderRow } from '../database/tables.ts'
 import { storedOrderIds } from '../engine/normalize.ts'
 import { parseFacts } from '../engine/stored-facts.ts'
-import { findOrder, findUncreditedByName, listOrders } from './queries.ts'
-
-/** The outcome of an order that was credited to no affiliate. */
-export const NO_AFFILIATE = 'NOBODY'
+import { NO_AFFILIATE, type OrderFilter, type Outcome } from './order-filter.ts'
+import { findOrder, findOrdersById, findUncreditedByName, hasMoreOrders } from './queries.ts'
+import { isByCommission, type OrderSearch, orderSearchReport } from './search.ts'
 
 /** A reported order in a list. */
 export interface ReportedOrder {
@@ -19,31 +20,62 @@ export interface ReportedOrder {
   /** Goods after discount, in the currency of the order. */
   goodsCents: number
   orderCurrency: string
-  /** The status of its commission, `NOBODY` without one. */
-  outcome: CommissionRow['orderStatus'] | typeof NO_AFFILIATE
+  outcome: Outcome
   affiliateId: string | null
   /** Current amount, in its own currency. */
   commission: { cents: number; currency: string } | null
 }
 
+/** A page of a list of orders. The list continues after the last order of a page, or at a numbered page. */
+interface OrderPage {
+  /** The stored id of the last order of the page before. */
+  after?: string | undefined
+  page?: number
+  limit: number
+}
+
+export interface FoundOrders {
+  data: ReportedOrder[]
+  /** Where the list continues; undefined at its end. */
+  next: { after: string; at: string } | undefined
+  /** How many orders match; undefined when the search did not read that far. */
+  total: number | undefined
+}
+
+/** A list of up to this many orders is read to its end, and has numbered pages. */
+const COUNTED = 1000
+
+/** Whether a shop has so many orders that a search of {@link readsMany} takes longer than a page may. */
+export const hasManyOrders = ({ db, shop }: Context): Promise<boolean> => hasMoreOrders(db.read, shop.id, COUNTED)
+
+/** Whether many orders are read to find those that match: no index has their amounts, nor an affiliate with an outcome. */
+export const readsMany = ({ outcome, affiliateId, currency }: OrderFilter): boolean =>
+  currency !== undefined || (affiliateId !== undefined && outcome !== undefined)
+
 /**
- * Lists reported orders, newest first, including those without a commission.
+ * Lists reported orders, newest first, including those without a commission. Each search reads a part of a long list, and can
+ * find less than a page. Orders that match are counted if all of them were read.
  *
- * @param after the stored id of the last order of the previous page
- * @throws ApiError 400 `invalid_parameter` for an unknown one.
+ * @throws ApiError 400 `invalid_parameter` for an unknown `after`.
  */
 export async function listReported(
   ctx: Context,
-  after: string | undefined,
-  limit: number,
-): Promise<{ data: ReportedOrder[]; next: string | undefined }> {
+  filter: OrderFilter,
+  { after, page = 1, limit }: OrderPage,
+): Promise<FoundOrders> {
   const { db, shop } = ctx
-  const last = after === undefined ? undefined : await findOrder(db.read, shop.id, after)
-  if (after !== undefined && !last) throw invalid('invalid_parameter', 'after must be the id of an order of this list.')
-  const rows = await listOrders(db.read, shop.id, last ? { after: last } : {}, limit + 1)
-  const page = rows.slice(0, limit)
-  const data = await describe(ctx, page)
-  return { data, next: rows.length > limit ? page.at(-1)?.orderId : undefined }
+  if (filter.outcome === NO_AFFILIATE && filter.affiliateId) return { data: [], next: undefined, total: 0 }
+  const isLong = readsMany(filter)
+  const maxRead = isLong ? LARGE : after === undefined ? COUNTED + 1 : limit + 1
+  const search: OrderSearch = { ...filter, limit, offset: after === undefined ? (page - 1) * limit : 0, maxRead }
+  if (after !== undefined) {
+    const last = await findOrder(db.read, shop.id, after)
+    const id = isByCommission(filter) ? last?.commissionId : last?.orderId
+    if (!last || !id) throw invalid('invalid_parameter', 'after must be the id of an order of this list.')
+    search.start = { at: last.orderAt, id }
+  }
+  const { ids, next, total } = await readList(ctx, orderSearchReport, search, isLong)
+  return { data: await readOrders(ctx, ids), next, total }
 }
 
 /** Finds reported orders by name or id, as typed or in capitals, or by the id of their commission. */
@@ -58,27 +90,31 @@ export async function findReported(ctx: Context, text: string, limit: number): P
   const uncredited = await Promise.all(spellings.map((one) => findUncreditedByName(db.read, shop.id, one)))
   const credited = [commission, ...named.flat()].map((one) => one?.orderId)
   const ids = new Set([...stored, ...credited, ...uncredited].filter((id) => id !== undefined))
-  const rows = await Promise.all([...ids].map((id) => findOrder(db.read, shop.id, id)))
-  return describe(ctx, rows.filter((row) => row !== undefined).slice(0, limit))
+  return (await readOrders(ctx, [...ids])).slice(0, limit)
 }
 
-async function describe({ db, shop }: Context, rows: OrderRow[]): Promise<ReportedOrder[]> {
-  const ids = rows.flatMap(({ commissionId }) => commissionId ?? [])
+/** Orders with their commissions, in this order. */
+async function readOrders({ db, shop }: Context, orderIds: string[]): Promise<ReportedOrder[]> {
+  const rows = new Map((await findOrdersById(db.read, shop.id, orderIds)).map((row) => [row.orderId, row]))
+  const ids = [...rows.values()].flatMap(({ commissionId }) => commissionId ?? [])
   const commissions = new Map((await findCommissionsById(db.read, shop.id, ids)).map((row) => [row.id, row]))
-  return rows.map((row): ReportedOrder => {
-    const own = row.commissionId === null ? undefined : commissions.get(row.commissionId)
-    return {
-      orderId: row.orderId,
-      name: own?.orderName || row.orderName || parseFacts(row.facts).order.externalOrderId,
-      orderAt: row.orderAt,
-      goodsCents: row.goodsCents,
-      orderCurrency: row.orderCurrency,
-      outcome: own?.orderStatus ?? NO_AFFILIATE,
-      affiliateId: own?.affiliateId ?? null,
-      commission: own ? { cents: own.commissionAmountCents, currency: own.currency } : null,
-    }
+  return orderIds.flatMap((orderId) => {
+    const row = rows.get(orderId)
+    const own = commissions.get(row?.commissionId ?? '')
+    return row ? [toReported(row, own)] : []
   })
 }
+
+const toReported = (row: OrderRow, own: CommissionRow | undefined): ReportedOrder => ({
+  orderId: row.orderId,
+  name: own?.orderName || row.orderName || parseFacts(row.facts).order.externalOrderId,
+  orderAt: row.orderAt,
+  goodsCents: row.goodsCents,
+  orderCurrency: row.orderCurrency,
+  outcome: own?.orderStatus ?? NO_AFFILIATE,
+  affiliateId: own?.affiliateId ?? null,
+  commission: own ? { cents: own.commissionAmountCents, currency: own.currency } : null,
+})
 
 /** The stored id of the order with a name, such as `#1001`. Stores put `#` before it, which may be left out. */
 export async function findIdByName(ctx: Context, name: string): Promise<string | undefined> {

@@ -247,11 +247,22 @@ const PAYMENT = ID.line.replace('pln_', 'PLN')
 /** What the pages are opened with in addition to their plain address. */
 const PAGE_QUERIES: Record<string, string[]> = {
   '/admin': ['days=7', 'days=90&currency=USD'],
-  '/admin/orders': ['id=1000'],
   '/admin/search': [
     ...['karim', 'nobody', '1000', 'NISA20', 'October', 'https://shop.example/?ref=nisa-karim'].map((q) => `q=${q}`),
     ...[ID.affiliate, ID.commission, ID.batch, ID.delivery, 'evt_none', PAYMENT].map((id) => `q=${id}`),
   ],
+  '/admin/orders': [
+    'id=1000',
+    'page=20',
+    'after=api:1000',
+    'outcome=NOBODY',
+    'outcome=NOBODY&min=1&after=api:x9',
+    `outcome=PAID&${period}`,
+    `affiliate=${ID.affiliate}`,
+    `affiliate=${ID.affiliate}&outcome=REJECTED`,
+    `min=1&${period}`,
+  ],
+  '/admin/orders.csv': ['outcome=APPROVED', 'currency=USD'],
   '/admin/commissions': [
     'status=ALL',
     'status=PAID&page=40',

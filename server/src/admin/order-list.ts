@@ -1,0 +1,132 @@
+import { affiliateNames } from '../affiliates/affiliates.ts'
+import type { CsvCell } from '../core/csv.ts'
+import { type FoundOrders, hasManyOrders, listReported, type ReportedOrder, readsMany } from '../orders/reported.ts'
+import { type Html, html, isolated } from './html.ts'
+import { asOf, readKept, stillReading } from './kept.ts'
+import { amountCell, fileLink, listFile, timeCell } from './list-file.ts'
+import { type OrderListFilter, orderFilterForm, readOrderFilter } from './order-filter.ts'
+import type { PageRequest, View } from './route.ts'
+import { badge, empty, money, time, urlWithQuery } from './show.ts'
+import { type Cell, type Column, inCard, nameColumn, nextPage, numberColumn, pageOf, pager, table } from './table.ts'
+
+const PATH = '/admin/orders'
+/** The names of affiliates by id. */
+type Names = Map<string, string>
+
+const COLUMNS: Column[] = [
+  'Order',
+  inCard('bare', 'Date'),
+  inCard('inline', numberColumn('Goods')),
+  inCard('bare', 'Outcome'),
+  inCard('bare', nameColumn('Affiliate')),
+  inCard('lead', numberColumn('Commission')),
+]
+
+/** Every reported order, newest first, whether somebody earns on it or not. */
+export async function listOrders(request: PageRequest): Promise<View> {
+  const filter = await readOrderFilter(request)
+  const { found, notice } = request.problem ? NOTHING : await read(request, filter)
+  const names = await affiliateNames(
+    request.ctx,
+    (found?.data ?? []).flatMap(({ affiliateId }) => affiliateId ?? []),
+  )
+  const rows = (found?.data ?? []).map((one) => row(one, names, request.zone))
+  return {
+    title: 'Orders',
+    lead: 'Every order that was reported, with or without a commission. Open an order to see the decision and its reasons.',
+    actions: rows.length ? fileLink(`${PATH}.csv`, new URLSearchParams(filter.given)) : undefined,
+    body: html`${orderFilterForm(request, filter)}
+${rows.length ? table('Orders', COLUMNS, rows) : found && emptyState(filter, found)}
+${notice}`,
+  }
+}
+
+/** A rejected filter matches nothing. */
+const NOTHING = { found: undefined, notice: html`` }
+
+/** A page of the list, and the links to the others. */
+async function read(
+  request: PageRequest,
+  filter: OrderListFilter,
+): Promise<{ found: FoundOrders | undefined; notice: Html }> {
+  const { ctx, query, zone } = request
+  if (filter.isSearching) return { found: undefined, notice: stillReading('The affiliate is being searched.') }
+  const asked = { ...pageOf(query), after: query.get('after') ?? undefined }
+  const { value: found, readAt } = await readKept(ctx, {
+    key: ['orders', filter.listed, asked],
+    isLarge: readsMany(filter.listed) && (await hasManyOrders(ctx)),
+    read: (own) => listReported(own, filter.listed, asked),
+  })
+  if (!found) return { found, notice: stillReading('The orders that match are being searched.') }
+  const { data, next, total } = found
+  const shown = new URLSearchParams(query)
+  if (total !== undefined) {
+    const pagination = { page: asked.page, total, totalPages: Math.ceil(total / asked.limit) }
+    return { found, notice: html`${asOf(readAt, zone)}${pager(PATH, shown, pagination)}` }
+  }
+  shown.delete('page')
+  const hint =
+    next && data.length < asked.limit
+      ? html`<p class="hint">Results go back to ${time(next.at, '–', zone)}. Continue on the next page.</p>`
+      : ''
+  return { found, notice: html`${hint}${asOf(readAt, zone)}${nextPage(PATH, shown, next?.after)}` }
+}
+
+const row = (one: ReportedOrder, names: Names, zone: string): Cell[] => [
+  html`<a href="${urlWithQuery(PATH, { id: one.orderId })}">${isolated(one.name)}</a>`,
+  time(one.orderAt, '–', zone),
+  money(one.goodsCents, one.orderCurrency),
+  badge(one.outcome),
+  one.affiliateId === null
+    ? '–'
+    : html`<a href="/admin/affiliates/${one.affiliateId}">${isolated(names.get(one.affiliateId) || one.affiliateId)}</a>`,
+  one.commission ? money(one.commission.cents, one.commission.currency) : '–',
+]
+
+function emptyState({ given }: OrderListFilter, { next }: FoundOrders): Html {
+  if (next) return html``
+  return Object.keys(given).length
+    ? empty('Nothing matches these filters', 'Change or clear them.', 'search')
+    : empty('No orders yet', html`Report one. The <a href="/api/v1/docs">quick start</a> shows how.`, 'orders')
+}
+
+const fileHeading = (zone: string) => [
+  'Order',
+  `Date (${zone})`,
+  'Goods',
+  'Goods currency',
+  'Outcome',
+  'Affiliate',
+  'Commission',
+  'Currency',
+  'Affiliate id',
+  'Order id',
+]
+
+/** Orders contain their facts, which are long. */
+const ORDERS_AT_ONCE = 50
+
+/** The list with the same filter. */
+export async function downloadOrders(request: PageRequest): Promise<View> {
+  const { ctx, zone } = request
+  const { listed } = await readOrderFilter(request)
+  return listFile(request, { name: 'orders', heading: fileHeading(zone) }, async (after: string | undefined) => {
+    const { data, next } = await listReported(ctx, listed, { after, limit: ORDERS_AT_ONCE })
+    const ids = data.flatMap(({ affiliateId }) => affiliateId ?? [])
+    const names = await affiliateNames(ctx, ids)
+    return { rows: data.map((one) => fileCells(one, names, zone)), next: next?.after }
+  })
+}
+
+const fileCells = (one: ReportedOrder, names: Names, zone: string): CsvCell[] => [
+  one.name,
+  timeCell(one.orderAt, zone),
+  amountCell(one.goodsCents, one.orderCurrency),
+  one.orderCurrency,
+  one.outcome,
+  one.affiliateId && (names.get(one.affiliateId) ?? null),
+  one.commission && amountCell(one.commission.cents, one.commission.currency),
+  one.commission?.currency ?? null,
+  one.affiliateId,
+  one.orderId,
+]
