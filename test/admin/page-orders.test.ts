@@ -117,7 +117,7 @@ const SOON = { timeout: 15_000 }
 test('a long list continues after the last order of a page, complete and without a total', async ({ server }) => {
   await expectOk(convert(server, { externalOrderId: 'one', amountCents: 1000 }))
   const LONG = 1010
-  const [one] = rowsOf(server, 'orders')
+  const [one] = rowsOf(server, 'orders', { orderId: 'api:one' })
   const copyOf = (n: number) => ({ ...one!, orderId: `api:${n}`, orderName: `#${n}`, goodsCents: n })
   insertRows(
     server,
