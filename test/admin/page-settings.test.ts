@@ -62,4 +62,5 @@ test('users are added with a token that is shown once, sign in with a link, and 
   const own = (await expectOk(shop.server.request('GET', '/admin/v1/session', { key: shop.server.shop.ownerToken })))
     .user.id
   expect(codeOf(await owner.submit(`/admin/team/${own}/revoke`))).toEqual([400, 'invalid_body'])
+  expect(codeOf(await owner.open('/admin/team/usr_unknown/revoke'))).toEqual([404, 'user_not_found'])
 })

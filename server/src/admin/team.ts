@@ -1,5 +1,5 @@
 import * as users from '../accounts/users.ts'
-import { invalidBody } from '../contract/errors.ts'
+import { invalidBody, notFound } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import { confirmation, field, form, input, select } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
@@ -96,7 +96,8 @@ function requireOther({ ctx, params }: PageRequest): string {
 async function confirmRevoke(request: PageRequest): Promise<View> {
   const id = requireOther(request)
   const one = (await users.list(request.ctx)).data.find((user) => user.id === id)
-  const text: Html = html`<p>${isolated(one?.email ?? id)} is signed out everywhere and cannot sign in again. This cannot be undone.</p>`
+  if (!one) throw notFound('user_not_found', 'No user with this id exists in this shop.')
+  const text: Html = html`<p>${isolated(one.email)} is signed out everywhere and cannot sign in again. This cannot be undone.</p>`
   const body = confirmation(request, { text, action: `${PATH}/${id}/revoke`, button: 'Revoke user', back: PATH })
   return { title: 'Revoke this user?', crumb: { to: PATH, text: 'Team' }, subjectId: id, body }
 }
