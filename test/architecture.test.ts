@@ -155,6 +155,7 @@ test.each(['server/src', 'sdk/src', 'cli/src', 'webhook-verifier/src'])('no impo
 const STORAGE_TESTS = ['attack', 'bench', 'cluster', 'database', 'long', 'mutation', 'support']
 /** Other files, with the reason. */
 const STORAGE_EXCEPTIONS: Record<string, string> = {
+  'test/browser/gallery.ts': 'makes affiliates of its screenshots older',
   'test/fuzz/hostile.ts': 'sends SQL as hostile input',
   'test/revocation/ways.ts': 'opens the database as a second process does',
   'test/webhooks/sender-process.ts': 'opens the database as a second process does',

@@ -59,6 +59,15 @@ async function each<T>(list: readonly T[], work: (one: T, index: number) => Prom
   await Promise.all(Array.from({ length: 8 }, lane))
 }
 
+/** Those who await approval are the newest; the others joined in the year before. */
+export function joinDates(affiliates: { id: string; status: string }[]): { id: string; joinedAt: string }[] {
+  const next = generator(11)
+  return affiliates.map(({ id, status }, n) => {
+    const days = n < 12 ? 180 + next() * 220 : status === 'PENDING' ? next() ** 2 * 12 : 4 + next() ** 1.4 * 390
+    return { id, joinedAt: new Date(Date.now() - days * DAY_MS).toISOString() }
+  })
+}
+
 export async function fillShop({ api, owner }: { api: Api; owner: Api }, hooks: { good: string; bad: string }) {
   const next = generator(7)
   const pick = <T>(list: readonly T[]): T => list[Math.floor(next() * list.length)] as T

@@ -27,6 +27,7 @@ interface Shot {
   act?: (page: Page) => Promise<unknown>
   /** Only what is visible, for layers and sticky parts. */
   screen?: boolean
+  media?: 'print'
 }
 
 const link = (selector: string) => (page: Page) => page.locator(selector).first().click()
@@ -41,6 +42,32 @@ const submit = (fields: Record<string, string>, button: string | RegExp) => asyn
   })
   await page.locator('main').getByRole('button', { name: button }).first().click()
   await page.waitForLoadState()
+}
+
+const openAll = (page: Page) =>
+  page.locator('main details').evaluateAll((all) => {
+    for (const one of all) one.setAttribute('open', '')
+  })
+
+/** Adds a passkey of a device that the browser simulates. */
+async function addPasskey(page: Page) {
+  const cdp = await page.context().newCDPSession(page)
+  await cdp.send('WebAuthn.enable')
+  const options = { protocol: 'ctap2', transport: 'internal', hasResidentKey: true, hasUserVerification: true } as const
+  const { authenticatorId } = await cdp.send('WebAuthn.addVirtualAuthenticator', {
+    options: { ...options, isUserVerified: true },
+  })
+  await page.getByLabel('Name').fill('Laptop in the office')
+  await page.getByRole('button', { name: 'Add a passkey' }).click()
+  await page.getByRole('status').waitFor()
+  await cdp.send('WebAuthn.removeVirtualAuthenticator', { authenticatorId })
+}
+
+/** Types into the search of the dialog, and waits for results. */
+const searchFor = (text: string) => async (page: Page) => {
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type(text)
+  await page.waitForTimeout(700)
 }
 
 /** The pages and their states. */
@@ -88,6 +115,16 @@ export function shotsOf(made: Made): Shot[] {
         if (await button.isVisible()) await button.click()
       },
     },
+    { name: 'search', path: '/admin/search' },
+    { name: 'search-found', path: '/admin/search?q=nisa' },
+    { name: 'search-many', path: '/admin/search?q=garc%C3%ADa' },
+    { name: 'search-none', path: '/admin/search?q=zzzz' },
+    { name: 'search-staff', path: '/admin/search', as: 'staff' },
+    { name: 'search-dialog', path: '/admin', screen: true, act: searchFor('') },
+    { name: 'search-dialog-found', path: '/admin', screen: true, act: searchFor('pa') },
+    { name: 'search-dialog-order', path: '/admin/affiliates', screen: true, act: searchFor('2720') },
+    { name: 'search-dialog-none', path: '/admin', screen: true, act: searchFor('zzzz') },
+    { name: 'shortcuts', path: '/admin', screen: true, act: (page) => page.keyboard.press('?') },
     { name: 'orders', path: '/admin/orders' },
     { name: 'orders-filtered', path: '/admin/orders?outcome=APPROVED&min=20&from=2026-01-01' },
     { name: 'orders-nobody', path: '/admin/orders?outcome=NOBODY' },
@@ -140,6 +177,30 @@ export function shotsOf(made: Made): Shot[] {
         await page.getByRole('button', { name: 'Assign code' }).click()
       },
     },
+    {
+      name: 'affiliate-alias-invalid',
+      path: `/admin/affiliates/${maelle}`,
+      act: async (page) => {
+        await openAll(page)
+        await page.locator('input[name=alias]').fill('SARAH10')
+        await page.getByRole('button', { name: /^Add/ }).first().click()
+      },
+    },
+    {
+      name: 'affiliate-link-created',
+      path: `/admin/affiliates/${nisa}`,
+      act: (page) => page.getByRole('button', { name: 'Create a link' }).click(),
+    },
+    {
+      name: 'affiliate-token-created',
+      path: `/admin/affiliates/${nisa}`,
+      act: async (page) => {
+        await openAll(page)
+        await page.getByRole('button', { name: 'Create a token' }).click()
+      },
+    },
+    { name: 'affiliate-all-open', path: `/admin/affiliates/${nisa}`, act: openAll },
+    { name: 'affiliate-staff', path: `/admin/affiliates/${nisa}`, as: 'staff' },
     { name: 'affiliate-new', path: '/admin/affiliates/new' },
     {
       name: 'affiliate-new-invalid',
@@ -156,7 +217,19 @@ export function shotsOf(made: Made): Shot[] {
     },
     { name: 'programs', path: '/admin/programs' },
     { name: 'programs-empty', path: '/admin/programs', as: 'empty' },
-    { name: 'program', path: '/admin/programs', act: link('tbody th a') },
+    {
+      name: 'program',
+      path: '/admin/programs',
+      act: (page) => page.getByRole('link', { name: 'Ambassadors' }).click(),
+    },
+    {
+      name: 'program-edit',
+      path: '/admin/programs',
+      act: async (page) => {
+        await page.getByRole('link', { name: 'Ambassadors' }).click()
+        await page.locator('main').getByRole('link', { name: /^Edit/ }).first().click()
+      },
+    },
     { name: 'program-new', path: '/admin/programs/new' },
     {
       name: 'program-new-invalid',
@@ -167,7 +240,7 @@ export function shotsOf(made: Made): Shot[] {
       name: 'backtest',
       path: '/admin/programs',
       act: async (page) => {
-        await link('tbody th a')(page)
+        await page.getByRole('link', { name: 'Ambassadors' }).click()
         await page
           .locator('main')
           .getByRole('link', { name: /change|backtest|what/i })
@@ -191,6 +264,14 @@ export function shotsOf(made: Made): Shot[] {
       },
     },
     { name: 'payout-cancel', path: `/admin/payouts/${euros}/cancel` },
+    { name: 'payout-send-csv', path: `/admin/payouts/${batch}/send?format=csv` },
+    { name: 'payout-send-sepa', path: `/admin/payouts/${euros}/send?format=sepa` },
+    {
+      name: 'payout-send-sepa-invalid',
+      path: `/admin/payouts/${euros}/send?format=sepa`,
+      act: submit({ IBAN: 'DE00' }, /Mark as sent/),
+    },
+    { name: 'payout-blocked', path: `/admin/payouts/${euros}?state=BLOCKED` },
     { name: 'payout-discard-file', path: '/admin/payout-files/october-wise/discard' },
     { name: 'payout-new', path: '/admin/payouts/new' },
     { name: 'payout-preview', path: `/admin/payouts/new?from=${days(40)}&until=${days(0)}` },
@@ -208,6 +289,11 @@ export function shotsOf(made: Made): Shot[] {
     },
     { name: 'deliveries', path: '/admin/deliveries' },
     { name: 'deliveries-failed', path: '/admin/deliveries?status=FAILED' },
+    {
+      name: 'deliveries-redeliver',
+      path: '/admin/deliveries',
+      act: submit({ 'From (UTC)': `${days(2)}T00:00` }, 'Count deliveries'),
+    },
     { name: 'deliveries-empty', path: '/admin/deliveries', as: 'empty' },
     { name: 'keys', path: '/admin/keys' },
     {
@@ -220,11 +306,33 @@ export function shotsOf(made: Made): Shot[] {
         await page.getByRole('button', { name: 'Create key' }).click()
       },
     },
+    { name: 'key-rotate', path: '/admin/keys', act: link('a[href$=rotate]') },
     { name: 'key-revoke', path: '/admin/keys', act: link('a[href$=revoke]') },
     { name: 'settings', path: '/admin/settings' },
     { name: 'team', path: '/admin/team' },
+    { name: 'test-shops', path: '/admin/test-shops' },
+    { name: 'test-shops-empty', path: '/admin/test-shops', as: 'empty' },
+    {
+      name: 'test-shops-created',
+      path: '/admin/test-shops',
+      act: submit({ Name: 'Month-end rehearsal' }, 'Create test shop'),
+    },
+    { name: 'test-shop-delete', path: '/admin/test-shops', act: link('a[href$="/delete"]') },
+    {
+      name: 'test-shop-clock',
+      path: '/admin/test-shops',
+      as: 'test',
+      act: async (page) => {
+        await page.getByLabel('Advance by').selectOption('31 days')
+        await page.getByRole('button', { name: /^Advance/ }).click()
+      },
+    },
+    { name: 'test-shop-month', path: '/admin/payouts', as: 'test' },
     { name: 'audit', path: '/admin/audit' },
+    { name: 'audit-none', path: '/admin/audit?action=nothing' },
     { name: 'account', path: '/admin/account' },
+    { name: 'account-passkey', path: '/admin/account', act: addPasskey },
+    { name: 'account-staff', path: '/admin/account', as: 'staff' },
     { name: 'not-found', path: '/admin/nothing' },
     { name: 'forbidden', path: '/admin/payouts', as: 'staff' },
     { name: 'own-page', path: `own:${nisa}`, as: 'nobody' },
@@ -246,5 +354,8 @@ export function shotsOf(made: Made): Shot[] {
     },
     { name: 'own-page-expired', path: '/affiliate?token=x', as: 'nobody' },
     { name: 'statement', path: 'statement' },
+    { name: 'statement-print', path: 'statement', media: 'print' },
+    { name: 'payout-print', path: `/admin/payouts/${batch}`, media: 'print' },
+    { name: 'order-print', path: `/admin/orders?id=${order}`, media: 'print' },
   ]
 }

@@ -11,10 +11,12 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import axe from 'axe-core'
+import Sqlite from 'better-sqlite3'
 import { type Browser, chromium, type Page } from 'playwright-core'
-import { run, startServer, temporaryFolder } from '../support/process.ts'
+import { CLIENT, startOidcProvider } from '../support/oidc-provider.ts'
+import { freePort, run, startServer, temporaryFolder } from '../support/process.ts'
 import { CHROMIUM, FLAGS, watch } from './fixture.ts'
-import { type Api, fillShop, SCOPES } from './gallery-shop.ts'
+import { type Api, fillShop, joinDates, SCOPES } from './gallery-shop.ts'
 import { type Made, type Shop, shotsOf } from './gallery-shots.ts'
 
 type Data = Awaited<ReturnType<Api>>
@@ -54,7 +56,19 @@ const folder = values.data ?? own?.path ?? ''
 const file = join(folder, 'gallery.json')
 const known = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Made) : undefined
 const { hook, port } = await startHook(known?.hook ?? 0)
-const env = { REFERRAL_DATA_DIR: folder, REFERRAL_WEBHOOK_ALLOW: `127.0.0.1:${port}` }
+const [serverPort, provider] = await Promise.all([freePort(), startOidcProvider()])
+// Passkeys are bound to a name.
+const site = `http://localhost:${serverPort}`
+const env = {
+  REFERRAL_DATA_DIR: folder,
+  REFERRAL_WEBHOOK_ALLOW: `127.0.0.1:${port}`,
+  REFERRAL_PUBLIC_URL: site,
+  REFERRAL_OIDC_ISSUER: provider.issuer,
+  REFERRAL_OIDC_CLIENT_ID: CLIENT.clientId,
+  REFERRAL_OIDC_CLIENT_SECRET: CLIENT.clientSecret,
+  REFERRAL_OIDC_NAME: 'Nordwand ID',
+  PORT: String(serverPort),
+}
 const server = await startServer(env)
 const operator = async (...args: string[]) => {
   const { stdout, stderr } = await run([...args, '--json'], env)
@@ -79,11 +93,38 @@ async function makeShop(name: string): Promise<Shop> {
   return { id: shopId, ownerToken, apiKey: secret ?? '' }
 }
 
+/** The API dates affiliates by their creation, so that all of them would have joined today. */
+function backdateAffiliates(shopId: string) {
+  const db = new Sqlite(join(folder, 'referral.db'))
+  const rows = db.prepare('select id, status from affiliates where "shopId" = ? order by id').all(shopId)
+  const change = db.prepare('update affiliates set "createdAt" = ? where "shopId" = ? and id = ?')
+  db.transaction(() => {
+    for (const { id, joinedAt } of joinDates(rows as { id: string; status: string }[])) change.run(joinedAt, shopId, id)
+  }).immediate()
+  db.close()
+}
+
+const BROWSERS = [
+  'Mozilla/5.0 (Macintosh; Intel Mac OS X 15_1) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.1 Safari/605.1.15',
+  'Mozilla/5.0 (X11; Linux x86_64; rv:142.0) Gecko/20100101 Firefox/142.0',
+  'Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 Version/18.1 Mobile/15E148 Safari/604.1',
+]
+
+/** Signs in from other browsers. */
+async function signInElsewhere(token: string) {
+  for (const agent of BROWSERS) {
+    const headers = { 'Content-Type': 'application/json', 'User-Agent': agent }
+    await fetch(`${server.url}/admin/v1/session`, { method: 'POST', headers, body: JSON.stringify({ token }) })
+  }
+}
+
 async function make(): Promise<Made> {
   const [full, empty] = [await makeShop('Nordwand Outfitters'), await makeShop('Brand-new shop')]
   const owner = caller(`${server.url}/admin/v1`, full.ownerToken)
   const hooks = { good: `http://127.0.0.1:${port}/good`, bad: `http://127.0.0.1:${port}/bad` }
   const filled = await fillShop({ api: caller(`${server.url}/api/v1`, full.apiKey), owner }, hooks)
+  backdateAffiliates(full.id)
+  await signInElsewhere(full.ownerToken)
   const { ownerToken: staff } = await operator(
     'owner',
     'create',
@@ -142,20 +183,20 @@ async function signedIn(browser: Browser, token: string) {
   context.setDefaultTimeout(8000)
   const page = await context.newPage()
   if (token) {
-    await page.goto(`${server.url}/admin`)
+    await page.goto(`${site}/admin`)
     await page.getByLabel('Owner token').fill(token)
     await page.keyboard.press('Enter')
-    await page.waitForURL(`${server.url}/admin`)
+    await page.waitForURL(`${site}/admin`)
   }
   return page
 }
 
 /** The page of an affiliate, by a link that the page of the affiliate makes. */
 async function openOwnPage(owner: Page, page: Page, id: string) {
-  await owner.goto(`${server.url}/admin/affiliates/${id}`)
+  await owner.goto(`${site}/admin/affiliates/${id}`)
   await owner.getByRole('button', { name: 'Create a link' }).click()
   const path = (await owner.locator('#secret').textContent()) ?? ''
-  await page.goto(path.startsWith('http') ? path : server.url + path)
+  await page.goto(path)
 }
 
 async function shoot(made: Made) {
@@ -172,7 +213,7 @@ async function shoot(made: Made) {
   const complaints: string[] = []
   let count = 0
   const problems = new Set<string>()
-  for (const { name, path, as = 'full', act, screen } of shotsOf(made)) {
+  for (const { name, path, as = 'full', act, screen, media = 'screen' } of shotsOf(made)) {
     if (!new RegExp(values.only).test(name)) continue
     if (!pages.has(as)) {
       const page = await signedIn(browser, tokens[as])
@@ -190,18 +231,19 @@ async function shoot(made: Made) {
             path.slice('own:'.length),
           )
         else if (path === 'statement') {
-          await page.goto(`${server.url}/admin/affiliates/${made.nisa}`)
+          await page.goto(`${site}/admin/affiliates/${made.nisa}`)
           await page.getByRole('link', { name: /^Statement/ }).click()
-        } else await page.goto(server.url + path)
+        } else await page.goto(site + path)
         await page.mouse.move(0, 0)
         await act?.(page)
         for (const colorScheme of SCHEMES) {
-          await page.emulateMedia({ colorScheme })
+          await page.emulateMedia({ colorScheme, media })
           await page.screenshot({ path: `${OUT}${name}-${size}-${colorScheme}.png`, fullPage: !screen })
           count++
           for (const one of await faultsOf(page)) problems.add(`${name} ${size} ${colorScheme}: ${one}`)
         }
-        for (const one of await overflowOf(page)) problems.add(`${name} ${size}: ${one}`)
+        // A printer chooses the width.
+        if (media === 'screen') for (const one of await overflowOf(page)) problems.add(`${name} ${size}: ${one}`)
       } catch (error) {
         problems.add(`${name} ${size}: ${String(error).slice(0, 400)}`)
       }
@@ -226,6 +268,7 @@ try {
   await shoot(made)
 } finally {
   await server.stop()
+  provider.close()
   hook.closeAllConnections()
   hook.close()
   own?.remove()

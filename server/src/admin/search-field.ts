@@ -15,7 +15,7 @@ export const searchLink = html`<a class="find" href="${PATH}" data-search>${icon
 
 /** The field of the page, and of the dialog with the same results as you type. */
 export const searchForm = (text: string, id: string) =>
-  html`<form class="search-field" action="${PATH}" role="search" aria-label="Everything">
+  html`<form class="search-field" action="${PATH}">
 ${icon('search')}<input type="search" id="${id}" name="q" value="${text}" placeholder="${HINT}" aria-label="Search everything" autocomplete="off" autocapitalize="off" spellcheck="false" maxlength="${MAX_TEXT}" autofocus> <button>Search</button></form>`
 
 /** The dialog of the script. */

@@ -18,7 +18,7 @@ export const settingsRoutes: Route[] = [
 ]
 
 const PRECEDENCES = [
-  ['default', 'Code, link, connected customer, connected product'],
+  ['default', 'Code first'],
   ['link-first', 'Link first'],
   ['customer-first', 'Connected customer first'],
   ['', 'As set through the API'],

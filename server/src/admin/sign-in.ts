@@ -105,10 +105,11 @@ function page(server: Server, { token, next, note }: Given): Html {
   }
   return signedOutLayout(
     'Sign in',
-    html`${note}${withOidc(server, next)}${withPasskey(server, way)}<form method="post" action="${PATH}">${way}
+    html`${note}<form method="post" action="${PATH}">${way}
 ${input({ name: 'token', label: 'Owner token', type: 'password', required: true, autocomplete: 'current-password', hint: 'Starts with ro_ and was shown when your user was created. The token of the demo shop is in .referral/demo.env.' })}
 <button class="main">Sign in</button></form>
-<p class="hint">No token? The operator of the server can create a one-time sign-in link: <code>referral-server owner link --shop … --email …</code></p>
+${withPasskey(server, way)}${withOidc(server, next)}
+<p class="hint">No token? The operator of the server can create a one-time link with <code>referral-server owner link</code>.</p>
 <p class="hint">Already signed in? <a href="${next}">Continue</a>.</p>`,
   )
 }
@@ -117,14 +118,14 @@ ${input({ name: 'token', label: 'Owner token', type: 'password', required: true,
 function withOidc({ deps: { config } }: Server, next: string): Html {
   if (!config.oidc) return html``
   const to = urlWithQuery(`${config.publicUrl}${OIDC_PATH}`, { next })
-  return html`<p><a class="button main" href="${to}">Sign in with ${isolated(config.oidc.name)}</a></p>`
+  return html`<p><a class="button" href="${to}"><span>Sign in with ${isolated(config.oidc.name)}</span></a></p>`
 }
 
 function withPasskey({ deps }: Server, way: Html): Html {
   const party = passkeys.relyingPartyOf(deps.config)
   if (!party) return html``
   const options = passkeys.signInOptions(deps, party)
-  const inner = html`${way}<button class="main">Sign in with a passkey</button>`
+  const inner = html`${way}<button>Sign in with a passkey</button>`
   return passkeyForm(party, { kind: 'get', action: PASSKEY_PATH, options, inner })
 }
 

@@ -48,7 +48,8 @@ ${form(
   PATH,
   html`${input({ name: 'email', label: 'Email', type: 'email', value: request.form.get('email') ?? '', required: true, maxlength: 254 })}
 ${select('role', 'Role', ROLES, request.form.get('role') ?? 'STAFF')}
-<button class="main">Add user</button> <span class="hint">The token to sign in with is shown once.</span>`,
+<p class="hint">The token to sign in with is shown once.</p>
+<button class="main">Add user</button>`,
 )}</section>`,
   }
 }
