@@ -31,6 +31,7 @@ const OF_STAFF = [
   '/journey',
   '/webhooks',
   '/deliveries',
+  '/deliveries/:id',
   '/account',
   '/deliveries/redeliver',
 ]

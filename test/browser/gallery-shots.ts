@@ -31,6 +31,20 @@ interface Shot {
 }
 
 const link = (selector: string) => (page: Page) => page.locator(selector).first().click()
+/** Follows links from page to page. */
+const follow =
+  (...selectors: string[]) =>
+  async (page: Page) => {
+    for (const selector of selectors) {
+      await page.locator(selector).first().click()
+      await page.waitForLoadState()
+    }
+  }
+const redeliverMany = async (page: Page) => {
+  await page.getByLabel('Webhook').selectOption({ index: 1 })
+  await page.getByRole('button', { name: 'Filter' }).click()
+  await page.locator('main a[href*="/redeliver?"]').click()
+}
 const submit = (fields: Record<string, string>, button: string | RegExp) => async (page: Page) => {
   for (const [label, value] of Object.entries(fields)) {
     const field = page.locator('main').getByLabel(label, { exact: true }).first()
@@ -283,17 +297,24 @@ export function shotsOf(made: Made): Shot[] {
     { name: 'webhooks-empty', path: '/admin/webhooks', as: 'empty' },
     { name: 'webhook', path: '/admin/webhooks', act: link('main a[href*="/whs_"]') },
     {
+      name: 'webhook-some',
+      path: '/admin/webhooks',
+      act: async (page) => page.getByLabel('Only these events').check(),
+    },
+    {
+      name: 'webhook-secret',
+      path: '/admin/webhooks',
+      act: follow('main a[href*="/whs_"]', 'main a[href$="/secret"]'),
+    },
+    {
       name: 'webhook-invalid',
       path: '/admin/webhooks',
       act: submit({ URL: 'http://insecure.example' }, 'Add webhook'),
     },
     { name: 'deliveries', path: '/admin/deliveries' },
     { name: 'deliveries-failed', path: '/admin/deliveries?status=FAILED' },
-    {
-      name: 'deliveries-redeliver',
-      path: '/admin/deliveries',
-      act: submit({ 'From (UTC)': `${days(2)}T00:00` }, 'Count deliveries'),
-    },
+    { name: 'delivery', path: '/admin/deliveries?status=FAILED', act: link('main a[href*="/dlv_"]') },
+    { name: 'deliveries-redeliver', path: '/admin/deliveries?status=FAILED', act: redeliverMany },
     { name: 'deliveries-empty', path: '/admin/deliveries', as: 'empty' },
     { name: 'keys', path: '/admin/keys' },
     {

@@ -2,6 +2,7 @@
 import { unwrap } from '@referral/webhook-verifier'
 import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { DeliveryRow } from '../../server/src/database/tables.ts'
 import { disable } from '../../server/src/webhooks/disable.ts'
 import { noticeOf, visitorOf, wordsOf } from '../admin/page-fixture.ts'
 import { updateRows } from '../support/inspect.ts'
@@ -72,8 +73,10 @@ test('many deliveries are counted before they are redelivered, and queued once',
   const preview = async (query: string) =>
     owner.open(`/admin/deliveries/redeliver?subscriptionId=${id}&from=2026-11-02T00:00&${query}`)
 
-  const list = await owner.open('/admin/deliveries')
-  expect(list.text).toContain('<form method="get" action="/admin/deliveries/redeliver">')
+  const list = await owner.open('/admin/deliveries?status=FAILED')
+  expect(wordsOf(list.text)).toContain('Redeliver these 3')
+  expect(list.text).toContain(`/admin/deliveries/redeliver?subscriptionId=${id}&amp;status=FAILED"`)
+  expect((await owner.open('/admin/deliveries')).text).not.toContain('/admin/deliveries/redeliver?')
   expect(wordsOf((await preview('status=SENT&to=')).text)).toContain('No deliveries match')
   const { text } = await preview('status=FAILED&to=')
   expect(wordsOf(text)).toContain('Redeliver 3 deliveries')
@@ -114,4 +117,92 @@ test('a disabled webhook is named, and enabled with one click', async () => {
     disabledAt: null,
   })
   expect((await owner.open('/admin/webhooks')).text).not.toContain(`/admin/webhooks/${id}/enable`)
+})
+
+const list = async () => (await fixture.request('GET', '/api/v1/webhooks')).body.data
+
+test('the page subscribes to all events with retries, or to those that are selected', async () => {
+  const url = fixture.receiver.at('/hook')
+  const add = (fields: [string, string][]) => owner.submit('/admin/webhooks', [['url', url], ...fields])
+  const { text } = await owner.open('/admin/webhooks')
+  expect(text).toMatch(/name="choice" value="all" checked/)
+  expect(text).toMatch(/<option value="standard" selected>/)
+  expect(text.match(/name="events" value="payout.paid"/g)).toHaveLength(1)
+  expect(
+    (
+      await add([
+        ['choice', 'all'],
+        ['retryPolicy', 'standard'],
+      ])
+    ).status,
+  ).toBe(303)
+  expect(await list()).toEqual([expect.objectContaining({ events: [], extendedEvents: true, retryPolicy: 'standard' })])
+  const none = await add([['choice', 'some']])
+  expect([none.status, noticeOf(none)]).toEqual([400, 'Select at least one event, or choose all events.'])
+  const some: [string, string][] = [
+    ['choice', 'some'],
+    ['events', 'commission.created'],
+    ['events', 'payout.paid'],
+  ]
+  fixture.clock.advance(1000)
+  expect((await add(some)).status).toBe(303)
+  const [newest] = await list()
+  expect(newest).toMatchObject({ events: ['commission.created', 'payout.paid'], extendedEvents: true })
+  const edited = [
+    ['url', url],
+    ['choice', 'some'],
+    ['events', 'test'],
+  ] as [string, string][]
+  expect((await owner.submit(`/admin/webhooks/${newest.id}`, edited)).status).toBe(303)
+  expect((await list())[0]).toMatchObject({ events: ['test'], extendedEvents: false, retryPolicy: 'standard' })
+})
+
+test('names without retries and events that are not received are warned about, each with a button', async () => {
+  const id = fixture.plant(fixture.receiver.at('/hook'), { events: ['payout.paid', 'order.made'] })
+  const { text } = await owner.open('/admin/webhooks')
+  expect(wordsOf(text)).toContain('1 webhook has no retries.')
+  expect(wordsOf(text)).toMatch(/filters on events that it does not receive yet: payout.paid +Receive payout.paid/)
+  expect(wordsOf(text)).toContain('filters on events that are never sent: order.made')
+  expect((await owner.submit(`/admin/webhooks/${id}/extend`)).status).toBe(303)
+  expect((await owner.submit(`/admin/webhooks/${id}/retries`)).status).toBe(303)
+  expect(await list()).toEqual([expect.objectContaining({ extendedEvents: true, retryPolicy: 'standard' })])
+  const after = wordsOf((await owner.open('/admin/webhooks')).text)
+  expect(after).not.toMatch(/does not receive yet|no retries/)
+})
+
+test('rolling the secret says what happens, and shows the new one once', async () => {
+  const id = fixture.plant(fixture.receiver.at('/hook'), { secret: 'hush-hush' })
+  expect(wordsOf((await owner.open(`/admin/webhooks/${id}/secret`)).text)).toContain('For 24 hours')
+  const rolled = await owner.submit(`/admin/webhooks/${id}/secret`)
+  const shown = await owner.open(rolled.headers.get('Location') ?? '')
+  expect(shownIn(shown.text)).toHaveLength(2)
+  expect(wordsOf((await owner.open(`/admin/webhooks/${id}`)).text)).toContain('also signed with the secret before it')
+})
+
+test('the page of a delivery shows its payload, its outcome, and other deliveries of the event', async () => {
+  const id = fixture.plant(fixture.receiver.at('/hook'), { secret: 'hush-hush-hush', retryPolicy: 'standard' })
+  await fixture.test()
+  const [one] = fixture.deliveries({ subscriptionId: id })
+  const nextAttemptAt = new Date(fixture.clock.ms + 60_000).toISOString()
+  const failed = { status: 'RETRYING', code: 'http_5xx', httpStatus: 503, attempts: 3, durationMs: 12, nextAttemptAt }
+  updateRows(fixture, 'deliveries', failed as Partial<DeliveryRow>, { id: one!.id })
+  await fixture.request('PATCH', '/admin/v1/settings', {
+    key: fixture.shop.ownerToken,
+    body: { timeZone: 'Asia/Tokyo' },
+  })
+  const { text } = await owner.open(`/admin/deliveries/${one!.id}`)
+  const words = wordsOf(text)
+  expect(words).toContain('The receiver failed to process it.')
+  expect(words).toContain('3 of 8')
+  expect(words).toMatch(/Next attempt Nov \d+, 2026 \d\d:\d\d (?!UTC)/)
+  expect(text).toContain('&quot;message&quot;: &quot;This is a test event.&quot;')
+  expect(text).not.toContain('hush-hush')
+  expect(text).not.toContain(`/admin/deliveries/${one!.id}/redeliver`)
+  const finished = { status: 'FAILED', nextAttemptAt: null, finishedAt: nextAttemptAt }
+  updateRows(fixture, 'deliveries', finished as Partial<DeliveryRow>, { id: one!.id })
+  const again = await owner.submit(`/admin/deliveries/${one!.id}/redeliver`)
+  const there = again.headers.get('Location') ?? ''
+  expect(there).toMatch(/^\/admin\/deliveries\/dlv_/)
+  expect((await owner.open(there)).text).toContain(`href="/admin/deliveries/${one!.id}"`)
+  expect((await owner.open('/admin/deliveries')).text).toContain(`href="/admin/deliveries/${one!.id}"`)
 })

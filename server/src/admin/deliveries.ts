@@ -1,17 +1,20 @@
 import type { components } from '../contract/schema.d.ts'
+import type { Query } from '../contract/spec.ts'
 import { nowIso } from '../core/context.ts'
-import { availableEvents, extendedEvents } from '../core/event-names.ts'
 import { isLargeList } from '../core/list-size.ts'
 import { isDeepPage } from '../core/pagination.ts'
+import { atLocalTime } from '../core/time-zone.ts'
 import * as deliveries from '../webhooks/deliveries.ts'
 import * as webhooks from '../webhooks/webhooks.ts'
+import { durationOf, responseOf, showDelivery } from './delivery.ts'
 import { field, form, hidden, input, select } from './form.ts'
 import { type Html, html } from './html.ts'
 import { readKept, readListKept, stillReading } from './kept.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { rolesAndAuditOf, validateBody, visibleUrl } from './route.ts'
-import { badge, counted, empty, time, urlWithQuery } from './show.ts'
+import { badge, count, counted, empty, time, urlWithQuery } from './show.ts'
 import { ACTIONS, type Cell, type Column, inCard, nameColumn, numberColumn, pageOf, pager, table } from './table.ts'
+import { EVENT_NAMES } from './webhook-events.ts'
 
 type Delivery = components['schemas']['Delivery']
 type Subscription = components['schemas']['WebhookSubscription']
@@ -33,6 +36,12 @@ export const deliveryRoutes: Route[] = [
   { path: '/deliveries', ...rolesAndAuditOf('listDeliveries'), show: list },
   { path: '/deliveries/redeliver', ...rolesAndAuditOf('listDeliveries'), show: previewMany },
   { path: '/deliveries/redeliver', ...rolesAndAuditOf('redeliverMany'), act: redeliverMany, page: list },
+  {
+    path: '/deliveries/:id',
+    roles: rolesAndAuditOf('listDeliveries').roles,
+    audit: 'delivery.shown',
+    show: showDelivery,
+  },
   { path: '/deliveries/:id/redeliver', ...rolesAndAuditOf('redeliver'), act: redeliver, page: list },
 ]
 
@@ -53,58 +62,64 @@ async function list(request: PageRequest): Promise<View> {
   const rows = data.map((one) => row(request, one, byId.get(one.subscriptionId)))
   return {
     title: 'Deliveries',
-    lead: html`Every delivery of an event to a webhook. Failed deliveries are retried automatically if the webhook is set to retry. Redeliver sends the same bytes with the same <code>webhook-id</code>.`,
+    lead: html`Every delivery of an event to a webhook. To redeliver many, filter the failed ones of a webhook. The same bytes are sent with the same <code>webhook-id</code>.`,
+    actions: redeliverThese(subscriptions, filter, found?.pagination.total ?? 0),
     body: html`${filters(request, subscriptions)}
 ${rows.length ? table('Deliveries', COLUMNS, rows) : found && empty('No deliveries', html`Events are sent to your <a href="/admin/webhooks">webhooks</a>, where you can also send a test event.`)}
-${notice}${found && pager(PATH, query, found.pagination)}
-${subscriptions.length ? bulk(request, subscriptions) : ''}`,
+${notice}${found && pager(PATH, query, found.pagination)}`,
   }
 }
 
-/** Finds the deliveries of one webhook and period to redeliver. */
-const bulk = ({ form: sent, query, isOwner }: PageRequest, subscriptions: Subscription[]): Html => {
-  const given = sent.size ? sent : query
-  const endpoints = subscriptions.map((one) => [one.id, visibleUrl(one.url, isOwner)] as const)
-  return html`<section class="card" aria-labelledby="bulk"><h2 id="bulk">Redeliver many</h2>
-<form method="get" action="${PATH}/redeliver"><div class="fields">${select('subscriptionId', 'Webhook', endpoints, given.get('subscriptionId') ?? '', { id: 'bulk-endpoint' })}
-${select('status', 'Deliveries that', Object.entries(REDELIVERABLE), given.get('status') ?? 'FAILED', { id: 'bulk-status' })}
-${input({ name: 'from', label: 'From (UTC)', type: 'datetime-local', value: sent.get('from') ?? '', required: true, maxlength: 30 })}
-${input({ name: 'to', label: 'To (UTC)', type: 'datetime-local', value: sent.get('to') ?? '', maxlength: 30, hint: 'Empty: until now.' })}</div>
-<button class="main">Count deliveries</button></form></section>`
-}
+type Filter = Pick<Query<'listDeliveries'>, 'subscriptionId' | 'event' | 'status'>
 
+/** What a delivery that can be sent again did. */
 const REDELIVERABLE: Readonly<Record<string, string>> = { FAILED: 'failed', SENT: 'were sent' }
 
-/** How many deliveries the form would send again, and the button that does. */
+/** Leads from a list of finished deliveries of one webhook to the page that redelivers them. */
+function redeliverThese(subscriptions: Subscription[], filter: Filter, total: number): Html | undefined {
+  const { status, event } = filter
+  const [only] = subscriptions.length === 1 ? subscriptions : []
+  const subscriptionId = filter.subscriptionId ?? only?.id
+  if (total === 0 || !status || !REDELIVERABLE[status]) return undefined
+  if (!subscriptionId) return html`<span class="hint">Choose a webhook to redeliver these.</span>`
+  const to = urlWithQuery(`${PATH}/redeliver`, { subscriptionId, status, event })
+  return html`<a class="button" href="${to}">Redeliver these ${count(total)}</a>`
+}
+
+/** How many deliveries would be sent again, the button that does, and the period, which can be narrowed. */
 async function previewMany(request: PageRequest): Promise<View> {
   const { ctx, query, isOwner, zone } = request
   const subscriptionId = field(query, 'subscriptionId') ?? ''
-  const sent = { ...redeliverableOf(query), to: toInstant(field(query, 'to')) ?? nowIso(ctx) }
+  const sent = { ...redeliverableOf(request, query), to: toInstant(field(query, 'to'), zone) ?? nowIso(ctx) }
   const body = validateBody('redeliverMany', { ...sent, dryRun: true })
   const { value: found } = await readKept(request.ctx, {
-    key: ['redeliver', subscriptionId, redeliverableOf(query), field(query, 'to')],
+    key: ['redeliver', subscriptionId, redeliverableOf(request, query), field(query, 'to')],
     isLarge: await isLargeList(ctx, { list: 'deliveries' }),
     read: (own) => deliveries.redeliverMany(own, subscriptionId, body),
   })
   const { data: subscriptions } = await webhooks.list(ctx)
   const url = visibleUrl(subscriptions.find(({ id }) => id === subscriptionId)?.url ?? '', isOwner)
-  const back = urlWithQuery(PATH, { subscriptionId })
-  const view = { title: 'Redeliver many', crumb: { to: back, text: 'Deliveries' } }
+  const back = urlWithQuery(PATH, { subscriptionId, status: sent.status, event: sent.event })
+  const lead = `Finished deliveries of a webhook, of all times or of a period. Times are those of ${zone}.`
+  const view = { title: 'Redeliver many', crumb: { to: back, text: 'Deliveries' }, lead }
+  const period = periodForm(request, subscriptionId)
   if (!found) return { ...view, body: stillReading('The deliveries that match are being counted.') }
   const { remaining } = found
   if (remaining === 0)
     return {
       ...view,
-      body: empty(
+      body: html`${period}${empty(
         'No deliveries match',
         html`Latest deliveries that are queued again are not counted twice. <a href="${back}">Back</a>`,
-      ),
+      )}`,
     }
   const words = counted(remaining, 'delivery', 'deliveries')
+  const what = sent.event ? html` of <code>${sent.event}</code>` : ''
+  const since = field(query, 'from') ? html`created from ${time(sent.from, '–', zone)} to` : html`created until`
   return {
     ...view,
-    body: html`<section class="card narrow" aria-labelledby="matches"><h2 id="matches">${words}</h2>
-<p>To <strong class="break">${url}</strong>, created from ${time(sent.from ?? null, '–', zone)} to ${time(sent.to, '–', zone)}, that ${REDELIVERABLE[sent.status] ?? sent.status}. Each is sent again with the same bytes and <code>webhook-id</code>.</p>
+    body: html`${period}<section class="card narrow" aria-labelledby="matches"><h2 id="matches">${words}</h2>
+<p>To <strong class="break">${url}</strong>${what}, ${since} ${time(sent.to, '–', zone)}, that ${REDELIVERABLE[sent.status] ?? sent.status}. Only the latest delivery of each event counts. Each is sent again with the same bytes and <code>webhook-id</code>.</p>
 ${form(
   request,
   `${PATH}/redeliver`,
@@ -115,14 +130,29 @@ ${form(
   }
 }
 
-const redeliverableOf = (given: URLSearchParams) => ({
-  from: toInstant(field(given, 'from')),
-  status: given.get('status') ?? 'FAILED',
-})
+const periodForm = ({ query }: PageRequest, subscriptionId: string): Html => {
+  const kept = { subscriptionId, status: query.get('status') ?? 'FAILED', event: query.get('event') ?? '' }
+  const at = (name: string, label: string) =>
+    input({ name, label, type: 'datetime-local', value: query.get(name) ?? '', maxlength: 30 })
+  return html`<form class="filters" method="get" action="${PATH}/redeliver" aria-label="Period">${Object.entries(kept).map(([name, value]) => hidden(name, value))}
+${at('from', 'Created from')}
+${at('to', 'To')}
+<div class="row"><button>Count again</button></div></form>`
+}
+
+/** Without a first instant, all deliveries that are kept. */
+const redeliverableOf = ({ ctx, zone }: PageRequest, given: URLSearchParams) => {
+  const event = field(given, 'event')
+  return {
+    from: toInstant(field(given, 'from'), zone) ?? ctx.shop.createdAt,
+    status: given.get('status') ?? 'FAILED',
+    ...(event && { event }),
+  }
+}
 
 const filters = ({ query, isOwner }: PageRequest, subscriptions: Subscription[]): Html => {
   const any = ['', 'All'] as const
-  const events = [...new Set(['test', ...availableEvents, ...extendedEvents])].map((one) => [one, one] as const)
+  const events = EVENT_NAMES.map((one) => [one, one] as const)
   const endpoints = subscriptions.map((one) => [one.id, visibleUrl(one.url, isOwner)] as const)
   return html`<form class="filters" method="get" action="${PATH}">
 ${select('status', 'Status', [any, ...STATUSES.map((one) => [one, one[0] + one.slice(1).toLowerCase()] as const)], query.get('status') ?? '')}
@@ -135,41 +165,43 @@ function row(request: PageRequest, one: Delivery, subscription: Subscription | u
   const canBeSent = one.finishedAt !== null && subscription !== undefined
   const again = html`<input type="hidden" name="back" value="${String(request.query)}"><button class="small">Redeliver<span class="visually-hidden"> ${one.event} of ${one.createdAt}</span></button>`
   return [
-    html`<code>${one.event}</code>`,
+    html`<a href="${PATH}/${one.id}"><code>${one.event}</code></a>`,
     subscription ? visibleUrl(subscription.url, request.isOwner) : html`<em>removed</em>`,
     time(one.createdAt, '–', request.zone),
     badge(one.status),
     responseOf(one, request.zone),
     one.attempts,
-    one.durationMs === null ? '–' : `${one.durationMs} ms`,
+    durationOf(one),
     canBeSent ? form(request, `${PATH}/${one.id}/redeliver`, again) : '',
   ]
 }
 
-const responseOf = ({ code, httpStatus, nextAttemptAt }: Delivery, zone: string): Html | string =>
-  code === null
-    ? 'pending'
-    : html`${httpStatus ?? ''} <code>${code}</code>${nextAttemptAt ? html`, next attempt ${time(nextAttemptAt, '–', zone)}` : ''}`
+/** Browsers send a local time without an offset, to the minute. */
+const toInstant = (text: string | undefined, zone: string): string | undefined =>
+  text &&
+  /^(?!0000|9999)\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?$/.test(text) &&
+  !Number.isNaN(Date.parse(`${text}Z`))
+    ? atLocalTime(text, zone)
+    : text
 
-/** The browser sends a local time without an offset, to the minute. */
-const toInstant = (text: string | undefined): string | undefined =>
-  text && /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?$/.test(text) ? `${text}Z` : text
-
-async function redeliverMany({ ctx, form }: PageRequest) {
+async function redeliverMany(request: PageRequest) {
+  const { ctx, form, zone } = request
   const subscriptionId = field(form, 'subscriptionId') ?? ''
-  const to = toInstant(field(form, 'to'))
-  const sent = { ...redeliverableOf(form), ...(to && { to }) }
+  const to = toInstant(field(form, 'to'), zone)
+  const sent = { ...redeliverableOf(request, form), ...(to && { to }) }
   const { queued, remaining } = await deliveries.redeliverMany(ctx, subscriptionId, validateBody('redeliverMany', sent))
-  const count = queued === 1 ? '1 delivery is' : `${queued} deliveries are`
+  const words = queued === 1 ? '1 delivery is' : `${queued} deliveries are`
   const more = remaining > 0 ? ` ${remaining} more match: repeat this to queue them, too.` : ''
-  return { to: urlWithQuery(PATH, { subscriptionId }), flash: { text: `${count} queued for redelivery.${more}` } }
+  return { to: urlWithQuery(PATH, { subscriptionId }), flash: { text: `${words} queued for redelivery.${more}` } }
 }
 
+/** Returns to the list, or from the page of a delivery to that of the new one. */
 async function redeliver({ ctx, params, form }: PageRequest) {
-  const { event } = await deliveries.redeliver(ctx, params.id ?? '')
-  const back = new URLSearchParams(form.get('back') ?? '')
+  const { id, event } = await deliveries.redeliver(ctx, params.id ?? '')
+  const back = form.get('back')
+  const list = back ? `${PATH}?${new URLSearchParams(back)}` : PATH
   return {
-    to: back.size ? `${PATH}?${back}` : PATH,
+    to: back === null ? `${PATH}/${id}` : list,
     flash: { text: `The event ${event} is queued for redelivery. Reload the page to see the result.` },
   }
 }

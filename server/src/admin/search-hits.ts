@@ -159,8 +159,8 @@ async function findPayments({ ctx }: PageRequest, text: string): Promise<Hit[]> 
 
 async function findDeliveries({ ctx, zone }: PageRequest, text: string): Promise<Hit[]> {
   const found = await deliveries.findById(ctx, text, MAX_HITS)
-  return found.map(({ event, subscriptionId, status, createdAt }) => ({
-    to: urlWithQuery('/admin/deliveries', { subscriptionId, event, status }),
+  return found.map(({ id, event, status, createdAt }) => ({
+    to: `/admin/deliveries/${id}`,
     text: html`<code>${event}</code>`,
     about: html`${time(createdAt, '', zone)} ${badge(status)}`,
   }))

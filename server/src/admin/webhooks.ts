@@ -1,13 +1,13 @@
 import type { components } from '../contract/schema.d.ts'
-import { emittedEvents, extendedEvents } from '../core/event-names.ts'
 import * as webhooks from '../webhooks/webhooks.ts'
 import { update } from '../webhooks/webhooks.ts'
-import { checkboxes, confirmation, form, input, select } from './form.ts'
+import { confirmation, form, input, select } from './form.ts'
 import { type Html, html } from './html.ts'
 import type { Flash, PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES, OWNER_ONLY, rolesAndAuditOf, validateBody, visibleUrl } from './route.ts'
 import { badge, counted, empty, time, urlWithQuery } from './show.ts'
 import { ACTIONS, type Cell, type Column, inCard, nameColumn, pager, slice, table, wideColumn } from './table.ts'
+import { eventFields, eventNames, receivedEvents, sentEvents, unsentNames } from './webhook-events.ts'
 
 type Subscription = components['schemas']['WebhookSubscription']
 
@@ -28,6 +28,10 @@ export const webhookRoutes: Route[] = [
   { path: '/webhooks/test', roles: OWNER_ONLY, act: sendTest, page: list },
   { path: '/webhooks/:id', roles: OWNER_ONLY, audit: 'webhook.shown', show: edit },
   { path: '/webhooks/:id', ...rolesAndAuditOf('updateWebhook'), act: change, page: edit },
+  { path: '/webhooks/:id/secret', roles: OWNER_ONLY, audit: 'webhook.shown', show: confirmRoll },
+  { path: '/webhooks/:id/secret', ...rolesAndAuditOf('updateWebhook'), act: roll, page: edit },
+  { path: '/webhooks/:id/retries', ...rolesAndAuditOf('updateWebhook'), act: turnOnRetries, page: list },
+  { path: '/webhooks/:id/extend', ...rolesAndAuditOf('updateWebhook'), act: extend, page: list },
   { path: '/webhooks/:id/enable', ...rolesAndAuditOf('updateWebhook'), act: enable, page: list },
   { path: '/webhooks/:id/delete', roles: OWNER_ONLY, show: confirmDelete },
   { path: '/webhooks/:id/delete', roles: OWNER_ONLY, act: remove, page: list },
@@ -40,7 +44,7 @@ async function list(request: PageRequest): Promise<View> {
     title: 'Webhooks',
     lead: 'The server sends events to each of these URLs in a POST request.',
     actions: request.isOwner && data[0] ? testing(request) : undefined,
-    body: html`${unknownNames(data)}
+    body: html`${warnings(request, data)}
 ${rows.length ? table('Webhooks', COLUMNS, rows) : empty('No webhooks yet', request.isOwner ? 'Add the URL of your receiver below.' : 'An owner can add one.', 'webhooks')}
 ${pager(PATH, request.query, pagination)}
 ${request.isOwner ? creation(request) : ''}`,
@@ -58,9 +62,9 @@ function row(request: PageRequest, one: Subscription): Cell[] {
   return [
     where,
     state(one, request.zone),
-    html`${one.events.length ? eventNames(one.events) : 'all'}${one.extendedEvents ? ' (extended)' : ''}`,
+    receivedEvents(one),
     one.hasSecret ? 'Yes' : 'No',
-    one.retryPolicy === 'standard' ? 'Yes' : 'No',
+    one.retryPolicy === 'standard' ? 'Yes' : retriesOff(request, one, where),
     time(one.createdAt, '–', request.zone),
     isOwner ? [log, ...own] : log,
   ]
@@ -72,6 +76,13 @@ const state = ({ status, disabledAt, disabledReason, failingSince }: Subscriptio
   if (status === 'disabled')
     return html`${badge(status)} ${REASONS[disabledReason ?? ''] ?? ''}, ${time(disabledAt, '–', zone)}`
   return failingSince === null ? badge(status) : html`${badge('FAILED')} since ${time(failingSince, '–', zone)}`
+}
+
+const retriesOff = (request: PageRequest, { id }: Subscription, where: string): Html => {
+  const off = html`<span class="badge wait">Off</span>`
+  if (!request.isOwner) return off
+  const button = html`${off} <button class="small">Turn on<span class="visually-hidden"> retries of ${where}</span></button>`
+  return form(request, `${PATH}/${id}/retries`, button)
 }
 
 const enabling = (request: PageRequest, { id }: Subscription, where: string): Html =>
@@ -92,34 +103,21 @@ export async function disabledItems({ ctx }: PageRequest): Promise<string[]> {
   ]
 }
 
-const SENT: readonly string[] = ['test', ...emittedEvents]
-const SENT_EXTENDED: readonly string[] = [...SENT, ...extendedEvents]
-
-/** A warning about event names that are never sent; empty without one. */
-function unknownNames(subscriptions: Subscription[]): Html {
-  const names = subscriptions.flatMap(({ events, extendedEvents: isExtended }) =>
-    events.filter((name) => !(isExtended ? SENT_EXTENDED : SENT).includes(name)),
-  )
-  const unknown = [...new Set(names)]
-  return unknown.length
-    ? html`<p class="notice wait">Some webhooks filter on events that they never receive: ${eventNames(unknown)}</p>`
-    : html``
+/** What webhooks do not receive and could, and what they lose. Each with what to do about it. */
+function warnings(request: PageRequest, shown: Subscription[]): Html {
+  const off = shown.filter(({ retryPolicy }) => retryPolicy === 'none').length
+  return html`${off === 0 ? '' : html`<p class="notice wait">${counted(off, 'webhook has', 'webhooks have')} no retries. An event is lost when the receiver does not respond at that moment.</p>`}
+${shown.map((one) => unsentNotice(request, one))}`
 }
 
-// Event names can be any text, and a subscription can have thousands; the page shows a few, truncated.
-const SHOWN_NAMES = 20
-const SHOWN_CHARACTERS = 60
-const truncated = (name: string) => (name.length > SHOWN_CHARACTERS ? `${name.slice(0, SHOWN_CHARACTERS)}…` : name)
-
-function eventNames(events: string[]): Html {
-  const shown = events.slice(0, SHOWN_NAMES).map((name) => html`<code>${truncated(name) || '""'}</code> `)
-  const rest = events.length - shown.length
-  return html`${shown}${rest > 0 ? `and ${rest} more` : ''}`
+function unsentNotice(request: PageRequest, one: Subscription): Html | string {
+  const { off, unknown } = unsentNames(one)
+  const where = visibleUrl(one.url, request.isOwner)
+  const names = eventNames(off.slice(0, 1))
+  const text = off.length > 1 ? html`Receive ${off.length} more events` : html`Receive ${names}`
+  return html`${off.length === 0 ? '' : html`<div class="notice wait"><p><strong class="break">${where}</strong> filters on events that it does not receive yet: ${eventNames(off)}</p>${request.isOwner ? form(request, `${PATH}/${one.id}/extend`, html`<button class="small">${text}</button>`) : ''}</div>`}
+${unknown.length === 0 ? '' : html`<p class="notice wait"><strong class="break">${where}</strong> filters on events that are never sent: ${eventNames(unknown)}</p>`}`
 }
-
-/** Whether the form can offer the names as checkboxes: few, short, and without line breaks, which forms change. */
-const areOffered = (events: string[]) =>
-  events.length <= SHOWN_NAMES && events.every((name) => name.length <= SHOWN_CHARACTERS && !/[\r\n]/.test(name))
 
 const testing = (request: PageRequest): Html =>
   form(
@@ -129,33 +127,21 @@ const testing = (request: PageRequest): Html =>
   )
 
 type KnownFields = Pick<Subscription, 'url' | 'events' | 'retryPolicy' | 'extendedEvents'>
+const NEW: KnownFields = { url: '', events: [], retryPolicy: 'standard', extendedEvents: true }
 
 const fields = (request: PageRequest, known: KnownFields): Html => {
   const { form } = request
   const url = form.get('url') ?? known.url
-  const events = form.size ? form.getAll('events') : known.events
-  const offered = [...new Set([...emittedEvents, 'test', ...(known.extendedEvents ? extendedEvents : []), ...events])]
-  const isExtended = form.size ? form.has('extendedEvents') : known.extendedEvents
-  const names = areOffered(known.events)
-    ? checkboxes('events', 'Events (none selected: all)', offered, events)
-    : html`<p class="hint">This webhook has ${known.events.length} event names, which are too many or too long to edit here. Use the API to change them. Saving this form keeps them.</p>`
+  const hint = 'Without retries, an event is lost when the receiver does not respond at that moment.'
   return html`${input({ name: 'url', label: 'URL', type: 'url', value: url, required: true, maxlength: 2048, placeholder: 'https://shop.example/webhooks', hint: 'A public https URL.' })}
-${names}
-${select('retryPolicy', 'When a delivery fails', RETRY_POLICIES, form.get('retryPolicy') ?? known.retryPolicy)}
-<label class="box"><input type="checkbox" name="extendedEvents" value="1" aria-describedby="extended-hint"${isExtended ? html` checked` : ''}> Also send extended events</label>
-<p class="hint" id="extended-hint">${eventNames([...extendedEvents])}</p>`
+${eventFields(request, known)}
+${select('retryPolicy', 'When a delivery fails', RETRY_POLICIES, form.get('retryPolicy') ?? known.retryPolicy, { hint })}`
 }
 
 const RETRY_POLICIES = [
-  ['none', 'Do not retry'],
   ['standard', 'Retry: 8 attempts over about 28 hours'],
+  ['none', 'Do not retry'],
 ] as const
-
-/** The fields that creation and editing have in common. */
-const sentFields = (form: URLSearchParams) => ({
-  retryPolicy: form.get('retryPolicy') ?? 'none',
-  extendedEvents: form.has('extendedEvents'),
-})
 
 const creation = (
   request: PageRequest,
@@ -163,7 +149,7 @@ const creation = (
 ${form(
   request,
   PATH,
-  html`${fields(request, { url: '', events: [], retryPolicy: 'none', extendedEvents: false })}
+  html`${fields(request, NEW)}
 <label class="box"><input type="checkbox" name="sign" value="1"${request.form.size && !request.form.has('sign') ? '' : html` checked`}> Sign deliveries with a new secret, shown once</label>
 <button class="main">Add webhook</button>`,
 )}</section>`
@@ -190,9 +176,9 @@ async function create(request: PageRequest) {
   const secret = form.has('sign') ? newSecret(request) : undefined
   const sent = {
     url: form.get('url'),
-    events: form.getAll('events'),
+    ...sentEvents(form),
     source: 'developer-page',
-    ...sentFields(form),
+    retryPolicy: form.get('retryPolicy') ?? 'standard',
     ...(secret && { secret }),
   }
   await webhooks.subscribe(ctx, validateBody('createWebhook', sent))
@@ -207,35 +193,70 @@ async function find({ ctx, params }: PageRequest): Promise<Subscription> {
 
 async function edit(request: PageRequest): Promise<View> {
   const one = await find(request)
-  const action = `${PATH}/${one.id}`
-  const secret = one.hasSecret
-    ? 'Replace the signing secret. Deliveries are also signed with the old one for 24 hours.'
-    : 'Sign deliveries with a new secret, shown once'
   return {
     title: 'Edit webhook',
     crumb: { to: PATH, text: 'Webhooks' },
     body: html`<section class="card">${form(
       request,
-      action,
+      `${PATH}/${one.id}`,
       html`${fields(request, one)}
-<label class="box"><input type="checkbox" name="sign" value="1"> ${secret}</label>
 <p class="row"><button class="main">Save</button> <a class="button" href="${PATH}">Back</a></p>`,
-    )}</section>`,
+    )}</section>
+<section class="card" aria-labelledby="signature"><h2 id="signature">Signature</h2>
+<p>${await signatureText(request, one)}</p>
+<p><a class="button" href="${PATH}/${one.id}/secret">${one.hasSecret ? 'Roll the secret' : 'Sign deliveries'}</a></p></section>`,
   }
+}
+
+async function signatureText({ ctx, zone }: PageRequest, { id, hasSecret }: Subscription): Promise<Html> {
+  if (!hasSecret) return html`Deliveries are not signed, so the receiver cannot verify who sent them.`
+  const until = await webhooks.findPreviousSecretEnd(ctx, id)
+  return html`Deliveries are signed with a secret that was shown once.${until ? html` Until ${time(until, '', zone)} they are also signed with the secret before it.` : ''}`
 }
 
 async function change(request: PageRequest) {
   const { ctx, form, params } = request
-  const secret = form.has('sign') ? newSecret(request) : undefined
-  const { events } = await find(request)
   const sent = {
     url: form.get('url') ?? '',
-    ...(areOffered(events) && { events: form.getAll('events') }),
-    ...sentFields(form),
-    ...(secret && { secret }),
+    ...sentEvents(form, await find(request)),
+    ...(form.has('retryPolicy') && { retryPolicy: form.get('retryPolicy') }),
   }
   await update(ctx, params.id ?? '', validateBody('updateWebhook', sent))
-  return { to: PATH, flash: savedMessage('The webhook is updated.', secret) }
+  return { to: PATH, flash: { text: 'The webhook is updated.' } }
+}
+
+async function confirmRoll(request: PageRequest): Promise<View> {
+  const { id, url, hasSecret } = await find(request)
+  const consequence = hasSecret
+    ? 'For 24 hours, deliveries carry the signatures of both secrets in webhook-signature. X-Service-Signature is made with the new one immediately. Give the new secret to the receiver within that time.'
+    : 'Each delivery carries a signature that the receiver can verify.'
+  const text = html`<p>A new secret for <strong class="break">${url}</strong> is created and shown once. ${consequence}</p>`
+  const action = `${PATH}/${id}/secret`
+  const title = hasSecret ? 'Roll the secret?' : 'Sign deliveries?'
+  const button = hasSecret ? 'Roll the secret' : 'Sign deliveries'
+  const card = html`<div class="card narrow">${text}
+${form(request, action, html`<button class="main">${button}</button> <a class="button" href="${PATH}/${id}">Back</a>`, 'row')}</div>`
+  return { title, crumb: { to: `${PATH}/${id}`, text: 'Edit webhook' }, body: card }
+}
+
+async function roll(request: PageRequest) {
+  const { ctx, params } = request
+  const secret = newSecret(request)
+  await update(ctx, params.id ?? '', { secret })
+  return { to: PATH, flash: savedMessage('The webhook has a new secret.', secret) }
+}
+
+async function turnOnRetries({ ctx, params }: PageRequest) {
+  await update(ctx, params.id ?? '', { retryPolicy: 'standard' })
+  return { to: PATH, flash: { text: 'Failed deliveries of the webhook are retried.' } }
+}
+
+async function extend({ ctx, params }: PageRequest) {
+  const { events } = await update(ctx, params.id ?? '', { extendedEvents: true })
+  return {
+    to: PATH,
+    flash: { text: `The webhook receives ${events.slice(0, 5).join(', ')}${events.length > 5 ? ' and more' : ''}.` },
+  }
 }
 
 async function enable({ ctx, params }: PageRequest) {

@@ -54,22 +54,25 @@ export const localTime = (at: string, timeZone: string): string =>
  *
  * @param date `YYYY-MM-DD`
  */
-export function startOfDay(date: string, timeZone: string): string {
-  const midnight = Date.parse(`${date}T00:00:00.000Z`)
-  if (timeZone === 'UTC') return new Date(midnight).toISOString()
-  const offsets = [midnight - DAY_MS, midnight + DAY_MS].map((at) => localMs(at, timeZone) - at)
-  const candidates = offsets.map((offset) => midnight - offset).sort((a, b) => a - b)
-  const [first = midnight, last = midnight] = candidates
-  const found = candidates.find((at) => localMs(at, timeZone) === midnight)
-  return new Date(found ?? endOfGap(first, last, { midnight, timeZone })).toISOString()
+export const startOfDay = (date: string, timeZone: string): string => atLocalTime(`${date}T00:00:00.000`, timeZone)
+
+/** The instant of a local time, chosen as by {@link startOfDay}. @param local `YYYY-MM-DDTHH:MM`, with or without seconds */
+export function atLocalTime(local: string, timeZone: string): string {
+  const wanted = Date.parse(`${local}Z`)
+  if (timeZone === 'UTC') return new Date(wanted).toISOString()
+  const offsets = [wanted - DAY_MS, wanted + DAY_MS].map((at) => localMs(at, timeZone) - at)
+  const candidates = offsets.map((offset) => wanted - offset).sort((a, b) => a - b)
+  const [first = wanted, last = wanted] = candidates
+  const found = candidates.find((at) => localMs(at, timeZone) === wanted)
+  return new Date(found ?? endOfGap(first, last, { wanted, timeZone })).toISOString()
 }
 
-/** Midnight does not exist: finds the instant at which the clocks change, between both candidates. */
-function endOfGap(first: number, last: number, { midnight, timeZone }: { midnight: number; timeZone: string }): number {
+/** The local time does not exist: finds the instant at which the clocks change, between both candidates. */
+function endOfGap(first: number, last: number, { wanted, timeZone }: { wanted: number; timeZone: string }): number {
   let [before, after] = [first - 1, last]
   while (after - before > 1) {
     const middle = Math.floor((before + after) / 2)
-    if (localMs(middle, timeZone) >= midnight) after = middle
+    if (localMs(middle, timeZone) >= wanted) after = middle
     else before = middle
   }
   return after

@@ -10,6 +10,7 @@ import { checkPeriod, parseBodyInstant } from '../core/time.ts'
 import {
   deliveryList,
   findDelivery,
+  findEventBody,
   isFiltered,
   type LoggedDelivery,
   listDeliveriesOfEvent,
@@ -33,6 +34,35 @@ export async function findById({ db, shop }: Context, id: string, limit: number)
   return [...(one ? [one] : []), ...rows].map(toDelivery)
 }
 
+/** A delivery with its payload, and the other deliveries of its event, newest first. */
+export interface DeliveryDetails {
+  delivery: Delivery
+  /** The exact text of the request body. */
+  payload: string
+  /** Whether a person was erased from the payload, so that it can no longer be sent. */
+  isErased: boolean
+  others: Delivery[]
+}
+
+const MAX_OTHERS = 20
+
+/**
+ * Reads a delivery with its payload.
+ *
+ * @throws ApiError 404 `delivery_not_found`.
+ */
+export async function read({ db, shop }: Context, id: string): Promise<DeliveryDetails> {
+  const row = await findDelivery(db.read, shop.id, id)
+  const [event] = row ? await findEventBody(db.read, { shopId: shop.id, id: row.eventId }) : []
+  if (!row || !event) throw deliveryNotFound()
+  const all = await listDeliveriesOfEvent(db.read, shop.id, { eventId: row.eventId, limit: MAX_OTHERS + 1 })
+  const others = all.filter((one) => one.id !== id).slice(0, MAX_OTHERS)
+  const isErased = row.erasedAt !== null
+  return { delivery: toDelivery(row), payload: event.body, isErased, others: others.map(toDelivery) }
+}
+
+const deliveryNotFound = () => notFound('delivery_not_found', 'No delivery with this id exists in your shop.')
+
 /**
  * Queues a finished delivery again, with the same payload and `webhook-id`.
  *
@@ -42,7 +72,7 @@ export async function findById({ db, shop }: Context, id: string, limit: number)
 export async function redeliver(ctx: Context, id: string): Promise<Delivery> {
   const row = await mutate(ctx, async (trx) => {
     const before = await findDelivery(trx, ctx.shop.id, id)
-    if (!before) throw notFound('delivery_not_found', 'No delivery with this id exists in your shop.')
+    if (!before) throw deliveryNotFound()
     if (before.finishedAt === null)
       throw conflict('delivery_not_finished', 'This delivery is still pending. Wait until it has finished.')
     if (before.erasedAt !== null)

@@ -271,6 +271,12 @@ function secretChange(ctx: Context, before: SubscriptionRow, secret: string | nu
   }
 }
 
+/** Until when deliveries are also signed with the previous secret; null when they are not. */
+export async function findPreviousSecretEnd(ctx: Context, id: string): Promise<string | null> {
+  const until = (await subscriptions.findSubscription(ctx.db.read, ctx.shop.id, id))?.previousSecretUntil ?? null
+  return until !== null && until > nowIso(systemClock(ctx)) ? until : null
+}
+
 const changedOnly = (before: SubscriptionRow, sent: SubscriptionChanges): SubscriptionChanges =>
   Object.fromEntries(
     Object.entries(sent).filter(([name, value]) => value !== before[name as keyof SubscriptionChanges]),

@@ -130,6 +130,8 @@ export function requestsOf({ ownPage }: LargeShop, size: Size): Timed[] {
     ...page('/deliveries', '', deep(commissions), 'status=FAILED', 'status=PENDING', 'event=commission.created'),
     ...page('/deliveries', 'event=payout.paid', `subscriptionId=${ID.webhook}&status=FAILED&event=commission.created`),
     ...page('/deliveries/redeliver', `subscriptionId=${ID.webhook}&status=FAILED&from=2020-01-01`),
+    ...page('/deliveries/dlv_0x1', ''),
+    ...page(`/webhooks/${ID.webhook}/secret`, ''),
     ...page('/settings', ''),
     ...page('/team', ''),
     { ...timed('/admin/team/usr_unknown/revoke'), status: 404 },

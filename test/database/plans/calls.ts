@@ -292,6 +292,7 @@ const PAGE_IDS: Record<string, string> = {
   payouts: ID.batch,
   'payout-files': ID.file,
   webhooks: ID.webhook,
+  deliveries: ID.delivery,
   keys: ID.key,
   'test-shops': ID.testShop,
 }
