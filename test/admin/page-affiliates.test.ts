@@ -66,6 +66,53 @@ describe('affiliates', () => {
     expect((await done(remove, [])).notice).toBe('The connection is removed.')
   })
 
+  test('are listed with their figures, and sorted by the headings, with the filter kept', async () => {
+    const second = await done('/affiliates/new', [
+      ['name', 'Zora Lind'],
+      ['email', 'zora@lind.example'],
+    ])
+    const zora = second.to.split('/').at(-1) ?? ''
+    const moved = await done('/affiliates/status', [
+      ['ids', zora],
+      ['move', 'APPROVED'],
+      ['q', 'a'],
+      ['sort', '-commission'],
+    ])
+    expect(moved.to).toBe('/admin/affiliates?q=a&sort=-commission')
+    await order({ couponCode: undefined, ref: zora, amountCents: 5_000_000 })
+    await order({ couponCode: undefined, ref: zora, amountCents: 12_300, currency: 'EUR' })
+    const path = '/admin/affiliates?q=a'
+    const open = async (address: string) => {
+      const { text } = await owner.open(address)
+      const sorted = [...text.matchAll(/aria-sort="(\w+)"><a href="[^"]*">(\w+)/g)].map(([, way, name]) => [name, way])
+      const links = [...text.matchAll(/<th [^>]*><a href="([^"]+)">(\w+)</g)].map(
+        ([, to = '', name = '']): [string, string] => [name, to.replaceAll('&amp;', '&')],
+      )
+      return { words: wordsOf(text), ids: selectable(text), sorted, to: Object.fromEntries(links), text }
+    }
+    const newest = await open(path)
+    expect(newest.sorted).toEqual([['Joined', 'descending']])
+    expect(newest.words).toContain('0 2 50,000.00 USD 123.00 EUR 8,000.00 USD 19.68 EUR')
+    expect(newest.to).toEqual({
+      Affiliate: `${path}&sort=name`,
+      Clicks: `${path}&sort=-clicks`,
+      Orders: `${path}&sort=-orders`,
+      Revenue: `${path}&sort=-revenue`,
+      Commission: `${path}&sort=-commission`,
+      Joined: `${path}&sort=joined`,
+    })
+    const highest = await open(newest.to.Commission ?? '')
+    expect([highest.ids[0], highest.sorted]).toEqual([zora, [['Commission', 'descending']]])
+    const lowest = await open(highest.to.Commission ?? '')
+    expect([lowest.ids, lowest.sorted]).toEqual([highest.ids.toReversed(), [['Commission', 'ascending']]])
+    expect(lowest.text).toContain('<option value="commission" selected>Lowest commission</option>')
+    const { text: file } = await owner.open('/admin/affiliates.csv?q=a&sort=-commission')
+    const [heading = '', first = '', ...others] = file.trim().split('\r\n')
+    expect(heading).toMatch(/,Clicks,Orders,Revenue \(USD\),Commission \(USD\),Other currencies$/)
+    expect(first).toMatch(/^Zora Lind,.*,0,2,50000\.00,8000\.00,"EUR: revenue 123\.00, commission 19\.68"$/)
+    expect(others).toHaveLength(highest.ids.length - 1)
+  })
+
   test('keep codes and links of another system, which find them too', async () => {
     const path = `/affiliates/${shop.affiliateId}`
     const add = (kind: string, alias: string) =>

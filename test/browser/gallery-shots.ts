@@ -177,6 +177,7 @@ export function shotsOf(made: Made): Shot[] {
     { name: 'commissions-staff', path: '/admin/commissions', as: 'staff' },
     { name: 'commissions-bulk', path: '/admin/commissions/all' },
     { name: 'affiliates', path: '/admin/affiliates' },
+    { name: 'affiliates-sorted', path: '/admin/affiliates?sort=-commission' },
     { name: 'affiliates-pending', path: '/admin/affiliates?status=PENDING' },
     { name: 'affiliates-none', path: '/admin/affiliates?q=zzzz' },
     { name: 'affiliates-empty', path: '/admin/affiliates', as: 'empty' },

@@ -116,7 +116,7 @@ test.for(broken)(
 )
 
 test('--recount corrects wrong counts', async ({ exampleServer: server }) => {
-  const sums = 'orders, "goodsCents", "commissionCents"'
+  const sums = 'orders, "goodsCents", "commissionCents", "paidCents"'
   const columns = `"shopId", list, scope, "programId", status, currency, "orderCurrency", rows, ${sums}`
   const counts = () =>
     server.sql.prepare(`select ${columns} from "rowCounts" where rows > 0 order by 1, 2, 3, 4, 5, 6, 7`).all()

@@ -43,7 +43,9 @@ const change = fc.oneof(
   // Every column that a sum is made of, or that decides in which sum a row counts.
   fc.record({
     what: fc.constantFrom(
-      ...['commissionAmountCents', 'orderSubtotalCents'].map((name) => `update commissions set "${name}" =`),
+      ...['commissionAmountCents', 'orderSubtotalCents', 'taxWithheldCents'].map(
+        (name) => `update commissions set "${name}" =`,
+      ),
     ),
     // Above the largest number that JavaScript represents exactly.
     to: fc.constantFrom('-250', '0', '"orderSubtotalCents" + 1', '9007199254740993'),
@@ -57,6 +59,11 @@ const change = fc.oneof(
   fc.record({
     what: fc.constant('update commissions set "orderStatus" = \'REVERSED\', "payoutBatchId" ='),
     to: fc.constantFrom('null', `'bat_1'`),
+    where: some,
+  }),
+  fc.record({
+    what: fc.constant('update commissions set "paidAt" ='),
+    to: fc.constantFrom('null', `'2026-11-01'`),
     where: some,
   }),
   fc.record({

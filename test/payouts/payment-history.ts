@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { figuresOf } from '../support/inspect.ts'
 import type { TestServer } from '../support/server.ts'
 import { convert, expectOk, newAffiliate } from '../support/shop.ts'
 import { linesOf, type PaymentLine, report, resultOf, setPayee } from './payments.ts'
@@ -139,6 +140,7 @@ interface History {
 /** What each affiliate earned was paid, is in flight, or is payable: to the cent, and nothing twice. */
 async function verify(server: TestServer, { affiliates, orders, batches }: History): Promise<void> {
   const paid = new Map(affiliates.map((id) => [id, 0]))
+  const settled = new Map(affiliates.map((id) => [id, 0]))
   /** Lines whose commissions are no longer payable, as `<batch> <affiliate>`. */
   const gone = new Set<string>()
   const returned: string[] = []
@@ -147,6 +149,7 @@ async function verify(server: TestServer, { affiliates, orders, batches }: Histo
     expect(new Set(data.map(({ affiliateId }) => affiliateId)).size).toBe(data.length)
     for (const { id, affiliateId, state, amountCents } of data) {
       if (state === 'SENT' || state === 'SETTLED') paid.set(affiliateId, paid.get(affiliateId)! + amountCents)
+      if (state === 'SETTLED') settled.set(affiliateId, settled.get(affiliateId)! + amountCents)
       if (state === 'RETURNED') returned.push(`adj:${id}:returned`)
       if (state !== 'READY' && state !== 'BLOCKED') gone.add(`${batchId} ${affiliateId}`)
     }
@@ -170,11 +173,15 @@ async function verify(server: TestServer, { affiliates, orders, batches }: Histo
   }
   const isPayable = ({ orderStatus, payoutBatchId, affiliateId }: Row) =>
     ['APPROVED', 'PAYABLE'].includes(orderStatus) && !gone.has(`${payoutBatchId} ${affiliateId}`)
+  const figures = await figuresOf(server, affiliates)
   for (const affiliateId of affiliates) {
     const earned = orders.filter((one) => one.affiliateId === affiliateId).reduce((sum, one) => sum + earnedBy(one), 0)
     const own = (rows as Row[]).filter((row) => row.affiliateId === affiliateId)
     const payable = own.filter(isPayable).reduce((sum, row) => sum + row.commissionAmountCents, 0)
     expect(paid.get(affiliateId)! + payable).toBe(earned)
+    const [sums] = figures.get(affiliateId)!.sums
+    const { commissionCents = 0n, paidCents = 0n } = sums ?? {}
+    expect([commissionCents, paidCents]).toEqual([BigInt(earned), BigInt(settled.get(affiliateId)!)])
   }
   const adjustments = (rows as Row[]).map(({ orderId }) => orderId).filter((id) => id.endsWith(':returned'))
   expect(adjustments.sort()).toEqual(returned.sort())

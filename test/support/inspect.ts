@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { expect } from 'vitest'
+import { findFigures } from '../../server/src/affiliates/figure-queries.ts'
 import type { Database } from '../../server/src/database/database.ts'
 import { PRIMARY_KEYS } from '../../server/src/database/table-keys.ts'
 import type { Tables } from '../../server/src/database/tables.ts'
@@ -24,6 +25,10 @@ function matching(where: object): { condition: string; values: unknown[] } {
   const terms = Object.entries(where).map(([name, value]) => `"${name}" ${value === null ? 'is null' : '= ?'}`)
   return { condition: terms.join(' and ') || '1 = 1', values: Object.values(where).filter((value) => value !== null) }
 }
+
+/** The stored figures of affiliates by id. */
+export const figuresOf = ({ db, shop }: Pick<TestServer, 'db' | 'shop'>, affiliateIds: string[]) =>
+  findFigures(db.read, shop.shopId, affiliateIds)
 
 /** The rows of a table with these values, in the order of their ids. */
 export function rowsOf<Name extends Table>(

@@ -1,10 +1,13 @@
 import * as affiliates from '../affiliates/affiliates.ts'
+import type { AffiliateFigures, AffiliateSort } from '../affiliates/figures.ts'
+import * as figures from '../affiliates/figures.ts'
 import { findByCode } from '../affiliates/lookup.ts'
 import { ApiError, invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { CsvCell } from '../core/csv.ts'
 import { isLargeList } from '../core/list-size.ts'
 import { isDeepPage } from '../core/pagination.ts'
+import { figureCells, figureFileCells, figureHeading } from './affiliate-figures.ts'
 import { field, form, hidden, input, select } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
 import { readListKept } from './kept.ts'
@@ -14,19 +17,37 @@ import { linkOf } from './referral-link.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES, OWNER_ONLY, validateBody } from './route.ts'
 import { badge, counted, day, empty, tabs, urlWithQuery } from './show.ts'
-import { type Cell, CHOICE, type Column, inCard, nameColumn, pageOf, pager, table } from './table.ts'
+import {
+  type Cell,
+  CHOICE,
+  type Column,
+  inCard,
+  nameColumn,
+  numberColumn,
+  pageOf,
+  pager,
+  sortable,
+  table,
+} from './table.ts'
 
 type Affiliate = components['schemas']['Affiliate']
 
 const PATH = '/admin/affiliates'
 const STATUSES = ['PENDING', 'APPROVED', 'ACTIVE', 'REJECTED'] as const
-const COLUMNS: Column[] = [
-  nameColumn('Affiliate'),
-  inCard('lead', 'Status'),
-  inCard('bare', 'Code'),
-  inCard('bare', nameColumn('Program')),
-  inCard('inline', 'Joined'),
-]
+
+/** What the list can be sorted by: the heading of its column, the names of both orders, and the order that comes first. */
+const ORDERS: Record<AffiliateSort['by'], { heading: string; ascending: string; descending: string; first: Way }> = {
+  joined: { heading: 'Joined', ascending: 'Oldest first', descending: 'Newest first', first: '-' },
+  name: { heading: 'Affiliate', ascending: 'Name, A to Z', descending: 'Name, Z to A', first: '' },
+  clicks: { heading: 'Clicks', ascending: 'Fewest clicks', descending: 'Most clicks', first: '-' },
+  orders: { heading: 'Orders', ascending: 'Fewest orders', descending: 'Most orders', first: '-' },
+  revenue: { heading: 'Revenue', ascending: 'Lowest revenue', descending: 'Highest revenue', first: '-' },
+  commission: { heading: 'Commission', ascending: 'Lowest commission', descending: 'Highest commission', first: '-' },
+}
+/** The prefix of a descending order in an address. */
+type Way = '' | '-'
+const BY = Object.keys(ORDERS) as AffiliateSort['by'][]
+const NEWEST_FIRST = '-joined'
 
 export const affiliateRoutes: Route[] = [
   { path: '/affiliates', roles: ALL_ROLES, audit: 'affiliates.listed', show: list },
@@ -40,12 +61,22 @@ interface Filter {
   q: string | undefined
   status: (typeof STATUSES)[number] | undefined
   campaignId: string | undefined
+  /** As in the address: `-commission`. Undefined for newest first. */
+  sort: string | undefined
 }
 
 const filterOf = (sent: URLSearchParams): Filter => ({
   q: field(sent, 'q'),
   status: STATUSES.find((one) => one === sent.get('status')),
   campaignId: field(sent, 'campaignId'),
+  sort: BY.flatMap((by) => [by, `-${by}`]).find((one) => one !== NEWEST_FIRST && one === sent.get('sort')),
+})
+
+/** The order of the list; amounts are compared in the currency of the shop. */
+const sortOf = ({ ctx }: PageRequest, { sort = NEWEST_FIRST }: Filter): AffiliateSort => ({
+  by: BY.find((by) => sort.endsWith(by)) ?? 'joined',
+  isAscending: !sort.startsWith('-'),
+  currency: ctx.shop.currency,
 })
 
 /** The filter as the list of the API has it. Codes are not part of its search. */
@@ -59,22 +90,31 @@ async function list(request: PageRequest): Promise<View> {
   const { ctx, isOwner, query, form: sent } = request
   const filter = filterOf(sent.size ? sent : query)
   const { q, status, campaignId } = filter
-  const asked = await listFilter(request, filter)
-  const page = pageOf(query)
+  const [asked, sort, page] = [await listFilter(request, filter), sortOf(request, filter), pageOf(query)]
+  const comparesAll = filter.sort !== undefined && sort.by !== 'joined'
   const [{ list: found, notice }, programs] = await Promise.all([
     readListKept(request, {
-      key: ['affiliates', page, asked],
+      key: ['affiliates', page, asked, sort],
       isLarge:
-        Boolean(('q' in asked && asked.q) || isDeepPage(page)) && (await isLargeList(ctx, { list: 'affiliates' })),
-      read: (own) => affiliates.list(own, { ...page, ...asked }),
+        Boolean(('q' in asked && asked.q) || isDeepPage(page) || comparesAll) &&
+        (await isLargeList(ctx, { list: 'affiliates' })),
+      read: (own) =>
+        filter.sort === undefined
+          ? affiliates.list(own, { ...page, ...asked })
+          : figures.listSorted(own, { ...page, ...asked }, sort),
     }),
     programOptions(request),
   ])
   const data = found?.data ?? []
   const names = new Map(programs)
-  const rows = data.map((one) => row(request, one, names))
+  const earned = await figures.figuresOf(
+    ctx,
+    data.map(({ id }) => id),
+  )
+  const rows = data.map((one) => row(request, one, { programs: names, earned: earned.get(one.id) }))
+  const columns = columnsOf(filter, sort)
   const content = rows.length
-    ? table('Affiliates', isOwner ? [CHOICE, ...COLUMNS] : COLUMNS, rows)
+    ? table('Affiliates', isOwner ? [CHOICE, ...columns] : columns, rows, 'figures')
     : found && emptyState(filter, isOwner)
   return {
     title: 'Affiliates',
@@ -84,13 +124,52 @@ async function list(request: PageRequest): Promise<View> {
 <form class="filters" method="get" action="${PATH}" aria-label="Filter">${status ? hidden('status', status) : ''}
 ${input({ name: 'q', label: 'Search', value: q, placeholder: 'Name, email or code', maxlength: 200 })}
 ${select('campaignId', 'Program', [['', 'All'], ...programs], campaignId ?? '')}
-<div class="row"><button>Search</button>${q || campaignId ? html`<a class="button quiet" href="${urlWithQuery(PATH, { status })}">Clear</a>` : ''}</div></form>
-${isOwner && rows.length ? form(request, `${PATH}/status`, html`${Object.entries({ q, status, campaignId, page: query.get('page') ?? '' }).map(([name, value]) => hidden(name, value ?? ''))}${content}${bulk()}`) : content}
+${select('sort', 'Sort by', sortOptions(), filter.sort ?? NEWEST_FIRST)}
+<div class="row"><button>Search</button>${q || campaignId ? html`<a class="button quiet" href="${addressOf({ ...filter, q: undefined, campaignId: undefined })}">Clear</a>` : ''}</div></form>
+${isOwner && rows.length ? form(request, `${PATH}/status`, html`${Object.entries({ ...filter, page: query.get('page') ?? '' }).map(([name, value]) => hidden(name, value ?? ''))}${content}${bulk()}`) : content}
 ${notice}${found && pager(PATH, query, found.pagination)}`,
   }
 }
 
-const fileHeading = (zone: string) => [
+const addressOf = (filter: Filter): string => urlWithQuery(PATH, { ...filter })
+
+/** On small screens, where rows are cards without headings, the list is sorted by a select. */
+const sortOptions = (): [string, string][] =>
+  BY.flatMap((by) => {
+    const { first, ascending, descending } = ORDERS[by]
+    const both: [string, string][] = [
+      [by, ascending],
+      [`-${by}`, descending],
+    ]
+    return first ? both.toReversed() : both
+  })
+
+/** The heading of the current order leads to its opposite. */
+function columnsOf(filter: Filter, sort: AffiliateSort): Column[] {
+  const sorted = (by: AffiliateSort['by'], column: (heading: string) => Column): Column => {
+    const { heading, first } = ORDERS[by]
+    const isCurrent = sort.by === by
+    const way = isCurrent ? (sort.isAscending ? '-' : '') : first
+    return sortable(column(heading), {
+      to: addressOf({ ...filter, sort: `${way}${by}` === NEWEST_FIRST ? undefined : `${way}${by}` }),
+      current: isCurrent ? (sort.isAscending ? 'ascending' : 'descending') : undefined,
+    })
+  }
+  const inLine = (heading: string) => inCard('inline', numberColumn(heading))
+  return [
+    sorted('name', nameColumn),
+    inCard('lead', 'Status'),
+    inCard('bare', 'Code'),
+    inCard('bare', nameColumn('Program')),
+    sorted('clicks', inLine),
+    sorted('orders', inLine),
+    sorted('revenue', numberColumn),
+    sorted('commission', numberColumn),
+    sorted('joined', (heading) => inCard('inline', heading)),
+  ]
+}
+
+const fileHeading = (zone: string, currency: string) => [
   'Name',
   'Email',
   'Status',
@@ -102,14 +181,16 @@ const fileHeading = (zone: string) => [
   'Country',
   `Joined (${zone})`,
   'Affiliate id',
+  ...figureHeading(currency),
 ]
 
-/** The list with the same filter. */
+/** The list with the same filter and order. */
 async function download(request: PageRequest): Promise<View> {
   const { ctx, zone, query } = request
-  const filter = await listFilter(request, filterOf(query))
+  const asked = filterOf(query)
+  const filter = await listFilter(request, asked)
   const programs = new Map(await programOptions(request))
-  const cells = (one: Affiliate): CsvCell[] => [
+  const cells = (one: Affiliate, earned: AffiliateFigures | undefined): CsvCell[] => [
     one.name,
     one.email,
     one.status,
@@ -121,21 +202,39 @@ async function download(request: PageRequest): Promise<View> {
     one.homeCountry,
     timeCell(one.createdAt, zone),
     one.id,
+    ...figureFileCells(earned, ctx.shop.currency),
   ]
-  return listFile(request, { name: 'affiliates', heading: fileHeading(zone) }, async (after: string | undefined) => {
-    const page = { page: 1, limit: ROWS_AT_ONCE, isUncounted: true, ...(after && { after }) }
-    const { data } = await affiliates.list(ctx, { ...filter, ...page })
-    return { rows: data.map(cells), next: nextAfter(data, ({ id }) => id) }
+  const toRows = async (data: Affiliate[]) => {
+    const earned = await figures.figuresOf(
+      ctx,
+      data.map(({ id }) => id),
+    )
+    return data.map((one) => cells(one, earned.get(one.id)))
+  }
+  const file = { name: 'affiliates', heading: fileHeading(zone, ctx.shop.currency) }
+  if (asked.sort === undefined)
+    return listFile(request, file, async (after: string | undefined) => {
+      const page = { page: 1, limit: ROWS_AT_ONCE, isUncounted: true, ...(after && { after }) }
+      const { data } = await affiliates.list(ctx, { ...filter, ...page })
+      return { rows: await toRows(data), next: nextAfter(data, ({ id }) => id) }
+    })
+  const ids = await figures.listSortedIds(ctx, filter, sortOf(request, asked))
+  return listFile(request, file, async (start: number = 0) => {
+    const end = start + ROWS_AT_ONCE
+    return {
+      rows: await toRows(await figures.listByIds(ctx, ids.slice(start, end))),
+      next: end < ids.length ? end : undefined,
+    }
   })
 }
 
-const statusTabs = ({ q, status, campaignId }: Filter): Html =>
+const statusTabs = (filter: Filter): Html =>
   tabs(
     'By status',
     [undefined, ...STATUSES].map((one) => ({
-      to: urlWithQuery(PATH, { q, campaignId, status: one }),
+      to: addressOf({ ...filter, status: one }),
       text: one === undefined ? 'All' : one === 'PENDING' ? 'Awaiting approval' : one[0] + one.slice(1).toLowerCase(),
-      isCurrent: one === status,
+      isCurrent: one === filter.status,
     })),
   )
 
@@ -151,7 +250,11 @@ function emptyState({ q, status, campaignId }: Filter, isOwner: boolean): Html {
   return empty('No affiliates yet', next, 'affiliates')
 }
 
-function row({ isOwner, zone }: PageRequest, one: Affiliate, programs: Map<string, string>): Cell[] {
+function row(
+  { ctx, isOwner, zone }: PageRequest,
+  one: Affiliate,
+  { programs, earned }: { programs: Map<string, string>; earned: AffiliateFigures | undefined },
+): Cell[] {
   const choice = html`<input type="checkbox" name="ids" value="${one.id}" aria-label="Select ${one.name}">`
   return [
     ...(isOwner ? [choice] : []),
@@ -159,6 +262,7 @@ function row({ isOwner, zone }: PageRequest, one: Affiliate, programs: Map<strin
     badge(one.status),
     html`<code>${isolated(one.discountCode)}</code>`,
     one.campaignId === null ? '–' : (programs.get(one.campaignId) ?? one.campaignId),
+    ...figureCells(earned, ctx.shop.currency),
     day(one.createdAt, zone),
   ]
 }
@@ -185,9 +289,8 @@ async function changeStatuses({ ctx, form }: PageRequest) {
   }
   const left = skipped ? ` ${skipped} skipped, because another request changed them.` : ''
   const text = `${counted(changed, 'affiliate is', 'affiliates are')} ${status.toLowerCase()}.${left}`
-  const { q, status: tab, campaignId } = filterOf(form)
   return {
-    to: urlWithQuery(PATH, { q, status: tab, campaignId, page: form.get('page') ?? undefined }),
+    to: urlWithQuery(PATH, { ...filterOf(form), page: form.get('page') ?? undefined }),
     flash: { text },
   }
 }

@@ -46,7 +46,7 @@ export const nextAfter = <Row>(rows: Row[], idOf: (row: Row) => string): string 
 }
 
 /** An amount in currency units. */
-export const amountCell = (cents: number, currency: string): CsvCell => ({ decimal: toUnits(cents, currency) })
+export const amountCell = (cents: number | bigint, currency: string): CsvCell => ({ decimal: toUnits(cents, currency) })
 
 export const timeCell = (at: string | null, zone: string): CsvCell => (at === null ? null : localTime(at, zone))
 

@@ -3,9 +3,9 @@ import { type Html, html } from './html.ts'
 import { type IconName, icon } from './icon.ts'
 
 /** Formats minor units as `1,440.00 USD`. */
-export function money(cents: number, currency: string): string {
+export function money(cents: number | bigint, currency: string): string {
   const digits = minorUnitDigits(currency)
-  const text = String(Math.abs(cents)).padStart(digits + 1, '0')
+  const text = String(cents < 0 ? -cents : cents).padStart(digits + 1, '0')
   const units = text.slice(0, text.length - digits).replace(/\B(?=(\d{3})+$)/g, ',')
   return `${cents < 0 ? '−' : ''}${units}${digits ? `.${text.slice(-digits)}` : ''} ${currency}`
 }

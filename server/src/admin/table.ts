@@ -7,6 +7,8 @@ interface ColumnOptions {
   kind: 'number' | 'wide' | 'name' | 'actions' | 'choice' | ''
   /** Its place in the card of a row on small screens: next to the title, or in a line with others without or with its label. */
   card?: 'lead' | 'bare' | 'inline'
+  /** A link that sorts by the column, and how the list is sorted by it now. */
+  sort?: { to: string; current: 'ascending' | 'descending' | undefined }
 }
 
 export type Column = string | ColumnOptions
@@ -23,6 +25,11 @@ export const nameColumn = (label: string): Column => ({ label, kind: 'name' })
 export const inCard = (card: NonNullable<ColumnOptions['card']>, column: Column): Column => ({
   ...(typeof column === 'string' ? { label: column, kind: '' } : column),
   card,
+})
+/** A column whose heading sorts the list. */
+export const sortable = (column: Column, sort: NonNullable<ColumnOptions['sort']>): Column => ({
+  ...(typeof column === 'string' ? { label: column, kind: '' } : column),
+  sort,
 })
 export const ACTIONS: Column = { label: 'Actions', kind: 'actions' }
 export const CHOICE: Column = { label: 'Select', kind: 'choice' }
@@ -44,7 +51,9 @@ export function table(name: string, columns: readonly Column[], rows: (Cell[] | 
   })}</tbody></table></div>`
 }
 
-const heading = ({ label, kind }: ColumnOptions): Html => {
+const heading = ({ label, kind, sort }: ColumnOptions): Html => {
+  if (sort)
+    return html`<th scope="col" role="columnheader" class="${kind}"${sort.current ? html` aria-sort="${sort.current}"` : ''}><a href="${sort.to}">${label}</a></th>`
   const text = kind === 'actions' || kind === 'choice' ? html`<span class="visually-hidden">${label}</span>` : label
   return html`<th scope="col" role="columnheader" class="${kind}">${text}</th>`
 }

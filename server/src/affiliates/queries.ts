@@ -1,12 +1,13 @@
 import { sql } from 'kysely'
-import { likePattern, type PageQuery, pageOf } from '../core/pagination.ts'
+import { countOf, likePattern, type Page, type PageQuery, pageOf, toPage, type Uncounted } from '../core/pagination.ts'
 import { countRows, updateIfUnchanged, withoutIndex } from '../core/queries.ts'
 import { defineReport, type Reader, type Transaction } from '../database/database.ts'
 import { prepared, preparedByShape } from '../database/prepared.ts'
 import type { AffiliateRow, ConnectionRow, PayeeRow } from '../database/tables.ts'
 import { restorePlusSigns } from '../engine/normalize.ts'
+import { type AffiliateOrder, figureOf } from './figure-queries.ts'
 
-interface AffiliateFilter extends PageQuery {
+interface AffiliateFilter {
   id?: string
   status?: AffiliateRow['status']
   campaignId?: string
@@ -50,9 +51,10 @@ export const findAffiliateBySlug = async (
   value: string,
 ): Promise<AffiliateRow | undefined> => (await bySlug(db, { shopId, value }))[0]
 
-export async function listAffiliates(db: Reader, shopId: string, query: AffiliateFilter) {
+/** The affiliates that match, in no order, and how many they are, if that is stored. */
+async function matching(db: Reader, shopId: string, query: AffiliateFilter & Uncounted) {
   const { id, status, campaignId: programId } = query
-  let list = unarchived(db, shopId).orderBy('createdAt', 'desc').orderBy('id', 'desc')
+  let list = unarchived(db, shopId)
   if (id) list = list.where('id', '=', id)
   const byStatus = !id && status && (!programId || (await isStatusMoreSelective(db, shopId, { status, programId })))
   const byProgram = !id && !byStatus
@@ -67,7 +69,57 @@ export async function listAffiliates(db: Reader, shopId: string, query: Affiliat
     id || query.q || query.isUncounted
       ? undefined
       : await countRows(db, shopId, { list: 'affiliates', programId, status })
-  return pageOf(list, query, { total, list: 'affiliates' })
+  return { list, total }
+}
+
+export async function listAffiliates(db: Reader, shopId: string, query: AffiliateFilter & PageQuery) {
+  const { list, total } = await matching(db, shopId, query)
+  const newestFirst = list.orderBy('createdAt', 'desc').orderBy('id', 'desc')
+  return pageOf(newestFirst, query, { total, list: 'affiliates' })
+}
+
+/** The order of a list. Amounts are compared in one currency. */
+export interface AffiliateSort {
+  by: AffiliateOrder
+  isAscending: boolean
+  currency: string
+}
+
+type SortedFilter = AffiliateFilter & { sort: AffiliateSort; page: number; limit: number }
+
+/** A page of affiliates by a figure, their name, or the day they joined. Equal ones are newest first. */
+async function listSorted(db: Reader, shopId: string, query: SortedFilter): Promise<Page<AffiliateRow>> {
+  const { page, limit } = query
+  const { list, total } = await matching(db, shopId, query)
+  const ids = await sortedIds(db, shopId, { ...query, offset: (page - 1) * limit })
+  const data = await findAffiliatesById(db, shopId, ids)
+  data.sort((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id))
+  return toPage(data, query, total ?? (await countOf(list)))
+}
+
+/** The ids of the affiliates that match, in an order. */
+async function sortedIds(
+  db: Reader,
+  shopId: string,
+  { sort, limit, offset = 0, ...filter }: AffiliateFilter & { sort: AffiliateSort; limit?: number; offset?: number },
+): Promise<string[]> {
+  const { by, currency } = sort
+  const way = sort.isAscending ? 'asc' : 'desc'
+  const { list } = await matching(db, shopId, { ...filter, isUncounted: true })
+  const ids = list.clearSelect().select('affiliates.id')
+  const sorted =
+    by === 'joined'
+      ? ids.orderBy('createdAt', way).orderBy('id', way)
+      : (by === 'name'
+          ? ids.orderBy('searchText', way)
+          : ids
+              .leftJoin(figureOf(db, shopId, by, currency).as('figure'), 'figure.scope', 'affiliates.id')
+              .orderBy(sql`coalesce(figure.value, 0)`, way)
+        )
+          .orderBy('createdAt', 'desc')
+          .orderBy('id', 'desc')
+  const rows = await (limit === undefined ? sorted : sorted.limit(limit).offset(offset)).execute()
+  return rows.map(({ id }) => id)
 }
 
 async function isStatusMoreSelective(
@@ -118,7 +170,21 @@ export const updateAffiliateIfUnchanged = (
 export const affiliateList = defineReport(
   import.meta.url,
   'affiliateList',
-  (db, input: { shopId: string; query: AffiliateFilter }) => listAffiliates(db, input.shopId, input.query),
+  (db, input: { shopId: string; query: AffiliateFilter & PageQuery }) => listAffiliates(db, input.shopId, input.query),
+)
+
+export const sortedAffiliateList = defineReport(
+  import.meta.url,
+  'sortedAffiliateList',
+  (db, input: { shopId: string; query: SortedFilter }) => listSorted(db, input.shopId, input.query),
+)
+
+/** The ids of a whole list in an order, for a file. */
+export const sortedAffiliateIds = defineReport(
+  import.meta.url,
+  'sortedAffiliateIds',
+  (db, input: { shopId: string; query: AffiliateFilter & { sort: AffiliateSort } }) =>
+    sortedIds(db, input.shopId, input.query),
 )
 
 interface ConnectionFilter extends PageQuery {

@@ -15,9 +15,9 @@ const DIGITS = new Map(
 export const minorUnitDigits = (currency: string): number => DIGITS.get(currency) ?? 2
 
 /** An amount in currency units, with exactly the digits of the currency: `-14.40`. */
-export function toUnits(cents: number, currency: string): string {
+export function toUnits(cents: number | bigint, currency: string): string {
   const digits = minorUnitDigits(currency)
-  const text = String(Math.abs(cents)).padStart(digits + 1, '0')
+  const text = String(cents < 0 ? -cents : cents).padStart(digits + 1, '0')
   const whole = text.slice(0, text.length - digits)
   return `${cents < 0 ? '-' : ''}${whole}${digits ? `.${text.slice(-digits)}` : ''}`
 }

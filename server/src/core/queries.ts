@@ -1,4 +1,4 @@
-import { PostgresAdapter, SqliteAdapter, sql } from 'kysely'
+import { type Expression, PostgresAdapter, SqliteAdapter, sql } from 'kysely'
 import type { Reader, Transaction } from '../database/database.ts'
 import { isSqlite } from '../database/event-loop.ts'
 import { preparedByShape } from '../database/prepared.ts'
@@ -50,8 +50,12 @@ const SUM_PART_BASE = 2 ** 26
  * The sum of a column of cents, in two parts for {@link joinSumParts}. A plain sum above 2^63 fails in the database, and one above 2^53
  * loses cents when it is read.
  */
-export const sumParts = (column: 'commissionAmountCents' | 'taxWithheldCents') => {
-  const [cents, base] = [sql.ref(`commissions.${column}`), sql.lit(SUM_PART_BASE)]
+export const sumParts = (column: 'commissionAmountCents' | 'taxWithheldCents') =>
+  sumPartsOf(sql.ref(`commissions.${column}`))
+
+/** The same for an expression. */
+export const sumPartsOf = (cents: Expression<unknown>) => {
+  const base = sql.lit(SUM_PART_BASE)
   return {
     high: sql<number>`cast(sum(${cents} / ${base}) as bigint)`,
     low: sql<number>`cast(sum(${cents} % ${base}) as bigint)`,

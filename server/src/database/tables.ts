@@ -367,6 +367,8 @@ export interface RowCountRow {
   goodsCents: number
   /** What was earned. A returned payment is not earned again. */
   commissionCents: number
+  /** What was paid after tax. A returned payment is not, until it is paid again. */
+  paidCents: number
   /** Updates in this generation. */
   changes: number
 }

@@ -316,17 +316,21 @@ const ofCommissions = (scope: string) => sql`
     case when "trackingMethod" = 'ADJUSTMENT' then 0 else 1 end as orders,
     case when "trackingMethod" = 'ADJUSTMENT' then 0 else "orderSubtotalCents" end as "goodsCents",
     case when substr("orderId", 1, 8) = 'adj:pln_' or ("orderStatus" = 'REVERSED' and "payoutBatchId" is null) then 0
-      else "commissionAmountCents" end as "commissionCents"
+      else "commissionAmountCents" end as "commissionCents",
+    case when substr("orderId", 1, 8) = 'adj:pln_' then
+        case when "orderStatus" = 'PAID' or "paidAt" is not null then 0 else "taxWithheldCents" - "commissionAmountCents" end
+      when "orderStatus" = 'PAID' or ("orderStatus" = 'REVERSED' and "paidAt" is not null)
+        then "commissionAmountCents" - "taxWithheldCents" else 0 end as "paidCents"
   from commissions`
 
 /** The rows of all counted lists. */
 const COUNTED_ROWS = sql`
   ${sql.join([`''`, '"affiliateId"', `'day:' || substr("happenedAt", 1, 10)`].map(ofCommissions), sql` union all `)}
-  union all select 'affiliates', "shopId", '', coalesce("campaignId", ''), status, '', '', 0, 0, 0
+  union all select 'affiliates', "shopId", '', coalesce("campaignId", ''), status, '', '', 0, 0, 0, 0
   from affiliates where "deletedAt" is null
-  union all select 'payoutBatches', "shopId", '', '', status, '', '', 0, 0, 0 from "payoutBatches"
-  union all select 'deliveries', "shopId", '', '', '', '', '', 0, 0, 0 from deliveries
-  union all select 'clicks', "shopId", "affiliateId", '', '', '', '', 0, 0, 0
+  union all select 'payoutBatches', "shopId", '', '', status, '', '', 0, 0, 0, 0 from "payoutBatches"
+  union all select 'deliveries', "shopId", '', '', '', '', '', 0, 0, 0, 0 from deliveries
+  union all select 'clicks', "shopId", "affiliateId", '', '', '', '', 0, 0, 0, 0
   from journey where type = 'click' and "affiliateId" is not null`
 
 /** Counts and sums of lists that differ from their rows, by shop and scope. */
@@ -337,12 +341,14 @@ export async function listWrongCounts(db: Reader): Promise<WrongCount[]> {
     from (
       select ${COUNT_KEY}, sum(counted) as counted, sum(rows) as rows from (
         select ${COUNT_KEY}, counts * rows as counted, 0 as rows,
-          counts * orders as orders, counts * "goodsCents" as "goodsCents", counts * "commissionCents" as "commissionCents"
+          counts * orders as orders, counts * "goodsCents" as "goodsCents", counts * "commissionCents" as "commissionCents",
+          counts * "paidCents" as "paidCents"
         from (select *, case when generation = max(generation) over (partition by "shopId", list, scope) then 1 else 0 end
           as counts from "rowCounts") s
-        union all select ${COUNT_KEY}, 0, 1, -orders, -"goodsCents", -"commissionCents" from (${COUNTED_ROWS}) r
+        union all select ${COUNT_KEY}, 0, 1, -orders, -"goodsCents", -"commissionCents", -"paidCents" from (${COUNTED_ROWS}) r
       ) b group by ${COUNT_KEY}
       having sum(counted) <> sum(rows) or sum(orders) <> 0 or sum("goodsCents") <> 0 or sum("commissionCents") <> 0
+        or sum("paidCents") <> 0
     ) w group by list, "shopId", scope order by list, "shopId", scope limit 100`.execute(db)
   return rows
 }
@@ -356,8 +362,8 @@ export async function listWrongCounts(db: Reader): Promise<WrongCount[]> {
 export async function recountRows(trx: Transaction, { lock }: { lock: boolean }): Promise<void> {
   if (lock) await sql`select pg_advisory_xact_lock(hashtextextended('rowCounts', 0))`.execute(trx)
   await sql`delete from "rowCounts"`.execute(trx)
-  await sql`insert into "rowCounts" (${COUNT_KEY}, rows, orders, "goodsCents", "commissionCents")
-    select ${COUNT_KEY}, count(*), sum(orders), sum("goodsCents"), sum("commissionCents")
+  await sql`insert into "rowCounts" (${COUNT_KEY}, rows, orders, "goodsCents", "commissionCents", "paidCents")
+    select ${COUNT_KEY}, count(*), sum(orders), sum("goodsCents"), sum("commissionCents"), sum("paidCents")
     from (${COUNTED_ROWS}) r group by ${COUNT_KEY}`.execute(trx)
 }
 

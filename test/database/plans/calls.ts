@@ -275,7 +275,16 @@ const PAGE_QUERIES: Record<string, string[]> = {
     'status=ALL&min=1&currency=USD',
   ],
   '/admin/commissions/all': [period, `affiliate=${ID.affiliate}`, `programId=${ID.program}`, 'min=1&currency=USD'],
-  '/admin/affiliates': ['q=karim', 'q=nobody&status=PENDING', 'status=APPROVED&page=9', `campaignId=${ID.program}`],
+  '/admin/affiliates': [
+    ...['q=karim', 'q=nobody&status=PENDING', 'status=APPROVED&page=9', `campaignId=${ID.program}`],
+    ...[
+      'sort=-commission',
+      'sort=clicks&status=APPROVED',
+      `sort=-orders&campaignId=${ID.program}`,
+      'sort=-revenue&q=k',
+    ],
+    ...['sort=name', 'sort=joined&page=9'],
+  ],
   '/admin/coupons': ['code=NISA', 'status=APPROVED'],
   '/admin/journey': ['sessionId=s-long', 'customerEmail=long@example.com', `affiliateId=${ID.affiliate}`],
   '/admin/deliveries': ['status=FAILED', `subscriptionId=${ID.webhook}`, 'event=affiliate.approved'],

@@ -38,11 +38,23 @@ const COUNTED: Counted[] = [
       // A returned payment is payable again, but was earned once. Only what was paid counts after a reversal.
       commissionCents: `case when substr($."orderId", 1, 8) = 'adj:pln_' then 0
         when $."orderStatus" = 'REVERSED' and $."payoutBatchId" is null then 0 else $."commissionAmountCents" end`,
+      // A returned payment was not paid, unless it was paid again.
+      paidCents: `case when substr($."orderId", 1, 8) = 'adj:pln_' then
+          case when $."orderStatus" = 'PAID' or $."paidAt" is not null then 0 else $."taxWithheldCents" - $."commissionAmountCents" end
+        when $."orderStatus" = 'PAID' or ($."orderStatus" = 'REVERSED' and $."paidAt" is not null)
+          then $."commissionAmountCents" - $."taxWithheldCents" else 0 end`,
     },
     where: EVERY_ROW,
     columns: [
       ...['shopId', 'affiliateId', 'programId', 'orderStatus', 'happenedAt', 'currency', 'orderCurrency', 'orderId'],
-      ...['trackingMethod', 'payoutBatchId', 'orderSubtotalCents', 'commissionAmountCents'],
+      ...[
+        'trackingMethod',
+        'payoutBatchId',
+        'paidAt',
+        'orderSubtotalCents',
+        'commissionAmountCents',
+        'taxWithheldCents',
+      ],
     ],
   },
   {
@@ -102,6 +114,7 @@ export async function createRowCounts({ db, isPostgres, text }: Schema): Promise
     .addColumn('orders', 'bigint', (column) => column.notNull().defaultTo(0))
     .addColumn('goodsCents', 'bigint', (column) => column.notNull().defaultTo(0))
     .addColumn('commissionCents', 'bigint', (column) => column.notNull().defaultTo(0))
+    .addColumn('paidCents', 'bigint', (column) => column.notNull().defaultTo(0))
     .addColumn('changes', 'integer', (column) => column.notNull().defaultTo(0))
     .addPrimaryKeyConstraint('rowCounts_pk', [
       ...(['shopId', 'list', 'scope', 'generation', 'programId', 'status', 'currency', 'orderCurrency'] as const),
