@@ -143,7 +143,7 @@ export interface paths {
         /**
          * Create a program
          * @description The first program of a shop becomes its default program.
-         *     `commissionPercent` is a percentage (at most 100) for `PERCENT_OF_SALE` and an amount in currency units for the flat types.
+         *     `commissionPercent` is a percentage (at most 100) for `PERCENT_OF_SALE` and an amount in units of the shop's currency for the flat types.
          *     Writes the audit record `program.created` in the same transaction.
          */
         post: operations["createProgram"];
@@ -153,7 +153,7 @@ export interface paths {
         /**
          * Update a program
          * @description Send only the fields to change. The result of the change is validated as a whole. A new `commissionType` without `commissionPercent` converts a stored
-         *     percentage to currency units (16% becomes 16.00) and keeps a flat amount between flat types; from a flat type to a percentage, `commissionPercent` is required.
+         *     percentage to units of the shop's currency (16% becomes 16.00) and keeps a flat amount between flat types; from a flat type to a percentage, `commissionPercent` is required.
          *     Recorded commissions keep the rate they were recorded with.
          *     Writes the audit record `program.updated` in the same transaction.
          */

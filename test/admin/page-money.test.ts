@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { change, chart } from '../../server/src/admin/chart.ts'
+import { typedRate } from '../../server/src/admin/program-form.ts'
 import { money, typedAmount, typedCents, withMoney } from '../../server/src/admin/show.ts'
 
 test.each([
@@ -37,6 +38,15 @@ test.each([
   ['99999999999999999', undefined],
 ])('%s is parsed as %s cents', (text, cents) => {
   expect(typedCents(text, 'USD')).toBe(cents)
+})
+
+test.each([
+  ['FLAT_PER_ORDER', 500, 'JPY', '500'],
+  ['FLAT_PER_ITEM', 500, 'USD', '5.00'],
+  ['FLAT_PER_ITEM', 1500, 'KWD', '1.500'],
+  ['PERCENT_OF_SALE', 1650, 'JPY', '16.5'],
+])('a rate of %s of %i in %s is typed as %s', (commissionType, rate, currency, text) => {
+  expect(typedRate({ commissionType, rate }, currency)).toBe(text)
 })
 
 test('with three decimals, a single comma can be either separator', () => {

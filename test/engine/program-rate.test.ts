@@ -29,7 +29,7 @@ describe('commissionPercent', () => {
     ['FLAT_PER_ITEM', 21_474_836.47, 2_147_483_647],
     ['FLAT_PER_ITEM', 21_474_836.474, 2_147_483_647],
   ] as const)('%s %d is stored as %i', (commissionType, input, rate) => {
-    expect(rateFromInput(commissionType, input)).toEqual({ ok: true, rate: { commissionType, rate } })
+    expect(rateFromInput(commissionType, input, 2)).toEqual({ ok: true, rate: { commissionType, rate } })
   })
 
   test.each([
@@ -49,7 +49,24 @@ describe('commissionPercent', () => {
     ['FLAT_PER_ITEM', 1e21, 'TOO_LARGE'],
     ['FLAT_PER_ITEM', Number.MAX_VALUE, 'TOO_LARGE'],
   ] as const)('%s %d is rejected: %s', (commissionType, input, reason) => {
-    expect(rateFromInput(commissionType, input)).toEqual({ ok: false, reason })
+    expect(rateFromInput(commissionType, input, 2)).toEqual({ ok: false, reason })
+  })
+
+  test.each([
+    ['FLAT_PER_ORDER', 500, 0, 500],
+    ['FLAT_PER_ORDER', 0.5, 0, 1],
+    ['FLAT_PER_ITEM', 1.5, 3, 1500],
+    ['PERCENT_OF_SALE', 16.5, 0, 1650],
+  ] as const)('%s %d with %i digits of the currency is stored as %i', (commissionType, input, digits, rate) => {
+    expect(rateFromInput(commissionType, input, digits)).toEqual({ ok: true, rate: { commissionType, rate } })
+  })
+
+  test('16% becomes 16 units of a currency without cents', () => {
+    const percent = { commissionType: 'PERCENT_OF_SALE' as const, rate: 1600 }
+    expect(withType(percent, 'FLAT_PER_ORDER', 0)).toEqual({
+      ok: true,
+      rate: { commissionType: 'FLAT_PER_ORDER', rate: 16 },
+    })
   })
 
   test('is zero for flat types and a percentage else', () => {
@@ -70,27 +87,27 @@ describe('PATCH', () => {
     [perOrder, 'FLAT_PER_ITEM', 1234],
     [perOrder, 'FLAT_PER_ORDER', 1234],
   ] as const)('%o to %s alone keeps %i', (stored, commissionType, rate) => {
-    expect(withType(stored, commissionType)).toEqual({ ok: true, rate: { commissionType, rate } })
-    expect(patchRate(stored, { commissionType })).toEqual({ ok: true, rate: { commissionType, rate } })
+    expect(withType(stored, commissionType, 2)).toEqual({ ok: true, rate: { commissionType, rate } })
+    expect(patchRate(stored, { commissionType }, 2)).toEqual({ ok: true, rate: { commissionType, rate } })
   })
 
   test('a flat amount does not become a percentage implicitly', () => {
     const rejection = { ok: false, reason: 'NEEDS_COMMISSION_PERCENT' }
-    expect(withType(perOrder, 'PERCENT_OF_SALE')).toEqual(rejection)
-    expect(patchRate({ commissionType: 'FLAT_PER_ITEM', rate: 5 }, { commissionType: 'PERCENT_OF_SALE' })).toEqual(
+    expect(withType(perOrder, 'PERCENT_OF_SALE', 2)).toEqual(rejection)
+    expect(patchRate({ commissionType: 'FLAT_PER_ITEM', rate: 5 }, { commissionType: 'PERCENT_OF_SALE' }, 2)).toEqual(
       rejection,
     )
   })
 
   test('a value alone is read by the stored type, with a type by the new one', () => {
-    expect(patchRate(perOrder, { commissionPercent: 2.5 })).toEqual({ ok: true, rate: { ...perOrder, rate: 250 } })
-    expect(patchRate(perOrder, { commissionType: 'PERCENT_OF_SALE', commissionPercent: 2.5 })).toEqual({
+    expect(patchRate(perOrder, { commissionPercent: 2.5 }, 2)).toEqual({ ok: true, rate: { ...perOrder, rate: 250 } })
+    expect(patchRate(perOrder, { commissionType: 'PERCENT_OF_SALE', commissionPercent: 2.5 }, 2)).toEqual({
       ok: true,
       rate: { commissionType: 'PERCENT_OF_SALE', rate: 250 },
     })
-    expect(patchRate(percent, { commissionPercent: 101 })).toEqual({ ok: false, reason: 'ABOVE_100_PERCENT' })
-    expect(patchRate(percent, { commissionType: 'FLAT_PER_ITEM', commissionPercent: 101 }).ok).toBe(true)
-    expect(patchRate(percent, {})).toEqual({ ok: true, rate: percent })
+    expect(patchRate(percent, { commissionPercent: 101 }, 2)).toEqual({ ok: false, reason: 'ABOVE_100_PERCENT' })
+    expect(patchRate(percent, { commissionType: 'FLAT_PER_ITEM', commissionPercent: 101 }, 2).ok).toBe(true)
+    expect(patchRate(percent, {}, 2)).toEqual({ ok: true, rate: percent })
   })
 })
 
@@ -156,7 +173,10 @@ test('every stored rate reads back as itself', () => {
   fc.assert(
     fc.property(types, fc.integer({ min: 1, max: 2_147_483_647 }), (commissionType, stored) => {
       const rate = commissionType === 'PERCENT_OF_SALE' ? 1 + (stored % 10_000) : stored
-      expect(rateFromInput(commissionType, fromHundredths(rate))).toEqual({ ok: true, rate: { commissionType, rate } })
+      expect(rateFromInput(commissionType, fromHundredths(rate), 2)).toEqual({
+        ok: true,
+        rate: { commissionType, rate },
+      })
       expect(`${fromHundredths(rate)}`).toMatch(/^\d+(\.\d{1,2})?$/)
     }),
     { numRuns: 3000 },
@@ -166,10 +186,10 @@ test('every stored rate reads back as itself', () => {
 test('an accepted rate is always positive and within its bounds', () => {
   fc.assert(
     fc.property(numbers, (value) => {
-      const percent = rateFromInput('PERCENT_OF_SALE', value)
+      const percent = rateFromInput('PERCENT_OF_SALE', value, 2)
       if (percent.ok)
         expect(percent.rate.rate).toSatisfy((rate: number) => Number.isInteger(rate) && rate >= 1 && rate <= 10_000)
-      const flat = rateFromInput('FLAT_PER_ITEM', value)
+      const flat = rateFromInput('FLAT_PER_ITEM', value, 2)
       if (flat.ok)
         expect(flat.rate.rate).toSatisfy((rate: number) => Number.isInteger(rate) && rate >= 1 && rate <= 2 ** 31 - 1)
     }),

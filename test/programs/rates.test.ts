@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest'
 import { rejection } from '../support/rejection.ts'
+import { expectOk } from '../support/shop.ts'
 import { type Client, test } from '../support/test.ts'
 
 type Type = 'PERCENT_OF_SALE' | 'FLAT_PER_ORDER' | 'FLAT_PER_ITEM'
@@ -41,6 +42,20 @@ describe('on create', () => {
       }
     },
   )
+
+  test('flat amounts of a shop without cents are not multiplied', async ({ client, owner }) => {
+    const flat = { commissionType: 'FLAT_PER_ORDER' as const }
+    for (const [currency, stored] of [
+      ['JPY', [500, 16]],
+      ['KWD', [500_000, 16_000]],
+    ] as const) {
+      await expectOk(owner('PATCH', '/settings', { currency }))
+      const typed = await create(client, 'FLAT_PER_ORDER', 500)
+      const changed = await client.programs.update((await create(client, 'PERCENT_OF_SALE', 16)).id, flat)
+      expect([typed, changed].map((one) => one.defaultCommissionBps)).toEqual(stored)
+    }
+    await expectOk(owner('PATCH', '/settings', { currency: 'USD' }))
+  })
 
   test('16.00 currency units for a flat program without an amount', async ({ client }) => {
     const program = await client.programs.create({ name: 'P', commissionType: 'FLAT_PER_ORDER' })

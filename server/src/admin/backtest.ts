@@ -22,7 +22,7 @@ async function show(request: PageRequest): Promise<View> {
   const { ctx, query } = request
   const one = await findProgram(request)
   const path = `/admin/programs/${one.id}/backtest`
-  const rate = typedRate({ commissionType: one.commissionType, rate: one.defaultCommissionBps })
+  const rate = typedRate({ commissionType: one.commissionType, rate: one.defaultCommissionBps }, ctx.shop.currency)
   const value = (name: string, otherwise: string) => field(query, name) ?? otherwise
   const isSubmitted = query.has('commissionPercent')
   return {

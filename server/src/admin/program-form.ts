@@ -3,6 +3,7 @@ import type { components } from '../contract/schema.d.ts'
 import { checkbox, input, select, textarea } from './form.ts'
 import { type Html, html } from './html.ts'
 import type { PageRequest } from './route.ts'
+import { typedAmount } from './show.ts'
 
 type Program = components['schemas']['Program']
 
@@ -19,14 +20,17 @@ const STATUSES = [
 ] as const
 
 /** The rate of a program or rule as it is typed: percent, or units of the shop's currency. */
-export const typedRate = ({ commissionType, rate }: { commissionType: string; rate: number }): string =>
-  commissionType === 'PERCENT_OF_SALE' ? String(rate / 100) : (rate / 100).toFixed(2)
+export const typedRate = (
+  { commissionType, rate }: { commissionType: string; rate: number },
+  currency: string,
+): string => (commissionType === 'PERCENT_OF_SALE' ? String(rate / 100) : typedAmount(rate, currency))
 
 /** The fields of a program; those that only exist once it was created, for an existing one. */
 export function programFields({ form: sent, ctx }: PageRequest, known: Program | undefined): Html {
   const text = (name: string, otherwise: string) => (sent.size ? (sent.get(name) ?? '') : otherwise)
   const isOn = (name: string, otherwise: boolean | undefined) => (sent.size ? sent.has(name) : Boolean(otherwise))
-  const rate = known && typedRate({ commissionType: known.commissionType, rate: known.defaultCommissionBps })
+  const rate =
+    known && typedRate({ commissionType: known.commissionType, rate: known.defaultCommissionBps }, ctx.shop.currency)
   return html`${input({ name: 'name', label: 'Name', value: text('name', known?.name ?? ''), required: true, maxlength: 200 })}
 ${textarea({ name: 'description', label: 'Description', value: text('description', known?.description ?? ''), hint: 'For yourself and your affiliates.' })}
 <div class="fields">${select('commissionType', 'Commission', RATE_TYPES, text('commissionType', known?.commissionType ?? 'PERCENT_OF_SALE'))}

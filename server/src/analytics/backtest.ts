@@ -4,6 +4,7 @@ import { programNotFound, totalTooLarge } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Body } from '../contract/spec.ts'
 import type { Context } from '../core/context.ts'
+import { minorUnitDigits } from '../core/currencies.ts'
 import { runReport } from '../core/report.ts'
 import { checkPeriod, parseBodyInstant } from '../core/time.ts'
 import { defineReport } from '../database/database.ts'
@@ -36,7 +37,8 @@ export async function run(ctx: Context, input: Body<'runBacktest'>): Promise<com
     ...(precedence && { precedence }),
   }
   const done = await runReport(ctx, backtestReport, request)
-  if ('rejected' in done) throw rateError(done.rejected.reason, done.rejected.type)
+  if ('rejected' in done)
+    throw rateError(done.rejected.reason, { type: done.rejected.type, currency: ctx.shop.currency })
   if (!done.report) throw totalTooLarge()
   return done.report
 }
@@ -116,7 +118,7 @@ function changeOf(
   { precedence, currency }: Pick<BacktestRequest, 'precedence' | 'currency'>,
 ): Change {
   const { clickTouch } = input
-  const onProgram = programChange(input)
+  const onProgram = programChange(input, minorUnitDigits(currency))
   return (facts) => ({
     ...facts,
     settings: { currency, ...facts.settings, ...(precedence && { precedence }), ...(clickTouch && { clickTouch }) },
@@ -125,12 +127,12 @@ function changeOf(
 }
 
 /** A rate is validated together with the program's stored type, as when the program itself is updated. */
-function programChange(input: BacktestInput): (program: ProgramFact) => ProgramFact {
+function programChange(input: BacktestInput, digits: number): (program: ProgramFact) => ProgramFact {
   const { programId, cookieDurationDays, commissionType, commissionPercent } = input
   return (program) => {
     if (programId && program.id !== programId) return program
     const { id, productRules, geoRule, autoApproveOrder, lifetimeCommission } = program
-    const patched = patchRate(program, { commissionType, commissionPercent })
+    const patched = patchRate(program, { commissionType, commissionPercent }, digits)
     if (!patched.ok) throw new RateRejected(patched.reason, commissionType ?? program.commissionType)
     const cookie = cookieDurationDays ?? program.cookieDurationDays
     return {

@@ -60,17 +60,20 @@ export function allocateLargestRemainder(total: bigint, weights: readonly bigint
   return parts.map((part, index) => (roundedUp.has(index) ? part + 1n : part))
 }
 
+/** {@link scaled} with two digits: percent as basis points. */
+export const hundredthsOf = (value: number): bigint | null => scaled(value, 2)
+
 /**
- * A number times 100, rounded half up, computed exactly from its shortest decimal text (`16.5`, `1e-7`, `1e+21`):
- * 1.005 gives 101 although the binary number is slightly less. Null unless the number is finite. Halves of negative
- * numbers also round up, towards zero.
+ * A number times a power of ten, rounded half up, computed exactly from its shortest decimal text (`16.5`, `1e-7`,
+ * `1e+21`): 1.005 with two digits gives 101 although the binary number is slightly less. Null unless the number is finite.
+ * Halves of negative numbers also round up, towards zero.
  */
-export function hundredthsOf(value: number): bigint | null {
+export function scaled(value: number, power: number): bigint | null {
   if (!Number.isFinite(value)) return null
   const [mantissa = '', exponent = '0'] = String(value).split('e')
   const [units = '', fraction = ''] = mantissa.split('.')
   const digits = BigInt(units + fraction)
-  const shift = Number(exponent) - fraction.length + 2
+  const shift = Number(exponent) - fraction.length + power
   if (shift >= 0) return digits * 10n ** BigInt(shift)
   const divisor = 10n ** BigInt(-shift)
   return floorDiv(2n * digits + divisor, 2n * divisor)

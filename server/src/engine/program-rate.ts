@@ -1,5 +1,5 @@
 import type { CommissionType, Rate } from './facts.ts'
-import { fromHundredths, hundredthsOf } from './money.ts'
+import { fromHundredths, hundredthsOf, scaled } from './money.ts'
 
 /** The largest stored amount: signed 32-bit cents. */
 export const MAX_CENTS = 2_147_483_647
@@ -20,13 +20,15 @@ export type DiscountError = 'NEGATIVE' | 'ABOVE_100_PERCENT' | 'TOO_LARGE'
 export type DiscountResult = { ok: true; hundredths: number } | { ok: false; reason: DiscountError }
 
 /**
- * Converts the input field `commissionPercent`: a percentage to basis points or, for the flat types, currency units to
- * cents; rounded half up on its decimal text.
+ * Converts the input field `commissionPercent`: a percentage to basis points or, for the flat types, units of the shop's
+ * currency to its minor unit; rounded half up on its decimal text.
+ *
+ * @param digits Of the minor unit of the shop's currency: 2 for USD, 0 for JPY.
  */
-export function rateFromInput(commissionType: CommissionType, commissionPercent: number): RateResult {
-  const rate = hundredthsOf(commissionPercent)
-  if (rate === null || rate <= 0n) return { ok: false, reason: 'NOT_POSITIVE' }
+export function rateFromInput(commissionType: CommissionType, commissionPercent: number, digits: number): RateResult {
   const isPercent = commissionType === 'PERCENT_OF_SALE'
+  const rate = scaled(commissionPercent, isPercent ? 2 : digits)
+  if (rate === null || rate <= 0n) return { ok: false, reason: 'NOT_POSITIVE' }
   if (isPercent && rate > BigInt(MAX_BPS)) return { ok: false, reason: 'ABOVE_100_PERCENT' }
   if (rate > BigInt(MAX_CENTS)) return { ok: false, reason: 'TOO_LARGE' }
   return { ok: true, rate: { commissionType, rate: Number(rate) } }
@@ -41,20 +43,22 @@ export function commissionPercentOf({ commissionType, rate }: Rate): number {
  * Changes the commission type without a new value: a percentage becomes currency units (16% becomes 16.00), a flat amount
  * keeps its cents, and a flat amount does not convert to a percentage.
  */
-export function withType(stored: Rate, commissionType: CommissionType): RateResult {
-  const isFlatToPercent = stored.commissionType !== 'PERCENT_OF_SALE' && commissionType === 'PERCENT_OF_SALE'
-  if (isFlatToPercent) return { ok: false, reason: 'NEEDS_COMMISSION_PERCENT' }
-  return { ok: true, rate: { commissionType, rate: stored.rate } }
+export function withType(stored: Rate, commissionType: CommissionType, digits: number): RateResult {
+  const [wasPercent, isPercent] = [stored.commissionType, commissionType].map((type) => type === 'PERCENT_OF_SALE')
+  if (wasPercent === isPercent) return { ok: true, rate: { commissionType, rate: stored.rate } }
+  if (isPercent) return { ok: false, reason: 'NEEDS_COMMISSION_PERCENT' }
+  return rateFromInput(commissionType, fromHundredths(stored.rate), digits)
 }
 
 /** A stored rate after a PATCH that sends the type, the value, both or neither. */
 export function patchRate(
   stored: Rate,
   patch: { commissionType?: CommissionType; commissionPercent?: number },
+  digits: number,
 ): RateResult {
   const commissionType = patch.commissionType ?? stored.commissionType
-  if (patch.commissionPercent === undefined) return withType(stored, commissionType)
-  return rateFromInput(commissionType, patch.commissionPercent)
+  if (patch.commissionPercent === undefined) return withType(stored, commissionType, digits)
+  return rateFromInput(commissionType, patch.commissionPercent, digits)
 }
 
 /** Converts `discountValue`: 0 to 100 percent to basis points, or currency units to cents; rounded like a rate. */

@@ -2,6 +2,7 @@ import { conflict, invalidBody, notFound, programNotFound } from '../contract/er
 import type { components } from '../contract/schema.d.ts'
 import type { Body, Query } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
+import { minorUnitDigits } from '../core/currencies.ts'
 import { mutate } from '../core/mutate.ts'
 import { mapPage } from '../core/pagination.ts'
 import type { ProductRuleRow } from '../database/tables.ts'
@@ -27,8 +28,8 @@ export async function list(ctx: Context, query: Query<'listProductRules'>) {
 export async function create(ctx: Context, body: Body<'createProductRule'>) {
   const { programId, kind, commissionType = 'PERCENT_OF_SALE' } = body
   const value = requireProductId(body.value.trim())
-  const read = rateFromInput(commissionType, body.commissionPercent)
-  if (!read.ok) throw rateError(read.reason, commissionType)
+  const read = rateFromInput(commissionType, body.commissionPercent, minorUnitDigits(ctx.shop.currency))
+  if (!read.ok) throw rateError(read.reason, { type: commissionType, currency: ctx.shop.currency })
   const { rate } = read.rate
   return mutate(ctx, async (trx) => {
     if (!(await findProgram(trx, ctx.shop.id, programId))) throw programNotFound()

@@ -4,6 +4,7 @@ import { type ApiError, concurrentChange, invalid, invalidBody, programNotFound 
 import type { components } from '../contract/schema.d.ts'
 import type { Body, Query } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
+import { minorUnitDigits, toUnits } from '../core/currencies.ts'
 import { mutate } from '../core/mutate.ts'
 import { mapPage, readCursor } from '../core/pagination.ts'
 import type { ProgramRow } from '../database/tables.ts'
@@ -13,6 +14,7 @@ import {
   commissionPercentOf,
   discountFromInput,
   discountValueOf,
+  MAX_CENTS,
   patchRate,
   type RateError,
   rateFromInput,
@@ -44,8 +46,9 @@ export async function create(ctx: Context, body: Body<'createProgram'>) {
   const { description = null, commissionType = 'PERCENT_OF_SALE', commissionPercent = 16 } = body
   const { cookieDurationDays = DEFAULT_CLICK_WINDOW_DAYS, status = 'DRAFT' } = body
   const name = requireName(body.name)
-  const rate = rateFromInput(commissionType, commissionPercent)
-  if (!rate.ok) throw rateError(rate.reason, commissionType)
+  const { currency } = ctx.shop
+  const rate = rateFromInput(commissionType, commissionPercent, minorUnitDigits(currency))
+  if (!rate.ok) throw rateError(rate.reason, { type: commissionType, currency })
   return mutate(ctx, async (trx) => {
     const createdAt = nowIso(ctx)
     const row: Omit<ProgramRow, 'shopId'> = {
@@ -82,7 +85,7 @@ export async function update(ctx: Context, id: string, body: Body<'updateProgram
   const sent = body.name === undefined ? body : { ...body, name: requireName(body.name) }
   const before = await programs.findProgram(ctx.db.read, ctx.shop.id, id)
   if (!before) throw programNotFound()
-  const changes = changedColumns(before, sent)
+  const changes = changedColumns(before, sent, ctx.shop.currency)
   return mutate(ctx, async (trx) => {
     const fields = Object.keys(changes)
     if (fields.length > 0) {
@@ -99,11 +102,11 @@ export async function update(ctx: Context, id: string, body: Body<'updateProgram
   })
 }
 
-function changedColumns(before: ProgramRow, body: Body<'updateProgram'>): Partial<ProgramRow> {
+function changedColumns(before: ProgramRow, body: Body<'updateProgram'>, currency: string): Partial<ProgramRow> {
   const { commissionType, commissionPercent, ...plain } = body
   const stored = { commissionType: before.commissionType, rate: before.defaultCommissionBps }
-  const patched = patchRate(stored, { commissionType, commissionPercent })
-  if (!patched.ok) throw rateError(patched.reason, commissionType ?? before.commissionType)
+  const patched = patchRate(stored, { commissionType, commissionPercent }, minorUnitDigits(currency))
+  if (!patched.ok) throw rateError(patched.reason, { type: commissionType ?? before.commissionType, currency })
   const sent = Object.fromEntries(
     Object.entries(plain).map(([name, value]) => [name, typeof value === 'boolean' ? Number(value) : value]),
   )
@@ -136,14 +139,20 @@ function normalizedDiscount({ discountType, discountValue }: ProgramRow): number
 }
 
 /** The error for a rejected rate. */
-export function rateError(reason: RateError, type: ProgramRow['commissionType']): ApiError {
+export function rateError(
+  reason: RateError,
+  { type, currency }: { type: ProgramRow['commissionType']; currency: string },
+): ApiError {
   if (reason === 'NEEDS_COMMISSION_PERCENT') {
     return invalid(
       'commission_percent_required',
       'commissionPercent is required when commissionType changes between a flat amount and a percentage.',
     )
   }
-  const range = type === 'PERCENT_OF_SALE' ? 'at most 100 for PERCENT_OF_SALE' : `at most 21474836.47 for ${type}`
+  const range =
+    type === 'PERCENT_OF_SALE'
+      ? 'at most 100 for PERCENT_OF_SALE'
+      : `at most ${toUnits(MAX_CENTS, currency)} for ${type}`
   return invalid('commission_percent_invalid', `commissionPercent must be above 0 and ${range}.`)
 }
 
