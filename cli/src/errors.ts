@@ -1,3 +1,5 @@
+import { UnreadableFileError } from '@referral/server/unreadable-file'
+
 /** Process exit codes. Scripts branch on them, so their meanings never change. */
 export const exitCode = {
   done: 0,
@@ -55,6 +57,15 @@ export class CliError extends Error {
 
 export const usageError = (message: string, hint?: string) =>
   new CliError(exitCode.usage, message, { code: 'usage', hint })
+
+/** Reads a file of the user. @throws {CliError} usage, for a file that cannot be read. */
+export function asUsageError<Read>(read: () => Read): Read {
+  try {
+    return read()
+  } catch (error) {
+    throw error instanceof UnreadableFileError ? usageError(error.message, error.hint) : error
+  }
+}
 
 export const notFoundError = (message: string, hint?: string) =>
   new CliError(exitCode.notFound, message, { code: 'not_found', hint })

@@ -31,8 +31,17 @@ export function visitorOf(server: TestServer) {
     const csrf = /name="csrf" value="(\w+)"/.exec(text)?.[1] ?? ''
     return send(path, [['csrf', csrf], ...fields], headers)
   }
+  /** Sends fields and a file with the CSRF token of the session. */
+  const upload = async (path: string, file: string | Uint8Array<ArrayBuffer>, fields: Fields = []) => {
+    const { text } = await open('/admin')
+    const body = new FormData()
+    body.append('csrf', /name="csrf" value="(\w+)"/.exec(text)?.[1] ?? '')
+    for (const [name, value] of fields) body.append(name, value)
+    body.append('file', new Blob([file]), 'report.xml')
+    return call(path, { method: 'POST', body })
+  }
   const signIn = (token = server.shop.ownerToken) => send('/admin/sign-in', [['token', token]])
-  return { jar, open, send, submit, signIn }
+  return { jar, open, send, submit, upload, signIn }
 }
 
 export type Fields = [name: string, value: string][]

@@ -84,6 +84,14 @@ const searchFor = (text: string) => async (page: Page) => {
   await page.waitForTimeout(700)
 }
 
+/** Chooses a file with a content and previews it. */
+const chooseFile = (contentOf: (page: Page) => string | Promise<string>) => async (page: Page) => {
+  const buffer = Buffer.from(await contentOf(page))
+  await page.getByLabel(/^File/).setInputFiles({ name: 'report.csv', mimeType: 'text/csv', buffer })
+  await page.getByRole('button', { name: 'Preview' }).click()
+  await page.waitForLoadState()
+}
+
 /** The pages and their states. */
 export function shotsOf(made: Made): Shot[] {
   const { nisa, maelle, batch, euros } = made
@@ -291,7 +299,27 @@ export function shotsOf(made: Made): Shot[] {
     { name: 'payout-new', path: '/admin/payouts/new' },
     { name: 'payout-preview', path: `/admin/payouts/new?from=${days(40)}&until=${days(0)}` },
     { name: 'reconcile', path: '/admin/payouts/reconcile' },
-    { name: 'reconcile-invalid', path: '/admin/payouts/reconcile', act: submit({ Report: 'nothing' }, 'Record') },
+    {
+      name: 'reconcile-typed',
+      path: '/admin/payouts/reconcile',
+      act: (page) => page.getByText('Type the payments instead').click(),
+    },
+    { name: 'reconcile-invalid', path: '/admin/payouts/reconcile', act: chooseFile(() => '<Document>') },
+    {
+      name: 'reconcile-preview',
+      path: '/admin/payouts/reconcile',
+      act: chooseFile(async (page) => {
+        const { origin } = new URL(page.url())
+        const csv = await (await page.request.get(`${origin}/admin/payouts/${batch}/lines.csv`)).text()
+        const references = [...csv.matchAll(/PLN\w+/g)].map(([reference]) => reference)
+        const unknown = `PLN${'0'.repeat(26)}`
+        const rows = [unknown, ...references].map((reference, i) => {
+          const outcome = i % 4 === 3 ? 'RETURNED' : i % 7 === 6 ? 'PENDING' : 'SETTLED'
+          return `${reference},${outcome},${i === 2 ? '1.00' : ''},USD,${outcome === 'RETURNED' ? 'The account is closed.' : ''}`
+        })
+        return ['paymentReference,outcome,amount,currency,reason', ...rows, 'PLN1,SETTLED,,,'].join('\n')
+      }),
+    },
     { name: 'journey', path: '/admin/journey' },
     { name: 'journey-customer', path: '/admin/journey?customerEmail=ada@example.com' },
     { name: 'webhooks', path: '/admin/webhooks' },

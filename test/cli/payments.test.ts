@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { validateXML } from 'xmllint-wasm'
 import { paymentText } from '../../server/src/payouts/payment-file.ts'
 import { toSepaText } from '../../server/src/payouts/sepa-text.ts'
+import { statement, statusReport } from '../payouts/bank-messages.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { cli, json, openShop, type Shop } from './support.ts'
 
@@ -72,23 +73,6 @@ const problemsOf = async (contents: string) =>
       schema: [{ fileName: 'pain.xsd', contents: SCHEMA }],
     })
   ).errors.map(({ message }) => message)
-
-/** An account statement with one entry for each payment; returned ones are credited again. */
-function statement(payments: { line: Line; isReturned?: boolean }[]): string {
-  const entry = ({ line, isReturned }: { line: Line; isReturned?: boolean }) => {
-    const amount = `<Amt Ccy="EUR">${(line.amountCents / 100).toFixed(2)}</Amt>`
-    const ofKind = isReturned ? 'CRDT' : 'DBIT'
-    const reason = isReturned ? '<RtrInf><Rsn><Cd>AC04</Cd></Rsn></RtrInf>' : ''
-    return `<Ntry>${amount}<CdtDbtInd>${ofKind}</CdtDbtInd><Sts><Cd>BOOK</Cd></Sts><BookgDt><Dt>2026-11-04</Dt></BookgDt>
-      <NtryDtls><TxDtls><Refs><AcctSvcrRef>B${line.paymentReference}</AcctSvcrRef><EndToEndId>${line.paymentReference}</EndToEndId></Refs>
-      ${amount}${reason}</TxDtls></NtryDtls></Ntry>`
-  }
-  return `<?xml version="1.0" encoding="UTF-8"?>
-    <Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"><BkToCstmrStmt><Stmt>
-    <Ntry><Amt Ccy="EUR">7.00</Amt><CdtDbtInd>DBIT</CdtDbtInd><Sts><Cd>BOOK</Cd></Sts>
-      <NtryDtls><TxDtls><Refs><EndToEndId>NOTPROVIDED</EndToEndId></Refs></TxDtls></NtryDtls></Ntry>
-    ${payments.map(entry).join('\n')}</Stmt></BkToCstmrStmt></Document>`
-}
 
 test('a bank returns two of five payments, and the next batch pays them', async () => {
   const batch = await euroBatch('2026-09')
@@ -230,23 +214,18 @@ describe('other reports', () => {
   const SHIFTED = `paymentReference,outcome,amount,currency\nPLN${'0'.repeat(26)},SETTLED,1.00,EUR
 PLN${'0'.repeat(25)}1,SETTLED,1,234.00,EUR\n`
 
-  const report = (group: string, transactions = '') =>
-    `<Document xmlns="urn:iso:std:iso:20022:tech:xsd:pain.002.001.10"><CstmrPmtStsRpt><GrpHdr><CreDtTm>2026-11-05T10:00:00</CreDtTm></GrpHdr>
-    <OrgnlGrpInfAndSts><OrgnlMsgId>august</OrgnlMsgId>${group}</OrgnlGrpInfAndSts>
-    <OrgnlPmtInfAndSts>${transactions}</OrgnlPmtInfAndSts></CstmrPmtStsRpt></Document>`
-
   test('a status report rejects one payment, and then the file as a whole', async () => {
     const rejected = `<TxInfAndSts><OrgnlEndToEndId>${lines[3]?.paymentReference}</OrgnlEndToEndId><TxSts>RJCT</TxSts>
       <StsRsnInf><Rsn><Cd>AC01</Cd></Rsn></StsRsnInf></TxInfAndSts>`
-    expect(resultsOf(await reconcile(write('one.xml', report('', rejected))))).toEqual(['returned'])
-    const whole = await reconcile(write('whole.xml', report('<GrpSts>RJCT</GrpSts>')))
+    expect(resultsOf(await reconcile(write('one.xml', statusReport('august', '', rejected))))).toEqual(['returned'])
+    const whole = await reconcile(write('whole.xml', statusReport('august', '<GrpSts>RJCT</GrpSts>')))
     expect(resultsOf(whole)).toEqual(['returned', 'already_returned', 'returned', 'already_returned', 'returned'])
     expect((await shop.client.payouts.list({ id: batch })).data[0]).toMatchObject({ status: 'PAID' })
   })
 
   test('a status report whose parts differ changes nothing, with 8', async () => {
     const parts = '<PmtInfSts>ACSC</PmtInfSts></OrgnlPmtInfAndSts><OrgnlPmtInfAndSts><PmtInfSts>RJCT</PmtInfSts>'
-    const done = await reconcile(write('parts.xml', report('<GrpSts>PART</GrpSts>', parts)))
+    const done = await reconcile(write('parts.xml', statusReport('august', '<GrpSts>PART</GrpSts>', parts)))
     expect([done.code, resultsOf(done)]).toEqual([8, []])
     expect(done.stderr).toContain('august: its parts have different statuses')
   })

@@ -1,95 +1,217 @@
 import { invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import { reconcile } from '../payouts/reconcile.ts'
-import { form, textarea } from './form.ts'
-import { html } from './html.ts'
-import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type View, validateBody } from './route.ts'
-import { counted, nameOf, typedCents } from './show.ts'
+import { type PreviewedResult, previewResults, type ResultPreview } from '../payouts/result-preview.ts'
+import { hidden, textarea, uploadForm } from './form.ts'
+import { type Html, html, isolated } from './html.ts'
+import {
+  type FormRedirect,
+  OWNER_ONLY,
+  type PageRequest,
+  type Route,
+  rolesAndAuditOf,
+  type View,
+  validateBody,
+} from './route.ts'
+import { badge, count, counted, facts, money, nameOf } from './show.ts'
+import { type Cell, type Column, inCard, nameColumn, numberColumn, table, wideColumn } from './table.ts'
 
 const PATH = '/admin/payouts/reconcile'
+/** Larger files are read by the command line. */
+const MAX_BYTES = 8 * 1024 * 1024
 
-type Result = components['schemas']['ReconciledResult']
+type PaymentResult = components['schemas']['PaymentResult']
+type Decision = PreviewedResult['decision']
 
 export const reconcileRoutes: Route[] = [
   { path: '/payouts/reconcile', roles: OWNER_ONLY, show },
-  { path: '/payouts/reconcile', ...rolesAndAuditOf('reconcilePayouts'), act: submit, page: show },
+  {
+    path: '/payouts/reconcile',
+    ...rolesAndAuditOf('reconcilePayouts'),
+    maxUploadBytes: MAX_BYTES,
+    act: preview,
+    page: show,
+  },
+  {
+    path: '/payouts/reconcile/record',
+    ...rolesAndAuditOf('reconcilePayouts'),
+    maxUploadBytes: MAX_BYTES,
+    act: record,
+    page: show,
+  },
 ]
+
+const HEADING = 'paymentReference,outcome,reason'
 
 async function show(request: PageRequest): Promise<View> {
   return {
     title: 'Reconcile payments',
     crumb: { to: '/admin/payouts', text: 'Payouts' },
-    lead: 'Record which payments were settled or returned. A returned amount becomes payable again with the next batch.',
-    body: html`<section class="card narrow">${form(
+    lead: 'Read what your bank or payment service reports. You see what it changes before anything is recorded. A returned amount becomes payable again with the next batch.',
+    body: html`<section class="card narrow">${uploadForm(
       request,
       PATH,
-      html`${textarea({
-        name: 'report',
-        label: 'Report',
-        value: request.form.get('report') ?? '',
-        maxlength: 60_000,
-        hint: html`One payment per line: <code>reference,settled</code> or <code>reference,returned,reason</code>. Optional columns with a heading: <code>reference,outcome,amount,currency,date,reason</code>. Drop a CSV file on the field to read it.`,
-      })}
-<div class="sticky"><button class="main">Record</button> <a class="button" href="/admin/payouts">Back</a></div>`,
+      html`<div class="field drop" data-drop><label for="file">File of the bank or payment service</label>
+<input id="file" name="file" type="file" accept=".xml,.csv,.json,.txt,text/csv,application/xml,application/json" aria-describedby="file-hint">
+<p class="hint" id="file-hint">An account statement (camt.053, camt.054) or status report (pain.002) of a bank, the payouts of PayPal, or the transfers of Wise. Up to 8 MiB; <code>referral payouts reconcile</code> reads larger files.</p></div>
+<details${request.form.size && !request.file ? html` open` : ''}><summary>Type the payments instead</summary>
+${textarea({
+  name: 'report',
+  label: 'Report',
+  value: request.form.get('report') ?? `${HEADING}\n`,
+  maxlength: 60_000,
+  hint: html`One payment per line: its reference, <code>settled</code> or <code>returned</code>, and the reason if there is one. The columns <code>amount</code>, <code>currency</code>, <code>date</code>, and <code>reference</code> of the bank can be added.`,
+})}</details>
+<div class="sticky"><button class="main">Preview</button> <a class="button" href="/admin/payouts">Back</a></div>`,
     )}</section>`,
   }
 }
 
-const COLUMNS = ['reference', 'outcome', 'amount', 'currency', 'date', 'reason']
-/** Without a heading. */
-const SHORT = ['reference', 'outcome', 'reason']
-
-const cellsOf = (line: string): string[] =>
-  [...line.matchAll(/(?:^|[,;\t])\s*(?:"((?:[^"]|"")*)"|([^,;\t]*))/g)].map(([, quoted, plain]) =>
-    (quoted?.replaceAll('""', '"') ?? plain ?? '').trim(),
-  )
-
-/** The results of a report. @throws ApiError 400 for a line that is not one. */
-function readReport(text: string): Record<string, unknown>[] {
-  const lines = text.split(/\r?\n/).filter((line) => line.trim())
-  const heading = cellsOf(lines[0] ?? '').map((name) => name.toLowerCase())
-  const hasHeading = heading.includes('outcome')
-  if (hasHeading && !heading.every((name) => COLUMNS.includes(name)))
-    throw invalidBody(`The heading must only have ${COLUMNS.join(', ')}.`)
-  const names = hasHeading ? heading : SHORT
-  const results = (hasHeading ? lines.slice(1) : lines).map((line, index) => toResult(cellsOf(line), names, index + 1))
-  if (results.length === 0) throw invalidBody('Enter at least one payment.')
-  return results
+/** Typed lines may leave out their last cells. */
+function typedReport(text: string): Uint8Array {
+  const [heading = '', ...lines] = text.trim().split(/\r?\n/)
+  const commas = (line: string) => line.split(',').length
+  const missing = (line: string) => (line.includes('"') ? 0 : Math.max(0, commas(heading) - commas(line)))
+  const rows = lines.filter((line) => line.trim()).map((line) => line + ','.repeat(missing(line)))
+  if (rows.length === 0) throw invalidBody('Choose a file, or type at least one payment.')
+  return Buffer.from([heading, ...rows].join('\n'))
 }
 
-function toResult(cells: string[], names: string[], number: number): Record<string, unknown> {
-  const { reference, outcome, amount, currency, date, reason } = Object.fromEntries(
-    names.map((name, index) => [name, cells[index] ?? '']),
-  )
-  const state = outcome?.toUpperCase()
-  if (!reference || (state !== 'SETTLED' && state !== 'RETURNED'))
-    throw invalidBody(`Payment ${number} must have a reference, and settled or returned.`)
-  const amountCents = amount ? typedCents(amount, currency?.toUpperCase() ?? '') : undefined
-  if (amount && amountCents === undefined)
-    throw invalidBody(`The amount of payment ${number} must be written like 10.50.`)
+async function preview(request: PageRequest): Promise<View> {
+  const { ctx, file, form } = request
+  const found = await previewResults(ctx, file ?? typedReport(form.get('report') ?? ''))
+  return previewPage(request, found)
+}
+
+/** What each decision means, and in which order they are shown. */
+const DECISIONS: Record<Decision, Html> = {
+  unknown: html`${badge('REVIEW')} No payment with this reference was sent`,
+  amount_mismatch: html`${badge('REVIEW')} Another amount or currency was sent`,
+  settled_twice: html`${badge('REVIEW')} Settled before, with another reference`,
+  returned: html`Becomes ${badge('RETURNED')}`,
+  settled: html`Becomes ${badge('SETTLED')}`,
+  already_returned: html`Already returned`,
+  already_settled: html`Already settled`,
+}
+const ORDER = Object.keys(DECISIONS)
+const NEEDS_REVIEW: Decision[] = ['unknown', 'amount_mismatch', 'settled_twice']
+const CHANGES: Decision[] = ['settled', 'returned']
+const MAX_SHOWN = 100
+
+const COLUMNS: Column[] = [
+  nameColumn('Affiliate'),
+  inCard('lead', numberColumn('Amount')),
+  inCard('bare', wideColumn('What it changes')),
+  inCard('bare', 'Reference'),
+]
+
+function previewPage(request: PageRequest, { kind, results, pending, problems, others }: ResultPreview): View {
+  const changing = results.filter(({ decision }) => CHANGES.includes(decision))
+  const shown = results.toSorted((a, b) => ORDER.indexOf(a.decision) - ORDER.indexOf(b.decision)).slice(0, MAX_SHOWN)
+  const of = (decisions: Decision[]) => results.filter(({ decision }) => decisions.includes(decision))
+  const sums = (decision: Decision) => html`${count(of([decision]).length)}${sumsOf(of([decision]))}`
+  const review = of(NEEDS_REVIEW)
   return {
-    paymentReference: reference,
-    outcome: state,
-    ...(amountCents !== undefined && { amountCents }),
-    ...(currency && { currency: currency.toUpperCase() }),
-    ...(date && { date }),
-    ...(reason && { reason }),
+    title: 'Reconcile payments',
+    crumb: { to: '/admin/payouts', text: 'Payouts' },
+    lead: `Read as ${kind === 'results as CSV' ? 'CSV' : kind}. Nothing is recorded yet.`,
+    body: html`${facts(
+      [
+        ['Become settled', sums('settled')],
+        ['Become returned', sums('returned')],
+        ['Already recorded', count(of(['already_settled', 'already_returned']).length)],
+        ['Need a review', count(review.length + problems.length)],
+        ['Not final yet', pending.length ? count(pending.length) : undefined],
+        ['Other payments', others ? count(others) : undefined],
+      ],
+      'stats',
+    )}
+${problems.length ? html`<div class="notice wait"><p>${counted(problems.length, 'row')} cannot be read, and ${problems.length === 1 ? 'is' : 'are'} left out:</p><ul>${problems.slice(0, MAX_PROBLEMS).map((one) => html`<li>${isolated(one)}</li>`)}</ul></div>` : ''}
+${review.length ? html`<p class="notice wait">${counted(review.length, 'payment')} ${review.length === 1 ? 'needs' : 'need'} a review. Recording leaves ${review.length === 1 ? 'it' : 'them'} unchanged.</p>` : ''}
+${results.length ? table('Payments of the file', COLUMNS, shown.map(row)) : html`<p>The file contains no final result of a payment that was sent.</p>`}
+${results.length > MAX_SHOWN ? html`<p class="hint">The first ${count(MAX_SHOWN)} of ${counted(results.length, 'payment')} are shown.</p>` : ''}
+${uploadForm(
+  request,
+  `${PATH}/record`,
+  html`${hidden('results', JSON.stringify(changing.map(({ result }) => result)))}
+<div class="sticky">${changing.length ? html`<button class="main">Record ${counted(changing.length, 'result')}</button>` : ''} <a class="button" href="${PATH}">Another file</a></div>`,
+)}`,
   }
 }
 
-const CHANGED: Result['result'][] = ['settled', 'returned']
+const MAX_PROBLEMS = 10
 
-async function submit({ ctx, form }: PageRequest) {
-  const body = validateBody('reconcilePayouts', { results: readReport(form.get('report') ?? '') })
-  const { settled, returned, results } = await reconcile(ctx, body)
-  const others = results.filter(({ result }) => !CHANGED.includes(result))
-  const rest = others
-    .slice(0, MAX_NAMED)
-    .map(({ paymentReference, result }) => `${paymentReference}: ${nameOf(result).toLowerCase()}`)
-  const left = others.length
-    ? ` ${counted(others.length, 'payment')} unchanged (${rest.join(', ')}${others.length > MAX_NAMED ? ', …' : ''}).`
-    : ''
-  return { to: '/admin/payouts', flash: { text: `${settled} settled, ${returned} returned.${left}` } }
+/** The sums of payments by currency. */
+function sumsOf(results: PreviewedResult[]): Html {
+  const sums = new Map<string, number>()
+  for (const { sent } of results) if (sent) sums.set(sent.currency, (sums.get(sent.currency) ?? 0) + sent.amountCents)
+  return html`${[...sums].map(([currency, cents]) => html`<small>${money(cents, currency)}</small>`)}`
 }
 
+function row({ result, decision, sent }: PreviewedResult): Cell[] {
+  const { amountCents, currency, reason } = result
+  const reported =
+    decision === 'amount_mismatch' && typeof amountCents === 'number' && currency
+      ? `reported: ${money(amountCents, currency)}`
+      : (reason ?? '')
+  return [
+    sent ? html`<a href="/admin/affiliates/${sent.affiliateId}">${isolated(sent.name)}</a>` : 'Unknown',
+    sent ? money(sent.amountCents, sent.currency) : amountCents && currency ? money(amountCents, currency) : '–',
+    html`${DECISIONS[decision]}${reported ? html`<small>${isolated(reported)}</small>` : ''}`,
+    html`<code>${result.paymentReference}</code>`,
+  ]
+}
+
+/** The limit of one request of the API. */
+const RESULTS_AT_ONCE = 500
+/** Then the page shows how far it is. Recording results again changes nothing. */
+const RECORDING_MS = 15_000
+
+async function record(request: PageRequest): Promise<FormRedirect | View> {
+  const { ctx, form } = request
+  const all = resultsIn(form.get('results') ?? '')
+  const startedAt = performance.now()
+  const done: components['schemas']['ReconciledResult'][] = []
+  while (done.length < all.length && performance.now() - startedAt < RECORDING_MS) {
+    const body = { results: all.slice(done.length, done.length + RESULTS_AT_ONCE) }
+    done.push(...(await reconcile(ctx, validateBody('reconcilePayouts', body))).results)
+  }
+  if (done.length < all.length) return continuation(request, all.slice(done.length), done.length)
+  const batches = new Set(done.map(({ batchId }) => batchId).filter((id) => id !== null))
+  const [only] = batches.size === 1 ? batches : []
+  return { to: only ? `/admin/payouts/${only}` : '/admin/payouts', flash: { text: summaryOf(done) } }
+}
+
+function resultsIn(text: string): PaymentResult[] {
+  try {
+    const results: unknown = JSON.parse(text)
+    if (Array.isArray(results) && results.length > 0) return results
+  } catch {
+    // As for an empty list.
+  }
+  throw invalidBody('There is nothing to record. Choose a file.')
+}
+
+const continuation = (request: PageRequest, rest: PaymentResult[], done: number): View => ({
+  title: 'Reconcile payments',
+  crumb: { to: '/admin/payouts', text: 'Payouts' },
+  body: html`<p class="notice info" role="status">${count(done)} of ${counted(done + rest.length, 'result')} recorded.</p>
+${uploadForm(
+  request,
+  `${PATH}/record`,
+  html`${hidden('results', JSON.stringify(rest))}<div class="sticky"><button class="main">Record the next ${counted(rest.length, 'result')}</button></div>`,
+)}`,
+})
+
 const MAX_NAMED = 5
+
+function summaryOf(done: components['schemas']['ReconciledResult'][]): string {
+  const of = (wanted: Decision) => done.filter(({ result }) => result === wanted).length
+  const others = done.filter(({ result }) => !CHANGES.includes(result))
+  const named = others
+    .slice(0, MAX_NAMED)
+    .map(({ paymentReference, result }) => `${paymentReference}: ${nameOf(result).toLowerCase()}`)
+  const rest = others.length > MAX_NAMED ? ', …' : ''
+  const left = others.length ? ` ${counted(others.length, 'payment')} unchanged (${named.join(', ')}${rest}).` : ''
+  return `${of('settled')} settled, ${of('returned')} returned.${left}`
+}

@@ -19,6 +19,8 @@ export interface PageRequest {
   problem?: { field: string; text: string }
   /** Submitted form fields, to show a rejected form with its input; empty for page requests. */
   form: URLSearchParams
+  /** The file that was chosen in a form. */
+  file?: Uint8Array | undefined
 }
 
 export interface View {
@@ -88,7 +90,10 @@ export interface Page extends RouteBase {
 
 /** A form. */
 export interface Action extends RouteBase {
-  act: (request: PageRequest) => Promise<FormRedirect>
+  /** The largest body of a form that can contain a file; other forms contain text only. */
+  maxUploadBytes?: number
+  /** Leads to a page, or shows one, such as a preview that changes nothing. */
+  act: (request: PageRequest) => Promise<FormRedirect | View>
   /** The page of the form, shown again with the error message when the form is rejected. */
   page?: Show
 }

@@ -21,7 +21,7 @@ import { limitPublic } from '../http/rate-limit.ts'
 import { shopOwner } from '../http/read-body.ts'
 import { toApiError } from '../http/response.ts'
 import { type Env, logFields, type Server } from '../http/server.ts'
-import { MAX_FORM_BYTES, readForm, withFormLabels } from './form.ts'
+import { MAX_FORM_BYTES, readForm, readUpload, withFormLabels } from './form.ts'
 import { forgetKept } from './kept.ts'
 import { clearFlashCookie, FLASH_COOKIE, flashCookie, layout, readFlash } from './layout.ts'
 import { problemView, sendFile, sendPage } from './problem.ts'
@@ -88,17 +88,30 @@ async function show({ c, server, owner, request }: Call, { show, audit, path }: 
   return sendPage(c, { status: 200, page: layout(request, view, { path, flash }) })
 }
 
-async function act({ c, server, browser, owner, request }: Call, { act }: Action): Promise<Response> {
-  const form = await readForm(server, c, { limit: MAX_FORM_BYTES, owner: shopOwner(owner.shop) })
+async function act({ c, server, browser, owner, request }: Call, route: Action): Promise<Response> {
+  const form = await readSent({ c, server, owner, request }, route)
   if (!isSameSiteWithCsrfToken(server, owner, { ...browser, csrfToken: form.get('csrf') })) {
     throw forbidden('csrf_token_invalid', 'This form does not belong to your session. Reload the page and try again.')
   }
   request.form = form
-  const { to, flash, cookie } = await act(request)
+  const done = await route.act(request)
   forgetKept(request.ctx)
+  if ('body' in done) return sendPage(c, { status: 200, page: layout(request, done, { path: route.path }) })
+  const { to, flash, cookie } = done
   if (cookie) c.header('Set-Cookie', cookie, { append: true })
   if (flash) c.header('Set-Cookie', flashCookie(request.ctx, owner.session.tokenHash, flash), { append: true })
   return c.redirect(to, 303)
+}
+
+async function readSent(
+  { c, server, owner, request }: Pick<Call, 'c' | 'server' | 'owner' | 'request'>,
+  { maxUploadBytes }: Action,
+): Promise<URLSearchParams> {
+  const expected = { limit: maxUploadBytes ?? MAX_FORM_BYTES, owner: shopOwner(owner.shop) }
+  if (maxUploadBytes === undefined) return readForm(server, c, expected)
+  const { fields, file } = await readUpload(server, c, expected)
+  request.file = file
+  return fields
 }
 
 /** Shows an error the user can correct on the page of the form, with the input preserved. */

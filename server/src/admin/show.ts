@@ -123,6 +123,7 @@ const TONES: Record<string, Tone> = {
   REFUNDED: 'bad',
   BLOCKED: 'bad',
   RETURNED: 'bad',
+  REVIEW: 'wait',
   revoked: 'bad',
   expired: 'bad',
   disabled: 'bad',

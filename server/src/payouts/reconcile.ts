@@ -134,7 +134,7 @@ interface Change {
   after: PayoutLineRow
 }
 
-const toFacts = ({ outcome, amountCents, currency, reference }: PaymentResult) => ({
+export const toFacts = ({ outcome, amountCents, currency, reference }: PaymentResult) => ({
   outcome,
   amountCents: amountCents ?? null,
   currency: currency ?? null,

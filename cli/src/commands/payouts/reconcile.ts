@@ -1,14 +1,13 @@
 import { statSync } from 'node:fs'
 import type { components, ReferralClient } from '@referral/sdk'
+import { type ReportedResults, readPaymentResults } from '@referral/server/payment-results'
 import { decodeUtf8, readBytes } from '../../csv/parse.ts'
-import { type ExitCode, exitCode, toFailure, unwrap, usageError } from '../../errors.ts'
+import { asUsageError, type ExitCode, exitCode, toFailure, unwrap, usageError } from '../../errors.ts'
 import { formatMoney } from '../../money.ts'
 import type { Run } from '../../run.ts'
 import { readFile } from './payment-file.ts'
-import { readBankMessage } from './results/bank.ts'
-import type { PaymentResult, ReportedResults } from './results/result.ts'
-import { readPaypalDetails, readTable } from './results/services.ts'
 
+type PaymentResult = components['schemas']['PaymentResult']
 type Reconciled = components['schemas']['ReconciledResult']
 
 /** More would not fit into memory when it is parsed. */
@@ -53,10 +52,8 @@ export async function reconcile(run: Run, file: string): Promise<ExitCode | unde
 function readResults(file: string): ReportedResults {
   const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0
   if (size > MAX_BYTES) throw usageError(`${file} is larger than 100 MiB.`, 'Split it, or export a shorter period.')
-  const text = decodeUtf8(readBytes(file), file).replace(/^\ufeff/, '')
-  const [first] = text.trimStart()
-  if (first === '<') return readBankMessage(text, file)
-  return first === '{' ? readPaypalDetails(text, file) : readTable(text, file)
+  const text = decodeUtf8(readBytes(file), file)
+  return asUsageError(() => readPaymentResults(text, file))
 }
 
 /** The results of payment files that were settled or rejected as a whole. */

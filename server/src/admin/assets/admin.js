@@ -232,14 +232,19 @@ for (const { dataset } of document.querySelectorAll('[data-reload]')) setTimeout
 for (const select of document.querySelectorAll('form.filters select[data-submit]'))
   select.addEventListener('change', () => select.form.requestSubmit())
 
-// A file that is dropped on the report of payments is read into the field.
-for (const field of document.querySelectorAll('textarea[name="report"]')) {
-  field.addEventListener('drop', async (event) => {
-    const [file] = event.dataTransfer.files
-    if (!file) return
-    event.preventDefault()
-    field.value = await file.text()
-  })
+// A file that is dropped next to its field is chosen.
+for (const zone of document.querySelectorAll('[data-drop]')) {
+  const input = zone.querySelector('input[type=file]')
+  for (const kind of ['dragover', 'dragleave', 'drop'])
+    zone.addEventListener(kind, (event) => {
+      event.preventDefault()
+      zone.classList.toggle('over', kind === 'dragover')
+      const file = kind === 'drop' && event.dataTransfer.files[0]
+      if (!file) return
+      const chosen = new DataTransfer()
+      chosen.items.add(file)
+      input.files = chosen.files
+    })
 }
 
 // Passkeys: the form is sent with the response of the browser, in the JSON format of the standard.

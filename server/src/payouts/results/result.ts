@@ -1,5 +1,5 @@
-import type { components } from '@referral/sdk'
-import { minorUnitDigits } from '../../../money.ts'
+import type { components } from '../../contract/schema.d.ts'
+import { minorUnitDigits } from '../../core/currencies.ts'
 
 /** A result as the service accepts it. */
 export type PaymentResult = components['schemas']['PaymentResult']

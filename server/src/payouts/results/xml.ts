@@ -1,5 +1,5 @@
 import sax from 'sax'
-import { usageError } from '../errors.ts'
+import { UnreadableFileError } from '../../core/unreadable-file.ts'
 
 /** An element, without the prefixes of namespaces. */
 export interface XmlElement {
@@ -28,7 +28,7 @@ const MAX_ELEMENTS = 1_000_000
  * is ever defined or loaded.
  *
  * @returns the document, whose only child is the root element.
- * @throws {CliError} usage
+ * @throws UnreadableFileError
  */
 export function readXml(text: string, file: string, { keep, onEnd }: Names): XmlElement {
   const root = newElement({})
@@ -42,16 +42,16 @@ export function readXml(text: string, file: string, { keep, onEnd }: Names): Xml
     const { element } = open.at(-1)!
     element.text += more
     if (element.text.length > MAX_TEXT_LENGTH)
-      throw usageError(
+      throw new UnreadableFileError(
         `${file} has an element with more than ${MAX_TEXT_LENGTH} characters on line ${reader.line + 1}, which a message of a bank never has.`,
       )
   }
   reader.onerror = ({ message }) => {
     // The message continues with the position, as lines.
-    throw usageError(`${file} is not well-formed XML: line ${reader.line + 1}: ${message.split('\n')[0]}.`)
+    throw new UnreadableFileError(`${file} is not well-formed XML: line ${reader.line + 1}: ${message.split('\n')[0]}.`)
   }
   reader.ondoctype = () => {
-    throw usageError(`${file} has a document type, which a message of a bank never has.`)
+    throw new UnreadableFileError(`${file} has a document type, which a message of a bank never has.`)
   }
   reader.ontext = addText
   reader.oncdata = addText
@@ -63,7 +63,7 @@ export function readXml(text: string, file: string, { keep, onEnd }: Names): Xml
     }
     kept += 1
     if (open.length > MAX_DEPTH || kept > MAX_ELEMENTS)
-      throw usageError(
+      throw new UnreadableFileError(
         `${file} has more than ${open.length > MAX_DEPTH ? `${MAX_DEPTH} nested` : MAX_ELEMENTS} elements.`,
         'Export a shorter period.',
       )

@@ -1,5 +1,4 @@
-import { usageError } from '../../../errors.ts'
-import { childrenOf, elementAt, readXml, textAt, type XmlElement } from '../../../xml/read.ts'
+import { UnreadableFileError } from '../../core/unreadable-file.ts'
 import {
   addOther,
   addResult,
@@ -9,6 +8,7 @@ import {
   type ReportedResults,
   textOf,
 } from './result.ts'
+import { childrenOf, elementAt, readXml, textAt, type XmlElement } from './xml.ts'
 
 /** The elements that are read here, by the names of ISO 20022. */
 const KEPT = new Set(
@@ -21,7 +21,7 @@ const KEPT = new Set(
 /**
  * Reads a payment status report (pain.002), an account statement (camt.053) or a notification (camt.054).
  *
- * @throws {CliError} usage
+ * @throws UnreadableFileError
  */
 export function readBankMessage(text: string, file: string): ReportedResults {
   const found = emptyResults('')
@@ -43,7 +43,7 @@ export function readBankMessage(text: string, file: string): ReportedResults {
   }
   if (elementAt(message, 'BkToCstmrStmt', 'Stmt')) return { ...found, kind: 'camt.053' }
   if (elementAt(message, 'BkToCstmrDbtCdtNtfctn', 'Ntfctn')) return { ...found, kind: 'camt.054' }
-  throw usageError(`${file} is neither pain.002, camt.053 nor camt.054.`)
+  throw new UnreadableFileError(`${file} is neither pain.002, camt.053 nor camt.054.`)
 }
 
 const STATUSES = { RJCT: 'RETURNED', ACSC: 'SETTLED', ACCC: 'SETTLED' } as const

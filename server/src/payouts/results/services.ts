@@ -1,5 +1,5 @@
-import { parseCsv } from '../../../csv/parse.ts'
-import { usageError } from '../../../errors.ts'
+import { parseCsv } from '../../core/parse-csv.ts'
+import { UnreadableFileError } from '../../core/unreadable-file.ts'
 import {
   addOther,
   addResult,
@@ -84,7 +84,7 @@ export function readTable(text: string, file: string): ReportedResults {
     (one) => has(one.paymentReference) && has(one.status) && (one.kind.startsWith('Wise') ? isWise : true),
   )
   if (!format)
-    throw usageError(
+    throw new UnreadableFileError(
       `${file} has none of the known tables of results.`,
       'Use the report of PayPal or Wise, or columns named paymentReference, outcome, amount, currency, date, reason and reference.',
     )
@@ -92,7 +92,7 @@ export function readTable(text: string, file: string): ReportedResults {
   // Values in the wrong columns would be read as another amount, or as none.
   const shifted = rows.find(({ problem }) => problem)
   if (shifted)
-    throw usageError(
+    throw new UnreadableFileError(
       `Line ${shifted.line} of ${file} has ${shifted.problem}. Nothing was recorded.`,
       'Quote a value that contains the separator, such as "1,234.00".',
     )
@@ -146,11 +146,13 @@ function outcomeOf(
 /** Reads the details of a payout batch, as the PayPal API returns them. */
 export function readPaypalDetails(text: string, file: string): ReportedResults {
   const items = parseJson(text, file)
-  if (!Array.isArray(items)) throw usageError(`${file} has no items of a PayPal payout batch.`)
+  if (!Array.isArray(items)) throw new UnreadableFileError(`${file} has no items of a PayPal payout batch.`)
   const found = emptyResults('PayPal payouts')
   for (const [i, item] of items.entries()) {
     if (typeof item !== 'object' || item === null || Array.isArray(item))
-      throw usageError(`Item ${i + 1} of ${file} is not an item of a PayPal payout batch. Nothing was recorded.`)
+      throw new UnreadableFileError(
+        `Item ${i + 1} of ${file} is not an item of a PayPal payout batch. Nothing was recorded.`,
+      )
     const paymentReference = stringAt(item, 'payout_item', 'sender_item_id')
     if (!isPaymentReference(paymentReference)) {
       addOther(found, paymentReference)
@@ -189,6 +191,6 @@ function parseJson(text: string, file: string): unknown {
   try {
     return JSON.parse(text).items
   } catch {
-    throw usageError(`${file} is not JSON.`)
+    throw new UnreadableFileError(`${file} is not JSON.`)
   }
 }

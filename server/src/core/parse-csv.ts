@@ -1,0 +1,126 @@
+import { UnreadableFileError } from './unreadable-file.ts'
+
+// A pure module, which the command line contains, too.
+
+/** A row, by column name. */
+export interface CsvRow {
+  /** The line of the file on which it starts, from 1. */
+  line: number
+  cells: Record<string, string>
+  /** The unmodified cells, for writing them back. */
+  fields: string[]
+  /** Why the row cannot be used. */
+  problem: string | undefined
+}
+
+/** A table with more columns or rows is no export of a store, bank, or payment service, and might not fit into memory. */
+const MAX_COLUMNS = 1000
+const MAX_ROWS = 1_000_000
+
+export interface Csv {
+  header: string[]
+  rows: CsvRow[]
+}
+
+/** @throws UnreadableFileError */
+export function decodeUtf8(bytes: Uint8Array, file: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw new UnreadableFileError(`${file} is not UTF-8.`, 'Save it as "CSV UTF-8".')
+  }
+}
+
+/**
+ * Parses a CSV text with a header, separated by commas, semicolons or tabs (RFC 4180).
+ *
+ * @param file how messages call it
+ * @throws UnreadableFileError
+ */
+export function parseCsv(text: string, file: string): Csv {
+  const lines = parseLines(text, detectSeparator(text), file)
+  const header = (lines[0]?.fields ?? []).map((name) => name.trim())
+  if (header.every((name) => name === '')) throw new UnreadableFileError(`${file} has no header line.`)
+  const duplicate = header.find((name, i) => name !== '' && header.indexOf(name) !== i)
+  if (duplicate !== undefined)
+    throw new UnreadableFileError(`${file} has two columns named ${duplicate}. Rename one of them.`)
+  const rows = lines
+    .slice(1)
+    .filter(({ fields }) => fields.length > 1 || fields[0]?.trim() !== '')
+    .map(({ line, fields }) => ({
+      line,
+      fields,
+      cells: Object.fromEntries(header.map((name, i) => [name, fields[i] ?? ''])),
+      // With a different number of cells, values are in the wrong columns.
+      problem:
+        fields.length === header.length ? undefined : `${fields.length} cells, but the header has ${header.length}`,
+    }))
+  return { header, rows }
+}
+
+const SEPARATORS = [',', ';', '\t'] as const
+type Separator = (typeof SEPARATORS)[number]
+/** The text of a field without quotes. */
+const BARE = { ',': /[^,\r\n]*/y, ';': /[^;\r\n]*/y, '\t': /[^\t\r\n]*/y }
+
+/** Returns the most frequent separator of the first line. */
+function detectSeparator(text: string): Separator {
+  const first = text.slice(0, text.search(/[\r\n]|$/)).replace(/"[^"]*"/g, '')
+  const count = (mark: string) => first.split(mark).length
+  return SEPARATORS.reduce((best, mark) => (count(mark) > count(best) ? mark : best))
+}
+
+interface Line {
+  line: number
+  fields: string[]
+}
+
+/** The end of a quoted field, whose inner quotes are doubled, or -1. */
+function endOfQuoted(text: string, start: number): number {
+  for (let at = start + 1; ; at += 2) {
+    at = text.indexOf('"', at)
+    if (at === -1 || text[at + 1] !== '"') return at
+  }
+}
+
+/** A field is either quoted, with inner quotes doubled, or extends to the next separator. */
+function parseLines(text: string, separator: Separator, file: string): Line[] {
+  const lines: Line[] = []
+  const bare = BARE[separator]
+  const lineEnd = /\r\n|\r|\n/y
+  let at = 0
+  let line = 1
+  let current: Line = { line, fields: [] }
+  while (at <= text.length) {
+    if (text[at] === '"') {
+      const end = endOfQuoted(text, at)
+      if (end === -1) throw new UnreadableFileError(`Unclosed quote on line ${line} of ${file}.`)
+      const field = text.slice(at + 1, end)
+      current.fields.push(field.replaceAll('""', '"'))
+      line += field.split('\n').length - 1
+      at = end + 1
+    } else {
+      bare.lastIndex = at
+      current.fields.push(bare.exec(text)?.[0] ?? '')
+      at = bare.lastIndex
+    }
+    if (current.fields.length > MAX_COLUMNS)
+      throw new UnreadableFileError(`Line ${current.line} of ${file} has more than ${MAX_COLUMNS} columns.`)
+    if (at >= text.length) break
+    if (text[at] === separator) {
+      at += 1
+      continue
+    }
+    lineEnd.lastIndex = at
+    if (!lineEnd.test(text))
+      throw new UnreadableFileError(`Unexpected text after a closing quote on line ${line} of ${file}.`)
+    at = lineEnd.lastIndex
+    line += 1
+    lines.push(current)
+    if (lines.length > MAX_ROWS) throw new UnreadableFileError(`${file} has more than ${MAX_ROWS} rows.`, 'Split it.')
+    current = { line, fields: [] }
+    if (at >= text.length) return lines
+  }
+  lines.push(current)
+  return lines
+}

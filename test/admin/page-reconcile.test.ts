@@ -1,0 +1,180 @@
+// SQLite only: the pages call the use cases that are tested on both databases
+import { describe, expect } from 'vitest'
+import { statement, statusReport } from '../payouts/bank-messages.ts'
+import { linesOf, sentBatch } from '../payouts/payments.ts'
+import { rowsOf } from '../support/inspect.ts'
+import { staffOf } from '../support/owner.ts'
+import type { TestServer } from '../support/server.ts'
+import { testWithNewShop as test } from '../support/test.ts'
+import { noticeOf, type Opened, visitorOf, wordsOf } from './page-fixture.ts'
+import { codeOf } from './page-shop.ts'
+
+const PATH = '/admin/payouts/reconcile'
+
+async function setUp(server: TestServer, payees = 2) {
+  const visitor = visitorOf(server)
+  await visitor.signIn(server.shop.ownerToken)
+  const batch = await sentBatch(server, payees)
+  const states = async () => (await linesOf(server, batch.id)).data.map(({ state }) => state)
+  return { visitor, states, ...batch }
+}
+
+/** The results that the preview would record. */
+const changesIn = ({ text }: Opened): string =>
+  (/name="results" value="([^"]*)"/.exec(text)?.[1] ?? '').replaceAll('&quot;', '"')
+const euros = (text: string) => text.replaceAll('"EUR"', '"USD"')
+const table = (rows: string[]) => ['paymentReference,outcome,amount,currency', ...rows].join('\n')
+
+test('a statement of a bank is previewed, and recorded only then', async ({ server }) => {
+  const { visitor, states, lines, id } = await setUp(server)
+  const [one, two] = lines.map(({ amountCents, paymentReference }) => ({
+    amountCents,
+    paymentReference: paymentReference ?? '',
+  }))
+  const file = euros(statement([{ line: one! }, { line: two!, isReturned: true }]))
+  const preview = await visitor.upload(PATH, file)
+  expect([preview.status, noticeOf(preview)]).toEqual([200, ''])
+  const words = wordsOf(preview.text)
+  for (const shown of [
+    'Read as camt.053. Nothing is recorded yet.',
+    'Become settled 1 10.00 USD',
+    'Become returned 1 10.00 USD',
+    'Other payments 1',
+    'Becomes Returned AC04',
+    'Record 2 results',
+  ])
+    expect(words).toContain(shown)
+  expect(await states()).toEqual(['SENT', 'SENT'])
+  expect(rowsOf(server, 'audits').filter(({ action }) => action === 'payout.reconciled')).toEqual([])
+  const recorded = await visitor.submit(`${PATH}/record`, [['results', changesIn(preview)]])
+  expect([recorded.status, recorded.headers.get('Location')]).toEqual([303, `/admin/payouts/${id}`])
+  expect(noticeOf(await visitor.open(`/admin/payouts/${id}`))).toBe('1 settled, 1 returned.')
+  expect(await states()).toEqual(['SETTLED', 'RETURNED'])
+  const again = wordsOf((await visitor.upload(PATH, file)).text)
+  expect(again).toContain('Already recorded 2')
+  expect(again).not.toContain('Record 2 results')
+})
+
+test('a status report that rejects a payment file returns each of its payments', async ({ server }) => {
+  const { visitor, states } = await setUp(server)
+  const preview = await visitor.upload(PATH, statusReport('october', '<GrpSts>RJCT</GrpSts>'))
+  expect(wordsOf(preview.text)).toContain('Become returned 2 20.00 USD')
+  await visitor.submit(`${PATH}/record`, [['results', changesIn(preview)]])
+  expect(await states()).toEqual(['RETURNED', 'RETURNED'])
+})
+
+test('what needs a review is shown with its reason, and left unchanged', async ({ server }) => {
+  const { visitor, lines } = await setUp(server)
+  const [one, two] = lines.map(({ paymentReference }) => paymentReference)
+  const unknown = `PLN${'0'.repeat(26)}`
+  const preview = await visitor.upload(
+    PATH,
+    table([`${one},SETTLED,9.99,USD`, `${two},PENDING,,`, `${unknown},SETTLED,,`, 'PLN1,SETTLED,,']),
+  )
+  const words = wordsOf(preview.text)
+  for (const shown of [
+    'Need a review 3',
+    'Not final yet 1',
+    'Another amount or currency was sent reported: 9.99 USD',
+    'No payment with this reference was sent',
+    'PLN1: unknown payment reference',
+  ])
+    expect(words).toContain(shown)
+  expect(changesIn(preview)).toBe('[]')
+})
+
+test('typed payments may leave out their last cells', async ({ server }) => {
+  const { visitor, states, lines } = await setUp(server)
+  const [one, two] = lines.map(({ paymentReference }) => paymentReference)
+  const typed = `paymentReference,outcome,reason\r\n${one},settled\r\n\r\n${two},returned,Account closed\r\n`
+  const preview = await visitor.submit(PATH, [['report', typed]])
+  expect(wordsOf(preview.text)).toContain('Becomes Returned Account closed')
+  await visitor.submit(`${PATH}/record`, [['results', changesIn(preview)]])
+  expect(await states()).toEqual(['SETTLED', 'RETURNED'])
+})
+
+describe('one sentence for a file that cannot be read', () => {
+  test.for([
+    [
+      'a document type',
+      '<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><Document>&x;</Document>',
+      'The file has a document type, which a message of a bank never has.',
+    ],
+    ['another message', '<Document><Other/></Document>', 'The file is neither pain.002, camt.053 nor camt.054.'],
+    ['broken XML', '<Document>', 'The file is not well-formed XML: line 1: Unclosed root tag.'],
+    [
+      'another table',
+      'a,b\n1,2',
+      'The file has none of the known tables of results. Use the report of PayPal or Wise, or columns named paymentReference, outcome, amount, currency, date, reason and reference.',
+    ],
+    [
+      'a file that is no text',
+      new Uint8Array([0x50, 0x4b, 0xff, 0xfe]),
+      'The file is not UTF-8. Save it as "CSV UTF-8".',
+    ],
+    ['deep elements', '<Cd>'.repeat(200_000), 'The file has more than 100 nested elements. Export a shorter period.'],
+    [
+      'more than 8 MiB',
+      'x'.repeat(8 * 1024 * 1024),
+      'The file is larger than 8 MiB. Export a shorter period, or use the command line.',
+    ],
+    [
+      '20,001 payments',
+      table(Array.from({ length: 20_001 }, (_, i) => `PLN${String(i).padStart(26, '0')},SETTLED,,`)),
+      'The file reports more than 20000 payments. Split it, or use `referral payouts reconcile`.',
+    ],
+  ] as const)('%s', async ([, text, message], { server }) => {
+    const visitor = visitorOf(server)
+    await visitor.signIn(server.shop.ownerToken)
+    const refused = await visitor.upload(PATH, text)
+    expect([refused.status, noticeOf(refused)]).toEqual([400, message.replaceAll('"', '&quot;')])
+  })
+})
+
+test('400 for a body that is no form', async ({ server }) => {
+  const owner = visitorOf(server)
+  await owner.signIn(server.shop.ownerToken)
+  const Cookie = [...owner.jar].map(([name, value]) => `${name}=${value}`).join('; ')
+  const part = '--b\r\nContent-Disposition: form-data; name="csrf"\r\n\r\nx'
+  for (const [boundary, body] of [
+    ['; boundary=b', ''],
+    ['; boundary=b', '--b'],
+    ['; boundary=b', part],
+    ['; boundary=b', '--b\r\nContent-Disposition: form-data\r\n\r\nx\r\n--b--'],
+    ['; boundary=other', `${part}\r\n--b--`],
+    ['', `${part}\r\n--b--`],
+    ['; boundary=b', `${part}\r\n`.repeat(1001)],
+  ] as const) {
+    const headers = { Cookie, 'Content-Type': `multipart/form-data${boundary}` }
+    const { status } = await server.fetch(`http://test${PATH}`, { method: 'POST', body, headers })
+    expect([boundary, body.slice(0, 80), status]).toEqual([boundary, body.slice(0, 80), 400])
+  }
+})
+
+test('staff, other sites and other shops can neither preview nor record', async ({ server, installation }) => {
+  const { states, lines } = await setUp(server)
+  const reference = lines[0]?.paymentReference
+  const file = table([`${reference},SETTLED,,`])
+  const results = JSON.stringify([{ paymentReference: reference, outcome: 'SETTLED' }])
+  const staff = visitorOf(server)
+  await staff.signIn(await staffOf(server))
+  expect(codeOf(await staff.upload(PATH, file))).toEqual([403, 'role_missing'])
+  const stranger = visitorOf(server)
+  await stranger.signIn((await installation.createShop()).ownerToken)
+  const seen = await stranger.upload(PATH, file)
+  expect([wordsOf(seen.text).includes('No payment with this reference was sent'), seen.text.includes('Nisa')]).toEqual([
+    true,
+    false,
+  ])
+  await stranger.submit(`${PATH}/record`, [['results', results]])
+  const foreign = new FormData()
+  foreign.append('file', new Blob([file]), 'a.csv')
+  const owner = visitorOf(server)
+  await owner.signIn(server.shop.ownerToken)
+  const cookie = [...owner.jar].map(([name, value]) => `${name}=${value}`).join('; ')
+  const sent = await server.fetch(`http://test${PATH}`, { method: 'POST', body: foreign, headers: { Cookie: cookie } })
+  expect([sent.status, sent.headers.get('X-Error-Code')]).toEqual([403, 'csrf_token_invalid'])
+  expect(await states()).toEqual(['SENT', 'SENT'])
+  for (const wrong of ['', '{}', '[]', '[{"outcome":"SETTLED"}]'])
+    expect((await owner.submit(`${PATH}/record`, [['results', wrong]])).status, wrong).toBe(400)
+})
