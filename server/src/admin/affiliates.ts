@@ -5,18 +5,19 @@ import { findByCode } from '../affiliates/lookup.ts'
 import { ApiError, invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { CsvCell } from '../core/csv.ts'
-import { isLargeList } from '../core/list-size.ts'
+import { isLargeList, sizesByStatus } from '../core/list-size.ts'
 import { isDeepPage } from '../core/pagination.ts'
 import { figureCells, figureFileCells, figureHeading } from './affiliate-figures.ts'
 import { field, form, hidden, input, select } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
 import { readListKept } from './kept.ts'
 import { fileLink, listFile, nextAfter, ROWS_AT_ONCE, timeCell } from './list-file.ts'
+import { filterForm, filterInput } from './list-filter.ts'
 import { programOptions } from './lookup.ts'
 import { linkOf } from './referral-link.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES, OWNER_ONLY, validateBody } from './route.ts'
-import { badge, counted, day, empty, tabs, urlWithQuery } from './show.ts'
+import { badge, chips, counted, countOf, day, empty, nameOf, tabs, urlWithQuery } from './show.ts'
 import {
   type Cell,
   CHOICE,
@@ -120,12 +121,23 @@ async function list(request: PageRequest): Promise<View> {
     title: 'Affiliates',
     lead: 'The people and companies who refer customers to your shop.',
     actions: html`${rows.length ? fileLink(`${PATH}.csv`, query) : ''}${isOwner ? html`<a class="button main" href="${PATH}/new">New affiliate</a>` : ''}`,
-    body: html`${statusTabs(filter)}
-<form class="filters" method="get" action="${PATH}" aria-label="Filter">${status ? hidden('status', status) : ''}
-${input({ name: 'q', label: 'Search', value: q, placeholder: 'Name, email or code', maxlength: 200 })}
+    body: html`${await statusTabs(request, filter)}
+${filterForm(request, {
+  path: PATH,
+  fields: html`${status ? hidden('status', status) : ''}
+${filterInput(request, { name: 'q', label: 'Search', placeholder: 'Name, email or code', maxlength: 200 })}
 ${select('campaignId', 'Program', [['', 'All'], ...programs], campaignId ?? '')}
-${select('sort', 'Sort by', sortOptions(), filter.sort ?? NEWEST_FIRST)}
-<div class="row"><button>Search</button>${q || campaignId ? html`<a class="button quiet" href="${addressOf({ ...filter, q: undefined, campaignId: undefined })}">Clear</a>` : ''}</div></form>
+${select('sort', 'Sort by', sortOptions(), filter.sort ?? NEWEST_FIRST)}`,
+  button: 'Search',
+})}
+${chips(
+  PATH,
+  { ...filter },
+  {
+    q: html`Search ${isolated(q ?? '')}`,
+    campaignId: html`Program ${isolated(names.get(campaignId ?? '') ?? campaignId ?? '')}`,
+  },
+)}
 ${isOwner && rows.length ? form(request, `${PATH}/status`, html`${Object.entries({ ...filter, page: query.get('page') ?? '' }).map(([name, value]) => hidden(name, value ?? ''))}${content}${bulk()}`) : content}
 ${notice}${found && pager(PATH, query, found.pagination)}`,
   }
@@ -228,15 +240,21 @@ async function download(request: PageRequest): Promise<View> {
   })
 }
 
-const statusTabs = (filter: Filter): Html =>
-  tabs(
+async function statusTabs({ ctx }: PageRequest, filter: Filter): Promise<Html> {
+  const { q, status, campaignId } = filter
+  // No stored count knows a search.
+  const own = { list: 'affiliates', ...(campaignId && { programId: campaignId }) } as const
+  const counts = q ? undefined : await sizesByStatus(ctx, own)
+  return tabs(
     'By status',
     [undefined, ...STATUSES].map((one) => ({
       to: addressOf({ ...filter, status: one }),
-      text: one === undefined ? 'All' : one === 'PENDING' ? 'Awaiting approval' : one[0] + one.slice(1).toLowerCase(),
-      isCurrent: one === filter.status,
+      text: one === undefined ? 'All' : one === 'PENDING' ? 'Awaiting approval' : nameOf(one),
+      isCurrent: one === status,
+      count: countOf(counts, one),
     })),
   )
+}
 
 const bulk =
   (): Html => html`<div class="sticky"><label class="box all"><input type="checkbox" data-all="ids" hidden> <span>All on this page</span></label>

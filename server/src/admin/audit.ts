@@ -4,14 +4,14 @@ import type { components } from '../contract/schema.d.ts'
 import { countAudits } from '../core/audit.ts'
 import type { CsvCell } from '../core/csv.ts'
 import { LARGE } from '../core/list-size.ts'
-import { field, input, select } from './form.ts'
+import { select } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
 import { readListKept } from './kept.ts'
 import { fileLink, listFile, nextAfter, ROWS_AT_ONCE, timeCell } from './list-file.ts'
-import { firstInstantOf, lastInstantOf } from './list-filter.ts'
+import { dateInputs, filterForm, filterInput, givenOf, rangeChips, readPeriod } from './list-filter.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { rolesAndAuditOf } from './route.ts'
-import { empty, time } from './show.ts'
+import { chips, empty, time } from './show.ts'
 import { type Cell, type Column, nameColumn, numberColumn, pageOf, pager, table, wideColumn } from './table.ts'
 
 type AuditRecord = components['schemas']['AuditRecord']
@@ -19,20 +19,17 @@ type AuditRecord = components['schemas']['AuditRecord']
 const PATH = '/admin/audit'
 const COLUMNS: Column[] = ['Action', nameColumn('By'), 'Time', 'Subject', wideColumn('Details'), numberColumn('Number')]
 
+const FILTERS = ['action', 'actor', 'from', 'to']
+
 export const auditRoutes: Route[] = [
-  { path: '/audit', ...rolesAndAuditOf('listAudit'), show },
+  { path: '/audit', ...rolesAndAuditOf('listAudit'), show, filters: FILTERS },
   { path: '/audit.csv', ...rolesAndAuditOf('exportAudit'), show: download },
 ]
 
-/** The filter as the list of the API has it. */
-function listFilter({ query, zone }: PageRequest) {
-  const [action, actor, from, to] = ['action', 'actor', 'from', 'to'].map((name) => field(query, name))
-  return {
-    ...(action && { action }),
-    ...(actor && { actor }),
-    ...(from && { from: firstInstantOf(from, zone) }),
-    ...(to && { to: lastInstantOf(to, zone) }),
-  }
+/** The filter as the list of the API has it. @throws ApiError 400 for a day that is not one. */
+function listFilter(request: PageRequest) {
+  const { action, actor, ...given } = givenOf(request.query, FILTERS)
+  return { ...(action && { action }), ...(actor && { actor }), ...readPeriod(request, given) }
 }
 
 /** The email addresses of users, by actor. */
@@ -41,13 +38,15 @@ const userNames = async ({ ctx }: PageRequest): Promise<Map<string, string>> =>
 
 async function show(request: PageRequest): Promise<View> {
   const { ctx, query } = request
-  const [action, actor, from, to] = ['action', 'actor', 'from', 'to'].map((name) => field(query, name))
+  const given = givenOf(query, FILTERS)
+  const { action, actor } = given
+  const filter = listFilter(request)
   const names = await userNames(request)
   const page = pageOf(query)
   const { list: found, notice } = await readListKept(request, {
-    key: ['audit', page, action, actor, from, to],
-    isLarge: Boolean(action || actor || from || to) && (await countAudits(ctx.db.read, ctx.shop.id)) > LARGE,
-    read: (own) => audit.list(own, { ...page, ...listFilter(request) }),
+    key: ['audit', page, filter],
+    isLarge: Object.keys(given).length > 0 && (await countAudits(ctx.db.read, ctx.shop.id)) > LARGE,
+    read: (own) => audit.list(own, { ...page, ...filter }),
   })
   const data = found?.data ?? []
   const actors = [['', 'Everyone'], ...names, ['operator', 'The operator'], ['store', 'The store']] as [
@@ -60,12 +59,17 @@ async function show(request: PageRequest): Promise<View> {
     title: 'Audit log',
     lead: 'Who did what, and when. Each record contains the hash of the one before it, so that nothing can be changed or removed unnoticed.',
     actions: rows.length ? fileLink(`${PATH}.csv`, query) : undefined,
-    body: html`<form class="filters" method="get" action="${PATH}" aria-label="Filter">
-${input({ name: 'action', label: 'Action', value: action, placeholder: 'commission.approved', maxlength: 100 })}
+    body: html`${filterForm(request, {
+      path: PATH,
+      fields: html`${filterInput(request, { name: 'action', label: 'Action', placeholder: 'commission.approved', maxlength: 100 })}
 ${select('actor', 'By', isOffered ? actors : [...actors, [actor ?? '', actor ?? '']], actor ?? '')}
-${input({ name: 'from', label: 'From', type: 'date', value: from, maxlength: 10 })}
-${input({ name: 'to', label: 'To', type: 'date', value: to, maxlength: 10 })}
-<div class="row"><button>Filter</button>${query.size ? html`<a class="button quiet" href="${PATH}">Clear</a>` : ''}</div></form>
+${dateInputs(request)}`,
+    })}
+${chips(PATH, given, {
+  action: html`Action ${isolated(action ?? '')}`,
+  actor: html`By ${isolated(actors.find(([id]) => id === actor)?.[1] ?? actor ?? '')}`,
+  ...rangeChips(given),
+})}
 ${rows.length ? table('Audit records', COLUMNS, rows) : found && empty('No records match', 'Change or clear the filter.', 'search')}
 ${notice}${found && pager(PATH, query, found.pagination)}`,
   }

@@ -1,3 +1,4 @@
+import { countsByStatus } from '../commissions/commissions.ts'
 import type { components } from '../contract/schema.d.ts'
 import { select } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
@@ -18,7 +19,7 @@ import {
 } from './list-filter.ts'
 import { programOptions } from './lookup.ts'
 import type { PageRequest } from './route.ts'
-import { chips, tabs, urlWithQuery } from './show.ts'
+import { chips, countOf, tabs, urlWithQuery } from './show.ts'
 
 type Status = components['schemas']['CommissionStatus']
 
@@ -79,15 +80,25 @@ export const isNarrowed = ({ given }: CommissionFilter): boolean => Object.keys(
 
 const tabName = (one: StatusTab) => (one === 'PENDING' ? 'Awaiting approval' : one[0] + one.slice(1).toLowerCase())
 
-export const statusTabs = ({ tab, given }: CommissionFilter): Html =>
-  tabs(
+/** What the stored counts know: every other filter would have to count the rows. */
+const COUNTED = ['status', 'affiliate', 'programId']
+
+export async function statusTabs({ ctx }: PageRequest, filter: CommissionFilter): Promise<Html> {
+  const { tab, given, affiliateId, programId, isSearching } = filter
+  const isCounted = !isSearching && Object.keys(given).every((name) => COUNTED.includes(name))
+  const counts = isCounted
+    ? await countsByStatus(ctx, { ...(affiliateId && { affiliateId }), ...(programId && { programId }) })
+    : undefined
+  return tabs(
     'By status',
     STATUS_TABS.map((one) => ({
       to: urlWithQuery(PATH, { ...given, status: one }),
       text: tabName(one),
       isCurrent: one === tab,
+      count: countOf(counts, one === 'ALL' ? undefined : one),
     })),
   )
+}
 
 /** The form above the list. Fields that are used rarely are behind a button; what is set is shown as links that remove it. */
 export async function commissionFilterForm(request: PageRequest, filter: CommissionFilter): Promise<Html> {

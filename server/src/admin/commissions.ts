@@ -56,7 +56,7 @@ async function list(request: PageRequest): Promise<View> {
     actions: rows.length
       ? html`${fileLink(`${PATH}.csv`, new URLSearchParams({ ...filter.given, status: filter.tab }))}${isMany ? approveAllLink(filter) : ''}`
       : undefined,
-    body: html`${statusTabs(filter)}${await commissionFilterForm(request, filter)}
+    body: html`${await statusTabs(request, filter)}${await commissionFilterForm(request, filter)}
 ${
   isOwner
     ? form(

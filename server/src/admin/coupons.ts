@@ -3,13 +3,14 @@ import type { components } from '../contract/schema.d.ts'
 import { isLargeList } from '../core/list-size.ts'
 import { isDeepPage } from '../core/pagination.ts'
 import * as coupons from '../coupons/coupons.ts'
-import { codeInput, field, form, input } from './form.ts'
+import { codeInput, field, form, hidden, input } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
 import { readListKept } from './kept.ts'
+import { filterForm, filterInput } from './list-filter.ts'
 import { findAffiliates, programOptions } from './lookup.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES, OWNER_ONLY, validateBody } from './route.ts'
-import { badge, empty, money, tabs, urlWithQuery } from './show.ts'
+import { badge, chips, empty, money, tabs, urlWithQuery } from './show.ts'
 import { type Cell, type Column, inCard, nameColumn, pageOf, pager, table, wideColumn } from './table.ts'
 
 type Coupon = components['schemas']['Coupon']
@@ -47,7 +48,7 @@ async function list(request: PageRequest): Promise<View> {
   const names = new Map(programs)
   const rows = data.map((one) => row(one, names, ctx.shop.currency))
   const none = code
-    ? empty('No code matches', html`<a href="${PATH}">Show all codes</a>`, 'search')
+    ? empty('No code matches', 'Change or clear the search.', 'search')
     : empty('No codes yet', html`Each <a href="/admin/affiliates">affiliate</a> has one.`, 'coupons')
   return {
     title: 'Coupons',
@@ -60,9 +61,13 @@ async function list(request: PageRequest): Promise<View> {
         isCurrent: one === status,
       })),
     )}
-<form class="filters" method="get" action="${PATH}" aria-label="Filter">${status ? html`<input type="hidden" name="status" value="${status}">` : ''}
-${input({ name: 'code', label: 'Search', id: 'search', value: code, placeholder: 'Part of a code', maxlength: 100 })}
-<div class="row"><button>Search</button>${code ? html`<a class="button quiet" href="${urlWithQuery(PATH, { status })}">Clear</a>` : ''}</div></form>
+${filterForm(request, {
+  path: PATH,
+  fields: html`${status ? hidden('status', status) : ''}
+${filterInput(request, { name: 'code', label: 'Search', id: 'search', value: code ?? '', placeholder: 'Part of a code', maxlength: 100 })}`,
+  button: 'Search',
+})}
+${chips(PATH, { code, status }, { code: html`Search ${isolated(code ?? '')}` })}
 ${rows.length ? table('Coupons', COLUMNS, rows) : found && none}
 ${notice}${found && pager(PATH, query, found.pagination)}
 ${isOwner ? assignment(request) : ''}`,

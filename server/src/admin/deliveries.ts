@@ -8,11 +8,12 @@ import * as deliveries from '../webhooks/deliveries.ts'
 import * as webhooks from '../webhooks/webhooks.ts'
 import { durationOf, responseOf, showDelivery } from './delivery.ts'
 import { field, form, hidden, input, select } from './form.ts'
-import { type Html, html } from './html.ts'
+import { type Html, html, isolated } from './html.ts'
 import { readKept, readListKept, stillReading } from './kept.ts'
+import { filterForm } from './list-filter.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { rolesAndAuditOf, validateBody, visibleUrl } from './route.ts'
-import { badge, count, counted, empty, time, urlWithQuery } from './show.ts'
+import { badge, chips, count, counted, empty, nameOf, time, urlWithQuery } from './show.ts'
 import { ACTIONS, type Cell, type Column, inCard, nameColumn, numberColumn, pageOf, pager, table } from './table.ts'
 import { EVENT_NAMES } from './webhook-events.ts'
 
@@ -50,11 +51,11 @@ async function list(request: PageRequest): Promise<View> {
   const { data: subscriptions } = await webhooks.list(ctx)
   const status = STATUSES.find((one) => one === query.get('status'))
   const filter = { subscriptionId: field(query, 'subscriptionId'), event: field(query, 'event'), status }
+  const isFiltered = Object.values(filter).some(Boolean)
   const page = pageOf(query)
   const { list: found, notice } = await readListKept(request, {
     key: ['deliveries', page, filter],
-    isLarge:
-      (Object.values(filter).some(Boolean) || isDeepPage(page)) && (await isLargeList(ctx, { list: 'deliveries' })),
+    isLarge: (isFiltered || isDeepPage(page)) && (await isLargeList(ctx, { list: 'deliveries' })),
     read: (own) => deliveries.list(own, { ...page, ...filter }),
   })
   const data = found?.data ?? []
@@ -64,8 +65,8 @@ async function list(request: PageRequest): Promise<View> {
     title: 'Deliveries',
     lead: html`Every delivery of an event to a webhook. To redeliver many, filter the failed ones of a webhook. The same bytes are sent with the same <code>webhook-id</code>.`,
     actions: redeliverThese(subscriptions, filter, found?.pagination.total ?? 0),
-    body: html`${filters(request, subscriptions)}
-${rows.length ? table('Deliveries', COLUMNS, rows) : found && empty('No deliveries', html`Events are sent to your <a href="/admin/webhooks">webhooks</a>, where you can also send a test event.`)}
+    body: html`${filters(request, filter, subscriptions)}
+${rows.length ? table('Deliveries', COLUMNS, rows) : found && (isFiltered ? empty('Nothing matches these filters', 'Change or clear them.', 'search') : empty('No deliveries', html`Events are sent to your <a href="/admin/webhooks">webhooks</a>, where you can also send a test event.`))}
 ${notice}${found && pager(PATH, query, found.pagination)}`,
   }
 }
@@ -150,15 +151,27 @@ const redeliverableOf = ({ ctx, zone }: PageRequest, given: URLSearchParams) => 
   }
 }
 
-const filters = ({ query, isOwner }: PageRequest, subscriptions: Subscription[]): Html => {
+const filters = (request: PageRequest, filter: Filter, subscriptions: Subscription[]): Html => {
   const any = ['', 'All'] as const
   const events = EVENT_NAMES.map((one) => [one, one] as const)
-  const endpoints = subscriptions.map((one) => [one.id, visibleUrl(one.url, isOwner)] as const)
-  return html`<form class="filters" method="get" action="${PATH}">
-${select('status', 'Status', [any, ...STATUSES.map((one) => [one, one[0] + one.slice(1).toLowerCase()] as const)], query.get('status') ?? '')}
-${select('event', 'Event', [any, ...events], query.get('event') ?? '')}
-${select('subscriptionId', 'Webhook', [any, ...endpoints], query.get('subscriptionId') ?? '')}
-<div class="row"><button>Filter</button></div></form>`
+  const endpoints = subscriptions.map((one) => [one.id, visibleUrl(one.url, request.isOwner)] as const)
+  const { status, event, subscriptionId } = filter
+  const url = endpoints.find(([id]) => id === subscriptionId)?.[1] ?? subscriptionId
+  return html`${filterForm(request, {
+    path: PATH,
+    fields: html`${select('status', 'Status', [any, ...STATUSES.map((one) => [one, nameOf(one)] as const)], status ?? '')}
+${select('event', 'Event', [any, ...events], event ?? '')}
+${select('subscriptionId', 'Webhook', [any, ...endpoints], subscriptionId ?? '')}`,
+  })}
+${chips(
+  PATH,
+  { ...filter },
+  {
+    status: html`Status ${isolated(nameOf(status ?? ' '))}`,
+    event: html`Event ${isolated(event ?? '')}`,
+    subscriptionId: html`Webhook ${isolated(url ?? '')}`,
+  },
+)}`
 }
 
 function row(request: PageRequest, one: Delivery, subscription: Subscription | undefined): Cell[] {

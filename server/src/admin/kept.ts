@@ -142,6 +142,8 @@ export async function readListKept<Item>(
   request: PageRequest,
   figures: Figures<Listed<Item>, OwnerContext>,
 ): Promise<{ list: Listed<Item> | undefined; notice: Html }> {
+  // A rejected filter matches nothing.
+  if (request.problem) return { list: undefined, notice: html`` }
   const { value: list, readAt } = await readKept(request.ctx, figures)
   if (!list) return { list, notice: stillReading('The rows that match are being counted.') }
   return { list, notice: asOf(readAt, request.zone) }

@@ -3,6 +3,7 @@ import type { CsvCell } from '../core/csv.ts'
 import { localDate } from '../core/time-zone.ts'
 import * as payouts from '../payouts/payouts.ts'
 import { amountCell, listFile, nextAfter, ROWS_AT_ONCE, timeCell } from './list-file.ts'
+import { readPayoutFilter } from './payout-filter.ts'
 import { OWNER_ONLY, type PageRequest, type Route, type View } from './route.ts'
 
 type Batch = components['schemas']['PayoutBatch']
@@ -27,8 +28,9 @@ const headingOf = (zone: string) => [
 
 async function download(request: PageRequest): Promise<View> {
   const { ctx, zone } = request
+  const { listed } = readPayoutFilter(request)
   return listFile(request, { name: 'payouts', heading: headingOf(zone) }, async (after: string | undefined) => {
-    const { data } = await payouts.list(ctx, { page: 1, limit: ROWS_AT_ONCE, ...(after && { after }) })
+    const { data } = await payouts.list(ctx, { ...listed, page: 1, limit: ROWS_AT_ONCE, ...(after && { after }) })
     return { rows: data.map((one) => cells(one, zone)), next: nextAfter(data, ({ id }) => id ?? '') }
   })
 }

@@ -11,7 +11,9 @@ import { confirmation, field, form, input, select } from './form.ts'
 import { type Html, html } from './html.ts'
 import { figuresOf, type Kept, readKept, readListKept, stillReading } from './kept.ts'
 import { fileLink } from './list-file.ts'
+import type { Given } from './list-filter.ts'
 import { batchAbout, batchFacts, period } from './payout-facts.ts'
+import { PAYOUT_FILTERS, payoutFilterForm, readPayoutFilter } from './payout-filter.ts'
 import { lineSection, payoutLineRoutes } from './payout-lines.ts'
 import { payoutListFileRoutes } from './payout-list-file.ts'
 import { type BatchInput, bodyFrom, preview } from './payout-preview.ts'
@@ -47,7 +49,7 @@ const COLUMNS: Column[] = [
 ]
 
 export const payoutRoutes: Route[] = [
-  { path: '/payouts', roles: OWNER_ONLY, show: list },
+  { path: '/payouts', roles: OWNER_ONLY, show: list, filters: PAYOUT_FILTERS },
   ...payoutListFileRoutes,
   { path: '/payouts/new', roles: OWNER_ONLY, audit: 'payout.previewed', show: showNew },
   { path: '/payouts', roles: OWNER_ONLY, act: create, page: showNew },
@@ -62,21 +64,30 @@ export const payoutRoutes: Route[] = [
 async function list(request: PageRequest): Promise<View> {
   const { ctx, query, zone } = request
   const approved = await countWaiting(ctx)
-  const [{ data, pagination }, waiting] = await Promise.all([
-    payouts.list(ctx, pageOf(query)),
+  const filter = readPayoutFilter(request)
+  const asked = { ...pageOf(query), ...filter.listed }
+  const [batches, waiting] = await Promise.all([
+    // Each access is audited, so the list is never kept.
+    request.problem ? undefined : payouts.list(ctx, asked),
     readKept(request.ctx, { key: ['waiting'], isLarge: approved > LARGE, read: readWaiting }),
   ])
-  const rows = data.map((one) => row(one, zone))
+  const rows = (batches?.data ?? []).map((one) => row(one, zone))
   return {
     title: 'Payouts',
     lead: 'A batch contains the approved commissions of a period. Create a batch, send the money, then mark the batch as paid.',
-    actions: html`${rows.length ? fileLink(`${PATH}.csv`, query) : ''}<a class="button" href="${PATH}/reconcile">Reconcile</a><a class="button main" href="${PATH}/new">New batch</a>`,
+    actions: html`${rows.length ? fileLink(`${PATH}.csv`, new URLSearchParams(filter.given)) : ''}<a class="button" href="${PATH}/reconcile">Reconcile</a><a class="button main" href="${PATH}/new">New batch</a>`,
     body: html`${waitingSection(request, approved, waiting)}
 <h2>Batches</h2>
-${rows.length ? table('Payout batches', COLUMNS, rows) : empty('No payout batches yet', 'Approve commissions, then create the first batch.', 'payouts')}
-${pager(PATH, query, pagination)}`,
+${await payoutFilterForm(request, filter)}
+${rows.length ? table('Payout batches', COLUMNS, rows) : batches && emptyState(filter.given)}
+${batches && pager(PATH, query, batches.pagination)}`,
   }
 }
+
+const emptyState = (given: Given): Html =>
+  Object.keys(given).length
+    ? empty('Nothing matches these filters', 'Change or clear them.', 'search')
+    : empty('No payout batches yet', 'Approve commissions, then create the first batch.', 'payouts')
 
 const WAITING: Column[] = [
   'Currency',

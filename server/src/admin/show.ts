@@ -168,6 +168,8 @@ interface TabLink {
   to: string
   text: string
   isCurrent: boolean
+  /** How many rows it lists, if that is known without reading them. */
+  count?: number | undefined
 }
 
 /** The filters of a list that are set, each a link to the list without it. */
@@ -183,9 +185,15 @@ export function chips(
   return html`<ul class="chips" aria-label="Filters">${set.map((name) => html`<li><a href="${without([name])}">${names[name]}<span class="visually-hidden"> (remove)</span></a></li>`)}${set.length > 1 ? html`<li><a class="all" href="${without(set)}">Clear all</a></li>` : ''}</ul>`
 }
 
+/** The number of rows of a tab: of its status, or of all. */
+export function countOf(counts: Map<string, number> | undefined, status: string | undefined): number | undefined {
+  if (!counts) return undefined
+  return status === undefined ? [...counts.values()].reduce((sum, one) => sum + one, 0) : (counts.get(status) ?? 0)
+}
+
 /** Links that filter the same list, with the current one marked. */
 export const tabs = (label: string, links: TabLink[], kind: 'tabs' | 'segments' = 'tabs'): Html =>
   html`<nav class="${kind}" aria-label="${label}"><ul>${links.map(
-    ({ to, text, isCurrent }) =>
-      html`<li><a href="${to}"${isCurrent ? html` aria-current="true"` : ''}>${text}</a></li>`,
+    ({ to, text, isCurrent, count: rows }) =>
+      html`<li><a href="${to}"${isCurrent ? html` aria-current="true"` : ''}>${text}${rows === undefined ? '' : html` <span class="count">${count(rows)}</span>`}</a></li>`,
   )}</ul></nav>`

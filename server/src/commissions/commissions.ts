@@ -2,6 +2,7 @@ import { conflict, notFound } from '../contract/errors.ts'
 import type { Query } from '../contract/spec.ts'
 import type { Context } from '../core/context.ts'
 import { isDeepPage, readCursor, type Uncounted } from '../core/pagination.ts'
+import { countByStatus } from '../core/queries.ts'
 import { readList, runReport } from '../core/report.ts'
 import { checkPeriod, parseQueryInstant } from '../core/time.ts'
 import type { Reader } from '../database/database.ts'
@@ -30,6 +31,19 @@ export async function list(ctx: Context, query: Query<'listCommissions'> & Uncou
 
 /** Whether a list reads many rows to count those that match, or to find its page. */
 export const readsMany = (query: Query<'listCommissions'>): boolean => readsManyRows(query, isDeepPage(query))
+
+/**
+ * The exact number of commissions by status, of an affiliate or a program if given. Undefined while a batch of the shop
+ * changes in steps, when the stored counts differ from what users see.
+ */
+export async function countsByStatus(
+  { db, shop }: Context,
+  { affiliateId, programId }: Pick<Query<'listCommissions'>, 'affiliateId' | 'programId'>,
+): Promise<Map<string, number> | undefined> {
+  if ((await listJobs(db.read, shop.id)).length > 0) return undefined
+  const own = { ...(affiliateId && { scope: affiliateId }), ...(programId && { programId }) }
+  return countByStatus(db.read, shop.id, { list: 'commissions', ...own })
+}
 
 export const commissionNotFound = () =>
   notFound('commission_not_found', 'No commission with this id exists in your shop.')

@@ -1,5 +1,5 @@
 import type { Context } from './context.ts'
-import { type CountFilter, countRows } from './queries.ts'
+import { type CountFilter, countByStatus, countRows } from './queries.ts'
 
 /** Reading more rows can take longer than a page may. */
 export const LARGE = 5000
@@ -10,3 +10,7 @@ export const sizeOf = ({ db, shop }: Context, filter: CountFilter): Promise<numb
 
 export const isLargeList = async (ctx: Context, filter: CountFilter): Promise<boolean> =>
   (await sizeOf(ctx, filter)) > LARGE
+
+/** The exact number of rows of a list by status, from the stored counts. */
+export const sizesByStatus = ({ db, shop }: Context, filter: CountFilter): Promise<Map<string, number>> =>
+  countByStatus(db.read, shop.id, filter)

@@ -107,6 +107,16 @@ export async function countRows(db: Reader, shopId: string, filter: CountFilter)
   return (await findCount(db, { ...filter, scope: filter.scope ?? '', shopId }))[0]?.total ?? 0
 }
 
+const findCounts = preparedByShape<CountValues>()((db, values) =>
+  countQuery(db, values).select('status').groupBy('status').compile(),
+)
+
+/** The exact number of matching rows by status, read from the stored counts. */
+export async function countByStatus(db: Reader, shopId: string, filter: CountFilter): Promise<Map<string, number>> {
+  const counts = await findCounts(db, { ...filter, scope: filter.scope ?? '', shopId })
+  return new Map(counts.map(({ status, total }) => [status, total]))
+}
+
 interface Days {
   shopId: string
   programId?: string

@@ -8,7 +8,7 @@ import { type Context, nowIso } from '../core/context.ts'
 import { findStoredResponse, replayStoredResponse } from '../core/idempotency.ts'
 import { type AuditEntry, mutate, recordAccess } from '../core/mutate.ts'
 import { mapPage, readCursor } from '../core/pagination.ts'
-import { runReport } from '../core/report.ts'
+import { readList, runReport } from '../core/report.ts'
 import { defineReport, type Reader, type Transaction } from '../database/database.ts'
 import type { PayoutBatchRow } from '../database/tables.ts'
 import { heldBack, payoutLines } from '../engine/payout.ts'
@@ -27,8 +27,11 @@ import { deleteLines, discardPreparing } from './discard.ts'
 import { batchEvent, toBatch } from './events.ts'
 import { awaitJobs } from './jobs.ts'
 import { sumFiles, sumReturned } from './line-queries.ts'
+import type { BatchFilter } from './queries.ts'
 import * as queries from './queries.ts'
 import { inSteps } from './steps.ts'
+
+export type { BatchFilter }
 
 /**
  * Lists batches with their totals, newest first. The access is audited before anything is read, and the result before it
@@ -36,12 +39,12 @@ import { inSteps } from './steps.ts'
  *
  * @throws ApiError 503 `audit_unavailable` when either record cannot be written.
  */
-export async function list(ctx: Context, query: Query<'listPayouts'>) {
+export async function list(ctx: Context, query: Query<'listPayouts'> & BatchFilter) {
   const { id, ...asked } = query
   // An invalid cursor is rejected before the access is audited.
   const start = await readCursor(ctx, 'payoutBatches', query)
   await recordAudit(ctx, { action: 'payouts.accessed', subjectId: id ?? null, data: asked })
-  const page = await queries.listBatches(ctx.db.read, ctx.shop.id, { ...query, start })
+  const page = await readList(ctx, queries.batchListReport, { ...query, start }, readsMany(query))
   const ids = page.data.map((row) => row.id)
   const lines =
     query.include === 'lines' ? await runReport(ctx, batchLinesReport, { shopId: ctx.shop.id, query: ids }) : undefined
@@ -50,6 +53,9 @@ export async function list(ctx: Context, query: Query<'listPayouts'>) {
   await recordAudit(ctx, { action: 'payouts.listed', subjectId: id ?? null, data })
   return reply
 }
+
+/** Whether a list reads many batches to count those that match. */
+const readsMany = ({ id, ...filter }: BatchFilter): boolean => id === undefined && queries.isUncounted(filter)
 
 /**
  * Returns one batch. Does not audit; the caller must.

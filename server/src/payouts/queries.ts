@@ -11,13 +11,17 @@ import {
 } from '../commissions/queries.ts'
 import { type PageQuery, pageOf } from '../core/pagination.ts'
 import { countRows, joinSumParts, sumParts, updateIfUnchanged, withoutIndex } from '../core/queries.ts'
-import type { Reader, Transaction } from '../database/database.ts'
+import { defineReport, type Reader, type Transaction } from '../database/database.ts'
 import { isSqlite } from '../database/event-loop.ts'
 import type { CommissionRow, PayoutBatchRow, Tables } from '../database/tables.ts'
 
-interface BatchFilter extends PageQuery {
+export interface BatchFilter {
   id?: string
   status?: PayoutBatchRow['status']
+  currency?: string
+  /** Instants, both inclusive: batches whose period has one in common. */
+  from?: string
+  to?: string
 }
 
 const batches = (db: Reader, shopId: string) => db.selectFrom('payoutBatches').selectAll().where('shopId', '=', shopId)
@@ -25,13 +29,27 @@ const batches = (db: Reader, shopId: string) => db.selectFrom('payoutBatches').s
 export const findBatch = (db: Reader, shopId: string, id: string): Promise<PayoutBatchRow | undefined> =>
   batches(db, shopId).where('id', '=', id).executeTakeFirst()
 
-export async function listBatches(db: Reader, shopId: string, query: BatchFilter) {
+/** Whether no stored count knows the filter, so that the matching rows are counted. */
+export const isUncounted = ({ id, currency, from, to }: BatchFilter): boolean =>
+  [id, currency, from, to].some((one) => one !== undefined)
+
+export async function listBatches(db: Reader, shopId: string, query: BatchFilter & PageQuery) {
+  const { id, status, currency, from, to } = query
   let list = batches(db, shopId).orderBy('createdAt', 'desc').orderBy('id', 'desc')
-  if (query.id) list = list.where('id', '=', query.id)
-  if (query.status) list = list.where('status', '=', query.status)
-  const total = query.id ? undefined : await countRows(db, shopId, { list: 'payoutBatches', status: query.status })
+  if (id) list = list.where('id', '=', id)
+  if (status) list = list.where('status', '=', status)
+  if (currency) list = list.where('currency', '=', currency)
+  if (from) list = list.where('periodEnd', '>=', from)
+  if (to) list = list.where('periodStart', '<=', to)
+  const total = isUncounted(query) ? undefined : await countRows(db, shopId, { list: 'payoutBatches', status })
   return pageOf(list, query, { total, list: 'payoutBatches' })
 }
+
+export const batchListReport = defineReport(
+  import.meta.url,
+  'batchListReport',
+  (db, { shopId, query }: { shopId: string; query: BatchFilter & PageQuery }) => listBatches(db, shopId, query),
+)
 
 /** The newest batches without their totals. */
 export const listNewestBatches = (db: Reader, shopId: string, limit: number): Promise<PayoutBatchRow[]> =>

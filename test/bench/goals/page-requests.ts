@@ -113,7 +113,15 @@ export function requestsOf({ ownPage }: LargeShop, size: Size): Timed[] {
     ...page(`/programs/${ID.program}/edit`, ''),
     ...page(`/programs/${ID.program}/backtest`, '', 'from=2026-10-01&to=2026-10-31&commissionPercent=20'),
     ...page('/coupons', '', deep(affiliates), 'code=x999', 'code=nobody', 'status=APPROVED'),
-    ...page('/payouts', '', 'page=200'),
+    ...page(
+      '/payouts',
+      '',
+      'page=200',
+      'status=OPEN',
+      `status=PAID&${ALL_TIME}`,
+      'currency=EUR',
+      'currency=USD&page=200',
+    ),
     ...page('/payouts/new', '', 'from=2026-10-01&until=2026-10-31', 'from=2026-10-01&until=2026-10-31&earlier=exclude'),
     ...page(
       '/payouts/new',

@@ -290,7 +290,8 @@ const PAGE_QUERIES: Record<string, string[]> = {
   '/admin/deliveries': ['status=FAILED', `subscriptionId=${ID.webhook}`, 'event=affiliate.approved'],
   '/admin/deliveries/redeliver': [`subscriptionId=${ID.webhook}&from=2026-08-12`],
   '/admin/audit': ['action=key.created', 'actor=operator', period],
-  '/admin/payouts': ['page=9'],
+  '/admin/payouts': ['page=9', 'status=PAID', `currency=USD&${period}`, 'status=OPEN&currency=EUR'],
+  '/admin/payouts.csv': [period],
   '/admin/payouts/new': ['from=2026-08-01&until=2026-08-31'],
 }
 /** Pages that no link opens without a query. */

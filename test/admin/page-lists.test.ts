@@ -1,0 +1,140 @@
+// SQLite only: the pages call the use cases that are tested on both databases
+import { expect } from 'vitest'
+import { addAffiliate, commissionRow } from '../payouts/rows.ts'
+import { insertRows } from '../support/inspect.ts'
+import { convert, expectOk } from '../support/shop.ts'
+import { testWithNewShop as test } from '../support/test.ts'
+import { type Opened, visitorOf, wordsOf } from './page-fixture.ts'
+
+type Server = Parameters<typeof addAffiliate>[0]
+
+async function ownerOf(server: Server) {
+  const page = visitorOf(server)
+  await page.signIn(server.shop.ownerToken)
+  return page
+}
+
+/** The filters that are shown, and the address of the list without each. */
+const chipsOn = ({ text }: Opened) =>
+  [...text.matchAll(/<li><a href="([^"]*)">((?:(?!<\/li>).)*?)<span class="visually-hidden"> \(remove\)/g)].map(
+    ([, to = '', name = '']) => [wordsOf(name).trim(), to.replaceAll('&amp;', '&')],
+  )
+
+/** The counts of the tabs by their text. */
+const countsOn = ({ text }: Opened) => {
+  const [tabs = ''] = /<nav class="tabs" aria-label="By status.*?<\/nav>/s.exec(text) ?? []
+  return Object.fromEntries(
+    [...tabs.matchAll(/<a [^>]*>([^<]*?)(?: <span class="count">([^<]*)<\/span>)?<\/a>/g)].map(([, name, count]) => [
+      name,
+      count,
+    ]),
+  )
+}
+
+test('payouts are filtered by status, currency, and period, with the total of what matches, and the file follows', async ({
+  server,
+  client,
+}) => {
+  const affiliateId = addAffiliate(server)
+  const months = [
+    ['2026-08', 'USD'],
+    ['2026-09', 'USD'],
+    ['2026-09', 'EUR'],
+    ['2026-10', 'USD'],
+  ] as const
+  insertRows(
+    server,
+    'commissions',
+    months.map(([month, currency]) =>
+      commissionRow(server, {
+        affiliateId,
+        currency,
+        orderCurrency: currency,
+        happenedAt: `${month}-10T00:00:00.000Z`,
+      }),
+    ),
+  )
+  for (const [month, currency] of months) {
+    const period = { periodStart: `${month}-01`, periodEnd: `${month}-28` }
+    const { id } = await client.payouts.create({ ...period, currency })
+    if (month === '2026-08') await client.payouts.pay(id)
+  }
+  const page = await ownerOf(server)
+  const found = async (query: string) => {
+    const opened = await page.open(`/admin/payouts?${query}`)
+    const [, batches = ''] = opened.text.split('<h2>Batches</h2>')
+    const shown = [...batches.matchAll(/href="\/admin\/payouts\/bat_/g)].length
+    const file = (await page.open(`/admin/payouts.csv?${query}`)).text.trimEnd().split('\r\n').length - 1
+    return [opened.status, shown, file]
+  }
+  expect(await found('')).toEqual([200, 4, 4])
+  expect(await found('status=PAID')).toEqual([200, 1, 1])
+  expect(await found('currency=eur')).toEqual([200, 1, 1])
+  expect(await found('status=OPEN&currency=USD')).toEqual([200, 2, 2])
+  // A batch matches if its period has one of the days.
+  expect(await found('from=2026-09-28&to=2026-10-01')).toEqual([200, 3, 3])
+  expect(await found('from=2026-09-29&to=2026-09-30')).toEqual([200, 0, 0])
+  // The total is that of the filter: a page beyond its end leads back.
+  expect(wordsOf((await page.open('/admin/payouts?currency=EUR&page=2')).text)).toContain('(1 in total)')
+  expect((await page.open('/admin/payouts?from=2026-10-02&to=2026-10-01')).status).toBe(400)
+  const all = await page.open('/admin/payouts')
+  expect(countsOn(all)).toEqual({ All: '4', Open: '3', Processing: '0', Paid: '1', Failed: '0' })
+  expect(chipsOn(await page.open('/admin/payouts?status=OPEN&currency=EUR&from=2026-09-01'))).toEqual([
+    ['From Sep 1, 2026', '/admin/payouts?status=OPEN&currency=EUR'],
+    ['In EUR', '/admin/payouts?status=OPEN&from=2026-09-01'],
+  ])
+  // The API has no such filter, and ignores it as any unknown parameter.
+  expect((await server.request('GET', '/api/v1/payouts?currency=EUR')).body.pagination.total).toBe(4)
+})
+
+test('every filtered list shows its filters, each with a link that removes it, and counts its statuses', async ({
+  server,
+  client,
+}) => {
+  const program = await client.programs.create({ name: 'Friends' })
+  const add = (name: string, campaignId: string) =>
+    client.affiliates.create({ name, email: `${name}@example.com`, campaignId })
+  const nisa = await add('Nisa', program.id)
+  await add('Zoe', (await client.programs.create({ name: 'Others' })).id)
+  await client.affiliates.update(nisa.id, { status: 'APPROVED' })
+  for (const externalOrderId of ['1', '2'])
+    await expectOk(convert(server, { externalOrderId, amountCents: 1000, couponCode: nisa.discountCode }))
+  const webhook = await client.webhooks.create({ url: 'https://example.com/hook' })
+  const page = await ownerOf(server)
+  const chips = async (path: string) => {
+    const opened = await page.open(`/admin/${path}`)
+    expect([path, opened.status]).toEqual([path, 200])
+    return chipsOn(opened)
+  }
+  expect(await chips(`affiliates?status=APPROVED&q=ni&campaignId=${program.id}`)).toEqual([
+    ['Search ni', `/admin/affiliates?status=APPROVED&campaignId=${program.id}`],
+    ['Program Friends', '/admin/affiliates?q=ni&status=APPROVED'],
+  ])
+  expect(await chips('coupons?code=abc&status=PENDING')).toEqual([['Search abc', '/admin/coupons?status=PENDING']])
+  expect(await chips(`deliveries?status=FAILED&event=test&subscriptionId=${webhook.id}`)).toEqual([
+    ['Status Failed', `/admin/deliveries?subscriptionId=${webhook.id}&event=test`],
+    ['Event test', `/admin/deliveries?subscriptionId=${webhook.id}&status=FAILED`],
+    ['Webhook https://example.com/hook', '/admin/deliveries?event=test&status=FAILED'],
+  ])
+  expect(await chips('audit?action=key.created&actor=operator&to=2026-11-30')).toEqual([
+    ['Action key.created', '/admin/audit?actor=operator&to=2026-11-30'],
+    ['By The operator', '/admin/audit?action=key.created&to=2026-11-30'],
+    ['To Nov 30, 2026', '/admin/audit?action=key.created&actor=operator'],
+  ])
+  expect((await page.open('/admin/audit?from=yesterday')).status).toBe(400)
+
+  const statuses = { Approved: '1', Active: '0', Rejected: '0' }
+  expect(countsOn(await page.open('/admin/affiliates'))).toEqual({ All: '2', 'Awaiting approval': '1', ...statuses })
+  expect(countsOn(await page.open(`/admin/affiliates?campaignId=${program.id}`))).toEqual({
+    All: '1',
+    'Awaiting approval': '0',
+    ...statuses,
+  })
+  // Nothing counts a search but reading its rows.
+  expect(countsOn(await page.open('/admin/affiliates?q=nisa')).All).toBeUndefined()
+  const counted = { 'Awaiting approval': '2', Approved: '0', Payable: '0', Paid: '0', Rejected: '0', Refunded: '0' }
+  expect(countsOn(await page.open('/admin/commissions'))).toEqual({ ...counted, All: '2' })
+  expect(countsOn(await page.open('/admin/commissions?affiliate=zoe')).All).toBe('0')
+  expect(countsOn(await page.open(`/admin/commissions?affiliate=nisa&programId=${program.id}`)).All).toBe('2')
+  expect(countsOn(await page.open('/admin/commissions?from=2026-11-01')).All).toBeUndefined()
+})
