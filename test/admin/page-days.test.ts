@@ -28,3 +28,46 @@ test.for([
   expect(rows.find((row) => row.startsWith(`${day}, 2026`))).toContain('11.00 USD')
   expect(rows.find((row) => row.startsWith(`${next}, 2026`))).toContain('22.00 USD')
 })
+
+test('the overview shows any period of days of the shop, compared with as many days before', async ({
+  server,
+  owner,
+}) => {
+  await expectOk(owner('PATCH', '/settings', { timeZone: 'Asia/Tokyo' }))
+  const affiliateId = addAffiliate(server)
+  // Days of Tokyo begin at 15:00 UTC: the two days before, the two days, and the day after.
+  for (const [happenedAt, orderSubtotalCents] of [
+    ['2026-10-15T15:00:00.000Z', 100],
+    ['2026-10-17T14:59:59.999Z', 200],
+    ['2026-10-17T15:00:00.000Z', 1600],
+    ['2026-10-19T14:59:59.999Z', 800],
+    ['2026-10-19T15:00:00.000Z', 6400],
+  ] as const)
+    addCommission(server, { affiliateId, happenedAt, orderSubtotalCents })
+  const page = visitorOf(server)
+  await page.signIn(server.shop.ownerToken)
+  const open = async (query: string) => wordsOf((await page.open(`/admin?${query}`)).text)
+  const two = await open('from=2026-10-18&to=2026-10-19')
+  expect(two).toContain('Oct 18, 2026 – Oct 19, 2026 , compared with the 2 days before.')
+  expect(two).toContain('Revenue 24.00 USD ▲ 700%')
+  expect(two).toContain('Orders 2 no change')
+  expect(await open('from=2026-10-19&to=2026-10-19')).toContain('compared with the day before.')
+  expect(await open('from=2026-10-20')).toContain('Revenue 64.00 USD')
+  expect(await open('from=2026-01-01&to=2026-01-31')).toContain('No activity in this period')
+})
+
+test.for([
+  ['to=2026-10-19', 'From must be a day, such as 2026-11-02.'],
+  ['from=2026-02-30', 'From must be a day, such as 2026-11-02.'],
+  ['from=2026-10-19&to=soon', 'To must be a day, such as 2026-11-02.'],
+  ['from=2026-10-20&to=2026-10-19', 'To must not be before “From”.'],
+  ['from=2026-10-20&to=2026-11-03', 'To must not be in the future.'],
+  ['from=2026-11-03', 'From must not be in the future.'],
+  ['from=2025-10-01&to=2026-10-19', 'From must be at most 366 days before “To”.'],
+])('400 at the field of the overview for %s: %s', async ([query, sentence], { server }) => {
+  const page = visitorOf(server)
+  await page.signIn(server.shop.ownerToken)
+  const { status, text } = await page.open(`/admin?${query}`)
+  expect([status, wordsOf(/<p class="problem[^>]*>(.*?)<\/p>/.exec(text)?.[1] ?? '')]).toEqual([400, sentence])
+  expect(text).not.toContain('class="charts"')
+})

@@ -126,6 +126,8 @@ export function shotsOf(made: Made): Shot[] {
     },
     { name: 'overview-table', path: '/admin', act: async (page) => page.locator('details.numbers summary').click() },
     { name: 'overview-empty', path: '/admin', as: 'empty' },
+    { name: 'overview-range', path: '/admin?from=2026-10-01&to=2026-10-20' },
+    { name: 'overview-range-invalid', path: '/admin?from=2026-10-20&to=2026-10-01' },
     { name: 'overview-test', path: '/admin', as: 'test' },
     { name: 'overview-staff', path: '/admin', as: 'staff' },
     {

@@ -1,74 +1,54 @@
 import { type Attention, readAttention } from '../analytics/attention.ts'
 import { add, type Overview, type OverviewDay, readOverview } from '../analytics/overview.ts'
-import { nowIso } from '../core/context.ts'
 import { LARGE } from '../core/list-size.ts'
-import { addDays, endOfDay, localDate, startOfDay } from '../core/time-zone.ts'
+import { addDays } from '../core/time-zone.ts'
 import { EMPTY_TALLY, type Tally } from '../engine/analytics.ts'
 import { readBlocked } from '../payouts/lines.ts'
 import { change, chart } from './chart.ts'
 import { type Html, html, isolated } from './html.ts'
 import { figuresOf, readKept, stillReading } from './kept.ts'
+import { legendTexts, PERIOD_FIELDS, type Period, periodChoice, periodText, readPeriod } from './overview-period.ts'
 import { ALL_ROLES, type PageRequest, type Route, type View } from './route.ts'
 import { count, counted, day, empty, money, tabs, urlWithQuery } from './show.ts'
 import { nameColumn, numberColumn, table } from './table.ts'
 import { disabledItems } from './webhooks.ts'
 
-const PERIODS = [7, 30, 90]
-
-export const overviewRoutes: Route[] = [{ path: '', roles: ALL_ROLES, audit: 'analytics.shown', show }]
-
-/** A period of whole days of the shop, including today, and the one before it. */
-interface Period {
-  days: number
-  firstDay: string
-  before: string
-  from: string
-  to: string
-  timeZone: string
-}
+export const overviewRoutes: Route[] = [
+  { path: '', roles: ALL_ROLES, audit: 'analytics.shown', show, filters: PERIOD_FIELDS },
+]
 
 async function show(request: PageRequest): Promise<View> {
-  const { ctx, query } = request
-  const days = PERIODS.find((one) => String(one) === query.get('days')) ?? 30
-  const timeZone = request.zone
-  const today = localDate(nowIso(ctx), timeZone)
-  const firstDay = addDays(today, 1 - days)
-  const period = {
-    days,
-    firstDay,
-    before: startOfDay(addDays(firstDay, -days), timeZone),
-    from: startOfDay(firstDay, timeZone),
-    to: endOfDay(today, timeZone),
-    timeZone,
-  }
+  const { ctx, zone } = request
+  const period = readPeriod(request)
   const attention = await readAttention(ctx)
-  const { days: _, ...bounds } = period
-  const { value: overview, readAt } = await readKept(request.ctx, {
-    key: ['overview', ctx.shop.currency, timeZone, period.to, days],
-    isLarge: attention.commissions > LARGE,
-    read: (own) => readOverview(own, bounds),
-    outlivesForms: true,
-  })
+  const { before, from, to, timeZone } = period
+  const { value: overview, readAt } = request.problem
+    ? NOTHING
+    : await readKept(ctx, {
+        key: ['overview', ctx.shop.currency, timeZone, to, before],
+        isLarge: attention.commissions > LARGE,
+        read: (own) => readOverview(own, { before, from, to, timeZone }),
+        outlivesForms: true,
+      })
+  const content = overview
+    ? figures(request, period, overview)
+    : stillReading('The figures of this period are being added up.')
   return {
     title: 'Overview',
-    lead: html`The last ${days} days, compared with the ${days} days before. ${figuresOf(readAt, request.zone)}`,
+    lead: request.problem ? undefined : html`${periodText(period)} ${figuresOf(readAt, zone)}`,
     body: html`${firstSteps(request, attention)}
 ${await todo(request, attention)}
-<div class="toolbar">${tabs(
-      'Period',
-      PERIODS.map((one) => ({
-        to: urlWithQuery('/admin', { days: String(one), currency: query.get('currency') ?? '' }),
-        text: `${one} days`,
-        isCurrent: one === days,
-      })),
-      'segments',
-    )}${overview ? currencyTabs(overview, request, days) : ''}</div>
-${overview ? figures(request, period, overview) : stillReading('The figures of this period are being added up.')}`,
+<div class="toolbar">${periodChoice(request, period)}${overview ? currencyTabs(overview, request, period) : ''}</div>
+${request.problem ? '' : content}`,
   }
 }
+
+/** A rejected period has no figures. */
+const NOTHING = { value: undefined, readAt: null }
 
 function figures({ ctx, query }: PageRequest, period: Period, overview: Overview): Html {
   if (overview.days.length === 0 && overview.clicks.length === 0) {
+    if (!period.given.days) return empty('No activity in this period', 'Choose another one.', 'overview')
     const way = html`Report a click or an order. The <a href="/api/v1/docs">quick start</a> shows how.`
     return empty('No activity yet', way, 'overview')
   }
@@ -104,20 +84,26 @@ function sumsOf({ days }: Overview, { firstDay }: Period): Map<string, Sums> {
 const shownCurrency = (currencies: string[], query: URLSearchParams, own: string): string =>
   currencies.find((one) => one === query.get('currency')) ?? own
 
-function currencyTabs(overview: Overview, { ctx, query }: PageRequest, days: number): Html {
+function currencyTabs(overview: Overview, { ctx, query }: PageRequest, { given }: Period): Html {
   const currencies = currenciesOf(overview, ctx.shop.currency)
   if (currencies.length < 2) return html``
   const shown = shownCurrency(currencies, query, ctx.shop.currency)
   return tabs(
     'Currency of the charts',
-    currencies.map((one) => ({ to: `/admin?days=${days}&currency=${one}`, text: one, isCurrent: one === shown })),
+    currencies.map((one) => ({
+      to: urlWithQuery('/admin', { ...given, currency: one }),
+      text: one,
+      isCurrent: one === shown,
+    })),
     'segments',
   )
 }
 
 const datesFrom = (first: string, days: number): string[] => Array.from({ length: days }, (_, n) => addDays(first, n))
 
-function charts(overview: Overview, { days, firstDay }: Period, currency: string): Html {
+function charts(overview: Overview, period: Period, currency: string): Html {
+  const { days, firstDay } = period
+  const [now, before] = legendTexts(period)
   const [dates, earlier] = [datesFrom(firstDay, days), datesFrom(addDays(firstDay, -days), days)]
   const tallies = new Map(overview.days.filter((one) => one.currency === currency).map((one) => [one.date, one]))
   const clicks = new Map(overview.clicks.map((one) => [one.date, one.clicks]))
@@ -135,7 +121,7 @@ ${draw('Commission', (date) => tallies.get(date)?.commissionCents, cents)}
 ${draw('Orders', (date) => tallies.get(date)?.orders, count)}
 ${draw('Clicks', (date) => clicks.get(date), count)}
 </div>
-<p class="legend"><span><svg viewBox="0 0 20 10" aria-hidden="true"><rect class="bar" width="20" height="10"></rect></svg>These ${days} days</span><span><svg viewBox="0 0 20 10" aria-hidden="true"><line class="before" x1="0" x2="20" y1="5" y2="5"></line></svg>The ${days} days before</span></p>`
+<p class="legend"><span><svg viewBox="0 0 20 10" aria-hidden="true"><rect class="bar" width="20" height="10"></rect></svg>${now}</span><span><svg viewBox="0 0 20 10" aria-hidden="true"><line class="before" x1="0" x2="20" y1="5" y2="5"></line></svg>${before}</span></p>`
 }
 
 /** A value on an axis: without the currency, which the total shows, and without a fraction of zero. */

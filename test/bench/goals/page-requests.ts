@@ -29,7 +29,7 @@ export function requestsOf({ ownPage }: LargeShop, size: Size): Timed[] {
   const { commissions, affiliates } = size
   const { affiliate, batch } = LARGE
   return [
-    ...page('', '', 'days=7', 'days=90'),
+    ...page('', '', 'days=7', 'days=90', 'from=2026-10-01&to=2026-10-20', 'from=2025-11-01&to=2026-10-20'),
     ...page(
       '/commissions',
       '',

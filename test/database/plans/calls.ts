@@ -246,7 +246,7 @@ const PAYMENT = ID.line.replace('pln_', 'PLN')
 
 /** What the pages are opened with in addition to their plain address. */
 const PAGE_QUERIES: Record<string, string[]> = {
-  '/admin': ['days=7', 'days=90&currency=USD'],
+  '/admin': ['days=7', 'days=90&currency=USD', period],
   '/admin/search': [
     ...['karim', 'nobody', '1000', 'NISA20', 'October', 'https://shop.example/?ref=nisa-karim'].map((q) => `q=${q}`),
     ...[ID.affiliate, ID.commission, ID.batch, ID.delivery, 'evt_none', PAYMENT].map((id) => `q=${id}`),

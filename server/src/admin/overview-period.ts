@@ -1,0 +1,105 @@
+import { invalid } from '../contract/errors.ts'
+import { nowIso } from '../core/context.ts'
+import { addDays, endOfDay, isDay, localDate, startOfDay } from '../core/time-zone.ts'
+import { type Html, html } from './html.ts'
+import { dateInputs, filterForm, type Given, givenOf } from './list-filter.ts'
+import type { PageRequest } from './route.ts'
+import { day, tabs, urlWithQuery } from './show.ts'
+
+const PATH = '/admin'
+const LENGTHS = [7, 30, 90]
+const DEFAULT_DAYS = 30
+/** Of one chart. */
+const MAX_DAYS = 366
+const DAY_MS = 86_400_000
+
+export const PERIOD_FIELDS = ['from', 'to']
+
+/** A period of whole days of the shop, and as many days before it. */
+export interface Period {
+  days: number
+  firstDay: string
+  lastDay: string
+  before: string
+  from: string
+  to: string
+  timeZone: string
+  /** The parameters that select it, as in the address of the page. */
+  given: Given
+}
+
+/**
+ * The period that was asked for: the last days including today, or those of the fields.
+ *
+ * @throws ApiError 400 for fields that are no period of the past.
+ */
+export function readPeriod({ ctx, query, zone, problem }: PageRequest): Period {
+  const today = localDate(nowIso(ctx), zone)
+  const given = givenOf(query, PERIOD_FIELDS)
+  const range = (given.from || given.to) && !problem ? requireRange(given, today) : undefined
+  if (range) return periodOf(range, zone, given)
+  const days = LENGTHS.find((one) => String(one) === query.get('days')) ?? DEFAULT_DAYS
+  return periodOf({ first: addDays(today, 1 - days), last: today }, zone, { days: String(days) })
+}
+
+function requireRange({ from: first = '', to = '' }: Given, today: string): { first: string; last: string } {
+  const last = to || today
+  for (const [name, text] of [
+    ['from', first],
+    ['to', last],
+  ])
+    if (!isDay(text ?? '')) throw invalid('period_invalid', `${name} must be a day, such as ${today}.`)
+  if (last > today) throw invalid('period_invalid', 'to must not be in the future.')
+  if (last < first)
+    throw invalid('period_invalid', to ? 'to must not be before “From”.' : 'from must not be in the future.')
+  if (daysBetween(first, last) > MAX_DAYS)
+    throw invalid('period_invalid', `from must be at most ${MAX_DAYS} days before “To”.`)
+  return { first, last }
+}
+
+/** Including both. */
+const daysBetween = (first: string, last: string): number => (Date.parse(last) - Date.parse(first)) / DAY_MS + 1
+
+function periodOf({ first, last }: { first: string; last: string }, timeZone: string, given: Given): Period {
+  const days = daysBetween(first, last)
+  return {
+    days,
+    firstDay: first,
+    lastDay: last,
+    before: startOfDay(addDays(first, -days), timeZone),
+    from: startOfDay(first, timeZone),
+    to: endOfDay(last, timeZone),
+    timeZone,
+    given,
+  }
+}
+
+const daysText = (days: number): string => (days === 1 ? 'day' : `${days} days`)
+
+/** What is shown and with what it is compared. */
+export const periodText = ({ days, firstDay, lastDay, given }: Period): Html =>
+  given.days
+    ? html`The last ${days} days, compared with the ${days} days before.`
+    : html`${day(firstDay)}${days === 1 ? '' : html` – ${day(lastDay)}`}, compared with the ${daysText(days)} before.`
+
+export const legendTexts = ({ days }: Period): [now: string, before: string] =>
+  days === 1 ? ['This day', 'The day before'] : [`These ${days} days`, `The ${days} days before`]
+
+/** Links to the last days, and a form for others. */
+export const periodChoice = (request: PageRequest, { given }: Period): Html => {
+  const currency = request.query.get('currency') ?? ''
+  return html`${tabs(
+    'Period',
+    LENGTHS.map((one) => ({
+      to: urlWithQuery(PATH, { days: String(one), currency }),
+      text: `${one} days`,
+      isCurrent: String(one) === given.days && !request.problem,
+    })),
+    'segments',
+  )}
+${filterForm(request, {
+  path: PATH,
+  fields: html`${currency ? html`<input type="hidden" name="currency" value="${currency}">` : ''}${dateInputs(request)}`,
+  button: 'Show',
+})}`
+}
