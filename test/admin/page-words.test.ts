@@ -1,7 +1,9 @@
 // SQLite only: the pages call the use cases that are tested on both databases
 import { expect } from 'vitest'
+import { addAffiliate, commissionRow } from '../payouts/rows.ts'
+import { insertRows } from '../support/inspect.ts'
 import { test } from '../support/test.ts'
-import { type Fields, noticeOf, visitorOf } from './page-fixture.ts'
+import { type Fields, noticeOf, visitorOf, wordsOf } from './page-fixture.ts'
 
 let owner: ReturnType<typeof visitorOf>
 test.beforeAll(async ({ server }) => {
@@ -35,6 +37,27 @@ test.each<[string, Fields, string]>([
 test('an invalid preview period is reported with the label of the form', async () => {
   const preview = await owner.open('/admin/payouts/new?from=2026-10-01&until=soon')
   expect([preview.status, noticeOf(preview)]).toEqual([200, 'Last day must be a day, such as 2026-10-31.'])
+})
+
+test('a page says what to do in its own words, not in those of the API', async ({ server, client }) => {
+  const affiliateId = addAffiliate(server)
+  const of = (currency: string) => commissionRow(server, { affiliateId, currency, orderCurrency: currency })
+  insertRows(server, 'commissions', [of('USD'), of('EUR')])
+  const preview = await owner.open('/admin/payouts/new?from=2026-10-01&until=2026-10-31')
+  expect(noticeOf(preview)).toBe('These commissions are in EUR and USD. Choose one in the field “Currency”.')
+  const created = await owner.submit('/admin/payouts', period('2026-10-01', '2026-10-31'))
+  expect(noticeOf(created)).toBe('These commissions are in EUR and USD. Choose one in the field “Currency”.')
+  const { id } = await client.payouts.create({ periodStart: '2026-10-01', periodEnd: '2026-10-31', currency: 'EUR' })
+  const paid = await owner.submit(`/admin/payouts/${id}/pay`, [['total', '1.00']])
+  expect(noticeOf(paid)).toMatch(
+    /^The batch pays [\d.]+ EUR, not the expected 1\.00 EUR\. Check the total, and type it as it is shown now\.$/,
+  )
+  const program = await client.programs.create({ name: 'P' })
+  const rate = await owner.open(
+    `/admin/programs/${program.id}/backtest?commissionType=PERCENT_OF_SALE&commissionPercent=2&cookieDurationDays=1.5`,
+  )
+  expect([rate.status, wordsOf(rate.text)]).toEqual([400, expect.stringContaining('Click window must be')])
+  expect(wordsOf(rate.text)).not.toContain('cookieDurationDays')
 })
 
 test.each([

@@ -99,64 +99,6 @@ const MAX_PART_HEADER = 2000
 /** Returns a field without leading and trailing whitespace, or undefined when it is empty. */
 export const field = (form: URLSearchParams, name: string): string | undefined => form.get(name)?.trim() || undefined
 
-/** Labels of API fields in forms. */
-const LABELS = new Map([
-  ['periodStart', 'First day'],
-  ['periodEnd', 'Last day'],
-  ['currency', 'Currency'],
-  ['expiresAt', 'Expires'],
-  ['label', 'Label'],
-  ['url', 'URL'],
-  ['name', 'Name'],
-  ['firstName', 'First name'],
-  ['lastName', 'Last name'],
-  ['email', 'Email'],
-  ['phone', 'Phone'],
-  ['website', 'Website'],
-  ['code', 'Code'],
-  ['value', 'Value'],
-  ['commissionPercent', 'Rate'],
-  ['cookieDurationDays', 'Click window'],
-  ['discountValue', 'Discount'],
-  ['description', 'Description'],
-  ['amountCents', 'Amount'],
-  ['externalRefundId', 'Refund id'],
-  ['minimumPayoutCents', 'Minimum payout'],
-  ['taxWithholdingBps', 'Tax withheld'],
-  ['storeDomain', 'Store domain'],
-  ['storeWebhookSecret', 'Store secret'],
-  ['role', 'Role'],
-  ['timeZone', 'Time zone'],
-  ['from', 'From'],
-  ['to', 'To'],
-  ['min', 'At least'],
-  ['max', 'At most'],
-  ['iban', 'IBAN'],
-  ['bic', 'BIC'],
-  ['streetName', 'Street'],
-  ['buildingNumber', 'Number'],
-  ['postalCode', 'Postal code'],
-  ['townName', 'Town'],
-  ['country', 'Country'],
-  ['campaignId', 'Program'],
-  ['executionDate', 'Execution date'],
-])
-/** Kinds of commission, as the form calls them. */
-const KINDS = new Map([
-  ['PERCENT_OF_SALE', 'a percentage'],
-  ['FLAT_PER_ORDER', 'an amount per order'],
-  ['FLAT_PER_ITEM', 'an amount per item'],
-])
-const INSTANT = /an ISO 8601 date \((.+?)\) or a timestamp .+?(?=\.$)/
-
-/** Rewrites an error message of the API with the labels of the form. Date fields accept days only. */
-export const withFormLabels = (message: string): string =>
-  message
-    .replace(/^debtor\./, '')
-    .replace(/^\w+|\b[a-z]+[A-Z]\w+/g, (name) => LABELS.get(name) ?? name)
-    .replace(INSTANT, 'a day, such as $1')
-    .replace(/\b[A-Z]+(?:_[A-Z]+)+\b/g, (name) => KINDS.get(name) ?? name)
-
 /** Renders a form with the CSRF token of the session. */
 export const form = ({ csrf }: PageRequest, action: string, inner: Html | Html[], className = ''): Html =>
   html`<form method="post" action="${action}" class="${className}"><input type="hidden" name="csrf" value="${csrf}">${inner}</form>`

@@ -6,14 +6,15 @@ import { endOfDay, isDay } from '../core/time-zone.ts'
 import * as payouts from '../payouts/payouts.ts'
 import { describe } from '../payouts/unpaid.ts'
 import { countWaiting } from '../payouts/waiting.ts'
-import { form, hidden, withFormLabels } from './form.ts'
+import { form, hidden } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
 import { figuresOf, readKept, stillReading } from './kept.ts'
 import { firstInstantOf } from './list-filter.ts'
 import { batchAbout, batchFacts } from './payout-facts.ts'
 import { type PageRequest, validateBody } from './route.ts'
-import { count as counts, day, money, withMoney } from './show.ts'
+import { count as counts, day, money } from './show.ts'
 import { type Cell, type Column, nameColumn, numberColumn, table } from './table.ts'
+import { pageText } from './words.ts'
 
 type Schemas = components['schemas']
 type Batch = Schemas['PayoutBatch']
@@ -31,7 +32,7 @@ export interface BatchInput {
 /** The batch that would be created and what it leaves, or why none can be. */
 interface Preview {
   batch?: Batch
-  rejected?: { status: number; message: string }
+  rejected?: ApiError
   unpaid: Schemas['Unpaid'] | undefined
 }
 
@@ -48,7 +49,7 @@ export async function preview(request: PageRequest, batchInput: BatchInput): Pro
   const asOf = readAt === null ? html`` : html`<p class="hint">${figuresOf(readAt, zone)}</p>`
   const rest = html`${unpaid ? unpaidAfter(request, unpaid) : ''}${asOf}`
   if (batch) return html`${offer(request, batchInput, batch)}${rest}`
-  const text = withMoney(withFormLabels(rejected?.message ?? ''), batchInput.currency ?? ctx.shop.currency)
+  const text = rejected ? pageText(rejected, batchInput.currency ?? ctx.shop.currency) : ''
   return html`<p class="notice wait" role="status">${text}</p>${rest}`
 }
 
@@ -67,8 +68,7 @@ async function readPreview(request: PageRequest, batchInput: BatchInput): Promis
   } catch (error) {
     // A rejected preview is a valid result of the page.
     if (!(error instanceof ApiError) || error.status === 503) throw error
-    const { status, message } = error
-    return { rejected: { status, message }, unpaid: status === 400 ? undefined : await readUnpaid(request, batchInput) }
+    return { rejected: error, unpaid: error.status === 400 ? undefined : await readUnpaid(request, batchInput) }
   }
 }
 

@@ -1,5 +1,5 @@
 import * as commissions from '../commissions/commissions.ts'
-import { ApiError, invalidBody } from '../contract/errors.ts'
+import { invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import { nowIso } from '../core/context.ts'
 import { LARGE } from '../core/list-size.ts'
@@ -19,19 +19,9 @@ import { payoutListFileRoutes } from './payout-list-file.ts'
 import { type BatchInput, bodyFrom, preview } from './payout-preview.ts'
 import { reconcileRoutes } from './reconcile.ts'
 import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type View } from './route.ts'
-import {
-  badge,
-  counted,
-  count as counts,
-  day,
-  dayText,
-  empty,
-  money,
-  typedCents,
-  urlWithQuery,
-  withMoney,
-} from './show.ts'
+import { badge, counted, count as counts, day, dayText, empty, money, typedCents, urlWithQuery } from './show.ts'
 import { ACTIONS, type Cell, type Column, inCard, numberColumn, pageOf, pager, table, wideColumn } from './table.ts'
+import { inCurrency } from './words.ts'
 
 type Schemas = components['schemas']
 type Batch = Schemas['PayoutBatch']
@@ -253,8 +243,7 @@ async function pay(request: PageRequest) {
   const expectedTotalCents = typedCents(request.form.get('total') ?? '', currency)
   if (expectedTotalCents === undefined) throw invalidBody('Type the total exactly as shown, such as 1,440.00.')
   await payouts.pay(request.ctx, { id, expectedTotalCents, action: 'pay' }).catch((error) => {
-    // The message has cents without a currency, which is not always that of the shop.
-    throw error instanceof ApiError ? new ApiError(error.status, error.code, withMoney(error.message, currency)) : error
+    throw inCurrency(error, currency)
   })
   return { to: `${PATH}/${id}`, flash: { text: 'The batch and its commissions are marked as paid.' } }
 }

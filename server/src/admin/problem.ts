@@ -46,7 +46,7 @@ const TITLES: Record<number, string> = {
 const LIST = /^\/(orders|commissions|affiliates|programs|payouts|webhooks|deliveries|keys)\b/
 
 /** @param path of the route, whose list is the way on from something that does not exist */
-export function problemView({ status, message }: ApiError, path: string): View {
+export function problemView(status: number, message: string, path: string): View {
   const list = status === 404 ? (LIST.exec(path)?.[0] ?? '') : ''
   return {
     title: TITLES[status] ?? 'Request failed',

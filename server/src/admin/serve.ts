@@ -21,12 +21,12 @@ import { limitPublic } from '../http/rate-limit.ts'
 import { shopOwner } from '../http/read-body.ts'
 import { toApiError } from '../http/response.ts'
 import { type Env, logFields, type Server } from '../http/server.ts'
-import { MAX_FORM_BYTES, readForm, readUpload, withFormLabels } from './form.ts'
+import { MAX_FORM_BYTES, readForm, readUpload } from './form.ts'
 import { forgetKept } from './kept.ts'
 import { clearFlashCookie, FLASH_COOKIE, flashCookie, layout, readFlash } from './layout.ts'
 import { problemView, sendFile, sendPage } from './problem.ts'
 import { type Action, type Page, type PageRequest, type Route, SIGN_OUT } from './route.ts'
-import { withMoney } from './show.ts'
+import { pageText } from './words.ts'
 
 type SignedIn = Owner & { session: SessionRow }
 const isSessionOver = (error: unknown) => error instanceof ApiError && error.code === 'session_expired'
@@ -120,7 +120,7 @@ async function renderError({ c, server, request }: Call, route: Route, thrown: E
   if (isSessionOver(reason)) return askToSignIn(c, route, reason)
   const error = toApiError(server, reason, logFields(c.get('request')))
   const field = fieldOf(error)
-  const text = withMoney(withFormLabels(error.message), request.ctx.shop.currency)
+  const text = pageText(error, request.ctx.shop.currency)
   if ('show' in route && field !== undefined && route.filters?.includes(field)) {
     request.problem = { field, text }
     const page = layout(request, await route.show(request), { path: route.path })
@@ -128,7 +128,7 @@ async function renderError({ c, server, request }: Call, route: Route, thrown: E
   }
   const formPage = 'act' in route && [400, 404, 409].includes(error.status) ? route.page : undefined
   // The page of the form may no longer exist.
-  const view = (await formPage?.(request).catch(() => undefined)) ?? problemView(error, route.path)
+  const view = (await formPage?.(request).catch(() => undefined)) ?? problemView(error.status, text, route.path)
   const problem = formPage ? text : undefined
   return sendPage(c, {
     ...error,

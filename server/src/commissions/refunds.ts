@@ -1,4 +1,4 @@
-import { concurrentChange, conflict, invalid, invalidBody } from '../contract/errors.ts'
+import { concurrentChange, conflict, conflictWithRemedy, invalid, invalidBody } from '../contract/errors.ts'
 import type { Body } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import { type Mutation, mutate } from '../core/mutate.ts'
@@ -284,7 +284,10 @@ function toRefundInput(body: Body<'refundCommission'>): RefundInput {
 }
 
 const refundExceedsOrder = (leftCents: number) =>
-  conflict('refund_exceeds_order', `Only ${leftCents} cents of goods are left to refund. Send a smaller amount.`)
+  conflictWithRemedy('refund_exceeds_order', {
+    problem: `Only ${leftCents} cents of goods are left to refund.`,
+    remedy: 'Send a smaller amount.',
+  })
 
 const notRefundable = (status: CommissionRow['orderStatus']) =>
   conflict('commission_move_not_allowed', `This commission is ${status} and cannot be refunded.`)

@@ -11,18 +11,21 @@ export class ApiError extends Error {
   readonly retryAfter: number | undefined
   /** Machine-readable details, as documented headers. */
   readonly headers: Record<string, string>
+  /** What is wrong, without what a caller of the API sends instead. Set where the message contains both. */
+  readonly problem: string | undefined
 
   constructor(
     status: ErrorStatus,
     code: ErrorCode,
     message: string,
-    options: { retryAfter?: number; headers?: Record<string, string>; cause?: unknown } = {},
+    options: { retryAfter?: number; headers?: Record<string, string>; problem?: string; cause?: unknown } = {},
   ) {
     super(message, { cause: options.cause })
     this.status = status
     this.code = code
     this.retryAfter = options.retryAfter
     this.headers = options.headers ?? {}
+    this.problem = options.problem
   }
 }
 
@@ -36,8 +39,22 @@ export const notFound = (code: ErrorCode, message: string) => new ApiError(404, 
 export const conflict = (code: ErrorCode, message: string, cause?: unknown) =>
   new ApiError(409, code, message, { cause })
 
+/** A message of two sentences: what is wrong, and what a caller of the API does about it. Pages have their own remedy. */
+export const conflictWithRemedy = (
+  code: ErrorCode,
+  {
+    problem,
+    remedy,
+    ...options
+  }: { problem: string; remedy: string; headers?: Record<string, string>; cause?: unknown },
+) => new ApiError(409, code, `${problem} ${remedy}`, { ...options, problem })
+
 export const concurrentChange = (cause?: unknown) =>
-  conflict('concurrent_change', 'This resource was modified by another request. Fetch it again and retry.', cause)
+  conflictWithRemedy('concurrent_change', {
+    problem: 'This resource was modified by another request.',
+    remedy: 'Fetch it again and retry.',
+    cause,
+  })
 
 /** The sums of a report exceed the largest exact integer, so rounding would lose cents. */
 export const totalTooLarge = (remedy = 'Choose a shorter period.') =>
@@ -70,17 +87,14 @@ export const reportTooSlow = (cause?: unknown) =>
   )
 
 /** The only 503 after which the change may have been applied. `isKeyed`: the request had an `Idempotency-Key`. */
-export const outcomeUnknown = (isKeyed: boolean, cause?: unknown) =>
-  new ApiError(
-    503,
-    'outcome_unknown',
-    `Outcome unknown: the database connection was lost during the commit, so the change may have been applied. ${
-      isKeyed
-        ? 'Retry with the same Idempotency-Key, or fetch the resource first.'
-        : 'Fetch the resource before you retry.'
-    }`,
-    { retryAfter: 1, cause },
-  )
+export function outcomeUnknown(isKeyed: boolean, cause?: unknown): ApiError {
+  const problem =
+    'Outcome unknown: the database connection was lost during the commit, so the change may have been applied.'
+  const remedy = isKeyed
+    ? 'Retry with the same Idempotency-Key, or fetch the resource first.'
+    : 'Fetch the resource before you retry.'
+  return new ApiError(503, 'outcome_unknown', `${problem} ${remedy}`, { retryAfter: 1, problem, cause })
+}
 
 export const auditUnavailable = (cause?: unknown) =>
   new ApiError(

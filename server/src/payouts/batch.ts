@@ -1,5 +1,5 @@
 import { affiliateMinimumsByCurrency, minimumsByCurrency } from '../accounts/settings.ts'
-import { ApiError, concurrentChange, conflict, invalid, notFound, totalTooLarge } from '../contract/errors.ts'
+import { concurrentChange, conflict, conflictWithRemedy, invalid, notFound, totalTooLarge } from '../contract/errors.ts'
 import type { Body } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import type { WebhookEvent } from '../core/outbox.ts'
@@ -263,15 +263,16 @@ const noneEligible = () =>
   )
 
 export const claimedConcurrently = () =>
-  conflict(
-    'payout_claimed_concurrently',
-    'Another payout batch claimed these commissions. List the payouts before you retry.',
-  )
+  conflictWithRemedy('payout_claimed_concurrently', {
+    problem: 'Another payout batch claimed these commissions.',
+    remedy: 'List the payouts before you retry.',
+  })
 
 function mixedCurrencies(currencies: string[]) {
   const names = `${currencies.slice(0, -1).join(', ')} and ${currencies.at(-1)}`
-  const message = `These commissions are in ${names}. Send currency to choose one.`
-  return new ApiError(409, 'payout_mixed_currencies', message, {
+  return conflictWithRemedy('payout_mixed_currencies', {
+    problem: `These commissions are in ${names}.`,
+    remedy: 'Send currency to choose one.',
     headers: { 'X-Payout-Currencies': currencies.join(', ') },
   })
 }

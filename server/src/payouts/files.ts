@@ -1,6 +1,6 @@
 import { openPayee, type PayeeDetails, toAccount } from '../affiliates/payees.ts'
 import { findAffiliatesById, findPayees } from '../affiliates/queries.ts'
-import { conflict, invalid, invalidBody } from '../contract/errors.ts'
+import { conflict, conflictWithRemedy, invalid, invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Body, Query } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
@@ -335,10 +335,10 @@ const fileExists = () =>
   )
 export const fileDiscarded = () => conflict('payout_file_exists', 'This payment file was discarded. Choose another id.')
 const nothingToSend = () =>
-  conflict(
-    'payout_nothing_to_send',
-    'No payment of this batch can be sent in this format. List the payments of the batch to see why.',
-  )
+  conflictWithRemedy('payout_nothing_to_send', {
+    problem: 'No payment of this batch can be sent in this format.',
+    remedy: 'List the payments of the batch to see why.',
+  })
 const currencyNotSupported = () =>
   conflict('payout_currency_not_supported', 'SEPA files support EUR only. Choose another format.')
 const payeeUnreadable = () =>

@@ -1,7 +1,7 @@
 import { affiliateMinimumsByCurrency } from '../accounts/settings.ts'
 import { findAffiliatesById } from '../affiliates/queries.ts'
 import { findPaidEvents } from '../commissions/event-queries.ts'
-import { ApiError, concurrentChange, conflict } from '../contract/errors.ts'
+import { ApiError, concurrentChange, conflict, conflictWithRemedy } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Body, Query } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
@@ -240,10 +240,10 @@ export function rejectUnpayable({ status, netPayableCents }: PayoutBatchRow, exp
   if (status === 'PAID') throw conflict('payout_already_paid', 'This payout batch is already PAID.')
   if (status === 'FAILED') throw conflict('payout_not_payable', 'This payout batch is FAILED and cannot be paid.')
   if (expectedCents !== undefined && expectedCents !== netPayableCents) {
-    throw conflict(
-      'payout_total_mismatch',
-      `The batch pays ${netPayableCents} cents, not the expected ${expectedCents} cents. Fetch it again and retry.`,
-    )
+    throw conflictWithRemedy('payout_total_mismatch', {
+      problem: `The batch pays ${netPayableCents} cents, not the expected ${expectedCents} cents.`,
+      remedy: 'Fetch it again and retry.',
+    })
   }
 }
 

@@ -1,0 +1,100 @@
+import { ApiError, type ErrorCode } from '../contract/errors.ts'
+import { nameOf, withMoney } from './show.ts'
+
+/** What people do about errors whose message says what a caller of the API sends. */
+const REMEDIES: Partial<Record<ErrorCode, string>> = {
+  concurrent_change: 'Open the page again and repeat your change.',
+  outcome_unknown: 'Check whether it was made before you repeat it.',
+  payout_mixed_currencies: 'Choose one in the field “Currency”.',
+  payout_claimed_concurrently: 'Open the list of payouts before you try again.',
+  payout_total_mismatch: 'Check the total, and type it as it is shown now.',
+  payout_nothing_to_send: 'The payments of the batch show why.',
+  refund_exceeds_order: 'Enter a smaller amount.',
+}
+
+/** Labels of API fields in forms. */
+const LABELS = new Map([
+  ['periodStart', 'First day'],
+  ['periodEnd', 'Last day'],
+  ['currency', 'Currency'],
+  ['expiresAt', 'Expires'],
+  ['label', 'Label'],
+  ['url', 'URL'],
+  ['name', 'Name'],
+  ['firstName', 'First name'],
+  ['lastName', 'Last name'],
+  ['email', 'Email'],
+  ['phone', 'Phone'],
+  ['website', 'Website'],
+  ['code', 'Code'],
+  ['value', 'Value'],
+  ['commissionPercent', 'Rate'],
+  ['cookieDurationDays', 'Click window'],
+  ['discountValue', 'Discount'],
+  ['description', 'Description'],
+  ['amountCents', 'Amount'],
+  ['externalRefundId', 'Refund id'],
+  ['minimumPayoutCents', 'Minimum payout'],
+  ['taxWithholdingBps', 'Tax withheld'],
+  ['storeDomain', 'Store domain'],
+  ['storeWebhookSecret', 'Store secret'],
+  ['role', 'Role'],
+  ['timeZone', 'Time zone'],
+  ['from', 'From'],
+  ['to', 'To'],
+  ['min', 'At least'],
+  ['max', 'At most'],
+  ['iban', 'IBAN'],
+  ['bic', 'BIC'],
+  ['streetName', 'Street'],
+  ['buildingNumber', 'Number'],
+  ['postalCode', 'Postal code'],
+  ['townName', 'Town'],
+  ['country', 'Country'],
+  ['campaignId', 'Program'],
+  ['executionDate', 'Execution date'],
+  ['affiliateId', 'Affiliate'],
+  ['programId', 'Program'],
+  ['customerEmail', 'Customer email'],
+  ['sessionId', 'Session id'],
+  ['commissionType', 'Commission'],
+])
+/** Kinds of commission, as the form calls them. */
+const KINDS = new Map([
+  ['PERCENT_OF_SALE', 'a percentage'],
+  ['FLAT_PER_ORDER', 'an amount per order'],
+  ['FLAT_PER_ITEM', 'an amount per item'],
+])
+const INSTANT = /an ISO 8601 date \((.+?)\) or a timestamp .+?(?=\.$)/
+
+/** Names of settings of the server, which are no constants of the API. */
+const SETTING = /^(REFERRAL|METRICS|OPERATOR)_/
+
+/** A message of the API with the labels of the form and names instead of constants. Date fields accept days only. */
+const withLabels = (message: string): string =>
+  message
+    .replace(/^debtor\./, '')
+    .replace(/^\w+|\b[a-z]+[A-Z]\w+/g, (name) => LABELS.get(name) ?? name)
+    .replace(INSTANT, 'a day, such as $1')
+    .replace(/\b[A-Z]+(?:_[A-Z]+)+\b/g, (name) =>
+      SETTING.test(name) ? name : (KINDS.get(name) ?? nameOf(name).toLowerCase()),
+    )
+
+/**
+ * The message of an error as a page shows it: in the words of its form, with money instead of cents.
+ *
+ * @param currency of amounts without one
+ */
+export function pageText({ code, message, problem }: ApiError, currency: string): string {
+  const remedy = REMEDIES[code]
+  return withMoney(withLabels(problem !== undefined && remedy ? `${problem} ${remedy}` : message), currency)
+}
+
+/** The error with money instead of cents, which are not always in the currency of the shop. */
+export function inCurrency(error: unknown, currency: string): unknown {
+  if (!(error instanceof ApiError)) return error
+  const { status, code, message, problem } = error
+  return new ApiError(status, code, withMoney(message, currency), {
+    ...(problem !== undefined && { problem: withMoney(problem, currency) }),
+  })
+}
