@@ -138,3 +138,20 @@ test('every filtered list shows its filters, each with a link that removes it, a
   expect(countsOn(await page.open(`/admin/commissions?affiliate=nisa&programId=${program.id}`)).All).toBe('2')
   expect(countsOn(await page.open('/admin/commissions?from=2026-11-01')).All).toBeUndefined()
 })
+
+test('the overview says how many open batches it has not read for blocked payments', async ({ server, client }) => {
+  const affiliateId = addAffiliate(server)
+  const days = ['2026-10-01', '2026-10-02', '2026-10-03', '2026-10-04', '2026-10-05']
+  insertRows(
+    server,
+    'commissions',
+    days.map((day) => commissionRow(server, { affiliateId, happenedAt: `${day}T12:00:00.000Z` })),
+  )
+  for (const day of days) await client.payouts.create({ periodStart: day, periodEnd: `${day}T23:59:59Z` })
+  const page = await ownerOf(server)
+  const { text } = await page.open('/admin')
+  const [, todo = ''] = text.split('aria-label="Needs attention"')
+  expect(wordsOf(todo).match(/1 payment is blocked,/g)).toHaveLength(3)
+  expect(wordsOf(todo)).toContain('2 more open batches may have blocked payments')
+  expect(todo).toContain('href="/admin/payouts?status=OPEN"')
+})

@@ -230,12 +230,12 @@ async function todo(request: PageRequest, attention: Attention): Promise<Html> {
 
 /** Who cannot be paid, with a link to what is missing. */
 async function blockedItems({ ctx }: PageRequest, { commissions }: Attention): Promise<Html[]> {
-  const { value: batches = [] } = await readKept(ctx, {
+  const { value } = await readKept(ctx, {
     key: ['blocked'],
     isLarge: commissions > LARGE,
     read: readBlocked,
   })
-  return batches.map(({ batchId, currency, lines, cents, affiliates }) => {
+  const items = (value?.blocked ?? []).map(({ batchId, currency, lines, cents, affiliates }) => {
     const names = affiliates.map(
       ({ id, name }, index) =>
         html`${index > 0 ? ', ' : ''}<a href="/admin/affiliates/${id}/payee">${isolated(name)}</a>`,
@@ -244,6 +244,10 @@ async function blockedItems({ ctx }: PageRequest, { commissions }: Attention): P
     const text = counted(lines, 'payment is', 'payments are')
     return html`<li><span>${text} blocked, ${money(cents, currency)}: ${names}${more}</span><a class="button small" href="/admin/payouts/${batchId}?state=BLOCKED">Open the payout<span class="visually-hidden">: ${text} blocked</span></a></li>`
   })
+  const unread = value?.unread ?? 0
+  if (unread === 0) return items
+  const text = `${counted(unread, items.length ? 'more open batch' : 'open batch', items.length ? 'more open batches' : 'open batches')} may have blocked payments`
+  return [...items, item(text, { to: '/admin/payouts?status=OPEN', text: 'Open payouts' })]
 }
 
 const item = (text: string, link: { to: string; text: string }): Html =>

@@ -163,14 +163,18 @@ export interface BlockedPayments {
 }
 
 const MAX_NAMED = 3
-/** The newest open batches; others are on the page of payouts. */
+/** The newest open batches. */
 const MAX_BATCHES = 3
 /** Lines are read commission by commission. The page of a larger batch shows what is blocked. */
 const MAX_COMMISSIONS = 2000
 
-/** What blocks the payment of open batches. Does not audit; the caller must. */
-export async function readBlocked(ctx: Context): Promise<BlockedPayments[]> {
-  const { data } = await listBatches(ctx.db.read, ctx.shop.id, { status: 'OPEN', page: 1, limit: MAX_BATCHES })
+/** What blocks the payment of open batches, and how many of them were not read. Does not audit; the caller must. */
+export async function readBlocked(ctx: Context): Promise<{ blocked: BlockedPayments[]; unread: number }> {
+  const { data, pagination } = await listBatches(ctx.db.read, ctx.shop.id, {
+    status: 'OPEN',
+    page: 1,
+    limit: MAX_BATCHES,
+  })
   const small = data.filter(({ commissions }) => commissions <= MAX_COMMISSIONS)
   const blocked = small.map(async (batch): Promise<BlockedPayments> => {
     const query = { batch, state: 'BLOCKED' as const, page: 1, limit: MAX_NAMED }
@@ -178,7 +182,8 @@ export async function readBlocked(ctx: Context): Promise<BlockedPayments[]> {
     const affiliates = lines.map(({ affiliateId: id, name }) => ({ id, name: name || id }))
     return { batchId: batch.id, currency: batch.currency, ...totals.BLOCKED, affiliates }
   })
-  return (await Promise.all(blocked)).filter(({ lines }) => lines > 0)
+  const read = await Promise.all(blocked)
+  return { blocked: read.filter(({ lines }) => lines > 0), unread: pagination.total - read.length }
 }
 
 /** The affiliates of a batch with an amount that can be sent by one of these methods, and how many cannot be paid at all. */
