@@ -1,6 +1,8 @@
 // SQLite only: the pages call the use cases that are tested on both databases
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { operatorContext } from '../../server/src/accounts/shops.ts'
+import { totalTooLarge } from '../../server/src/contract/errors.ts'
 import { QueueFullError } from '../../server/src/database/storage-error.ts'
 import { erasePersonCompletely } from '../../server/src/privacy/erasure.ts'
 import { addMany } from '../support/many-commissions.ts'
@@ -64,6 +66,23 @@ test('figures that cannot be read are read again by the next request', async () 
   expect((await visitor.open('/admin?days=7')).status).toBe(500)
   db.runReport = runReport
   await expect.poll(async () => wordsOf((await visitor.open('/admin?days=7')).text), SOON).toContain('Figures of')
+})
+
+test('a request that is rejected while its figures are read says why, instead of reading again', async () => {
+  const visitor = visitorOf(server)
+  await visitor.signIn()
+  const { db } = server.deps
+  const runReport = db.runReport
+  db.runReport = async () => {
+    await sleep(50)
+    throw totalTooLarge()
+  }
+  const open = () => visitor.open('/admin?from=2026-10-01&to=2026-10-02')
+  expect(wordsOf((await open()).text)).toContain('being added up')
+  await sleep(100)
+  const { status, text } = await open()
+  expect([status, wordsOf(text)]).toEqual([409, expect.stringContaining('Choose a shorter period.')])
+  db.runReport = runReport
 })
 
 /** Holds every report back until it is released. */

@@ -56,6 +56,7 @@ test('a page says what to do in its own words, not in those of the API', async (
   const rate = await owner.open(
     `/admin/programs/${program.id}/backtest?commissionType=PERCENT_OF_SALE&commissionPercent=2&cookieDurationDays=1.5`,
   )
+  expect(rate.text).toMatch(/<input id="cookieDurationDays"[^>]* value="1\.5"[^>]* aria-invalid="true"/)
   expect([rate.status, wordsOf(rate.text)]).toEqual([400, expect.stringContaining('Click window must be')])
   expect(wordsOf(rate.text)).not.toContain('cookieDurationDays')
 })

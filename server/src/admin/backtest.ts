@@ -2,10 +2,10 @@ import * as backtest from '../analytics/backtest.ts'
 import type { components } from '../contract/schema.d.ts'
 import { isLargeList } from '../core/list-size.ts'
 import { twoBars } from './chart.ts'
-import { field, input, select } from './form.ts'
+import { field, select } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
 import { figuresOf, readKept, stillReading } from './kept.ts'
-import { firstInstantOf, lastInstantOf } from './list-filter.ts'
+import { filterForm, filterInput, givenOf, readPeriod } from './list-filter.ts'
 import { findProgram } from './program.ts'
 import { RATE_TYPES, typedNumber, typedRate } from './program-form.ts'
 import type { PageRequest, Route, View } from './route.ts'
@@ -15,7 +15,11 @@ import { nameColumn, numberColumn, table } from './table.ts'
 
 type Backtest = components['schemas']['Backtest']
 
-export const backtestRoutes: Route[] = [{ path: '/programs/:id/backtest', ...rolesAndAuditOf('runBacktest'), show }]
+const FIELDS = ['commissionType', 'commissionPercent', 'cookieDurationDays', 'from', 'to']
+
+export const backtestRoutes: Route[] = [
+  { path: '/programs/:id/backtest', ...rolesAndAuditOf('runBacktest'), show, filters: FIELDS },
+]
 
 /** What past orders would have earned under other terms. Nothing is stored. */
 async function show(request: PageRequest): Promise<View> {
@@ -31,23 +35,26 @@ async function show(request: PageRequest): Promise<View> {
     lead: 'Re-evaluates past orders with different terms and compares the results. Nothing is changed.',
     subjectId: one.id,
     isEmpty: !isSubmitted,
-    body: html`<form class="filters" method="get" action="${path}" aria-label="Other terms">
-${select('commissionType', 'Commission', RATE_TYPES, value('commissionType', one.commissionType))}
-${input({ name: 'commissionPercent', label: 'Rate', value: value('commissionPercent', rate), required: true, maxlength: 20 })}
-${input({ name: 'cookieDurationDays', label: 'Click window (days)', type: 'number', value: value('cookieDurationDays', String(one.cookieDurationDays)), required: true })}
-${input({ name: 'from', label: 'Orders from', type: 'date', value: value('from', monthsAgo(ctx.now())) })}
-${input({ name: 'to', label: 'to', type: 'date', value: value('to', '') })}
-<div class="row"><button class="main">Compare</button></div></form>
-${isSubmitted ? await compare(request, one) : empty('Choose other terms', 'The form shows the current ones.', 'programs')}`,
+    body: html`${filterForm(request, {
+      path,
+      fields: html`${select('commissionType', 'Commission', RATE_TYPES, value('commissionType', one.commissionType))}
+${filterInput(request, { name: 'commissionPercent', label: 'Rate', value: value('commissionPercent', rate), required: true, maxlength: 20 })}
+${filterInput(request, { name: 'cookieDurationDays', label: 'Click window (days)', type: 'number', value: value('cookieDurationDays', String(one.cookieDurationDays)), required: true })}
+${filterInput(request, { name: 'from', label: 'Orders from', type: 'date', value: value('from', monthsAgo(ctx.now())) })}
+${filterInput(request, { name: 'to', label: 'to', type: 'date', value: value('to', '') })}`,
+      button: 'Compare',
+    })}
+${request.problem ? '' : isSubmitted ? await compare(request, one) : empty('Choose other terms', 'The form shows the current ones.', 'programs')}`,
   }
 }
 
 async function compare(request: PageRequest, program: Awaited<ReturnType<typeof findProgram>>): Promise<Html> {
   const { ctx, query, zone } = request
+  const terms = readTerms(request, program.id)
   const { value, readAt } = await readKept(ctx, {
     key: ['backtest', program, [...query]],
     isLarge: await isLargeList(ctx, { list: 'commissions' }),
-    read: (own) => run({ ...request, ctx: own }, program.id),
+    read: (own) => backtest.run(own, terms),
   })
   if (!value) return stillReading('The orders are being compared.')
   return html`${result(value)}${readAt === null ? '' : html`<p class="hint">${figuresOf(readAt, zone)}</p>`}`
@@ -56,17 +63,16 @@ async function compare(request: PageRequest, program: Awaited<ReturnType<typeof 
 const DAY_MS = 86_400_000
 const monthsAgo = (now: number) => new Date(now - 90 * DAY_MS).toISOString().slice(0, 10)
 
-function run({ ctx, query, zone }: PageRequest, programId: string): Promise<Backtest> {
-  const [from, to] = [field(query, 'from'), field(query, 'to')]
-  const sent = {
+/** The body of the operation. @throws ApiError 400 for fields that are not terms. */
+function readTerms(request: PageRequest, programId: string) {
+  const { query } = request
+  return validateBody('runBacktest', {
     programId,
     commissionType: field(query, 'commissionType'),
-    commissionPercent: typedNumber('Rate', query.get('commissionPercent')),
-    cookieDurationDays: typedNumber('Click window', query.get('cookieDurationDays') ?? '30'),
-    ...(from && { from: firstInstantOf(from, zone) }),
-    ...(to && { to: lastInstantOf(to, zone) }),
-  }
-  return backtest.run(ctx, validateBody('runBacktest', sent))
+    commissionPercent: typedNumber('commissionPercent', query.get('commissionPercent')),
+    cookieDurationDays: typedNumber('cookieDurationDays', query.get('cookieDurationDays') ?? '30'),
+    ...readPeriod(request, givenOf(query, FIELDS)),
+  })
 }
 
 function result({ orders, changed, totals, affiliates, examples, truncated }: Backtest): Html {

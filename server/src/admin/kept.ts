@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { ApiError } from '../contract/errors.ts'
 import type { Context, OwnerContext } from '../core/context.ts'
 import type { Database } from '../database/database.ts'
 import { StorageError } from '../database/storage-error.ts'
@@ -23,6 +24,8 @@ interface Entry {
   /** How long reading took. */
   tookMs: number
   reading?: Promise<unknown>
+  /** Why the request was rejected when it was read, if no page has said it yet. */
+  rejection?: ApiError
 }
 const keptBy = new WeakMap<object, Map<string, Entry>>()
 
@@ -52,11 +55,17 @@ export async function readKept<T, Own extends Context>(ctx: Own, figures: Figure
   const { key, isLarge, read, outlivesForms = false } = figures
   if (!isLarge) return { value: await read(inThread(ctx, false)), readAt: null }
   const kept = entryOf(ctx, { outlivesForms, key })
+  const { rejection } = kept
+  delete kept.rejection
+  if (rejection) throw rejection
   const age = Math.abs(ctx.now() - kept.readAt)
   if (age > Math.max(KEPT_MS, MIN_PAUSE * kept.tookMs)) kept.reading ??= readAgain(ctx, kept, read)
   if ('value' in kept && age <= SHOWN_MS) return { value: kept.value as T, readAt: new Date(kept.readAt).toISOString() }
   const soon = kept.reading?.catch(unlessRead)
-  const value = await Promise.race([soon, sleep(WAIT_MS, undefined, { ref: false })])
+  const value = await Promise.race([soon, sleep(WAIT_MS, undefined, { ref: false })]).catch((error) => {
+    delete kept.rejection
+    throw error
+  })
   return { value: value as T | undefined, readAt: null }
 }
 
@@ -112,7 +121,11 @@ function readAgain<Own extends Context>(ctx: Own, kept: Entry, read: (ctx: Own) 
     return value
   })
   reading
-    .catch((error: Error) => ctx.log.warn({ requestId: ctx.requestId, name: error.name }, 'figures_not_read'))
+    .catch((error: Error) => {
+      // The page that asked may have been opened without them: it is opened again, and must not read forever.
+      if (error instanceof ApiError && error.status < 500) kept.rejection = error
+      else ctx.log.warn({ requestId: ctx.requestId, name: error.name }, 'figures_not_read')
+    })
     .finally(() => delete kept.reading)
   return reading
 }

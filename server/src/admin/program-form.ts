@@ -65,9 +65,9 @@ ${input({ name: 'discountValue', label: 'Value', value: text('discountValue', kn
 }
 
 /** A typed number. @throws ApiError 400 for other text. */
-export function typedNumber(label: string, text: string | null): number {
+export function typedNumber(name: string, text: string | null): number {
   const bare = (text ?? '').trim().replace(/%$/, '')
-  if (!/^-?\d{1,12}(\.\d{1,6})?$/.test(bare)) throw invalidBody(`${label} must be a number, such as 12.5.`)
+  if (!/^-?\d{1,12}(\.\d{1,6})?$/.test(bare)) throw invalidBody(`${name} must be a number, such as 12.5.`)
   return Number(bare)
 }
 
@@ -78,14 +78,14 @@ export function sentProgram(form: URLSearchParams) {
     name: form.get('name') ?? '',
     description: form.get('description')?.trim() || null,
     commissionType: form.get('commissionType') ?? '',
-    commissionPercent: typedNumber('Rate', form.get('commissionPercent')),
-    cookieDurationDays: typedNumber('Click window', form.get('cookieDurationDays')),
+    commissionPercent: typedNumber('commissionPercent', form.get('commissionPercent')),
+    cookieDurationDays: typedNumber('cookieDurationDays', form.get('cookieDurationDays')),
     autoApproveAffiliate: form.has('autoApproveAffiliate'),
     autoApproveOrder: form.has('autoApproveOrder'),
     status: form.get('status') ?? '',
     lifetimeCommission: form.has('lifetimeCommission'),
     discountEnabled: form.has('discountEnabled'),
     discountType: discount ? (form.get('discountType') ?? '') : null,
-    discountValue: discount ? typedNumber('Discount', discount) : null,
+    discountValue: discount ? typedNumber('discountValue', discount) : null,
   }
 }

@@ -110,7 +110,7 @@ async function addRule({ ctx, params, form }: PageRequest) {
     kind: form.get('kind') ?? '',
     value: form.get('value')?.trim() ?? '',
     commissionType: form.get('commissionType') ?? '',
-    commissionPercent: typedNumber('Rate', form.get('commissionPercent')),
+    commissionPercent: typedNumber('commissionPercent', form.get('commissionPercent')),
   }
   const { kind, value } = await productRules.create(ctx, validateBody('createProductRule', sent))
   return { to: `${LIST}/${params.id}`, flash: { text: `The ${kind} ${value} has a rate of its own.` } }
