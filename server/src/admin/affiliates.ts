@@ -93,7 +93,7 @@ async function list(request: PageRequest): Promise<View> {
   const { q, status, campaignId } = filter
   const [asked, sort, page] = [await listFilter(request, filter), sortOf(request, filter), pageOf(query)]
   const comparesAll = filter.sort !== undefined && sort.by !== 'joined'
-  const [{ list: found, notice }, programs] = await Promise.all([
+  const [{ list: found, notice }, programs, tabsOfStatus] = await Promise.all([
     readListKept(request, {
       key: ['affiliates', page, asked, sort],
       isLarge:
@@ -105,6 +105,7 @@ async function list(request: PageRequest): Promise<View> {
           : figures.listSorted(own, { ...page, ...asked }, sort),
     }),
     programOptions(request),
+    statusTabs(request, filter),
   ])
   const data = found?.data ?? []
   const names = new Map(programs)
@@ -121,7 +122,7 @@ async function list(request: PageRequest): Promise<View> {
     title: 'Affiliates',
     lead: 'The people and companies who refer customers to your shop.',
     actions: html`${rows.length ? fileLink(`${PATH}.csv`, query) : ''}${isOwner ? html`<a class="button main" href="${PATH}/new">New affiliate</a>` : ''}`,
-    body: html`${await statusTabs(request, filter)}
+    body: html`${tabsOfStatus}
 ${filterForm(request, {
   path: PATH,
   fields: html`${status ? hidden('status', status) : ''}

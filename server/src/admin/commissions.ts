@@ -40,7 +40,11 @@ export const commissionRoutes: Route[] = [
 async function list(request: PageRequest): Promise<View> {
   const { isOwner, query, form: sent } = request
   const filter = await readFilter(request, sent.size ? sent : query)
-  const { data, rest, isOpen } = request.problem ? NOTHING : await read(request, filter)
+  const [{ data, rest, isOpen }, tabs, filters] = await Promise.all([
+    request.problem ? NOTHING : read(request, filter),
+    statusTabs(request, filter),
+    commissionFilterForm(request, filter),
+  ])
   const names = await namesOf(request, data)
   const isMany = isOwner && filter.status === 'PENDING'
   const rows = data.map((one) => row(request, one, names, isMany))
@@ -56,7 +60,7 @@ async function list(request: PageRequest): Promise<View> {
     actions: rows.length
       ? html`${fileLink(`${PATH}.csv`, new URLSearchParams({ ...filter.given, status: filter.tab }))}${isMany ? approveAllLink(filter) : ''}`
       : undefined,
-    body: html`${await statusTabs(request, filter)}${await commissionFilterForm(request, filter)}
+    body: html`${tabs}${filters}
 ${
   isOwner
     ? form(

@@ -56,10 +56,11 @@ async function list(request: PageRequest): Promise<View> {
   const approved = await countWaiting(ctx)
   const filter = readPayoutFilter(request)
   const asked = { ...pageOf(query), ...filter.listed }
-  const [batches, waiting] = await Promise.all([
+  const [batches, waiting, filters] = await Promise.all([
     // Each access is audited, so the list is never kept.
     request.problem ? undefined : payouts.list(ctx, asked),
     readKept(request.ctx, { key: ['waiting'], isLarge: approved > LARGE, read: readWaiting }),
+    payoutFilterForm(request, filter),
   ])
   const rows = (batches?.data ?? []).map((one) => row(one, zone))
   return {
@@ -68,7 +69,7 @@ async function list(request: PageRequest): Promise<View> {
     actions: html`${rows.length ? fileLink(`${PATH}.csv`, new URLSearchParams(filter.given)) : ''}<a class="button" href="${PATH}/reconcile">Reconcile</a><a class="button main" href="${PATH}/new">New batch</a>`,
     body: html`${waitingSection(request, approved, waiting)}
 <h2>Batches</h2>
-${await payoutFilterForm(request, filter)}
+${filters}
 ${rows.length ? table('Payout batches', COLUMNS, rows) : batches && emptyState(filter.given)}
 ${batches && pager(PATH, query, batches.pagination)}`,
   }

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { callOperation } from '../../contract/fixture.ts'
 import { allOperations, operation, requiredHeaders } from '../../support/document.ts'
+import { rowsOf } from '../../support/inspect.ts'
 import { callOperator, freshCall } from '../../support/operator.ts'
 import { callOwner, FRESH, ID, type OwnerServer, sessionFor } from '../../support/owner.ts'
 import type { Reply } from '../../support/server.ts'
@@ -308,12 +309,15 @@ const PAGE_IDS: Record<string, string> = {
 }
 
 /** Opens every page of the Developer page as an owner: plain, and with its filters. */
-export function everyPage({ app, session }: OwnerServer): { path: string; open: () => Promise<number> }[] {
+export function everyPage(server: OwnerServer): { path: string; open: () => Promise<number> }[] {
+  const { app, session } = server
+  const [staff] = rowsOf(server, 'users', { role: 'STAFF' })
+  const ids: Record<string, string | undefined> = { ...PAGE_IDS, team: staff?.id }
   const pages = app.routes.filter(
     ({ method, path }) => method === 'GET' && /^\/admin(\/(?!v1|sign-|assets)|$)/.test(path),
   )
   return [...new Set(pages.map(({ path }) => path))].flatMap((route) => {
-    const path = route.replace(/:\w+/g, PAGE_IDS[route.split('/')[2] ?? ''] ?? 'none')
+    const path = route.replace(/:\w+/g, ids[route.split('/')[2] ?? ''] ?? 'none')
     const plain = NEEDS_QUERY.includes(route) ? [] : [path]
     const paths = [...plain, ...(PAGE_QUERIES[route] ?? []).map((query) => `${path}?${query}`)]
     const open = async (one: string) => (await app.request(`http://test${one}`, { headers: session })).status
