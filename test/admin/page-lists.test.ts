@@ -130,6 +130,7 @@ test('every filtered list shows its filters, each with a link that removes it, a
     'Awaiting approval': '0',
     ...statuses,
   })
+  expect(countsOn(await page.open('/admin/coupons'))).toEqual({ All: '2', Pending: '1', ...statuses })
   // Nothing counts a search but reading its rows.
   expect(countsOn(await page.open('/admin/affiliates?q=nisa')).All).toBeUndefined()
   const counted = { 'Awaiting approval': '2', Approved: '0', Payable: '0', Paid: '0', Rejected: '0', Refunded: '0' }

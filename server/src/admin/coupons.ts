@@ -1,6 +1,6 @@
 import { ApiError, affiliateNotFound, invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
-import { isLargeList } from '../core/list-size.ts'
+import { isLargeList, sizesByStatus } from '../core/list-size.ts'
 import { isDeepPage } from '../core/pagination.ts'
 import * as coupons from '../coupons/coupons.ts'
 import { codeInput, field, form, hidden, input } from './form.ts'
@@ -10,13 +10,13 @@ import { filterForm, filterInput } from './list-filter.ts'
 import { findAffiliates, programOptions } from './lookup.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES, OWNER_ONLY, validateBody } from './route.ts'
-import { badge, chips, empty, money, tabs, urlWithQuery } from './show.ts'
+import { badge, chips, countOf, empty, money, nameOf, tabs, urlWithQuery } from './show.ts'
 import { type Cell, type Column, inCard, nameColumn, pageOf, pager, table, wideColumn } from './table.ts'
 
 type Coupon = components['schemas']['Coupon']
 
 const PATH = '/admin/coupons'
-const STATUSES = [undefined, 'APPROVED', 'PENDING', 'REJECTED'] as const
+const STATUSES = [undefined, 'APPROVED', 'ACTIVE', 'PENDING', 'REJECTED'] as const
 const COLUMNS: Column[] = [
   'Code',
   inCard('bare', nameColumn('Affiliate')),
@@ -36,13 +36,15 @@ async function list(request: PageRequest): Promise<View> {
   const code = field(query, 'code')
   const status = STATUSES.find((one) => one === query.get('status'))
   const asked = { ...pageOf(query), ...(code && { code }), ...(status && { status }) }
-  const [{ list: found, notice }, programs] = await Promise.all([
+  const [{ list: found, notice }, programs, counts] = await Promise.all([
     readListKept(request, {
       key: ['coupons', asked],
       isLarge: Boolean(code || isDeepPage(asked)) && (await isLargeList(ctx, { list: 'affiliates' })),
       read: (own) => coupons.list(own, asked),
     }),
     programOptions(request),
+    // Each affiliate has one code. No stored count knows a search.
+    code ? undefined : sizesByStatus(ctx, { list: 'affiliates' }),
   ])
   const data = found?.data ?? []
   const names = new Map(programs)
@@ -57,8 +59,9 @@ async function list(request: PageRequest): Promise<View> {
       'By status of the affiliate',
       STATUSES.map((one) => ({
         to: urlWithQuery(PATH, { code, status: one }),
-        text: one ? one[0] + one.slice(1).toLowerCase() : 'All',
+        text: one ? nameOf(one) : 'All',
         isCurrent: one === status,
+        count: countOf(counts, one),
       })),
     )}
 ${filterForm(request, {
