@@ -43,6 +43,8 @@ ${filterInput(request, { name: 'cookieDurationDays', label: 'Click window (days)
 ${filterInput(request, { name: 'from', label: 'Orders from', type: 'date', value: value('from', monthsAgo(ctx.now())) })}
 ${filterInput(request, { name: 'to', label: 'to', type: 'date', value: value('to', '') })}`,
       button: 'Compare',
+      label: 'Other terms',
+      isMain: true,
     })}
 ${request.problem ? '' : isSubmitted ? await compare(request, one) : empty('Choose other terms', 'The form shows the current ones.', 'programs')}`,
   }

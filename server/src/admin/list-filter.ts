@@ -137,18 +137,23 @@ interface FilterFields {
   /** Fields that are used rarely, behind a button. */
   more?: { names: readonly string[]; fields: Html | Html[] }
   button?: string
+  /** What the form is, if it does not filter a list. */
+  label?: string
+  /** The button is the main action of the page. */
+  isMain?: boolean
 }
 
 /** The form above a list. A rejected filter is shown again, with the reason. */
-export function filterForm({ problem }: PageRequest, { path, fields, more, button = 'Filter' }: FilterFields): Html {
+export function filterForm({ problem }: PageRequest, given: FilterFields): Html {
+  const { path, fields, more, button = 'Filter', label, isMain } = given
   const isBehind = problem !== undefined && more?.names.includes(problem.field) === true
   const reason = problem
     ? html`<p class="problem bad-text" role="alert" id="${PROBLEM_ID}">${problem.text}</p>`
     : html``
-  return html`<form class="filters" method="get" action="${path}" role="search" aria-label="Filter">
+  return html`<form class="filters" method="get" action="${path}"${label ? '' : html` role="search"`} aria-label="${label ?? 'Filter'}">
 ${fields}
 ${more ? html`<details${isBehind ? html` open` : ''}><summary>${icon('filter')}More filters</summary><div>${more.fields}${isBehind ? reason : ''}</div></details>` : ''}
-<div class="row"><button>${button}</button></div>${isBehind ? '' : reason}</form>`
+<div class="row"><button class="${isMain ? 'main' : ''}">${button}</button></div>${isBehind ? '' : reason}</form>`
 }
 
 export const dateInputs = (request: PageRequest): Html =>

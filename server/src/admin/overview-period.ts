@@ -101,5 +101,6 @@ ${filterForm(request, {
   path: PATH,
   fields: html`${currency ? html`<input type="hidden" name="currency" value="${currency}">` : ''}${dateInputs(request)}`,
   button: 'Show',
+  label: 'Other period',
 })}`
 }
