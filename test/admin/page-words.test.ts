@@ -1,7 +1,9 @@
 // SQLite only: the pages call the use cases that are tested on both databases
+import { readdirSync, readFileSync } from 'node:fs'
 import { expect } from 'vitest'
 import { addAffiliate, commissionRow } from '../payouts/rows.ts'
 import { insertRows } from '../support/inspect.ts'
+import { ID } from '../support/owner.ts'
 import { test } from '../support/test.ts'
 import { type Fields, noticeOf, visitorOf, wordsOf } from './page-fixture.ts'
 
@@ -71,4 +73,52 @@ test.each([
 
 test('404 for API paths with a trailing slash', async () => {
   for (const path of ['/admin/v1/', '/admin/v1/keys/']) expect((await owner.open(path)).status).toBe(404)
+})
+
+const PAGES = new URL('../../server/src/admin/', import.meta.url)
+/** The fields of all forms. */
+const names = new Set(
+  readdirSync(PAGES)
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => readFileSync(new URL(file, PAGES), 'utf8'))
+    .flatMap((text) => [...text.matchAll(/\b(?:name: '|name="|(?:select|checkbox|checkboxes)\(\s*')(\w+)['"]/g)])
+    .map(([, name = '']) => name),
+)
+
+/** Names of fields, and what only a caller of the API can do. */
+const OF_THE_API = /\b[a-z]+[A-Z]\w+|\b[Ss]end (either|\w+ to)\b|\b[Ff]etch\b|property of this request/
+
+/** Ids of the example shop by the first part of a path. */
+const IDS: Record<string, string> = {
+  affiliates: ID.affiliate,
+  commissions: ID.pending,
+  deliveries: ID.delivery,
+  keys: ID.key,
+  'payout-files': ID.file,
+  payouts: ID.batch,
+  programs: ID.program,
+  'test-shops': ID.testShop,
+  webhooks: ID.webhook,
+}
+
+test('no form answers wrong input with a name or an instruction of the API', async ({ ownerServer: server }) => {
+  const visitor = visitorOf(server)
+  await visitor.signIn()
+  const forms = server.app.routes.filter(({ method, path }) => method === 'POST' && /^\/admin\/(?!v1|sign-)/.test(path))
+  const paths = [...new Set(forms.map(({ path }) => path))].map((path) =>
+    path.replace(':move', 'approve').replace(/:\w+/g, IDS[path.split('/')[2] ?? ''] ?? 'none'),
+  )
+  expect(paths.length).toBeGreaterThan(30)
+  const { text } = await visitor.open('/admin')
+  const csrf = /name="csrf" value="(\w+)"/.exec(text)?.[1] ?? ''
+  const wrong: string[] = []
+  for (const path of paths) {
+    for (const value of ['', '-']) {
+      const fields = [...names].map((name): [string, string] => [name, value])
+      const reply = await visitor.send(path, [['csrf', csrf], ...fields])
+      const notice = reply.status < 400 ? '' : noticeOf(reply)
+      if (OF_THE_API.test(notice)) wrong.push(`${path}: ${notice}`)
+    }
+  }
+  expect(wrong).toEqual([])
 })

@@ -51,7 +51,7 @@ async function read(
 ): Promise<{ found: FoundOrders | undefined; notice: Html }> {
   const { ctx, query, zone } = request
   if (filter.isSearching) return { found: undefined, notice: stillReading('The affiliate is being searched.') }
-  const asked = { ...pageOf(query), after: query.get('after') ?? undefined }
+  const asked = { ...pageOf(query), after: query.get('after') || undefined }
   const { value: found, readAt } = await readKept(ctx, {
     key: ['orders', filter.listed, asked],
     isLarge: readsMany(filter.listed) && (await hasManyOrders(ctx)),
