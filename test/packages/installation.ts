@@ -83,7 +83,9 @@ const readDemoEnv = (folder: string): Record<string, string> =>
 async function pagesOf(baseUrl: string): Promise<Record<string, string>> {
   const signIn = await (await fetch(`${baseUrl}/admin/sign-in`)).text()
   const style = /\/admin\/assets\/\w+-admin\.css/.exec(signIn)?.[0] ?? '/admin/assets/missing'
-  const paths = { style, document: '/openapi.yaml', docs: '/api/v1/docs', reference: '/docs/redoc.js' }
+  const font =
+    /href="(\/admin\/assets\/\w+-inter-latin-wght-normal\.woff2)"/.exec(signIn)?.[1] ?? '/admin/assets/missing'
+  const paths = { style, font, document: '/openapi.yaml', docs: '/api/v1/docs', reference: '/docs/redoc.js' }
   const pages = Object.entries(paths).map(async ([name, path]) => {
     const { status, headers } = await fetch(baseUrl + path)
     return [name, `${status} ${headers.get('Content-Type')?.split(';')[0]}`]

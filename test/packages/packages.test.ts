@@ -94,6 +94,7 @@ test('the main job runs on the oldest supported Node.js: server, order, webhook,
     paid: { status: 'PAID' },
     pages: {
       style: '200 text/css',
+      font: '200 font/woff2',
       document: '200 application/yaml',
       docs: '200 text/html',
       reference: '200 text/javascript',
