@@ -101,7 +101,7 @@ let openSearch
 if (search) {
   const field = search.querySelector('input')
   const found = search.querySelector('.found')
-  const links = () => [...found.querySelectorAll('a')]
+  const links = () => [...found.querySelectorAll('li a')]
   let timer
   let latest
   const show = async () => {
@@ -116,6 +116,7 @@ if (search) {
       const page = new DOMParser().parseFromString(await response.text(), 'text/html')
       found.replaceChildren(...(page.querySelector('main .found') ?? page.querySelector('main')).childNodes)
       const isSearching = found.querySelector('[data-reload]')
+      isSearching?.querySelector('a').remove()
       const count = links().length
       search.querySelector('[role=status]').textContent = isSearching ? '' : `${count} ${count === 1 ? 'result' : 'results'}`
       if (isSearching) timer = setTimeout(show, 400)
@@ -133,7 +134,7 @@ if (search) {
   }
   field.addEventListener('input', () => {
     clearTimeout(timer)
-    timer = setTimeout(show, 120)
+    timer = setTimeout(show, 180)
   })
   search.querySelector('form').addEventListener('submit', async (event) => {
     event.preventDefault()
