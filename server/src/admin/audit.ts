@@ -12,12 +12,19 @@ import { dateInputs, filterForm, filterInput, givenOf, rangeChips, readPeriod } 
 import type { PageRequest, Route, View } from './route.ts'
 import { rolesAndAuditOf } from './route.ts'
 import { chips, empty, time } from './show.ts'
-import { type Cell, type Column, nameColumn, numberColumn, pageOf, pager, table, wideColumn } from './table.ts'
+import { type Cell, type Column, inCard, nameColumn, numberColumn, pageOf, pager, table, wideColumn } from './table.ts'
 
 type AuditRecord = components['schemas']['AuditRecord']
 
 const PATH = '/admin/audit'
-const COLUMNS: Column[] = ['Action', nameColumn('By'), 'Time', 'Subject', wideColumn('Details'), numberColumn('Number')]
+const COLUMNS: Column[] = [
+  'Action',
+  inCard('bare', nameColumn('By')),
+  inCard('bare', 'Time'),
+  inCard('inline', 'Subject'),
+  wideColumn('Details'),
+  inCard('lead', numberColumn('Number')),
+]
 
 const FILTERS = ['action', 'actor', 'from', 'to']
 
@@ -101,7 +108,7 @@ const row = (one: AuditRecord, names: Map<string, string>, zone: string): Cell[]
   html`<code>${one.action}</code>`,
   actorName(one.actor, names),
   time(one.createdAt, '–', zone),
-  one.subjectId === null ? '–' : subject(one.subjectId),
+  one.subjectId === null ? '' : subject(one.subjectId),
   details(one.data),
   one.seq,
 ]
@@ -122,5 +129,5 @@ function details(data: Record<string, unknown>): Html | string {
   const text = Object.entries(data)
     .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
     .join(', ')
-  return text ? isolated(text.length > MAX_DETAILS ? `${text.slice(0, MAX_DETAILS)}…` : text) : '–'
+  return text ? isolated(text.length > MAX_DETAILS ? `${text.slice(0, MAX_DETAILS)}…` : text) : ''
 }

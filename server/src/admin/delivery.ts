@@ -101,7 +101,7 @@ function payloadOf({ event }: Delivery, payload: string, isOwner: boolean): Html
   if (!isOwner && event.startsWith('payout.'))
     return html`<h2>Payload</h2><p class="hint">Only an owner can see the payload of payout events.</p>`
   return html`<section class="card" aria-labelledby="payload"><h2 id="payload">Payload</h2>
-${text('body', 'Payload', JSON.stringify(JSON.parse(payload), null, 2))}
+${text('body', 'Payload as JSON', JSON.stringify(JSON.parse(payload), null, 2))}
 <details><summary>The exact bytes, which are signed</summary>${text('bytes', 'Exact bytes', payload)}</details></section>`
 }
 

@@ -33,7 +33,7 @@ ${input({ name: 'customerEmail', label: 'Customer email', value: who.customerEma
 ${input({ name: 'sessionId', label: 'Session id', value: who.sessionId, maxlength: 255 })}
 ${input({ name: 'affiliateId', label: 'Affiliate id', value: who.affiliateId, maxlength: 64 })}
 <div class="row"><button class="main">Show</button></div></form>
-${isSubmitted ? await timeline(request, who) : ''}`,
+${isSubmitted ? await timeline(request, who) : empty('Whose activity?', 'Enter a customer, a session, or an affiliate.', 'journeys')}`,
   }
 }
 

@@ -4,7 +4,7 @@ import { icon } from './icon.ts'
 const PATH = '/admin/search'
 /** Names, addresses and ids are shorter. */
 export const MAX_TEXT = 320
-const HINT = 'Orders, affiliates, codes, payouts…'
+const HINT = 'Order, affiliate, code…'
 
 /** The field in the menu. The script opens the dialog instead. */
 export const searchField = html`<form class="find" action="${PATH}" role="search" aria-label="Everything">

@@ -139,7 +139,11 @@ async function renderError({ c, server, request }: Call, route: Route, thrown: E
 
 /** The field that the message of an invalid form begins with. */
 const fieldOf = ({ status, message }: ApiError): string | undefined =>
-  status === 400 ? /^(?:The )?([a-z]\w*)/.exec(message)?.[1] : undefined
+  status === 400 ? /^(?:The )?([a-z]\w*)/.exec(flatName(message))?.[1] : undefined
+
+/** Fields of the debtor are named `debtorIban` in forms, and `debtor.iban` in the API. */
+const flatName = (message: string): string =>
+  message.replace(/^debtor\.(\w)/, (_all, first: string) => `debtor${first.toUpperCase()}`)
 
 /** Returns the error if the session ended while the form was in transit. */
 const findSessionError = (ctx: OwnerContext): Promise<Error | undefined> =>
