@@ -16,7 +16,7 @@ import {
   statusTabs,
 } from './commission-filter.ts'
 import { COMMISSION_COLUMNS, type CommissionNames, commissionCells, namesOf } from './commission-table.ts'
-import { form, hidden } from './form.ts'
+import { form, formOfButtons, hidden } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
 import { asOf, readKept, readListKept, stillReading } from './kept.ts'
 import { fileLink } from './list-file.ts'
@@ -30,6 +30,9 @@ type Commission = components['schemas']['Commission']
 const PATH = '/admin/commissions'
 const MOVES = { approve: 'approved', reject: 'rejected', reopen: 'reopened' } as const
 type Move = keyof typeof MOVES
+
+/** The buttons of rows are not part of the form of the selection: Enter on a checkbox presses the first button of its form. */
+const ROW_FORM = 'row'
 
 export const commissionRoutes: Route[] = [
   { path: '/commissions', roles: ALL_ROLES, audit: 'commissions.listed', show: list, filters: COMMISSION_FILTERS },
@@ -54,22 +57,17 @@ async function list(request: PageRequest): Promise<View> {
     : isOpen
       ? ''
       : emptyState(filter)
-  const fields = Object.entries({ ...filter.given, status: filter.tab, page: query.get('page') ?? '' })
+  const kept = Object.entries({ ...filter.given, status: filter.tab, page: query.get('page') ?? '' }).map(
+    ([name, text]) => hidden(name, text),
+  )
   return {
     title: 'Commissions',
     actions: rows.length
       ? html`${fileLink(`${PATH}.csv`, new URLSearchParams({ ...filter.given, status: filter.tab }))}${isMany ? approveAllLink(filter) : ''}`
       : undefined,
     body: html`${tabs}${filters}
-${
-  isOwner
-    ? form(
-        request,
-        `${PATH}/moderate`,
-        html`${fields.map(([name, value]) => hidden(name, value))}${content}${isMany && rows.length ? bulk() : ''}`,
-      )
-    : content
-}${rest}`,
+${isOwner ? formOfButtons(request, ROW_FORM, kept) : ''}
+${isMany && rows.length ? form(request, `${PATH}/moderate`, html`${kept}${content}${bulk()}`) : content}${rest}`,
   }
 }
 
@@ -178,7 +176,7 @@ const movesOf = ({ orderStatus }: Commission): Move[] => {
 }
 
 const button = ({ id }: Commission, move: Move, order: string): Html =>
-  html`<button class="small" formaction="${PATH}/${id}/${move}">${move[0]?.toUpperCase()}${move.slice(1)}<span class="visually-hidden"> order ${isolated(order)}</span></button> `
+  html`<button class="small" form="${ROW_FORM}" formaction="${PATH}/${id}/${move}">${move[0]?.toUpperCase()}${move.slice(1)}<span class="visually-hidden"> order ${isolated(order)}</span></button> `
 
 /** The same page of the list. */
 async function back(request: PageRequest): Promise<string> {

@@ -107,6 +107,10 @@ export const form = ({ csrf }: PageRequest, action: string, inner: Html | Html[]
 export const uploadForm = ({ csrf }: PageRequest, action: string, inner: Html | Html[]): Html =>
   html`<form method="post" action="${action}" enctype="${UPLOAD}"><input type="hidden" name="csrf" value="${csrf}">${inner}</form>`
 
+/** A form for buttons elsewhere on the page, which name it in their attribute `form`. */
+export const formOfButtons = ({ csrf }: PageRequest, id: string, inner: Html | Html[]): Html =>
+  html`<form method="post" id="${id}"><input type="hidden" name="csrf" value="${csrf}">${inner}</form>`
+
 export interface Input {
   name: string
   label: string

@@ -41,7 +41,11 @@ for (const box of document.querySelectorAll('input[data-all]')) {
     for (const other of others()) other.checked = box.checked
     show()
   })
-  for (const other of others()) other.addEventListener('change', show)
+  for (const other of others()) {
+    other.addEventListener('change', show)
+    // In a form, Enter would send the selection.
+    other.addEventListener('keydown', (event) => event.key === 'Enter' && event.preventDefault())
+  }
 }
 
 // One day of a chart can be focused at a time; the arrow keys move.
@@ -227,8 +231,21 @@ if (keys) {
   })
 }
 
-// Figures that were not ready when the page opened.
-for (const { dataset } of document.querySelectorAll('[data-reload]')) setTimeout(() => location.reload(), dataset.reload)
+// Figures that were not ready when the page opened. Below the problem of a form, opening the page again would send the form.
+if (!document.getElementById('problem'))
+  for (const { dataset } of document.querySelectorAll('[data-reload]')) setTimeout(() => location.reload(), dataset.reload)
+
+// A double click sends a form once.
+let sent = new WeakSet()
+document.addEventListener('submit', (event) => {
+  if (event.defaultPrevented || event.target.method !== 'post') return
+  if (sent.has(event.target)) event.preventDefault()
+  sent.add(event.target)
+})
+// The browser may show the page again as it was.
+addEventListener('pageshow', () => {
+  sent = new WeakSet()
+})
 
 for (const select of document.querySelectorAll('form.filters select[data-submit]'))
   select.addEventListener('change', () => select.form.requestSubmit())
