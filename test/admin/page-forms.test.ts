@@ -108,7 +108,16 @@ test('several commissions are moderated at once; a batch is paid only with its t
   const wrong = await owner.submit(`${batch}/pay`, [['total', '1.00']])
   expect(codeOf(wrong)).toEqual([409, 'payout_total_mismatch'])
   expect(codeOf(await owner.submit(`${batch}/pay`, [['total', 'all of it']]))).toEqual([400, 'invalid_body'])
-  expect((await owner.submit(`${batch}/pay`, [['total', total]])).status).toBe(303)
+  const unsent = await owner.submit(`${batch}/pay`, [['total', total]])
+  expect([codeOf(unsent), noticeOf(unsent)]).toEqual([
+    [400, 'invalid_body'],
+    expect.stringMatching(/^No payment file contains \d+ payments? of [\d.,]+ USD\. Send them, or confirm/),
+  ])
+  const confirmed = await owner.submit(`${batch}/pay`, [
+    ['total', total],
+    ['outside', 'on'],
+  ])
+  expect(confirmed.status).toBe(303)
   expect(lastAudit()).toBe('payout.paid')
   expect(codeOf(await owner.submit(`${batch}/cancel`))).toEqual([409, 'payout_not_cancelable'])
   const none = await owner.open(`/admin/payouts/new?${new URLSearchParams(november)}`)

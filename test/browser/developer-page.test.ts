@@ -109,6 +109,7 @@ describe.runIf(isThere)('the Developer page', () => {
     await press(owner, 'Mark as paid')
     expect(await owner.getByRole('alert').textContent()).toContain('not the expected 1.00 USD')
     await owner.getByLabel(/^Type the total/).fill(total)
+    await owner.getByLabel(/made in another way/).check()
     await press(owner, 'Mark as paid')
     expect(await owner.getByRole('row', { name: /^W-1/ }).textContent()).toContain('Paid')
   })

@@ -4,10 +4,11 @@ import type { components } from '../contract/schema.d.ts'
 import { nowIso } from '../core/context.ts'
 import { LARGE } from '../core/list-size.ts'
 import { daysOfMonth, lastMonth } from '../core/time-zone.ts'
+import { sumUnsent } from '../payouts/lines.ts'
 import * as payouts from '../payouts/payouts.ts'
 import { countWaiting, readWaiting, type WaitingSums } from '../payouts/waiting.ts'
 import { COMMISSION_COLUMNS, commissionCells, namesOf } from './commission-table.ts'
-import { confirmation, field, form, input, select } from './form.ts'
+import { checkbox, confirmation, field, form, input, select } from './form.ts'
 import { type Html, html } from './html.ts'
 import { figuresOf, type Kept, readKept, readListKept, stillReading } from './kept.ts'
 import { fileLink } from './list-file.ts'
@@ -218,7 +219,7 @@ async function show(request: PageRequest): Promise<View> {
       ? html`<a class="button danger" href="${PATH}/${batch.id}/cancel">Cancel this batch</a>`
       : undefined,
     body: html`${batchFacts(batch)}
-<div class="halves">${batch.status === 'OPEN' ? payment(request, batch) : ''}
+<div class="halves">${batch.status === 'OPEN' ? await payment(request, batch) : ''}
 <section class="card" aria-labelledby="about"><h2 id="about">About</h2>${batchAbout(batch, zone)}</section></div>
 ${await lineSection(request, batch)}
 <h2>Commissions</h2>
@@ -228,21 +229,36 @@ ${notice}${own && pager(`${PATH}/${batch.id}`, query, own.pagination)}`,
 }
 
 /** Typing the total prevents paying the wrong batch, or one that has changed since the page was loaded. */
-const payment = (
-  request: PageRequest,
-  { id, totals, currency }: Batch,
-): Html => html`<section class="card" aria-labelledby="pay"><h2 id="pay">Mark as paid</h2>
+async function payment(request: PageRequest, { id, totals, currency }: Batch): Promise<Html> {
+  const { value: unsent } = await readKept(request.ctx, {
+    key: ['unsent', id, totals],
+    isLarge: totals.commissions > LARGE,
+    read: (own) => sumUnsent(own, id ?? ''),
+  })
+  const outside = unsent?.lines
+    ? `${counted(unsent.lines, 'payment')} of ${money(unsent.cents, currency)} in no payment file: made in another way`
+    : 'Payments in no payment file: made in another way'
+  return html`<section class="card" aria-labelledby="pay"><h2 id="pay">Mark as paid</h2>
 ${form(
   request,
   `${PATH}/${id}/pay`,
   html`${input({ name: 'total', label: `Type the total to pay, ${money(totals.netPayableCents, currency)}`, value: request.form.get('total') ?? '', required: true, maxlength: 30, hint: 'Send the money first. This only records the payment, and cannot be undone.' })}
+${unsent?.lines === 0 ? '' : checkbox('outside', outside, request.form.has('outside'))}
 <button class="main">Mark as paid</button>`,
 )}</section>`
+}
 
 async function pay(request: PageRequest) {
-  const { id, currency } = await find(request)
+  const { id, currency, totals } = await find(request)
   const expectedTotalCents = typedCents(request.form.get('total') ?? '', currency)
   if (expectedTotalCents === undefined) throw invalidBody('Type the total exactly as shown, such as 1,440.00.')
+  // Another total is rejected below.
+  const isTotal = expectedTotalCents === totals.netPayableCents
+  const unsent = isTotal && !request.form.has('outside') ? await sumUnsent(request.ctx, id) : { lines: 0, cents: 0 }
+  if (unsent.lines > 0)
+    throw invalidBody(
+      `No payment file contains ${counted(unsent.lines, 'payment')} of ${money(unsent.cents, currency)}. Send them, or confirm that you made them in another way.`,
+    )
   await payouts.pay(request.ctx, { id, expectedTotalCents, action: 'pay' }).catch((error) => {
     throw inCurrency(error, currency)
   })

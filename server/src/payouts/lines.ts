@@ -49,6 +49,13 @@ export async function describeLines(
   return runReport(ctx, paymentLinesReport, { shopId: ctx.shop.id, query })
 }
 
+/** The payments of a batch that are in no payment file: ready or blocked. Does not audit; the caller must. */
+export async function sumUnsent(ctx: Context, batchId: string): Promise<{ lines: number; cents: number }> {
+  const { totals } = await describeLines(ctx, batchId, { page: 1, limit: 1 })
+  const { READY, BLOCKED } = totals
+  return { lines: READY.lines + BLOCKED.lines, cents: READY.cents + BLOCKED.cents }
+}
+
 interface LinesQuery {
   batch: PayoutBatchRow
   state: Schemas['PayoutLineState'] | undefined

@@ -81,6 +81,7 @@ export const guarantee: LongTest = {
       )?.[1]
       await keyboard.press(/^Create batch/)
       await keyboard.into(/^Type the total/, total ?? '')
+      await keyboard.tick(/made in another way/)
       await keyboard.press('Mark as paid')
       await page.getByRole('status').filter({ hasText: /paid/i }).waitFor()
 
@@ -152,6 +153,11 @@ class Keyboard {
     if (!/^\d{8}$/.test(text)) await this.#key('Control+A')
     this.pressed += text.length
     await this.#page.keyboard.type(text)
+  }
+
+  async tick(label: RegExp): Promise<void> {
+    await this.#to(label)
+    await this.#key('Space')
   }
 
   /** Presses enter, and waits for the next page. */
