@@ -31,6 +31,13 @@ describe('commissions', () => {
     expect(await found('min=0.01&max=1')).toEqual(['#2002'])
     expect(await found('affiliate=NISA16&min=100')).toEqual(['#2001'])
     expect(await words('/commissions?status=ALL&affiliate=unknown')).toContain('No affiliate matches')
+    const long = await owner.submit('/admin/commissions/all', [
+      ['affiliate', 'x'.repeat(50_000)],
+      ['action', 'approve'],
+    ])
+    expect(codeOf(long)).toEqual([400, 'invalid_parameter'])
+    const payee = await owner.submit(`/admin/affiliates/${shop.affiliateId}/payee`, [['method', '__proto__']])
+    expect(payee.status).toBe(400)
     for (const query of ['min=lots', 'min=10,50', 'min=1&currency=(', `min=${'A'.repeat(26)}!&currency=(A%2B)%2BB`])
       expect(codeOf(await owner.open(`/admin/commissions?${query}`)), query).toEqual([400, 'invalid_parameter'])
   })

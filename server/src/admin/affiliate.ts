@@ -103,7 +103,7 @@ ${isOwner ? accessCard(request, one) : ''}
 <section class="card" aria-labelledby="about"><h2 id="about">About</h2>
 ${facts(
   [
-    ['Email', html`<a href="mailto:${one.email}">${isolated(one.email)}</a>`],
+    ['Email', html`<a href="mailto:${encodeURIComponent(one.email)}">${isolated(one.email)}</a>`],
     ['Program', program ? html`<a href="/admin/programs/${one.campaignId}">${isolated(program)}</a>` : 'none'],
     ['Phone', one.phone ?? undefined],
     ['Website', one.website ? isolated(one.website) : undefined],

@@ -1,4 +1,5 @@
 import { type FoundAffiliate, findByText } from '../affiliates/lookup.ts'
+import { invalid } from '../contract/errors.ts'
 import * as programs from '../programs/programs.ts'
 import type { PageRequest } from './route.ts'
 
@@ -7,9 +8,14 @@ const MAX_PROGRAMS = 100
 /** Matches to name when a text fits several affiliates. */
 const MAX_MATCHES = 5
 
-/** The affiliates that a typed text can mean. */
-export const findAffiliates = ({ ctx }: PageRequest, text: string): Promise<FoundAffiliate[]> =>
-  findByText(ctx, text, MAX_MATCHES)
+/** A name, an email address or a code is shorter. */
+const MAX_TEXT = 320
+
+/** The affiliates that a typed text can mean. @throws ApiError 400 for a text that is too long to be one. */
+export async function findAffiliates({ ctx }: PageRequest, text: string): Promise<FoundAffiliate[]> {
+  if (text.length > MAX_TEXT) throw invalid('invalid_parameter', `affiliate must have at most ${MAX_TEXT} characters.`)
+  return findByText(ctx, text, MAX_MATCHES)
+}
 
 /** The programs of the shop for a select, newest first. */
 export async function programOptions({ ctx }: PageRequest): Promise<(readonly [id: string, name: string])[]> {

@@ -103,9 +103,12 @@ ${hidden('currency', one.orderCurrency)}<button class="main">Record refund</butt
 }`
 }
 
+/** The id becomes part of a header. */
+const MAX_ORDER_ID = 300
+
 /** The page of an order shows the form again after an error. */
 const orderOf = (request: PageRequest): string => {
-  const id = request.form.get('orderId') ?? ''
+  const id = (request.form.get('orderId') ?? '').slice(0, MAX_ORDER_ID)
   request.query.set('id', id)
   return urlWithQuery(PATH, { id })
 }

@@ -25,6 +25,7 @@ const FIELDS: Record<string, readonly string[]> = {
   WISE: ['email', 'name'],
   SEPA: ['name', 'iban', 'bic', 'streetName', 'buildingNumber', 'postalCode', 'townName', 'country'],
 }
+const fieldsOf = (method: string): readonly string[] => (Object.hasOwn(FIELDS, method) ? (FIELDS[method] ?? []) : [])
 const LABELS = {
   email: 'Email of the account',
   name: 'Account holder',
@@ -70,7 +71,7 @@ async function show(request: PageRequest): Promise<View> {
       request,
       path,
       html`<input type="hidden" name="method" value="${method}">
-${(FIELDS[method] ?? []).map((one) => detail(one as keyof typeof LABELS, sent))}
+${(fieldsOf(method)).map((one) => detail(one as keyof typeof LABELS, sent))}
 <div class="sticky"><button class="main">${known ? 'Replace the details' : 'Save'}</button> <a class="button" href="/admin/affiliates/${id}">Back</a></div>`,
     )}</section>`,
   }
@@ -99,7 +100,7 @@ const current = (
 
 async function set({ ctx, params, form }: PageRequest) {
   const method = form.get('method') ?? ''
-  const names = FIELDS[method] ?? []
+  const names = fieldsOf(method)
   const details = Object.fromEntries(names.flatMap((name) => (field(form, name) ? [[name, field(form, name)]] : [])))
   await payees.setPayee(ctx, params.id ?? '', validateBody('setPayee', { method, ...details }))
   return { to: `/admin/affiliates/${params.id}`, flash: { text: 'The payee details are saved.' } }
