@@ -77,6 +77,8 @@ test('409 for sums that exceed the integers of the database', async ({ server })
     await expectOk(
       convert(server, { externalOrderId: id, amountCents: 1, couponCode: 'VAST16', occurredAt: at }, { key }),
     )
+  // Sums are stored by the currency of the order, and hold one of these commissions, not both.
+  updateRows(server, 'commissions', { orderCurrency: 'EUR' }, { shopId, orderId: 'api:b' })
   // Above 2^63; orders would have to be 4,300.
   // The driver of SQLite takes an integer of this size only as a BigInt.
   updateRows(server, 'commissions', { commissionAmountCents: 9_000_000_000_000_000_000n as never }, { shopId })

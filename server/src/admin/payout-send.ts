@@ -1,5 +1,6 @@
 import type { components } from '../contract/schema.d.ts'
 import { nowIso } from '../core/context.ts'
+import { LARGE } from '../core/list-size.ts'
 import { localDate } from '../core/time-zone.ts'
 import { download, newFileId, sumSendable } from '../payouts/file-download.ts'
 import * as payoutFiles from '../payouts/files.ts'
@@ -7,6 +8,7 @@ import { partsOf } from '../payouts/payment-file.ts'
 import * as payouts from '../payouts/payouts.ts'
 import { field, form, hidden, input } from './form.ts'
 import { type Html, html } from './html.ts'
+import { figuresOf, readKept, stillReading } from './kept.ts'
 import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type View, validateBody } from './route.ts'
 import { counted, money, urlWithQuery } from './show.ts'
 
@@ -47,15 +49,20 @@ async function confirmSend(request: PageRequest): Promise<View> {
   const { ctx, query, form: sent } = request
   const batch = await payouts.find(ctx, request.params.id ?? '')
   const [format, name] = FORMATS.find(([one]) => one === (sent.get('format') ?? query.get('format'))) ?? FORMATS[3]
-  const { lines, cents } = await sumSendable(ctx, batch.id, format)
+  const { value: sums, readAt } = await readKept(ctx, {
+    key: ['sendable', batch.id, batch.totals, format],
+    isLarge: sent.size === 0 && batch.totals.commissions > LARGE,
+    read: (own) => sumSendable(own, batch.id ?? '', format),
+  })
   const back = `/admin/payouts/${batch.id}`
+  const view = { title: `Send payments as ${name} file`, crumb: { to: back, text: 'Payout' }, subjectId: batch.id }
+  if (!sums) return { ...view, body: stillReading('The payments that can be sent are being added up.') }
+  const { lines, cents } = sums
   const text = lines
-    ? html`<p>${counted(lines, 'payment')} of ${money(cents, batch.currency)}. They are marked as sent, so that no other file contains them, and their amounts no longer change. Upload the file that you download next to ${format === 'csv' ? 'your bank or payment service' : format === 'sepa' ? 'your bank' : name}.</p>`
+    ? html`<p>${counted(lines, 'payment')} of ${money(cents, batch.currency)}. They are marked as sent, so that no other file contains them, and their amounts no longer change. Upload the file that you download next to ${format === 'csv' ? 'your bank or payment service' : format === 'sepa' ? 'your bank' : name}. ${figuresOf(readAt, request.zone)}</p>`
     : html`<p>No payment of this batch can be sent in this format: none is ready, or the affiliates are paid in another way.</p>`
   return {
-    title: `Send payments as ${name} file`,
-    crumb: { to: back, text: 'Payout' },
-    subjectId: batch.id,
+    ...view,
     body: html`<section class="card narrow">${text}
 ${
   lines
