@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 // PostgreSQL only: SQLite updates rows in place.
 import pg from 'pg'
 import { expect } from 'vitest'
@@ -37,6 +38,13 @@ test('orders and lists read no more blocks while a read transaction stays open',
   await observer.query(`alter database "${new URL(server.url).pathname.slice(1)}" set enable_seqscan = off`)
   /** Blocks of each table that were read so far. Sessions report them when they end. */
   const blocks = async (): Promise<number[]> => {
+    // A session that is busy would keep its numbers.
+    const isBusy = async () =>
+      (
+        await observer.query(`select 1 from pg_stat_activity
+          where datname = current_database() and pid <> pg_backend_pid() and state = 'active'`)
+      ).rowCount
+    while (await isBusy()) await sleep(20)
     await observer.query(`select pg_terminate_backend(pid, 5000) from pg_stat_activity
       where datname = current_database() and pid <> pg_backend_pid() and state = 'idle'`)
     const { rows } = await observer.query(
