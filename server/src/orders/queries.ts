@@ -89,11 +89,17 @@ const uncreditedByName = prepared<{ shopId: string; name: string; hashed: string
 export const findUncreditedByName = async (db: Reader, shopId: string, name: string): Promise<string | undefined> =>
   (await uncreditedByName(db, { shopId, name, hashed: `#${name}` }))[0]?.orderId
 
+/** What lists show of an order. Its facts, which are long, are read only for the name of an order without one. */
+export type OrderSummary = Omit<OrderRow, 'facts' | 'decision' | 'shopId' | 'createdAt' | 'updatedAt'> & {
+  facts: string | null
+}
+
 /** Up to a page of orders by their stored ids. */
-export const findOrdersById = (db: Reader, shopId: string, orderIds: string[]): Promise<OrderRow[]> =>
+export const findOrdersById = (db: Reader, shopId: string, orderIds: string[]): Promise<OrderSummary[]> =>
   db
     .selectFrom('orders')
-    .selectAll()
+    .select(['orderId', 'commissionId', 'orderAt', 'orderName', 'goodsCents', 'orderCurrency'])
+    .select(sql<string | null>`case when coalesce("orderName", '') = '' then facts end`.as('facts'))
     .where('shopId', '=', shopId)
     .where(isOneOf(db, 'orderId', orderIds))
     .execute()

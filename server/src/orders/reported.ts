@@ -4,11 +4,11 @@ import { invalid } from '../contract/errors.ts'
 import type { Context } from '../core/context.ts'
 import { LARGE } from '../core/list-size.ts'
 import { readList } from '../core/report.ts'
-import type { CommissionRow, OrderRow } from '../database/tables.ts'
+import type { CommissionRow } from '../database/tables.ts'
 import { storedOrderIds } from '../engine/normalize.ts'
 import { parseFacts } from '../engine/stored-facts.ts'
 import { NO_AFFILIATE, type OrderFilter, type Outcome } from './order-filter.ts'
-import { findOrder, findOrdersById, findUncreditedByName, hasMoreOrders } from './queries.ts'
+import { findOrder, findOrdersById, findUncreditedByName, hasMoreOrders, type OrderSummary } from './queries.ts'
 import { isByCommission, type OrderSearch, orderSearchReport } from './search.ts'
 
 /** A reported order in a list. */
@@ -105,9 +105,9 @@ async function readOrders({ db, shop }: Context, orderIds: string[]): Promise<Re
   })
 }
 
-const toReported = (row: OrderRow, own: CommissionRow | undefined): ReportedOrder => ({
+const toReported = (row: OrderSummary, own: CommissionRow | undefined): ReportedOrder => ({
   orderId: row.orderId,
-  name: own?.orderName || row.orderName || parseFacts(row.facts).order.externalOrderId,
+  name: own?.orderName || row.orderName || (row.facts ? parseFacts(row.facts).order.externalOrderId : row.orderId),
   orderAt: row.orderAt,
   goodsCents: row.goodsCents,
   orderCurrency: row.orderCurrency,

@@ -1,6 +1,6 @@
 import type { components } from '../contract/schema.d.ts'
 import type { Context } from '../core/context.ts'
-import { localDate } from '../core/time-zone.ts'
+import { monthPeriod } from '../core/time-zone.ts'
 import type { PayoutBatchRow, PayoutLineRow } from '../database/tables.ts'
 import { lineIdOf } from '../engine/payment-line.ts'
 import { findLines } from './line-queries.ts'
@@ -25,32 +25,34 @@ export async function findBatches({ db, shop }: Context, text: string, limit: nu
     return one ? [one] : []
   }
   const newest = await listNewestBatches(db.read, shop.id, MAX_SEARCHED)
-  return newest.filter((batch) => covers(batch, month, shop.timeZone)).slice(0, limit)
+  const years = month.year === undefined ? yearsOf(newest) : [month.year]
+  const periods = years.map((year) => monthPeriod(`${year}-${month.number}`, shop.timeZone))
+  const isIn = ({ periodStart, periodEnd }: FoundBatch) =>
+    periods.some(({ from, to }) => periodStart <= to && from <= periodEnd)
+  return newest.filter(isIn).slice(0, limit)
+}
+
+/** The years in which batches start or end, and those before and after: local days may be in another year. */
+function yearsOf(batches: FoundBatch[]): string[] {
+  const years = batches.flatMap(({ periodStart, periodEnd }) =>
+    [periodStart, periodEnd].map((at) => Number(at.slice(0, 4))),
+  )
+  return [...new Set(years.flatMap((year) => [year - 1, year, year + 1]))].map((year) => String(year).padStart(4, '0'))
 }
 
 interface Month {
   /** Any when undefined. */
-  year: number | undefined
-  /** From 0. */
-  month: number
+  year: string | undefined
+  /** `01` to `12`. */
+  number: string
 }
 
 function monthOf(text: string): Month | undefined {
   const [, year, number] = /^(\d{4})-(0[1-9]|1[0-2])$/.exec(text) ?? []
-  if (number) return { year: Number(year), month: Number(number) - 1 }
+  if (number) return { year, number }
   const [, name = '', own] = /^([a-z]+)\.?(?: (\d{4}))?$/i.exec(text) ?? []
-  const month = MONTHS.findIndex((one) => name.length >= MIN_LETTERS && one.startsWith(name.toLowerCase()))
-  return month < 0 ? undefined : { year: own ? Number(own) : undefined, month }
-}
-
-/** Whether a local day of the period is in the month. */
-function covers({ periodStart, periodEnd }: PayoutBatchRow, { year, month }: Month, timeZone: string): boolean {
-  const [first, last] = [periodStart, periodEnd].map((at) => {
-    const [ofYear, ofMonth] = localDate(at, timeZone).split('-').map(Number)
-    return (ofYear ?? 0) * 12 + (ofMonth ?? 1) - 1
-  }) as [number, number]
-  if (year !== undefined) return first <= year * 12 + month && year * 12 + month <= last
-  return first + ((month - (first % 12) + 12) % 12) <= last
+  const index = MONTHS.findIndex((one) => name.length >= MIN_LETTERS && one.startsWith(name.toLowerCase()))
+  return index < 0 ? undefined : { year: own, number: String(index + 1).padStart(2, '0') }
 }
 
 /** The payment with a reference that a payment file contained, or with its id. */

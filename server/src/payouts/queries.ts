@@ -13,6 +13,7 @@ import { type PageQuery, pageOf } from '../core/pagination.ts'
 import { countRows, joinSumParts, sumParts, updateIfUnchanged, withoutIndex } from '../core/queries.ts'
 import { defineReport, type Reader, type Transaction } from '../database/database.ts'
 import { isSqlite } from '../database/event-loop.ts'
+import { prepared } from '../database/prepared.ts'
 import type { CommissionRow, PayoutBatchRow, Tables } from '../database/tables.ts'
 
 export interface BatchFilter {
@@ -51,9 +52,19 @@ export const batchListReport = defineReport(
   (db, { shopId, query }: { shopId: string; query: BatchFilter & PageQuery }) => listBatches(db, shopId, query),
 )
 
-/** The newest batches without their totals. */
-export const listNewestBatches = (db: Reader, shopId: string, limit: number): Promise<PayoutBatchRow[]> =>
-  batches(db, shopId).orderBy('createdAt', 'desc').orderBy('id', 'desc').limit(limit).execute()
+const newestBatches = prepared<{ shopId: string; limit: number }>()((db, { shopId, limit }) =>
+  db
+    .selectFrom('payoutBatches')
+    .select(['id', 'status', 'currency', 'periodStart', 'periodEnd'])
+    .where('shopId', '=', shopId)
+    .orderBy('createdAt', 'desc')
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .compile(),
+)
+
+/** The newest batches: their periods, without their totals. */
+export const listNewestBatches = (db: Reader, shopId: string, limit: number) => newestBatches(db, { shopId, limit })
 
 /** Whether the shop has a batch that is neither paid nor failed. */
 export const hasOpenBatch = async (db: Reader, shopId: string): Promise<boolean> =>
