@@ -38,7 +38,7 @@ test('payments are sent once after a question, and their file is downloaded as o
   expect(shown).not.toContain('format=sepa')
 
   const asked = await page.open(`${path}/send?format=paypal`)
-  expect(wordsOf(asked.text)).toContain('2 payments of 20.00 USD')
+  expect(wordsOf(asked.text)).toContain('2 payments 20.00 USD')
   expect((await linesOf(server, batch.id)).totals).toMatchObject({ READY: { lines: 2 }, SENT: { lines: 0 } })
   const fields = hiddenIn(asked.text)
   expect(codeOf(await page.send(`${path}/send`, fields))).toEqual([403, 'csrf_token_invalid'])
@@ -48,7 +48,7 @@ test('payments are sent once after a question, and their file is downloaded as o
   expect(noticeOf(await page.open(path))).toContain('2 payments are marked as sent: 20.00 USD')
 
   const download = `/admin/payout-files/${file?.id}/download`
-  expect((await page.open(path)).text).toContain(download)
+  expect((await page.open(`${path}?view=files`)).text).toContain(download)
   const first = await page.open(download)
   expect(first.status).toBe(200)
   expect(first.headers.get('Content-Disposition')).toBe(`attachment; filename="payouts-paypal-USD-${file?.id}.csv"`)
@@ -133,5 +133,7 @@ test('a SEPA file asks for the account, and a file of a service is split where t
   expect(rows[0]?.[0]).toBe(rows[1]?.[0])
   const written = rows.flatMap((all) => all.slice(1).map((row) => row.split(',')[2]))
   expect(new Set(written).size).toBe(1001)
-  expect((await page.open(`/admin/payouts/${id}`)).text).toContain('/admin/payout-files/many/download?part=2')
+  expect((await page.open(`/admin/payouts/${id}?view=files`)).text).toContain(
+    '/admin/payout-files/many/download?part=2',
+  )
 })

@@ -104,6 +104,7 @@ describe.runIf(isThere)('the Developer page', () => {
     await press(owner, 'Preview')
     const total = /of (.*)$/.exec(await textOf(owner, 'main section button'))?.[1] ?? ''
     await press(owner, /^Create batch/)
+    await open(owner, `${new URL(owner.url()).pathname}?view=commissions`)
     expect(await labels()).toContain('W-1')
     await owner.getByLabel(/^Type the total/).fill('1.00')
     await press(owner, 'Mark as paid')
@@ -111,6 +112,7 @@ describe.runIf(isThere)('the Developer page', () => {
     await owner.getByLabel(/^Type the total/).fill(total)
     await owner.getByLabel(/made in another way/).check()
     await press(owner, 'Mark as paid')
+    await open(owner, `${new URL(owner.url()).pathname}?view=commissions`)
     expect(await owner.getByRole('row', { name: /^W-1/ }).textContent()).toContain('Paid')
   })
 

@@ -283,6 +283,8 @@ export function shotsOf(made: Made): Shot[] {
     { name: 'payouts-filter-invalid', path: '/admin/payouts?currency=dollars' },
     { name: 'payouts-empty', path: '/admin/payouts', as: 'empty' },
     { name: 'payout', path: `/admin/payouts/${batch}` },
+    { name: 'payout-files', path: `/admin/payouts/${batch}?view=files` },
+    { name: 'payout-commissions', path: `/admin/payouts/${batch}?view=commissions` },
     { name: 'payout-euros', path: `/admin/payouts/${euros}` },
     {
       name: 'payout-wrong-total',

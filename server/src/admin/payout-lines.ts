@@ -8,7 +8,7 @@ import { type Html, html, isolated } from './html.ts'
 import { figuresOf, readKept, stillReading } from './kept.ts'
 import { downloadLinks, payoutSendRoutes, sendLinks } from './payout-send.ts'
 import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type View } from './route.ts'
-import { badge, count, counted, money, tabs, time, urlWithQuery } from './show.ts'
+import { badge, count, counted, dayText, empty, money, nameOf, tabs, time, urlWithQuery } from './show.ts'
 import {
   ACTIONS,
   type Cell,
@@ -48,46 +48,76 @@ const LINES: Column[] = [
   inCard('inline', wideColumn('Reference')),
 ]
 
-/** The payments of a batch, one for each affiliate, with their states. */
-export async function lineSection(request: PageRequest, batch: Batch): Promise<Html> {
-  const { id, status, currency } = batch
-  const { ctx, query } = request
-  const path = `/admin/payouts/${id}`
-  const state = STATES.find((one) => one === query.get('state'))
+/** The payments of a batch, and the files in which they were sent. */
+export interface BatchPayments {
+  batch: Batch
+  files: Schemas['PayoutFile'][]
+  /** One for each affiliate; undefined while they are added up. */
+  lines: Awaited<ReturnType<typeof describeLines>> | undefined
+  readAt: string | null
+}
+
+const stateIn = (query: URLSearchParams) => STATES.find((one) => one === query.get('state'))
+
+export async function readPayments({ ctx, query }: PageRequest, batch: Batch): Promise<BatchPayments> {
+  const state = stateIn(query)
   const asked = { ...pageOf(query, 'lines'), ...(state && { state }) }
-  const files = await payoutFiles.findAll(ctx, id)
-  const { value: lines, readAt } = await readKept(request.ctx, {
+  const files = await payoutFiles.findAll(ctx, batch.id)
+  const { value: lines, readAt } = await readKept(ctx, {
     key: ['lines', batch, files, asked],
     isLarge: batch.totals.commissions > LARGE,
-    read: (own) => describeLines(own, id, asked),
+    read: (own) => describeLines(own, batch.id, asked),
   })
-  if (!lines)
-    return html`<h2>Payments</h2>${stillReading('The payments of this batch are being added up.')}${fileTable(request, files)}`
+  return { batch, files, lines, readAt }
+}
+
+/** What to do next with an open batch: send its payments, record what was paid, or mark it as paid. */
+export function nextSteps({ batch, files, lines }: BatchPayments, markAsPaid: Html): Html {
+  const { id, currency } = batch
+  const of = (state: (typeof STATES)[number]) => lines?.totals[state] ?? { lines: 0, cents: 0 }
+  const text = (state: (typeof STATES)[number], what: string) =>
+    of(state).lines ? `${count(of(state).lines)} ${what}: ${money(of(state).cents, currency)}. ` : ''
+  const [ready, blocked, sent] = [of('READY').lines, of('BLOCKED').lines, of('SENT').lines]
+  const isSent = files.length > 0 && ready + blocked === 0
+  const isRecorded = isSent && sent === 0
+  return html`<ol class="steps" aria-label="Next steps">
+<li class="${isSent ? 'done' : ''}"><div><strong>Send the payments</strong><p>${lines ? `${text('READY', 'ready')}${text('BLOCKED', 'blocked')}` || 'All payments are in a file.' : 'The payments are being added up.'}</p></div>${ready ? sendLinks(batch) : blocked ? html`<a class="button small" href="${urlWithQuery(`/admin/payouts/${id}`, { state: 'BLOCKED' })}">Show the blocked ones</a>` : ''}</li>
+<li class="${isRecorded ? 'done' : ''}"><div><strong>Record what was paid</strong><p>${text('SENT', 'sent')}${text('SETTLED', 'settled')}${text('RETURNED', 'returned')}When every payment is settled or returned, the batch is paid.</p></div>${sent ? html`<a class="button small" href="/admin/payouts/reconcile">Reconcile</a>` : ''}</li>
+<li><div><strong>Or mark the whole batch as paid</strong>${markAsPaid}</div></li></ol>`
+}
+
+/** The payments with their states. */
+export function lineSection({ query, zone }: PageRequest, { batch, lines, readAt }: BatchPayments): Html {
+  const { id, currency } = batch
+  const path = `/admin/payouts/${id}`
+  if (!lines) return stillReading('The payments of this batch are being added up.')
+  const state = stateIn(query)
   const { data, pagination, totals } = lines
   const shown = STATES.filter((one) => totals[one].lines > 0 || one === state)
-  return html`<h2>Payments</h2>
-${
-  shown.length > 1 || state
-    ? tabs('By state', [
-        { to: path, text: 'All', isCurrent: state === undefined },
-        ...shown.map((one) => ({
-          to: urlWithQuery(path, { state: one }),
-          text: `${STATE_NAMES[one]} ${count(totals[one].lines)}: ${money(totals[one].cents, currency)}`,
-          isCurrent: one === state,
-        })),
-      ])
-    : ''
-}
+  return html`${
+    shown.length > 1 || state
+      ? tabs(
+          'By state',
+          [
+            { to: path, text: 'All', isCurrent: state === undefined },
+            ...shown.map((one) => ({
+              to: urlWithQuery(path, { state: one }),
+              text: `${nameOf(one)} ${count(totals[one].lines)}: ${money(totals[one].cents, currency)}`,
+              isCurrent: one === state,
+            })),
+          ],
+          'segments',
+        )
+      : ''
+  }
 ${
   totals.BLOCKED.lines > 0
     ? html`<p class="notice wait">${counted(totals.BLOCKED.lines, 'payment')} ${totals.BLOCKED.lines === 1 ? 'is' : 'are'} blocked. Enter or change the payee details, or pay manually.</p>`
     : ''
 }
 ${data.length ? table('Payments', LINES, data.map(row)) : html`<p>This batch pays no affiliate.</p>`}
-${status === 'OPEN' && totals.READY.lines > 0 ? sendLinks({ id, currency }) : ''}
-${fileTable(request, files)}
-${data.length ? html`<p class="row"><a class="button small" href="${path}/lines.csv">Download as CSV</a></p>` : ''}
-${pager(path, query, pagination, 'lines')}${readAt === null ? '' : html`<p class="hint">${figuresOf(readAt, request.zone)}</p>`}`
+${pager(path, query, pagination, 'lines')}
+${data.length ? html`<p class="row"><a class="button small" href="${path}/lines.csv">Download as CSV</a></p>` : ''}${readAt === null ? '' : html`<p class="hint">${figuresOf(readAt, zone)}</p>`}`
 }
 
 const FILES: Column[] = [
@@ -101,11 +131,16 @@ const FILES: Column[] = [
 ]
 
 /** The payment files of a batch. Those that were never uploaded can be discarded. */
-function fileTable({ zone }: PageRequest, data: Schemas['PayoutFile'][]): Html {
-  if (data.length === 0) return html``
+export function fileSection({ zone }: PageRequest, { files: data }: BatchPayments): Html {
+  if (data.length === 0)
+    return empty(
+      'No payment files yet',
+      'A file contains the ready payments for PayPal, Wise, or your bank.',
+      'payouts',
+    )
   const rows = data.map((file) => [
     html`<code>${file.id}</code>`,
-    file.format,
+    nameOf(file.format.toUpperCase()),
     badge(file.status),
     count(file.lines),
     money(file.totalCents, file.currency),
@@ -116,8 +151,7 @@ function fileTable({ zone }: PageRequest, data: Schemas['PayoutFile'][]): Html {
         : html`<a class="button small" href="/admin/payout-files/${file.id}/discard">Discard<span class="visually-hidden"> ${file.id}</span></a>`
     }`,
   ])
-  return html`<h3 id="files">Payment files</h3>
-${table('Payment files', FILES, rows)}`
+  return table('Payment files', FILES, rows)
 }
 
 async function confirmDiscard(request: PageRequest): Promise<View> {
@@ -141,14 +175,6 @@ async function discardFile({ ctx, params }: PageRequest) {
   }
 }
 
-const STATE_NAMES = {
-  READY: 'Ready',
-  BLOCKED: 'Blocked',
-  SENT: 'Sent',
-  SETTLED: 'Settled',
-  RETURNED: 'Returned',
-}
-
 /** Why a payment is blocked. */
 function blockedText({ reason, method, currency }: Line): string {
   if (reason === 'no_payee_details') return 'No payee details'
@@ -163,9 +189,17 @@ const row = (line: Line): Cell[] => [
   html`${badge(line.state)}${line.reason ? html`<small>${isolated(blockedText(line))}</small>` : ''}`,
   line.state === 'BLOCKED'
     ? html`<a href="/admin/affiliates/${line.affiliateId}/payee">${line.method ? 'Change details' : 'Enter details'}</a>`
-    : (line.method ?? 'manually'),
-  [line.paymentReference, line.reference, line.date].filter(Boolean).join(' · ') || '–',
+    : line.method
+      ? nameOf(line.method)
+      : 'Manually',
+  referenceCell(line),
 ]
+
+/** The end of the reference tells payments apart; all of it is one key press away. */
+function referenceCell({ paymentReference, reference, date }: Line): Cell {
+  if (!paymentReference) return reference ? isolated(reference) : '–'
+  return html`<details><summary><code>…${paymentReference.slice(-6)}</code>${date ? html` <small>${dayText(date)}</small>` : ''}</summary><code class="break">${paymentReference}</code>${reference ? html`<small class="line break">${isolated(reference)}</small>` : ''}</details>`
+}
 
 /** All payments of a batch for a spreadsheet. Only payment files contain account details. */
 async function download({ ctx, params }: PageRequest): Promise<View> {

@@ -10,7 +10,7 @@ import { field, form, hidden, input } from './form.ts'
 import { type Html, html } from './html.ts'
 import { figuresOf, readKept, stillReading } from './kept.ts'
 import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type View, validateBody } from './route.ts'
-import { counted, money, urlWithQuery } from './show.ts'
+import { counted, facts, money, urlWithQuery } from './show.ts'
 
 type File = components['schemas']['PayoutFile']
 
@@ -29,10 +29,10 @@ export const payoutSendRoutes: Route[] = [
 
 /** The formats in which the ready payments of a batch can be sent. */
 export const sendLinks = ({ id, currency }: { id: string; currency: string }): Html =>
-  html`<p class="row">${FORMATS.filter(([format]) => format !== 'sepa' || currency === 'EUR').map(
+  html`<div class="row">${FORMATS.filter(([format]) => format !== 'sepa' || currency === 'EUR').map(
     ([format, name]) =>
       html`<a class="button small" href="${urlWithQuery(`/admin/payouts/${id}/send`, { format })}">Send as ${name} file</a> `,
-  )}</p>`
+  )}</div>`
 
 /** The links to a file, one for each part. */
 export function downloadLinks(file: File): Html {
@@ -57,9 +57,13 @@ async function confirmSend(request: PageRequest): Promise<View> {
   const back = `/admin/payouts/${batch.id}`
   const view = { title: `Send payments as ${name} file`, crumb: { to: back, text: 'Payout' }, subjectId: batch.id }
   if (!sums) return { ...view, body: stillReading('The payments that can be sent are being added up.') }
-  const { lines, cents } = sums
+  const { lines, cents, others, blocked } = sums
   const text = lines
-    ? html`<p>${counted(lines, 'payment')} of ${money(cents, batch.currency)}. They are marked as sent, so that no other file contains them, and their amounts no longer change. Upload the file that you download next to ${format === 'csv' ? 'your bank or payment service' : format === 'sepa' ? 'your bank' : name}. ${figuresOf(readAt, request.zone)}</p>`
+    ? html`${facts([
+        ['In the file', html`${counted(lines, 'payment')} <small>${money(cents, batch.currency)}</small>`],
+        ['Paid in another way', others ? counted(others, 'payment') : undefined],
+        ['Blocked', blocked ? counted(blocked, 'payment') : undefined],
+      ])}<p>The payments are marked as sent, so that no other file contains them, and their amounts no longer change. Then download the file, and upload it to ${format === 'csv' ? 'your bank or payment service' : format === 'sepa' ? 'your bank' : name}. ${figuresOf(readAt, request.zone)}</p>`
     : html`<p>No payment of this batch can be sent in this format: none is ready, or the affiliates are paid in another way.</p>`
   return {
     ...view,
@@ -100,7 +104,7 @@ async function send({ ctx, params, form: sent }: PageRequest) {
   const id = field(sent, 'fileId') ?? newFileId(ctx, format)
   const { lines, totalCents, currency } = await payoutFiles.create(ctx, id, body)
   const text = `${counted(lines, 'payment is', 'payments are')} marked as sent: ${money(totalCents, currency)}. Download the file below and upload it.`
-  return { to: `/admin/payouts/${batchId}#files`, flash: { text } }
+  return { to: urlWithQuery(`/admin/payouts/${batchId}`, { view: 'files' }), flash: { text } }
 }
 
 async function downloadFile({ ctx, params, query }: PageRequest): Promise<View> {

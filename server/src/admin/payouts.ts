@@ -15,12 +15,19 @@ import { fileLink } from './list-file.ts'
 import type { Given } from './list-filter.ts'
 import { batchAbout, batchFacts, period } from './payout-facts.ts'
 import { PAYOUT_FILTERS, payoutFilterForm, readPayoutFilter } from './payout-filter.ts'
-import { lineSection, payoutLineRoutes } from './payout-lines.ts'
+import {
+  type BatchPayments,
+  fileSection,
+  lineSection,
+  nextSteps,
+  payoutLineRoutes,
+  readPayments,
+} from './payout-lines.ts'
 import { payoutListFileRoutes } from './payout-list-file.ts'
 import { type BatchInput, bodyFrom, preview } from './payout-preview.ts'
 import { reconcileRoutes } from './reconcile.ts'
 import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type View } from './route.ts'
-import { badge, counted, count as counts, day, dayText, empty, money, typedCents, urlWithQuery } from './show.ts'
+import { badge, counted, count as counts, day, dayText, empty, money, tabs, typedCents, urlWithQuery } from './show.ts'
 import { ACTIONS, type Cell, type Column, inCard, numberColumn, pageOf, pager, table, wideColumn } from './table.ts'
 import { inCurrency } from './words.ts'
 
@@ -197,9 +204,47 @@ async function create(request: PageRequest) {
 
 const find = ({ ctx, params }: PageRequest) => payouts.find(ctx, params.id ?? '')
 
+const VIEWS = ['payments', 'files', 'commissions'] as const
+
 async function show(request: PageRequest): Promise<View> {
   const { query, zone } = request
   const batch = await find(request)
+  const path = `${PATH}/${batch.id}`
+  const view = VIEWS.find((one) => one === query.get('view')) ?? 'payments'
+  const payments = await readPayments(request, batch)
+  const { status, totals } = batch
+  const canCancel = status === 'OPEN' || (status === 'FAILED' && (await hasCommissions(request, batch.id)))
+  const tab = (name: (typeof VIEWS)[number], text: string) => ({
+    to: name === 'payments' ? path : urlWithQuery(path, { view: name }),
+    text,
+    isCurrent: name === view,
+  })
+  return {
+    title: `Payout of ${dayText(batch.periodStart, zone)} – ${dayText(batch.periodEnd, zone)}`,
+    crumb: { to: PATH, text: 'Payouts' },
+    subjectId: batch.id,
+    badges: stateOf(batch),
+    actions: canCancel ? html`<a class="button danger" href="${path}/cancel">Cancel this batch</a>` : undefined,
+    body: html`${batchFacts(batch)}
+${status === 'OPEN' ? nextSteps(payments, payment(request, payments)) : ''}
+${tabs('Content of this batch', [
+  tab('payments', 'Payments'),
+  tab('files', `Files ${counts(payments.files.length)}`),
+  tab('commissions', `Commissions ${counts(totals.commissions)}`),
+])}
+${view === 'files' ? fileSection(request, payments) : view === 'commissions' ? await commissionSection(request, batch) : lineSection(request, payments)}
+<section class="card" aria-labelledby="about"><h2 id="about">About</h2>${batchAbout(batch, zone)}</section>`,
+  }
+}
+
+/** The totals of a batch stay when its commissions leave it. */
+async function hasCommissions({ ctx }: PageRequest, payoutBatchId: string): Promise<boolean> {
+  const { data } = await commissions.list(ctx, { payoutBatchId, page: 1, limit: 1, isUncounted: true })
+  return data.length > 0
+}
+
+async function commissionSection(request: PageRequest, batch: Batch & { id: string }): Promise<Html> {
+  const { query, zone } = request
   const asked = { ...pageOf(query), payoutBatchId: batch.id }
   const { list: own, notice } = await readListKept(request, {
     key: ['batch', batch, asked],
@@ -209,43 +254,25 @@ async function show(request: PageRequest): Promise<View> {
   const data = own?.data ?? []
   const names = await namesOf(request, data)
   const rows = data.map((one) => commissionCells(one, names, zone))
-  const canCancel = batch.status === 'OPEN' || (batch.status === 'FAILED' && data.length > 0)
-  return {
-    title: `Payout of ${dayText(batch.periodStart, zone)} – ${dayText(batch.periodEnd, zone)}`,
-    crumb: { to: PATH, text: 'Payouts' },
-    subjectId: batch.id,
-    badges: stateOf(batch),
-    actions: canCancel
-      ? html`<a class="button danger" href="${PATH}/${batch.id}/cancel">Cancel this batch</a>`
-      : undefined,
-    body: html`${batchFacts(batch)}
-<div class="halves">${batch.status === 'OPEN' ? await payment(request, batch) : ''}
-<section class="card" aria-labelledby="about"><h2 id="about">About</h2>${batchAbout(batch, zone)}</section></div>
-${await lineSection(request, batch)}
-<h2>Commissions</h2>
-${rows.length ? table('Commissions of this batch', COMMISSION_COLUMNS, rows) : own && html`<p>This batch contains no commissions.</p>`}
-${notice}${own && pager(`${PATH}/${batch.id}`, query, own.pagination)}`,
-  }
+  return html`${rows.length ? table('Commissions of this batch', COMMISSION_COLUMNS, rows) : own && html`<p>This batch contains no commissions.</p>`}
+${notice}${own && pager(`${PATH}/${batch.id}`, query, own.pagination)}`
 }
 
 /** Typing the total prevents paying the wrong batch, or one that has changed since the page was loaded. */
-async function payment(request: PageRequest, { id, totals, currency }: Batch): Promise<Html> {
-  const { value: unsent } = await readKept(request.ctx, {
-    key: ['unsent', id, totals],
-    isLarge: totals.commissions > LARGE,
-    read: (own) => sumUnsent(own, id ?? ''),
-  })
+function payment(request: PageRequest, { batch: { id, totals, currency }, files, lines }: BatchPayments): Html {
+  const [ready, blocked] = [lines?.totals.READY, lines?.totals.BLOCKED]
+  const unsent = ready && blocked && { lines: ready.lines + blocked.lines, cents: ready.cents + blocked.cents }
   const outside = unsent?.lines
     ? `${counted(unsent.lines, 'payment')} of ${money(unsent.cents, currency)} in no payment file: made in another way`
     : 'Payments in no payment file: made in another way'
-  return html`<section class="card" aria-labelledby="pay"><h2 id="pay">Mark as paid</h2>
+  return html`<details${files.length === 0 || request.form.has('total') ? html` open` : ''}><summary>Mark as paid</summary>
 ${form(
   request,
   `${PATH}/${id}/pay`,
   html`${input({ name: 'total', label: `Type the total to pay, ${money(totals.netPayableCents, currency)}`, value: request.form.get('total') ?? '', required: true, maxlength: 30, hint: 'Send the money first. This only records the payment, and cannot be undone.' })}
 ${unsent?.lines === 0 ? '' : checkbox('outside', outside, request.form.has('outside'))}
 <button class="main">Mark as paid</button>`,
-)}</section>`
+)}</details>`
 }
 
 async function pay(request: PageRequest) {

@@ -129,7 +129,13 @@ const TONES: Record<string, Tone> = {
   disabled: 'bad',
 }
 /** Statuses whose name of the API is not what people say. */
-const NAMES: Record<string, string> = { PUBLISH: 'Published', NOBODY: 'No affiliate' }
+const NAMES: Record<string, string> = {
+  PUBLISH: 'Published',
+  NOBODY: 'No affiliate',
+  PAYPAL: 'PayPal',
+  SEPA: 'SEPA',
+  CSV: 'CSV',
+}
 
 /** The name of a status or another constant of the API: `Late in kind`. */
 export function nameOf(status: string): string {

@@ -56,15 +56,16 @@ export async function download(ctx: Context, id: string, part: number) {
   return { name: paymentFileName(file, part), type: TYPES[writer.extension], content: toNdjsonStream(texts()) }
 }
 
-/** The ready payments of a batch that a format can pay. */
+/** The ready payments of a batch that a format can pay, and how many it cannot: ready for another format, or blocked. */
 export async function sumSendable(
   ctx: Context,
   batchId: string,
   format: keyof typeof METHODS_OF,
-): Promise<{ lines: number; cents: number }> {
+): Promise<{ lines: number; cents: number; others: number; blocked: number }> {
   const query = { batchId, methods: [...METHODS_OF[format]] }
-  const { sendable } = await runReport(ctx, sendableReport, { shopId: ctx.shop.id, query })
-  return { lines: sendable.length, cents: sendable.reduce((sum, { amountCents }) => sum + amountCents, 0) }
+  const { sendable, ready, blocked } = await runReport(ctx, sendableReport, { shopId: ctx.shop.id, query })
+  const cents = sendable.reduce((sum, { amountCents }) => sum + amountCents, 0)
+  return { lines: sendable.length, cents, others: ready - sendable.length, blocked }
 }
 
 /** A new id of a file: `20261105-paypal-3fd2k9`. */

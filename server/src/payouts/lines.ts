@@ -193,20 +193,21 @@ export async function readBlocked(ctx: Context): Promise<{ blocked: BlockedPayme
   return { blocked: read.filter(({ lines }) => lines > 0), unread: pagination.total - read.length }
 }
 
-/** The affiliates of a batch with an amount that can be sent by one of these methods, and how many cannot be paid at all. */
+/** The affiliates of a batch with an amount that can be sent by one of these methods, and how many are ready or blocked in all. */
 export const sendableReport = defineReport(
   import.meta.url,
   'sendableReport',
   async (
     db,
     { shopId, query: { batchId, methods } }: { shopId: string; query: { batchId: string; methods: PaymentMethod[] } },
-  ): Promise<{ sendable: Pick<UnnamedLine, 'affiliateId' | 'amountCents'>[]; blocked: number }> => {
+  ): Promise<{ sendable: Pick<UnnamedLine, 'affiliateId' | 'amountCents'>[]; ready: number; blocked: number }> => {
     const batch = await findBatch(db, shopId, batchId)
     const lines = batch ? await readLines(db, batch) : []
     const isSendable = ({ state, method }: UnnamedLine) =>
       state === 'READY' && methods.some((supported) => supported === method)
     return {
       sendable: lines.filter(isSendable).map(({ affiliateId, amountCents }) => ({ affiliateId, amountCents })),
+      ready: lines.filter(({ state }) => state === 'READY').length,
       blocked: lines.filter(({ state }) => state === 'BLOCKED').length,
     }
   },
