@@ -1,5 +1,6 @@
 // SQLite only: the pages call the use cases that are tested on both databases
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { expectOk } from '../support/shop.ts'
 import { type Fields, noticeOf, wordsOf } from './page-fixture.ts'
 import { codeOf, openPageShop, type PageShop, selectable } from './page-shop.ts'
 
@@ -111,6 +112,26 @@ describe('affiliates', () => {
     expect(heading).toMatch(/,Clicks,Orders,Revenue \(USD\),Commission \(USD\),Other currencies$/)
     expect(first).toMatch(/^Zora Lind,.*,0,2,50000\.00,8000\.00,"EUR: revenue 123\.00, commission 19\.68"$/)
     expect(others).toHaveLength(highest.ids.length - 1)
+  })
+
+  test('have a page with their figures of all time, and charts of a period in one currency', async () => {
+    const [{ id }] = await api('/affiliates?q=zora')
+    const body = { type: 'click', affiliateId: id, url: 'https://shop.example/' }
+    for (let n = 0; n < 2; n++) await expectOk(shop.server.request('POST', '/api/v1/events', { body }))
+    const path = `/affiliates/${id}`
+    const shown = await words(path)
+    expect(shown).toContain(
+      'All time Clicks 2 Orders 2 Revenue 50,000.00 USD 123.00 EUR Commission 8,000.00 USD 19.68 EUR Paid 0.00 USD',
+    )
+    expect(shown).toMatch(/7 days 30 days 90 days USD EUR Commission 8,000\.00 USD ▲ new .* Clicks 2 ▲ new/)
+    const { text } = await owner.open(`/admin${path}?days=7&currency=EUR`)
+    expect(wordsOf(text)).toMatch(/Commission 19\.68 EUR .*The 7 days before/)
+    expect(text).toContain(`<a href="/admin/affiliates/${id}?days=7&amp;currency=EUR" aria-current="true">EUR</a>`)
+    const [none] = await api('/affiliates?q=B@lind')
+    expect(await words(`/affiliates/${none.id}`)).toMatch(
+      /Clicks 0 Orders 0 Revenue 0\.00 USD Commission 0\.00 USD Paid 0\.00 USD/,
+    )
+    expect(await words(`/affiliates/${none.id}`)).not.toContain('30 days')
   })
 
   test('keep codes and links of another system, which find them too', async () => {

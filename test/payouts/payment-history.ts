@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { figuresOf } from '../support/inspect.ts'
+import { chartedCommission, figuresOf } from '../support/inspect.ts'
 import type { TestServer } from '../support/server.ts'
 import { convert, expectOk, newAffiliate } from '../support/shop.ts'
 import { linesOf, type PaymentLine, report, resultOf, setPayee } from './payments.ts'
@@ -174,6 +174,7 @@ async function verify(server: TestServer, { affiliates, orders, batches }: Histo
   const isPayable = ({ orderStatus, payoutBatchId, affiliateId }: Row) =>
     ['APPROVED', 'PAYABLE'].includes(orderStatus) && !gone.has(`${payoutBatchId} ${affiliateId}`)
   const figures = await figuresOf(server, affiliates)
+  expect(await chartedCommission(server)).toBe(orders.reduce((sum, one) => sum + earnedBy(one), 0))
   for (const affiliateId of affiliates) {
     const earned = orders.filter((one) => one.affiliateId === affiliateId).reduce((sum, one) => sum + earnedBy(one), 0)
     const own = (rows as Row[]).filter((row) => row.affiliateId === affiliateId)

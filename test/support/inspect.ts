@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { expect } from 'vitest'
 import { findFigures } from '../../server/src/affiliates/figure-queries.ts'
+import { overviewReport } from '../../server/src/analytics/overview.ts'
 import type { Database } from '../../server/src/database/database.ts'
 import { PRIMARY_KEYS } from '../../server/src/database/table-keys.ts'
 import type { Tables } from '../../server/src/database/tables.ts'
@@ -29,6 +30,14 @@ function matching(where: object): { condition: string; values: unknown[] } {
 /** The stored figures of affiliates by id. */
 export const figuresOf = ({ db, shop }: Pick<TestServer, 'db' | 'shop'>, affiliateIds: string[]) =>
   findFigures(db.read, shop.shopId, affiliateIds)
+
+/** The commission in USD that charts of the last year show. */
+export async function chartedCommission({ db, shop, clock }: Pick<TestServer, 'db' | 'shop' | 'clock'>) {
+  const [from, to] = [clock.ms - 366 * 86_400_000, clock.ms].map((ms) => new Date(ms).toISOString()) as [string, string]
+  const input = { shopId: shop.shopId, currency: 'USD', before: from, from, to, timeZone: 'UTC' }
+  const { days } = await overviewReport.run(db.read, input)
+  return days.reduce((sum, { currency, commissionCents }) => sum + (currency === 'USD' ? commissionCents : 0), 0)
+}
 
 /** The rows of a table with these values, in the order of their ids. */
 export function rowsOf<Name extends Table>(

@@ -1,9 +1,15 @@
 import { type AffiliateFigures, type CurrencySums, NO_FIGURES, othersOf, sumsIn } from '../affiliates/figures.ts'
+import { readOverview } from '../analytics/overview.ts'
 import type { CsvCell } from '../core/csv.ts'
 import { toUnits } from '../core/currencies.ts'
+import { LARGE } from '../core/list-size.ts'
 import { type Html, html } from './html.ts'
+import { figuresOf, readKept, stillReading } from './kept.ts'
 import { amountCell } from './list-file.ts'
-import { count, money } from './show.ts'
+import { lastDays, lengthTabs } from './overview-period.ts'
+import { charts, currenciesOf, currencyTabs, shownCurrency } from './period-charts.ts'
+import type { PageRequest } from './route.ts'
+import { count, facts, money } from './show.ts'
 import type { Cell } from './table.ts'
 
 type Amount = Exclude<keyof CurrencySums, 'currency'>
@@ -44,4 +50,36 @@ export const figureFileCells = (figures: AffiliateFigures = NO_FIGURES, own: str
     amountCell(commissionCents, own),
     others.join('; '),
   ]
+}
+
+/** What an affiliate brought and earned in all. */
+export const figureSummary = (figures: AffiliateFigures, own: string): Html =>
+  facts(
+    [
+      ['Clicks', count(figures.clicks)],
+      ['Orders', count(figures.orders)],
+      ['Revenue', amounts(figures, 'revenueCents', own)],
+      ['Commission', amounts(figures, 'commissionCents', own)],
+      ['Paid', amounts(figures, 'paidCents', own)],
+    ],
+    'stats',
+  )
+
+/** The charts of a period of one affiliate. */
+export async function affiliateCharts(request: PageRequest, { id }: { id: string }, entries: number): Promise<Html> {
+  const { ctx, query, zone } = request
+  const { currency } = ctx.shop
+  const period = lastDays(request)
+  const { before, from, to, timeZone, given } = period
+  const { value: shown, readAt } = await readKept(ctx, {
+    key: ['affiliate', id, currency, timeZone, to, before],
+    isLarge: entries > LARGE,
+    read: (own) => readOverview(own, { before, from, to, timeZone, affiliateId: id }),
+    outlivesForms: true,
+  })
+  const path = `/admin/affiliates/${id}`
+  const bar = html`<div class="toolbar">${lengthTabs(request, path, given.days)}${shown ? currencyTabs(shown, request, { path, given }) : ''}</div>`
+  if (!shown) return html`${bar}${stillReading('The figures of this period are being added up.')}`
+  const asked = shownCurrency(currenciesOf(shown, currency), query, currency)
+  return html`${bar}${charts(shown, period, { currency: asked, names: ['Commission', 'Clicks'] })}${readAt === null ? '' : html`<p class="hint">${figuresOf(readAt, zone)}</p>`}`
 }

@@ -2,6 +2,7 @@ import * as affiliates from '../affiliates/affiliates.ts'
 import * as aliases from '../affiliates/aliases.ts'
 import { readBalance } from '../affiliates/balance.ts'
 import * as connections from '../affiliates/connections.ts'
+import { figuresOf, NO_FIGURES } from '../affiliates/figures.ts'
 import * as commissions from '../commissions/commissions.ts'
 import { affiliateNotFound } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
@@ -9,11 +10,12 @@ import { nowIso } from '../core/context.ts'
 import { LARGE, sizeOf } from '../core/list-size.ts'
 import { lastMonth } from '../core/time-zone.ts'
 import { accessCard, affiliateAccessRoutes } from './affiliate-access.ts'
+import { affiliateCharts, figureSummary } from './affiliate-figures.ts'
 import { COMMISSION_COLUMNS, commissionCells, namesOf } from './commission-table.ts'
 import { assignCode, codeForm } from './coupons.ts'
 import { confirmation, form, input, select } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
-import { figuresOf, type Kept, readKept, readListKept, stillReading } from './kept.ts'
+import { figuresOf as asOfText, type Kept, readKept, readListKept, stillReading } from './kept.ts'
 import { programOptions } from './lookup.ts'
 import { linkOf } from './referral-link.ts'
 import type { PageRequest, Route, View } from './route.ts'
@@ -59,6 +61,7 @@ async function show(request: PageRequest): Promise<View> {
   const { ctx, isOwner, zone } = request
   const one = await find(request)
   const total = await sizeOf(ctx, { list: 'commissions', scope: one.id })
+  const figures = (await figuresOf(ctx, [one.id])).get(one.id) ?? NO_FIGURES
   const [balances, programs, recent, others] = await Promise.all([
     readKept(ctx, { key: ['balance', one.id], isLarge: total > LARGE, read: (own) => readBalance(own, one.id) }),
     programOptions(request),
@@ -75,7 +78,9 @@ async function show(request: PageRequest): Promise<View> {
     actions: isOwner
       ? html`<a class="button" href="${LIST}/${one.id}/edit">Edit</a><a class="button" href="${LIST}/${one.id}/payee">Payee details</a>${statusButtons(request, one)}`
       : undefined,
-    body: html`${balance(request, balances, total)}
+    body: html`<section aria-labelledby="all-time"><h2 id="all-time">All time</h2>${figureSummary(figures, ctx.shop.currency)}</section>
+<section aria-labelledby="balance"><h2 id="balance">Balance</h2>${balance(request, balances, total)}</section>
+${total + figures.clicks > 0 ? await affiliateCharts(request, one, Math.max(total, figures.clicks)) : ''}
 <div class="columns"><div>
 <h2>Latest commissions</h2>
 ${
@@ -130,10 +135,13 @@ const addressOf = ({ homeAddress, homePostalCode, homeCity, homeState, homeCount
 
 type Balances = Awaited<ReturnType<typeof readBalance>>
 
-function balance({ zone }: PageRequest, { value, readAt }: Kept<Balances>, total: number): Html {
+function balance({ ctx, zone }: PageRequest, { value, readAt }: Kept<Balances>, total: number): Html {
   if (!value) return stillReading(`The unpaid ones of ${counted(total, 'commission')} are being added up.`)
-  const { balances } = value
-  const asOf = readAt === null ? html`` : html`<p class="hint">${figuresOf(readAt, zone)}</p>`
+  // The shop's currency first.
+  const balances = value.balances.toSorted(
+    (a, b) => Number(b.currency === ctx.shop.currency) - Number(a.currency === ctx.shop.currency),
+  )
+  const asOf = readAt === null ? html`` : html`<p class="hint">${asOfText(readAt, zone)}</p>`
   const [only, ...others] = balances
   if (others.length === 0)
     return html`${facts([...(only ? sums(only) : [['Unpaid', '0'] as const]), ['Commissions', count(total)]], 'stats')}${asOf}`

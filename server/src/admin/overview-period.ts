@@ -38,6 +38,12 @@ export function readPeriod({ ctx, query, zone, problem }: PageRequest): Period {
   const given = givenOf(query, PERIOD_FIELDS)
   const range = (given.from || given.to) && !problem ? requireRange(given, today) : undefined
   if (range) return periodOf(range, zone, given)
+  return lastDays({ ctx, query, zone })
+}
+
+/** The last days including today, of which a page has links to some. */
+export function lastDays({ ctx, query, zone }: Pick<PageRequest, 'ctx' | 'query' | 'zone'>): Period {
+  const today = localDate(nowIso(ctx), zone)
   const days = LENGTHS.find((one) => String(one) === query.get('days')) ?? DEFAULT_DAYS
   return periodOf({ first: addDays(today, 1 - days), last: today }, zone, { days: String(days) })
 }
@@ -85,18 +91,22 @@ export const periodText = ({ days, firstDay, lastDay, given }: Period): Html =>
 export const legendTexts = ({ days }: Period): [now: string, before: string] =>
   days === 1 ? ['This day', 'The day before'] : [`These ${days} days`, `The ${days} days before`]
 
+/** Links to the last days. */
+export const lengthTabs = ({ query }: PageRequest, path: string, current: string | undefined): Html =>
+  tabs(
+    'Period',
+    LENGTHS.map((one) => ({
+      to: urlWithQuery(path, { days: String(one), currency: query.get('currency') ?? '' }),
+      text: `${one} days`,
+      isCurrent: String(one) === current,
+    })),
+    'segments',
+  )
+
 /** Links to the last days, and a form for others. */
 export const periodChoice = (request: PageRequest, { given }: Period): Html => {
   const currency = request.query.get('currency') ?? ''
-  return html`${tabs(
-    'Period',
-    LENGTHS.map((one) => ({
-      to: urlWithQuery(PATH, { days: String(one), currency }),
-      text: `${one} days`,
-      isCurrent: String(one) === given.days && !request.problem,
-    })),
-    'segments',
-  )}
+  return html`${lengthTabs(request, PATH, request.problem ? undefined : given.days)}
 ${filterForm(request, {
   path: PATH,
   fields: html`${currency ? html`<input type="hidden" name="currency" value="${currency}">` : ''}${dateInputs(request)}`,

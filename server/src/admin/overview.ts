@@ -1,15 +1,15 @@
 import { type Attention, readAttention } from '../analytics/attention.ts'
-import { add, type Overview, type OverviewDay, readOverview } from '../analytics/overview.ts'
+import { add, type Overview, readOverview } from '../analytics/overview.ts'
 import { LARGE } from '../core/list-size.ts'
-import { addDays } from '../core/time-zone.ts'
 import { EMPTY_TALLY, type Tally } from '../engine/analytics.ts'
 import { readBlocked } from '../payouts/lines.ts'
-import { change, chart } from './chart.ts'
+import { change } from './chart.ts'
 import { type Html, html, isolated } from './html.ts'
 import { figuresOf, readKept, stillReading } from './kept.ts'
-import { legendTexts, PERIOD_FIELDS, type Period, periodChoice, periodText, readPeriod } from './overview-period.ts'
+import { PERIOD_FIELDS, type Period, periodChoice, periodText, readPeriod } from './overview-period.ts'
+import { charts, currenciesOf, currencyTabs, shownCurrency } from './period-charts.ts'
 import { ALL_ROLES, type PageRequest, type Route, type View } from './route.ts'
-import { count, counted, day, empty, money, tabs, urlWithQuery } from './show.ts'
+import { count, counted, empty, money } from './show.ts'
 import { nameColumn, numberColumn, table } from './table.ts'
 import { disabledItems } from './webhooks.ts'
 
@@ -38,7 +38,7 @@ async function show(request: PageRequest): Promise<View> {
     lead: request.problem ? undefined : html`${periodText(period)} ${figuresOf(readAt, zone)}`,
     body: html`${firstSteps(request, attention)}
 ${await todo(request, attention)}
-<div class="toolbar">${periodChoice(request, period)}${overview ? currencyTabs(overview, request, period) : ''}</div>
+<div class="toolbar">${periodChoice(request, period)}${overview ? currencyTabs(overview, request, { path: '/admin', given: period.given }) : ''}</div>
 ${request.problem ? '' : content}`,
   }
 }
@@ -55,15 +55,9 @@ function figures({ ctx, query }: PageRequest, period: Period, overview: Overview
   const own = ctx.shop.currency
   const currencies = currenciesOf(overview, own)
   const asked = shownCurrency(currencies, query, own)
-  return html`${charts(overview, period, asked)}${dailyTable(overview, period, asked)}${byCurrency(sumsOf(overview, period), currencies)}${currencyNotice(overview, period, own)}
+  return html`${charts(overview, period, { currency: asked, names: ['Revenue', 'Commission', 'Orders', 'Clicks'] })}${byCurrency(sumsOf(overview, period), currencies)}${currencyNotice(overview, period, own)}
 ${topAffiliates(overview, own)}`
 }
-
-/** The shop's currency first. */
-const currenciesOf = ({ days }: Overview, own: string): string[] => [
-  own,
-  ...[...new Set(days.map(({ currency }) => currency))].filter((one) => one !== own).sort(),
-]
 
 interface Sums {
   now: Tally
@@ -80,55 +74,6 @@ function sumsOf({ days }: Overview, { firstDay }: Period): Map<string, Sums> {
   }
   return sums
 }
-
-const shownCurrency = (currencies: string[], query: URLSearchParams, own: string): string =>
-  currencies.find((one) => one === query.get('currency')) ?? own
-
-function currencyTabs(overview: Overview, { ctx, query }: PageRequest, { given }: Period): Html {
-  const currencies = currenciesOf(overview, ctx.shop.currency)
-  if (currencies.length < 2) return html``
-  const shown = shownCurrency(currencies, query, ctx.shop.currency)
-  return tabs(
-    'Currency of the charts',
-    currencies.map((one) => ({
-      to: urlWithQuery('/admin', { ...given, currency: one }),
-      text: one,
-      isCurrent: one === shown,
-    })),
-    'segments',
-  )
-}
-
-const datesFrom = (first: string, days: number): string[] => Array.from({ length: days }, (_, n) => addDays(first, n))
-
-function charts(overview: Overview, period: Period, currency: string): Html {
-  const { days, firstDay } = period
-  const [now, before] = legendTexts(period)
-  const [dates, earlier] = [datesFrom(firstDay, days), datesFrom(addDays(firstDay, -days), days)]
-  const tallies = new Map(overview.days.filter((one) => one.currency === currency).map((one) => [one.date, one]))
-  const clicks = new Map(overview.clicks.map((one) => [one.date, one.clicks]))
-  const of = (list: string[], value: (date: string) => number | undefined) => list.map((date) => value(date) ?? 0)
-  const draw = (name: string, value: (date: string) => number | undefined, show: (value: number) => string) => {
-    const [values, previous] = [of(dates, value), of(earlier, value)]
-    const sum = (list: number[]) => list.reduce((total, one) => total + one, 0)
-    const note = change(sum(values), sum(previous))
-    return chart({ name, total: show(sum(values)), note, dates, values, before: previous, show, tick: shortly(show) })
-  }
-  const cents = (value: number) => money(value, currency)
-  return html`<div class="charts">
-${draw('Revenue', (date) => tallies.get(date)?.revenueCents, cents)}
-${draw('Commission', (date) => tallies.get(date)?.commissionCents, cents)}
-${draw('Orders', (date) => tallies.get(date)?.orders, count)}
-${draw('Clicks', (date) => clicks.get(date), count)}
-</div>
-<p class="legend"><span><svg viewBox="0 0 20 10" aria-hidden="true"><rect class="bar" width="20" height="10"></rect></svg>${now}</span><span><svg viewBox="0 0 20 10" aria-hidden="true"><line class="before" x1="0" x2="20" y1="5" y2="5"></line></svg>${before}</span></p>`
-}
-
-/** A value on an axis: without the currency, which the total shows, and without a fraction of zero. */
-const shortly = (show: (value: number) => string) => (value: number) =>
-  show(value)
-    .replace(/ [A-Z]{3}$/, '')
-    .replace(/\.0+$/, '')
 
 const byCurrency = (sums: Map<string, Sums>, currencies: string[]): Html =>
   html`<h2>By currency</h2>${table(
@@ -162,28 +107,6 @@ function currencyNotice({ days }: Overview, { firstDay }: Period, own: string): 
   if (recent.length === 0) return html``
   const others = [...new Set(recent.map(({ currency }) => currency))].sort().join(', ')
   return html`<p class="notice wait">Some orders of this period are in ${others}, but the currency of your shop is ${own}. If this is unexpected, send <code>currency</code> with each order: without it, an order is in USD.</p>`
-}
-
-function dailyTable(overview: Overview, { days, firstDay, timeZone }: Period, currency: string): Html {
-  const tallies = new Map<string, OverviewDay>(
-    overview.days.filter((one) => one.currency === currency).map((one) => [one.date, one]),
-  )
-  const clicks = new Map(overview.clicks.map((one) => [one.date, one.clicks]))
-  const rows = datesFrom(firstDay, days)
-    .toReversed()
-    .map((date) => {
-      const { orders, revenueCents, commissionCents } = tallies.get(date) ?? EMPTY_TALLY
-      return [
-        day(date),
-        count(clicks.get(date) ?? 0),
-        count(orders),
-        money(revenueCents, currency),
-        money(commissionCents, currency),
-      ]
-    })
-  const columns = [numberColumn('Clicks'), numberColumn('Orders'), numberColumn('Revenue'), numberColumn('Commission')]
-  return html`<details class="numbers"><summary>Show as table</summary>
-${table('Clicks, orders and commission per day', [`Day (${timeZone})`, ...columns], rows)}</details>`
 }
 
 const topAffiliates = ({ top }: Overview, currency: string): Html => html`<h2>Top affiliates</h2>

@@ -29,6 +29,8 @@ interface OverviewRequest {
   to: string
   /** Of the days. */
   timeZone: string
+  /** One affiliate, and no ranking; all by default. */
+  affiliateId?: string
 }
 
 const MAX_TOP = 8
@@ -37,7 +39,7 @@ const MAX_TOP = 8
 export const overviewReport = defineReport(
   import.meta.url,
   'overviewReport',
-  async (db, { shopId, currency, before, from, to, timeZone }: OverviewRequest): Promise<Overview> => {
+  async (db, { shopId, currency, before, from, to, timeZone, affiliateId }: OverviewRequest): Promise<Overview> => {
     const slot = slotLength(before, to, timeZone)
     const dates = new Map<string, string>()
     const dateOf = (name: string): string => {
@@ -45,10 +47,11 @@ export const overviewReport = defineReport(
       dates.set(name, date)
       return date
     }
+    const both = { from: before, to, ...(affiliateId && { affiliateId }) }
     const [days, clicks, affiliates] = await Promise.all([
-      sumCommissions(db, shopId, { from: before, to }, { slot }),
-      countClicksByDay(db, shopId, { from: before, to }, slot),
-      sumCommissions(db, shopId, { from, to }, 'affiliateId'),
+      sumCommissions(db, shopId, both, { slot }),
+      countClicksByDay(db, shopId, both, slot),
+      affiliateId ? [] : sumCommissions(db, shopId, { from, to }, 'affiliateId'),
     ])
     return {
       days: byDay(days, dateOf),

@@ -20,6 +20,9 @@ function commissions(db: Reader, shopId: string, filter: Filter) {
   return rows
 }
 
+/** The adjustment of a returned payment, which is payable again, but was earned once. */
+const RETURNED_PAYMENT = 'adj:pln_%'
+
 /** The newest commissions whose amount or order is in a currency. */
 export const listNewestCommissions = (
   db: Reader,
@@ -30,8 +33,7 @@ export const listNewestCommissions = (
     .select(['affiliateId', 'happenedAt', 'orderStatus', 'trackingMethod', 'payoutBatchId'])
     .select(['orderSubtotalCents', 'commissionAmountCents', 'currency', 'orderCurrency'])
     .where((eb) => eb.or([eb('currency', '=', filter.currency), eb('orderCurrency', '=', filter.currency)]))
-    // A returned payment is payable again, but was earned once.
-    .where('orderId', 'not like', 'adj:pln_%')
+    .where('orderId', 'not like', RETURNED_PAYMENT)
     .orderBy('happenedAt', 'desc')
     .orderBy('id', 'desc')
     .limit(filter.limit)
@@ -78,6 +80,7 @@ export function sumCommissions(db: Reader, shopId: string, filter: Filter, by: {
       .select((eb) => eb.fn.countAll<number>().as('rows'))
       .select(sql<number>`cast(sum("orderSubtotalCents") as bigint)`.as('orderSubtotalCents'))
       .select(sql<number>`cast(sum("commissionAmountCents") as bigint)`.as('commissionAmountCents'))
+      .where('orderId', 'not like', RETURNED_PAYMENT)
       // The name comes last: with affiliates first, SQLite reads every commission of the shop by affiliate.
       .groupBy(['currency', 'orderCurrency', 'orderStatus', 'trackingMethod', isBatched, name])
       .execute()
