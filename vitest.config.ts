@@ -29,7 +29,16 @@ const filesOn = (engine: string) =>
 
 // Files share a process: loading the server or the document for each of them took most of the time.
 const common = { pool: 'forks', isolate: false, testTimeout: 20_000, hookTimeout: 30_000 } as const
-const pure = { test: { ...common, name: 'pure', include: [FILES], exclude: ['**/node_modules/**', ...storing] } }
+const recipes = [
+  'test/docs/snippets.test.ts',
+  'test/{sdk,webhook-verifier}/readme.test.ts',
+  'test/**/recipes/*.test.ts',
+]
+const pure = {
+  test: { ...common, name: 'pure', include: [FILES], exclude: ['**/node_modules/**', ...storing, ...recipes] },
+}
+// The code that the documentation shows reads its secret while it is loaded, so each file loads it anew.
+const shown = { test: { ...common, name: 'recipes', isolate: true, include: recipes } }
 const sqlite = { test: { ...common, name: 'sqlite', include: filesOn('SQLite') } }
 const postgres = {
   test: {
@@ -43,7 +52,7 @@ const postgres = {
 
 export default defineConfig({
   test: {
-    projects: [pure, sqlite, ...(missing ? [] : [postgres])],
+    projects: [pure, shown, sqlite, ...(missing ? [] : [postgres])],
     // More than there are cores: much of a test is waiting for other processes and for timeouts.
     maxWorkers: availableParallelism() + 2,
   },

@@ -11,6 +11,8 @@ import { PAGES, ROOT, type Snippet, snippetsOf } from './snippets.ts'
 
 const all = PAGES.flatMap(snippetsOf)
 const run = promisify(execFile)
+/** In milliseconds. These start a compiler or dozens of commands. */
+const SLOW = 60_000
 
 /** Pages whose commands change a whole machine: users, services, containers. Their syntax is checked. */
 const SYNTAX_ONLY = new Set(['docs/self-hosting.md', 'docs/reliability.md', 'docs/benchmarks.md'])
@@ -80,19 +82,23 @@ describe('shell commands', () => {
     folder.remove()
   })
 
-  test.each(pages)('%s', async (page) => {
-    const snippets = all.filter((one) => one.page === page && one.language === 'sh')
-    // Each page is one session, as for its reader. The addresses of its examples are those of this test.
-    const script = snippets
-      .map(({ code }) => code.replaceAll('http://127.0.0.1:3000/webhooks', '$RECEIVER'))
-      .join(`\necho '${SEPARATOR}'\n`)
-    const outputs = (await bash({ ...env, ...ownerOf(page, env) }, script)).split(`${SEPARATOR}\n`)
-    expect(outputs).toHaveLength(snippets.length)
-    for (const [at, snippet] of snippets.entries()) {
-      const shown = shownOutput(snippet)
-      if (shown !== undefined) expect(withoutIds(outputs[at]!), `${page}:${snippet.line}`).toBe(shown)
-    }
-  })
+  test.each(pages)(
+    '%s',
+    async (page) => {
+      const snippets = all.filter((one) => one.page === page && one.language === 'sh')
+      // Each page is one session, as for its reader. The addresses of its examples are those of this test.
+      const script = snippets
+        .map(({ code }) => code.replaceAll('http://127.0.0.1:3000/webhooks', '$RECEIVER'))
+        .join(`\necho '${SEPARATOR}'\n`)
+      const outputs = (await bash({ ...env, ...ownerOf(page, env) }, script)).split(`${SEPARATOR}\n`)
+      expect(outputs).toHaveLength(snippets.length)
+      for (const [at, snippet] of snippets.entries()) {
+        const shown = shownOutput(snippet)
+        if (shown !== undefined) expect(withoutIds(outputs[at]!), `${page}:${snippet.line}`).toBe(shown)
+      }
+    },
+    SLOW,
+  )
 
   test.each(['README.md', 'docs/start.md'])('%s exports the credentials for its SDK example', async (page) => {
     const load = all.find(({ page: one, code }) => one === page && code.includes('demo.env'))!.code.split('\n')[0]
@@ -195,20 +201,28 @@ describe('TypeScript', () => {
     server = undefined
   })
 
-  test('compiles', async () => {
-    await run(join(ROOT, 'node_modules/.bin/tsc'), ['-p', folder]).catch(({ stdout }) => expect(stdout).toBe(''))
-  })
+  test(
+    'compiles',
+    async () => {
+      await run(join(ROOT, 'node_modules/.bin/tsc'), ['-p', folder]).catch(({ stdout }) => expect(stdout).toBe(''))
+    },
+    SLOW,
+  )
 
-  test('the receiver of the guide compiles with its tsconfig.json', async () => {
-    const page = 'docs/guides/receive-webhooks.md'
-    const config = JSON.parse(all.find((one) => one.page === page && one.code.includes('compilerOptions'))!.code)
-    const guide = join(folder, 'receiver')
-    mkdirSync(guide, { recursive: true })
-    writeFileSync(join(guide, 'tsconfig.json'), JSON.stringify(config))
-    for (const name of ['handle.ts', 'node.ts'])
-      writeFileSync(join(guide, name), all.find((one) => one.page === page && one.file?.endsWith(`/${name}`))!.code)
-    await run(join(ROOT, 'node_modules/.bin/tsc'), ['-p', guide]).catch(({ stdout }) => expect(stdout).toBe(''))
-  }, 60_000)
+  test(
+    'the receiver of the guide compiles with its tsconfig.json',
+    async () => {
+      const page = 'docs/guides/receive-webhooks.md'
+      const config = JSON.parse(all.find((one) => one.page === page && one.code.includes('compilerOptions'))!.code)
+      const guide = join(folder, 'receiver')
+      mkdirSync(guide, { recursive: true })
+      writeFileSync(join(guide, 'tsconfig.json'), JSON.stringify(config))
+      for (const name of ['handle.ts', 'node.ts'])
+        writeFileSync(join(guide, name), all.find((one) => one.page === page && one.file?.endsWith(`/${name}`))!.code)
+      await run(join(ROOT, 'node_modules/.bin/tsc'), ['-p', guide]).catch(({ stdout }) => expect(stdout).toBe(''))
+    },
+    SLOW,
+  )
 
   test.each(scripts)('$page:$line prints what the page shows', async (snippet) => {
     await start()

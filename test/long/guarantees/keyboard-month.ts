@@ -52,6 +52,7 @@ export const guarantee: LongTest = {
       await keyboard.enter()
 
       await keyboard.press('Commissions')
+      await keyboard.unfold('More filters')
       await keyboard.into('From', '10012026')
       await keyboard.into('To', '10312026')
       await keyboard.press('Filter')
@@ -86,17 +87,26 @@ export const guarantee: LongTest = {
       await page.getByRole('status').filter({ hasText: /paid/i }).waitFor()
 
       await keyboard.press('Deliveries')
-      for (
-        let tries = 0;
-        tries < 50 && !(await page.getByRole('button', { name: /^Redeliver test/ }).count());
-        tries++
-      ) {
+      await keyboard.choose('Event', 'test')
+      await keyboard.press('Filter')
+      await keyboard.press(/^Redeliver test/)
+      const tests = () => receiver.to('/hook').filter(({ body }) => JSON.parse(String(body)).event === 'test')
+      while (tests().length < 2) await page.waitForTimeout(100)
+
+      const paidOnes = page.getByRole('link', { name: /^Redeliver these/ })
+      await keyboard.press('Deliveries')
+      await keyboard.choose('Status', 'Sent')
+      await keyboard.choose('Event', 'commission.paid')
+      await keyboard.choose('Webhook', receiver.at('/hook'))
+      await keyboard.press('Filter')
+      for (let tries = 0; tries < 50 && !(await paidOnes.count()); tries++) {
         await page.waitForTimeout(200)
         // The key F5 belongs to the browser, which has no window here.
         await page.reload()
       }
-      await keyboard.press(/^Redeliver test/)
-      while (receiver.to('/hook').length < 2) await page.waitForTimeout(100)
+      await keyboard.press(/^Redeliver these/)
+      await keyboard.press(/^Redeliver .* deliver/)
+      await page.getByRole('status').filter({ hasText: 'queued for redelivery' }).waitFor()
 
       assert.deepEqual(complaints, [])
       const paid = await world.look(({ read }) =>
@@ -153,6 +163,24 @@ class Keyboard {
     if (!/^\d{8}$/.test(text)) await this.#key('Control+A')
     this.pressed += text.length
     await this.#page.keyboard.type(text)
+  }
+
+  /** Chooses an option by its first letters. */
+  async choose(label: string, option: string): Promise<void> {
+    await this.#to(label)
+    this.pressed += option.length
+    await this.#page.keyboard.type(option)
+    const chosen = await this.#page.evaluate(() => {
+      const focused = document.activeElement as HTMLSelectElement
+      return focused.selectedOptions[0]?.text.trim()
+    })
+    assert.equal(chosen, option)
+  }
+
+  /** Opens the part of the page that a summary names. */
+  async unfold(summary: string): Promise<void> {
+    await this.#to(summary)
+    await this.#key('Enter')
   }
 
   async tick(label: RegExp): Promise<void> {
