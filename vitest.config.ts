@@ -37,7 +37,7 @@ const recipes = [
 const pure = {
   test: { ...common, name: 'pure', include: [FILES], exclude: ['**/node_modules/**', ...storing, ...recipes] },
 }
-// The code that the documentation shows reads its secret while it is loaded, so each file loads it anew.
+// The code that the documentation shows reads its secret while it is loaded, so each test file loads it again.
 const shown = { test: { ...common, name: 'recipes', isolate: true, include: recipes } }
 const sqlite = { test: { ...common, name: 'sqlite', include: filesOn('SQLite') } }
 const postgres = {
