@@ -102,7 +102,7 @@ function holdReports({ deps: { db } }: TestServer): () => void {
 const PREVIEW = '/admin/payouts/new?from=2026-10-01&until=2026-10-31'
 
 test.each([
-  ['/admin/payouts', 'approved commissions, including those in open batches, are being added up.', 'Why it waits'],
+  ['/admin/payouts', 'approved commissions, including those in open batches, are being added up.', 'Payable now'],
   [PREVIEW, 'The approved commissions of this period are being added up.', 'Create batch of'],
   ['/admin/coupons?code=shp', 'The rows that match are being counted.', 'Affiliate 999'],
 ])('%s of a large shop opens while its reports wait, and shows their results afterwards', async (path, early, late) => {

@@ -1,5 +1,6 @@
 // SQLite only: the pages call the use cases that are tested on both databases
 import { expect } from 'vitest'
+import { setPayee } from '../payouts/payments.ts'
 import { addAffiliate, addCommission, addDebt } from '../payouts/rows.ts'
 import { updateRows } from '../support/inspect.ts'
 import { expectOk } from '../support/shop.ts'
@@ -61,6 +62,49 @@ test('a batch includes earlier commissions or not, and the page names who waits 
   await visitor.submit('/admin/payouts', [...PERIOD, ['currency', 'USD']])
   const [rest] = (await server.client.payouts.list()).data
   expect(rest).toMatchObject({ includeEarlier: true, totals: { netPayableCents: 1600 } })
+})
+
+test('sums that wait for payout are split into payable, blocked, too little, owed, and held back, each with its affiliates', async ({
+  server,
+  owner,
+}) => {
+  await expectOk(owner('PATCH', '/settings', { minimumAffiliatePayoutCentsByCurrency: { USD: 500 } }))
+  const [paid, unpayable, small, rejected, debtor] = ['Paula', 'Bert', 'Sam', 'Rita', 'Dora'].map((name) =>
+    addAffiliate(server, { name }),
+  ) as [string, string, string, string, string]
+  await setPayee(server, paid)
+  addCommission(server, { affiliateId: paid, commissionAmountCents: 3300 })
+  const batch = await server.client.payouts.create({ periodStart: '2026-10-01', periodEnd: '2026-10-31' })
+  addCommission(server, { affiliateId: paid, commissionAmountCents: 1000, taxWithheldCents: 150 })
+  addCommission(server, { affiliateId: paid, commissionAmountCents: 700 })
+  addCommission(server, { affiliateId: unpayable, commissionAmountCents: 2000 })
+  addCommission(server, { affiliateId: small, commissionAmountCents: 499 })
+  addCommission(server, { affiliateId: rejected, commissionAmountCents: 800 })
+  addCommission(server, { affiliateId: unpayable, commissionAmountCents: 600, currency: 'EUR' })
+  updateRows(server, 'affiliates', { status: 'REJECTED' }, { id: rejected })
+  addDebt(server, debtor, 300)
+  const visitor = visitorOf(server)
+  await visitor.signIn(server.shop.ownerToken)
+  const { text } = await visitor.open('/admin/payouts')
+  expect(wordsOf(text)).toContain(
+    'USD 15.50 USD 1 affiliate 20.00 USD 1 affiliate 4.99 USD 1 affiliate −3.00 USD 1 affiliate 8.00 USD 1 affiliate 45.49 USD 6 commissions',
+  )
+  expect(wordsOf(text)).toContain('After tax. Another 1 commission is in open batches: 33.00 USD.')
+  expect(batch.totals.netPayableCents).toBe(3300)
+  const links = [...text.matchAll(/href="(\/admin\/payouts\/waiting\?currency=USD[^"]*)"/g)].map(([, to = '']) =>
+    to.replace('&amp;', '&'),
+  )
+  const namesOn = async (path: string) => {
+    const listed = await visitor.open(path)
+    expect(listed.status).toBe(200)
+    return [...listed.text.matchAll(/\/admin\/affiliates\/aff_\w+">(?:<bdi[^>]*>)?(\w+)/g)].map(([, name]) => name)
+  }
+  expect(await Promise.all(links.map(namesOn))).toEqual([['Paula'], ['Bert'], ['Sam'], ['Dora'], ['Rita']])
+  const euros = wordsOf((await visitor.open('/admin/payouts/waiting?currency=EUR&why=BLOCKED')).text)
+  expect(euros).toMatch(/Bert .*6\.00 EUR 1 No payee details Enter details/)
+  expect(wordsOf((await visitor.open('/admin/payouts/waiting?currency=USD&why=BELOW_MINIMUM')).text)).toContain(
+    'the minimum of an affiliate: 5.00 USD.',
+  )
 })
 
 test('a wrong total of a batch in another currency is shown in that currency', async ({ server }) => {

@@ -29,6 +29,7 @@ const PAGES = [
   ['/coupons', 'coupons.listed'],
   ['/payouts', 'payouts.listed'],
   ['/payouts/new?from=2026-11-01&until=2026-11-30', 'payout.previewed'],
+  ['/payouts/waiting', 'payouts.accessed'],
   ['/search?q=mira', 'search.shown'],
   ['/journey?customerEmail=a@example.com', 'journey.shown'],
   ['/keys', 'keys.listed'],

@@ -279,6 +279,8 @@ export function shotsOf(made: Made): Shot[] {
     { name: 'coupons-filtered', path: '/admin/coupons?code=A' },
     { name: 'coupons-empty', path: '/admin/coupons', as: 'empty' },
     { name: 'payouts', path: '/admin/payouts' },
+    { name: 'payouts-waiting', path: '/admin/payouts/waiting?currency=USD&why=BLOCKED' },
+    { name: 'payouts-waiting-none', path: '/admin/payouts/waiting?currency=EUR&why=HELD_BACK' },
     { name: 'payouts-filtered', path: '/admin/payouts?status=PAID&currency=USD&from=2026-01-01' },
     { name: 'payouts-filter-invalid', path: '/admin/payouts?currency=dollars' },
     { name: 'payouts-empty', path: '/admin/payouts', as: 'empty' },

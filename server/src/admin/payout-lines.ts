@@ -176,7 +176,7 @@ async function discardFile({ ctx, params }: PageRequest) {
 }
 
 /** Why a payment is blocked. */
-function blockedText({ reason, method, currency }: Line): string {
+export function blockedText({ reason, method, currency }: Pick<Line, 'reason' | 'method' | 'currency'>): string {
   if (reason === 'no_payee_details') return 'No payee details'
   if (reason === 'currency_not_supported') return 'SEPA supports EUR only'
   if (reason !== 'amount_not_supported') return reason ?? ''

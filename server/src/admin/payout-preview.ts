@@ -11,6 +11,7 @@ import { type Html, html, isolated } from './html.ts'
 import { figuresOf, readKept, stillReading } from './kept.ts'
 import { firstInstantOf } from './list-filter.ts'
 import { batchAbout, batchFacts } from './payout-facts.ts'
+import { minimumsOf } from './payout-waiting.ts'
 import { type PageRequest, validateBody } from './route.ts'
 import { count as counts, day, money } from './show.ts'
 import { type Cell, type Column, nameColumn, numberColumn, table } from './table.ts'
@@ -52,14 +53,6 @@ export async function preview(request: PageRequest, batchInput: BatchInput): Pro
   const text = rejected ? pageText(rejected, batchInput.currency ?? ctx.shop.currency) : ''
   return html`<p class="notice wait" role="status">${text}</p>${rest}`
 }
-
-const minimumsOf = ({ ctx: { shop } }: PageRequest) => [
-  shop.currency,
-  shop.minimumPayoutCents,
-  shop.minimumPayoutCentsByCurrency,
-  shop.minimumAffiliatePayoutCentsByCurrency,
-  shop.legacyMinimumPayout,
-]
 
 async function readPreview(request: PageRequest, batchInput: BatchInput): Promise<Preview> {
   try {

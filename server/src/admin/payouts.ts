@@ -6,11 +6,10 @@ import { LARGE } from '../core/list-size.ts'
 import { daysOfMonth, lastMonth } from '../core/time-zone.ts'
 import { sumUnsent } from '../payouts/lines.ts'
 import * as payouts from '../payouts/payouts.ts'
-import { countWaiting, readWaiting, type WaitingSums } from '../payouts/waiting.ts'
 import { COMMISSION_COLUMNS, commissionCells, namesOf } from './commission-table.ts'
 import { checkbox, confirmation, field, form, input, select } from './form.ts'
 import { type Html, html } from './html.ts'
-import { figuresOf, type Kept, readKept, readListKept, stillReading } from './kept.ts'
+import { readListKept } from './kept.ts'
 import { fileLink } from './list-file.ts'
 import type { Given } from './list-filter.ts'
 import { batchAbout, batchFacts, period } from './payout-facts.ts'
@@ -25,10 +24,11 @@ import {
 } from './payout-lines.ts'
 import { payoutListFileRoutes } from './payout-list-file.ts'
 import { type BatchInput, bodyFrom, preview } from './payout-preview.ts'
+import { payoutWaitingRoutes, waitingSection } from './payout-waiting.ts'
 import { reconcileRoutes } from './reconcile.ts'
 import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type View } from './route.ts'
 import { badge, counted, count as counts, day, dayText, empty, money, tabs, typedCents, urlWithQuery } from './show.ts'
-import { ACTIONS, type Cell, type Column, inCard, numberColumn, pageOf, pager, table, wideColumn } from './table.ts'
+import { type Cell, type Column, inCard, numberColumn, pageOf, pager, table } from './table.ts'
 import { inCurrency } from './words.ts'
 
 type Schemas = components['schemas']
@@ -51,6 +51,7 @@ export const payoutRoutes: Route[] = [
   ...payoutListFileRoutes,
   { path: '/payouts/new', roles: OWNER_ONLY, audit: 'payout.previewed', show: showNew },
   { path: '/payouts', roles: OWNER_ONLY, act: create, page: showNew },
+  ...payoutWaitingRoutes,
   ...reconcileRoutes,
   { path: '/payouts/:id', roles: OWNER_ONLY, audit: 'payout.shown', show },
   ...payoutLineRoutes,
@@ -61,13 +62,12 @@ export const payoutRoutes: Route[] = [
 
 async function list(request: PageRequest): Promise<View> {
   const { ctx, query, zone } = request
-  const approved = await countWaiting(ctx)
   const filter = readPayoutFilter(request)
   const asked = { ...pageOf(query), ...filter.listed }
   const [batches, waiting, filters] = await Promise.all([
     // Each access is audited, so the list is never kept.
     request.problem ? undefined : payouts.list(ctx, asked),
-    readKept(request.ctx, { key: ['waiting'], isLarge: approved > LARGE, read: readWaiting }),
+    waitingSection(request),
     payoutFilterForm(request, filter),
   ])
   const rows = (batches?.data ?? []).map((one) => row(one, zone))
@@ -75,7 +75,7 @@ async function list(request: PageRequest): Promise<View> {
     title: 'Payouts',
     lead: 'A batch contains the approved commissions of a period. Create a batch, send the money, then mark the batch as paid.',
     actions: html`${rows.length ? fileLink(`${PATH}.csv`, new URLSearchParams(filter.given)) : ''}<a class="button" href="${PATH}/reconcile">Reconcile</a><a class="button main" href="${PATH}/new">New batch</a>`,
-    body: html`${waitingSection(request, approved, waiting)}
+    body: html`${waiting}
 <h2>Batches</h2>
 ${filters}
 ${rows.length ? table('Payout batches', COLUMNS, rows) : batches && emptyState(filter.given)}
@@ -87,57 +87,6 @@ const emptyState = (given: Given): Html =>
   Object.keys(given).length
     ? empty('Nothing matches these filters', 'Change or clear them.', 'search')
     : empty('No payout batches yet', 'Approve commissions, then create the first batch.', 'payouts')
-
-const WAITING: Column[] = [
-  'Currency',
-  numberColumn('Commissions'),
-  numberColumn('Affiliates'),
-  numberColumn('To pay'),
-  wideColumn('Why it waits'),
-  ACTIONS,
-]
-
-/** Approved commissions that are in no batch, and why. */
-function waitingSection({ zone }: PageRequest, approved: number, { value: sums, readAt }: Kept<WaitingSums[]>): Html {
-  if (sums?.length === 0) return html``
-  const content = sums
-    ? html`${table(
-        'Waiting for payout',
-        WAITING,
-        sums.map((one) => [
-          one.currency,
-          counts(one.commissions),
-          counts(one.affiliates),
-          money(one.netPayableCents, one.currency),
-          reasonsOf(one).join(' '),
-          html`<a class="button small" href="${urlWithQuery(`${PATH}/new`, { currency: one.currency })}">Create a batch<span class="visually-hidden"> in ${one.currency}</span></a>`,
-        ]),
-      )}${readAt === null ? '' : html`<p class="hint">${figuresOf(readAt, zone)}</p>`}`
-    : stillReading(`${counted(approved, 'approved commission')}, including those in open batches, are being added up.`)
-  return html`<h2>Waiting for payout</h2>${content}`
-}
-
-function reasonsOf({
-  currency,
-  commissions: count,
-  netPayableCents,
-  minimumPayoutCents,
-  heldBack,
-}: WaitingSums): string[] {
-  const reasons: string[] = []
-  if (minimumPayoutCents === null)
-    reasons.push('The legacy minimum and the current minimum differ. Choose one in the settings.')
-  else if (netPayableCents < minimumPayoutCents)
-    reasons.push(`Below the minimum payout of ${money(minimumPayoutCents, currency)}.`)
-  else if (count > 0) reasons.push('In no batch yet.')
-  if (heldBack.commissions > 0) {
-    const sum = money(heldBack.commissionCents, currency)
-    reasons.push(
-      `${counted(heldBack.commissions, 'commission')} (${sum}) held back: the affiliate is archived or rejected.`,
-    )
-  }
-  return reasons
-}
 
 const row = ({ totals, ...batch }: Batch, zone: string): Cell[] => [
   html`<a href="${PATH}/${batch.id}">${period(batch, zone)}</a>`,

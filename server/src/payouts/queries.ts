@@ -102,7 +102,7 @@ export interface CandidateFilter {
 }
 
 /** Before every instant of a commission. */
-const BEGINNING = '0001-01-01T00:00:00.000Z'
+export const BEGINNING = '0001-01-01T00:00:00.000Z'
 
 /** The first instant that a batch selects. */
 export const firstInstant = ({ periodStart, includeEarlier }: CandidateFilter): string =>
@@ -144,7 +144,7 @@ type Commissions = ExpressionBuilder<Tables, 'commissions'>
 const releasedBatches = (db: Reader, shopId: string) =>
   db.selectFrom('payoutJobs').select('batchId').where('shopId', '=', shopId).where('phase', '=', 'RELEASING')
 
-const unassignedBatches = (db: Reader, shopId: string) =>
+export const unassignedBatches = (db: Reader, shopId: string) =>
   db
     .selectFrom('payoutJobs')
     .select('batchId')
@@ -163,10 +163,10 @@ const unpaidAffiliates = (db: Reader, shopId: string) =>
     // A literal instead of a parameter: a partial index is only used when its condition is part of the query.
     .where(sql<boolean>`("deletedAt" is not null or status = 'REJECTED')`)
 
-const CENTS = sumParts('commissionAmountCents')
-const TAX = sumParts('taxWithheldCents')
+export const CENTS = sumParts('commissionAmountCents')
+export const TAX = sumParts('taxWithheldCents')
 
-const toSubtotals = <Row extends Parts>(rows: Row[]) =>
+export const toSubtotals = <Row extends Parts>(rows: Row[]) =>
   rows.map(({ centsHigh, centsLow, taxHigh, taxLow, ...row }) => ({
     ...row,
     commissionAmountCents: joinSumParts(centsHigh, centsLow),

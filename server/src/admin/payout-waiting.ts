@@ -1,0 +1,206 @@
+import { affiliateMinimumsByCurrency } from '../accounts/settings.ts'
+import { LARGE } from '../core/list-size.ts'
+import {
+  countWaiting,
+  readWaiting,
+  sumOf,
+  WAITING_PARTS,
+  type WaitingAffiliate,
+  type WaitingList,
+  type WaitingPart,
+  type WaitingSums,
+} from '../payouts/waiting.ts'
+import { type Html, html, isolated } from './html.ts'
+import { figuresOf, type Kept, readKept, stillReading } from './kept.ts'
+import { blockedText } from './payout-lines.ts'
+import { OWNER_ONLY, type PageRequest, type Route, type View } from './route.ts'
+import { counted, count as counts, empty, money, tabs, urlWithQuery } from './show.ts'
+import { type Cell, type Column, inCard, nameColumn, numberColumn, pageOf, pager, table } from './table.ts'
+
+const PATH = '/admin/payouts'
+const LIST = `${PATH}/waiting`
+
+export const payoutWaitingRoutes: Route[] = [
+  { path: '/payouts/waiting', roles: OWNER_ONLY, audit: 'payouts.accessed', show: list },
+]
+
+const NAMES: Record<WaitingPart, string> = {
+  PAYABLE: 'Payable now',
+  BLOCKED: 'Blocked by payee details',
+  BELOW_MINIMUM: 'Below the minimum',
+  DEBT: 'Owed for refunds',
+  HELD_BACK: 'Held back',
+}
+
+/** What a batch of everything would contain: blocked payments are part of it, and can be sent later. */
+export const IN_NEW_BATCH: readonly WaitingPart[] = ['PAYABLE', 'BLOCKED']
+
+type Read = Awaited<ReturnType<typeof readWaiting>>
+
+/** The commissions that wait for payout. The minimums are part of the key, since they decide what is payable. */
+export async function readWaitingKept(
+  { ctx }: PageRequest,
+  of?: WaitingList,
+): Promise<Kept<Read> & { approved: number }> {
+  const approved = await countWaiting(ctx)
+  const kept = await readKept(ctx, {
+    key: ['waiting', minimumsOf({ ctx }), of],
+    isLarge: approved > LARGE,
+    read: (own) => readWaiting(own, of),
+  })
+  return { ...kept, approved }
+}
+
+/** The settings that decide what a batch contains. */
+export const minimumsOf = ({ ctx: { shop } }: Pick<PageRequest, 'ctx'>) => [
+  shop.currency,
+  shop.minimumPayoutCents,
+  shop.minimumPayoutCentsByCurrency,
+  shop.minimumAffiliatePayoutCentsByCurrency,
+  shop.legacyMinimumPayout,
+]
+
+/** Approved commissions that are in no batch: what can be paid, and why the rest cannot. */
+export async function waitingSection(request: PageRequest): Promise<Html> {
+  const { value, readAt, approved } = await readWaitingKept(request)
+  const waiting = value?.sums.filter((one) => sumOf(one, WAITING_PARTS).commissions > 0)
+  if (waiting?.length === 0) return html``
+  const content = waiting
+    ? html`${sumTable(waiting)}${notes(waiting, value?.sums ?? [])}${readAt === null ? '' : html`<p class="hint">${figuresOf(readAt, request.zone)}</p>`}`
+    : stillReading(`${counted(approved, 'approved commission')}, including those in open batches, are being added up.`)
+  return html`<h2>Waiting for payout</h2>${content}`
+}
+
+function sumTable(waiting: WaitingSums[]): Html {
+  // Few shops have debts that wait.
+  const parts = WAITING_PARTS.filter((part) => part !== 'DEBT' || waiting.some((one) => one.parts.DEBT))
+  const columns: Column[] = [
+    'Currency',
+    ...parts.map((part) => numberColumn(NAMES[part])),
+    numberColumn('In no batch'),
+    { label: 'Actions', kind: 'actions' },
+  ]
+  const rows = waiting.map((one): Cell[] => [
+    one.currency,
+    ...parts.map((part) => partCell(one, part)),
+    sumCell(one.currency, sumOf(one, WAITING_PARTS), 'commission'),
+    sumOf(one, IN_NEW_BATCH).commissions > 0
+      ? html`<a class="button small" href="${urlWithQuery(`${PATH}/new`, { currency: one.currency })}">Create a batch<span class="visually-hidden"> in ${one.currency}</span></a>`
+      : '',
+  ])
+  return table('Waiting for payout', columns, rows, 'figures')
+}
+
+function partCell({ currency, parts }: WaitingSums, part: WaitingPart): Cell {
+  const sum = parts[part]
+  if (!sum) return '–'
+  return html`<a href="${urlWithQuery(LIST, { currency, why: part })}">${money(sum.netPayableCents, currency)}</a><small>${counted(sum.affiliates, 'affiliate')}</small>`
+}
+
+const sumCell = (currency: string, sum: { commissions: number; netPayableCents: number }, one: string): Html =>
+  html`${money(sum.netPayableCents, currency)}<small>${counted(sum.commissions, one)}</small>`
+
+/** The minimum of a whole batch, and what is neither paid nor waiting. */
+function notes(waiting: WaitingSums[], all: WaitingSums[]): Html {
+  const minimums = waiting.flatMap((one) => {
+    const { currency, minimumPayoutCents } = one
+    const { netPayableCents } = sumOf(one, IN_NEW_BATCH)
+    if (minimumPayoutCents === null)
+      return [
+        `No batch in ${currency} can be created: the legacy minimum and the current minimum differ. Choose one in the settings.`,
+      ]
+    if (netPayableCents > 0 && netPayableCents < minimumPayoutCents)
+      return [
+        `${money(netPayableCents, currency)} is below the minimum payout of ${money(minimumPayoutCents, currency)}.`,
+      ]
+    return []
+  })
+  const open = inOpenBatches(all)
+  return html`${minimums.map((text) => html`<p class="notice wait">${text}</p>`)}${open ? html`<p class="hint">After tax. Another ${open}.</p>` : html`<p class="hint">After tax.</p>`}`
+}
+
+/** Such as `3 commissions are in open batches: 1.00 EUR, 2.00 USD`; undefined without any. */
+export function inOpenBatches(all: WaitingSums[]): string | undefined {
+  const open = all.filter((one) => one.inOpenBatches.commissions > 0)
+  const total = open.reduce((sum, one) => sum + one.inOpenBatches.commissions, 0)
+  if (total === 0) return undefined
+  const sums = open.map((one) => money(one.inOpenBatches.netPayableCents, one.currency)).join(', ')
+  return `${counted(total, 'commission is', 'commissions are')} in open batches: ${sums}`
+}
+
+const LEADS: Record<WaitingPart, string> = {
+  PAYABLE: 'A new batch pays them, and their payments can be sent.',
+  BLOCKED: 'A new batch contains their payments, which cannot be sent before the payee details are entered or changed.',
+  BELOW_MINIMUM: 'A batch leaves them out until they have the minimum of an affiliate',
+  DEBT: 'Refunds after the payout took back more than they have earned since. A batch carries the rest forward.',
+  HELD_BACK: 'No batch pays affiliates who are archived or rejected.',
+}
+
+/** The affiliates whose approved commissions wait, by what becomes of them. */
+async function list(request: PageRequest): Promise<View> {
+  const { query, ctx, zone } = request
+  const part = WAITING_PARTS.find((one) => one === query.get('why')) ?? 'PAYABLE'
+  const asked = query.get('currency') ?? ''
+  const currency = /^[A-Z]{3}$/.test(asked) ? asked : ctx.shop.currency
+  const minimumCents = affiliateMinimumsByCurrency(ctx.shop)[currency]
+  const { value, readAt } = await readWaitingKept(request, { currency, part, ...pageOf(query) })
+  const view = {
+    title: `Waiting for payout in ${currency}`,
+    crumb: { to: PATH, text: 'Payouts' },
+    lead: part === 'BELOW_MINIMUM' && minimumCents ? `${LEADS[part]}: ${money(minimumCents, currency)}.` : LEADS[part],
+  }
+  if (!value?.affiliates) return { ...view, body: stillReading('The approved commissions are being added up.') }
+  const { data, pagination } = value.affiliates
+  const own = value.sums.find((one) => one.currency === currency)
+  return {
+    ...view,
+    body: html`${value.sums.length > 1 ? html`<div class="toolbar">${currencyTabs(value.sums, currency, part)}</div>` : ''}
+${partTabs(own, currency, part)}
+${
+  data.length
+    ? table(
+        'Affiliates',
+        COLUMNS,
+        data.map((one) => row(one, currency)),
+      )
+    : empty('No affiliate', 'Nothing waits for this reason.', 'payouts')
+}
+${pager(LIST, query, pagination)}${readAt === null ? '' : html`<p class="hint">${figuresOf(readAt, zone)}</p>`}`,
+  }
+}
+
+const currencyTabs = (sums: WaitingSums[], current: string, part: WaitingPart): Html =>
+  tabs(
+    'By currency',
+    sums.map(({ currency }) => ({
+      to: urlWithQuery(LIST, { currency, why: part }),
+      text: currency,
+      isCurrent: currency === current,
+    })),
+    'segments',
+  )
+
+const partTabs = (own: WaitingSums | undefined, currency: string, current: WaitingPart): Html =>
+  tabs(
+    'By reason',
+    WAITING_PARTS.filter((part) => part !== 'DEBT' || own?.parts.DEBT || part === current).map((part) => ({
+      to: urlWithQuery(LIST, { currency, why: part }),
+      text: `${NAMES[part]}: ${money(own?.parts[part]?.netPayableCents ?? 0, currency)}`,
+      isCurrent: part === current,
+      count: own?.parts[part]?.affiliates ?? 0,
+    })),
+  )
+
+const COLUMNS: Column[] = [
+  nameColumn('Affiliate'),
+  inCard('lead', numberColumn('Balance')),
+  inCard('inline', numberColumn('Commissions')),
+  inCard('bare', 'Payee details'),
+]
+
+const row = (one: WaitingAffiliate, currency: string): Cell[] => [
+  html`<a href="/admin/affiliates/${one.affiliateId}">${isolated(one.name || one.affiliateId)}</a><small>${isolated(one.email)}</small>`,
+  money(one.netPayableCents, currency),
+  counts(one.commissions),
+  html`${one.reason ? blockedText({ ...one, currency }) : 'Entered'}${one.part === 'HELD_BACK' ? '' : html`<small><a href="/admin/affiliates/${one.affiliateId}/payee">${one.method ? 'Change details' : 'Enter details'}<span class="visually-hidden"> of ${isolated(one.name)}</span></a></small>`}`,
+]

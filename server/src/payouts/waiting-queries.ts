@@ -1,0 +1,27 @@
+import { ofPeriod } from '../commissions/queries.ts'
+import type { Reader } from '../database/database.ts'
+import { APPROVED, BEGINNING, CENTS, TAX, toSubtotals, unassignedBatches } from './queries.ts'
+
+/** The sums of the approved commissions that are in a batch which is not paid, by currency. */
+export async function sumInOpenBatches(
+  db: Reader,
+  shopId: string,
+): Promise<Map<string, { commissions: number; netPayableCents: number }>> {
+  const unpaid = db.selectFrom('payoutBatches').select('id').where('shopId', '=', shopId).where('status', '<>', 'PAID')
+  const rows = await db
+    .selectFrom('commissions')
+    .select(['currency', (eb) => eb.fn.countAll<number>().as('commissions')])
+    .select([CENTS.high.as('centsHigh'), CENTS.low.as('centsLow'), TAX.high.as('taxHigh'), TAX.low.as('taxLow')])
+    .where('shopId', '=', shopId)
+    .where(ofPeriod(APPROVED, BEGINNING, '9999-12-31T23:59:59.999Z').whole)
+    .where('payoutBatchId', 'in', unpaid)
+    .where('payoutBatchId', 'not in', unassignedBatches(db, shopId))
+    .groupBy('currency')
+    .execute()
+  return new Map(
+    toSubtotals(rows).map(({ currency, commissions, commissionAmountCents, taxWithheldCents }) => [
+      currency,
+      { commissions, netPayableCents: Number(commissionAmountCents - taxWithheldCents) },
+    ]),
+  )
+}
