@@ -48,7 +48,26 @@ describe('affiliates', () => {
       website: null,
     })
     await done(`/affiliates/${ids[0]}/archive`, [])
-    expect(codeOf(await owner.open(`/admin/affiliates/${ids[0]}`))).toEqual([404, 'affiliate_not_found'])
+    expect(await words('/affiliates?q=lind')).not.toContain('Ada Lindqvist')
+  })
+
+  test('are listed when they are archived, and have a page without forms', async () => {
+    const path = '/affiliates?status=ARCHIVED'
+    for (const address of [path, `${path}&q=lind&sort=-commission`]) {
+      const { text } = await owner.open(`/admin${address}`)
+      expect(wordsOf(text)).toMatch(/Ada Lindqvist A@lind\.example Archived/)
+      expect([wordsOf(text).includes('Bo Lind'), selectable(text)]).toEqual([false, []])
+    }
+    expect(await words(`${path}&q=bo`)).toContain('No affiliate matches')
+    for (const sort of ['', '&sort=name'])
+      expect((await owner.open(`/admin/affiliates.csv?status=ARCHIVED${sort}`)).text).toMatch(
+        /\nAda Lindqvist,A@lind\.example,ARCHIVED,[^\n]*\r\n$/,
+      )
+    const [, id = ''] = /href="\/admin\/affiliates\/(aff_\w+)"/.exec((await owner.open(`/admin${path}`)).text) ?? []
+    const { text } = await owner.open(`/admin/affiliates/${id}`)
+    expect(wordsOf(text)).toMatch(/Archived on .* New orders earn no commission/)
+    expect(text).not.toContain(`action="/admin/affiliates/${id}`)
+    expect(codeOf(await owner.open(`/admin/affiliates/${id}/edit`))).toEqual([404, 'affiliate_not_found'])
   })
 
   test('have a page with balance, link, code and connections', async () => {

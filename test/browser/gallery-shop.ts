@@ -251,5 +251,7 @@ export async function fillShop({ api, owner }: { api: Api; owner: Api }, hooks: 
   await owner('POST', '/keys', { label: 'Data warehouse (nightly export, reads everything)', scopes: SCOPES })
   const old = await owner('POST', '/keys', { label: 'Zapier', scopes: ['affiliates:read'] })
   await owner('DELETE', `/keys/${old.id}`)
-  return { nisa, maelle, batch: second, euros, orderName: '#2720' }
+  // After the orders, so that the page of an archived affiliate has figures.
+  await api('DELETE', `/affiliates?id=${affiliates[40]!.id}`)
+  return { nisa, maelle, archived: affiliates[40]!, batch: second, euros, orderName: '#2720' }
 }

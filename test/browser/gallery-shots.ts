@@ -13,6 +13,7 @@ export interface Made {
   staff: string
   nisa: string
   maelle: string
+  archived: string
   batch: string
   euros: string
   orderName: string
@@ -94,7 +95,7 @@ const chooseFile = (contentOf: (page: Page) => string | Promise<string>) => asyn
 
 /** The pages and their states. */
 export function shotsOf(made: Made): Shot[] {
-  const { nisa, maelle, batch, euros } = made
+  const { nisa, maelle, archived, batch, euros } = made
   const order = encodeURIComponent(made.orderName)
   const days = (count: number) => new Date(Date.now() - count * 86_400_000).toISOString().slice(0, 10)
   return [
@@ -192,7 +193,9 @@ export function shotsOf(made: Made): Shot[] {
     { name: 'affiliates-filtered', path: '/admin/affiliates?q=a&status=APPROVED' },
     { name: 'affiliates-none', path: '/admin/affiliates?q=zzzz' },
     { name: 'affiliates-empty', path: '/admin/affiliates', as: 'empty' },
+    { name: 'affiliates-archived', path: '/admin/affiliates?status=ARCHIVED' },
     { name: 'affiliate', path: `/admin/affiliates/${nisa}` },
+    { name: 'affiliate-archived', path: `/admin/affiliates/${archived}` },
     { name: 'affiliate-long-name', path: `/admin/affiliates/${maelle}` },
     {
       name: 'affiliate-code-invalid',

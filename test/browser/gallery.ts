@@ -152,6 +152,7 @@ async function make(): Promise<Made> {
     staff,
     nisa: filled.nisa.id,
     maelle: filled.maelle.id,
+    archived: filled.archived.id,
     batch: filled.batch.id,
     euros: filled.euros.id,
     orderName: filled.orderName,

@@ -4,12 +4,12 @@ import { readBalance } from '../affiliates/balance.ts'
 import * as connections from '../affiliates/connections.ts'
 import { figuresOf, NO_FIGURES } from '../affiliates/figures.ts'
 import * as commissions from '../commissions/commissions.ts'
-import { affiliateNotFound } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import { nowIso } from '../core/context.ts'
 import { LARGE, sizeOf } from '../core/list-size.ts'
 import { lastMonth } from '../core/time-zone.ts'
 import { accessCard, affiliateAccessRoutes } from './affiliate-access.ts'
+import { affiliateEditRoutes, findUnarchived } from './affiliate-edit.ts'
 import { affiliateCharts, figureSummary } from './affiliate-figures.ts'
 import { COMMISSION_COLUMNS, commissionCells, namesOf } from './commission-table.ts'
 import { assignCode, codeForm } from './coupons.ts'
@@ -20,7 +20,7 @@ import { programOptions } from './lookup.ts'
 import { linkOf } from './referral-link.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES, OWNER_ONLY, rolesAndAuditOf, validateBody } from './route.ts'
-import { badge, copyable, count, counted, day, empty, facts, money, nameOf, urlWithQuery } from './show.ts'
+import { badge, copyable, count, counted, day, empty, facts, money, urlWithQuery } from './show.ts'
 import { ACTIONS, type Column, numberColumn, pageOf, pager, table, wideColumn } from './table.ts'
 
 type Affiliate = components['schemas']['Affiliate']
@@ -32,8 +32,7 @@ const AFFILIATE = 1
 
 export const affiliatePageRoutes: Route[] = [
   { path: '/affiliates/:id', roles: ALL_ROLES, audit: 'affiliate.shown', show },
-  { path: '/affiliates/:id/edit', roles: OWNER_ONLY, audit: 'affiliate.shown', show: edit },
-  { path: '/affiliates/:id/edit', roles: OWNER_ONLY, act: change, page: edit },
+  ...affiliateEditRoutes,
   { path: '/affiliates/:id/status', roles: OWNER_ONLY, act: changeStatus, page: show },
   { path: '/affiliates/:id/code', roles: OWNER_ONLY, act: changeCode, page: show },
   { path: '/affiliates/:id/aliases', roles: OWNER_ONLY, act: addAlias, page: show },
@@ -50,16 +49,11 @@ export const affiliatePageRoutes: Route[] = [
   },
 ]
 
-/** @throws ApiError 404 `affiliate_not_found`. */
-async function find({ ctx, params }: PageRequest): Promise<Affiliate> {
-  const { data } = await affiliates.list(ctx, { id: params.id ?? '', page: 1, limit: 1 })
-  if (!data[0]) throw affiliateNotFound()
-  return data[0]
-}
-
-async function show(request: PageRequest): Promise<View> {
+/** Nothing of an archived affiliate can be changed. */
+async function show(asked: PageRequest): Promise<View> {
+  const one = await affiliates.find(asked.ctx, asked.params.id ?? '')
+  const request = { ...asked, isOwner: asked.isOwner && one.deletedAt === null }
   const { ctx, isOwner, zone } = request
-  const one = await find(request)
   const total = await sizeOf(ctx, { list: 'commissions', scope: one.id })
   const figures = (await figuresOf(ctx, [one.id])).get(one.id) ?? NO_FIGURES
   const [balances, programs, recent, others] = await Promise.all([
@@ -73,12 +67,12 @@ async function show(request: PageRequest): Promise<View> {
   return {
     title: one.name,
     crumb: { to: LIST, text: 'Affiliates' },
-    badges: badge(one.status),
+    badges: badge(one.deletedAt === null ? one.status : 'ARCHIVED'),
     subjectId: one.id,
     actions: isOwner
       ? html`<a class="button" href="${LIST}/${one.id}/edit">Edit</a><a class="button" href="${LIST}/${one.id}/payee">Payee details</a>${statusButtons(request, one)}`
       : undefined,
-    body: html`<section aria-labelledby="all-time"><h2 id="all-time">All time</h2>${figureSummary(figures, ctx.shop.currency)}</section>
+    body: html`${one.deletedAt === null ? '' : archivedNotice(one.deletedAt, zone)}<section aria-labelledby="all-time"><h2 id="all-time">All time</h2>${figureSummary(figures, ctx.shop.currency)}</section>
 <section aria-labelledby="balance"><h2 id="balance">Balance</h2>${balance(request, balances, total)}</section>
 ${total + figures.clicks > 0 ? await affiliateCharts(request, one, Math.max(total, figures.clicks)) : ''}
 <div class="columns"><div>
@@ -89,7 +83,7 @@ ${
         'Latest commissions',
         COMMISSION_COLUMNS.filter((_, index) => index !== AFFILIATE),
         recent.data.map((row) => commissionCells(row, names, zone).filter((_, index) => index !== AFFILIATE)),
-      )}<p><a href="${urlWithQuery('/admin/commissions', { status: 'ALL', affiliate: one.id })}">All ${count(total)} commissions</a> · <a href="${urlWithQuery('/admin/journey', { affiliateId: one.id })}">Visits and orders</a>${isOwner ? statementLink(request, one) : ''}</p>`
+      )}<p><a href="${urlWithQuery('/admin/commissions', { status: 'ALL', affiliate: one.id })}">All ${count(total)} commissions</a> · <a href="${urlWithQuery('/admin/journey', { affiliateId: one.id })}">Visits and orders</a>${asked.isOwner ? statementLink(request, one) : ''}</p>`
     : empty('No commissions yet', 'Orders with the code or through the link appear here.', 'commissions')
 }
 ${await connectionSection(request, one)}
@@ -125,6 +119,9 @@ ${isOwner ? html`<p class="row"><a class="button small danger" href="${LIST}/${o
 </div></div>`,
   }
 }
+
+const archivedNotice = (at: string, zone: string): Html =>
+  html`<p class="notice wait">Archived on ${day(at, zone)}. New orders earn no commission, and unpaid commissions are held back. An archived affiliate cannot be restored: the code and the link stay reserved, and the email address can be used for a new affiliate.</p>`
 
 const addressOf = ({ homeAddress, homePostalCode, homeCity, homeState, homeCountry }: Affiliate): Html | undefined => {
   const text = [homeAddress, [homePostalCode, homeCity].filter(Boolean).join(' '), homeState, homeCountry]
@@ -234,7 +231,7 @@ const KINDS = [
 
 const CONNECTION_COLUMNS: Column[] = ['Kind', wideColumn('Value'), 'Since', ACTIONS]
 
-async function connectionSection(request: PageRequest, { id }: Affiliate): Promise<Html> {
+async function connectionSection(request: PageRequest, { id, deletedAt }: Affiliate): Promise<Html> {
   const { isOwner, query, zone } = request
   const asked = { affiliateId: id, ...pageOf(query, 'connections') }
   const { list: found, notice } = await readListKept(request, {
@@ -257,7 +254,7 @@ async function connectionSection(request: PageRequest, { id }: Affiliate): Promi
   ])
   const sent = request.form
   return html`<h2>Connections</h2>
-<p class="hint">Orders of these customers and of these products are credited to the affiliate, even without code and link.</p>
+${deletedAt === null ? html`<p class="hint">Orders of these customers and of these products are credited to the affiliate, even without code and link.</p>` : ''}
 ${rows.length ? table('Connections', CONNECTION_COLUMNS, rows) : found && html`<p>None.</p>`}
 ${notice}${found && pager(`${LIST}/${id}`, query, found.pagination, 'connections')}
 ${
@@ -286,86 +283,9 @@ async function disconnect({ ctx, params }: PageRequest) {
   return { to: `${LIST}/${params.id}`, flash: { text: 'The connection is removed.' } }
 }
 
-/** The fields of the form, by name of the API. Empty optional fields become null. */
-const PROFILE = [
-  { name: 'name', label: 'Name', maxlength: 200, required: true },
-  { name: 'email', label: 'Email', type: 'email', maxlength: 320, required: true },
-  { name: 'firstName', label: 'First name', maxlength: 100 },
-  { name: 'lastName', label: 'Last name', maxlength: 100 },
-  { name: 'phone', label: 'Phone', maxlength: 50 },
-] as const
-const CHANNELS = [
-  { name: 'website', label: 'Website', maxlength: 500 },
-  { name: 'instagramHandle', label: 'Instagram', maxlength: 100 },
-  { name: 'tiktokHandle', label: 'TikTok', maxlength: 100 },
-  { name: 'youtubeHandle', label: 'YouTube', maxlength: 100 },
-] as const
-const ADDRESS = [
-  { name: 'homeAddress', label: 'Street', maxlength: 300 },
-  { name: 'homePostalCode', label: 'Postal code', maxlength: 20 },
-  { name: 'homeCity', label: 'City', maxlength: 100 },
-  { name: 'homeState', label: 'State', maxlength: 100 },
-  { name: 'homeCountry', label: 'Country', maxlength: 100 },
-] as const
-const FIELDS = [...PROFILE, ...CHANNELS, ...ADDRESS]
-
-async function edit(request: PageRequest): Promise<View> {
-  const one = await find(request)
-  const { form: sent } = request
-  const value = (name: keyof Affiliate) => (sent.size ? (sent.get(name) ?? '') : (one[name] ?? ''))
-  const programs = await programOptions(request)
-  const group = (name: string, list: readonly (typeof FIELDS)[number][], more: Html | Html[] = []) =>
-    html`<fieldset><legend>${name}</legend><div class="fields">${list.map((given) => input({ ...given, value: value(given.name) }))}${more}</div></fieldset>`
-  return {
-    title: `Edit ${one.name}`,
-    crumb: { to: `${LIST}/${one.id}`, text: one.name },
-    subjectId: one.id,
-    body: html`<section class="card">${form(
-      request,
-      `${LIST}/${one.id}/edit`,
-      html`${group('Profile', PROFILE)}
-${group(
-  'Program',
-  [],
-  [
-    select(
-      'campaignId',
-      'Program',
-      [...(one.campaignId ? [] : [['', 'none'] as const]), ...programs],
-      value('campaignId'),
-    ),
-    select(
-      'status',
-      'Status',
-      (['PENDING', 'APPROVED', 'ACTIVE', 'REJECTED'] as const).map((status) => [status, nameOf(status)] as const),
-      value('status'),
-    ),
-  ],
-)}
-${group('Channels', CHANNELS)}${group('Address', ADDRESS)}
-<div class="sticky"><button class="main">Save</button> <a class="button" href="${LIST}/${one.id}">Back</a></div>`,
-    )}</section>`,
-  }
-}
-
-async function change(request: PageRequest) {
-  const { ctx, form } = request
-  const one = await find(request)
-  const names = [...FIELDS.map(({ name }) => name), 'campaignId', 'status'] as const
-  const sent: Record<string, unknown> = {}
-  for (const name of names) {
-    if (!form.has(name)) continue
-    const text = form.get(name)?.trim() ?? ''
-    // A field that was not changed is not sent, so that values of other forms are kept as they are.
-    if (text !== (one[name] ?? '')) sent[name] = text === '' && name !== 'name' && name !== 'email' ? null : text
-  }
-  await affiliates.update(ctx, one.id, validateBody('updateAffiliate', sent))
-  return { to: `${LIST}/${one.id}`, flash: { text: 'The affiliate is saved.' } }
-}
-
 async function confirmArchive(request: PageRequest): Promise<View> {
-  const { id, name } = await find(request)
-  const text = html`<p>${isolated(name)} is no longer listed and earns nothing on new orders. The code and link are not reassigned, and existing commissions are kept. Unpaid commissions are held back.</p>`
+  const { id, name } = await findUnarchived(request)
+  const text = html`<p>${isolated(name)} is no longer listed and earns nothing on new orders. The code and link are not reassigned, and existing commissions are kept. Unpaid commissions are held back. This cannot be undone.</p>`
   const body = confirmation(request, {
     text,
     action: `${LIST}/${id}/archive`,

@@ -34,7 +34,8 @@ import {
 type Affiliate = components['schemas']['Affiliate']
 
 const PATH = '/admin/affiliates'
-const STATUSES = ['PENDING', 'APPROVED', 'ACTIVE', 'REJECTED'] as const
+const ARCHIVED = 'ARCHIVED'
+const STATUSES = ['PENDING', 'APPROVED', 'ACTIVE', 'REJECTED', ARCHIVED] as const
 
 /** What the list can be sorted by: the heading of its column, the names of both orders, and the order that comes first. */
 const ORDERS: Record<AffiliateSort['by'], { heading: string; ascending: string; descending: string; first: Way }> = {
@@ -84,21 +85,29 @@ const sortOf = ({ ctx }: PageRequest, { sort = NEWEST_FIRST }: Filter): Affiliat
 async function listFilter({ ctx }: PageRequest, { q, status, campaignId }: Filter) {
   const byCode = q && (await findByCode(ctx, q))
   const search = byCode ? { id: byCode.id } : { ...(q && { q }) }
-  return { ...search, ...(status && { status }), ...(campaignId && { campaignId }) }
+  const isArchived = status === ARCHIVED
+  return {
+    ...search,
+    ...(isArchived ? { isArchived } : status && { status }),
+    ...(campaignId && { campaignId }),
+  }
 }
 
 async function list(request: PageRequest): Promise<View> {
-  const { ctx, isOwner, query, form: sent } = request
+  const { ctx, query, form: sent } = request
   const filter = filterOf(sent.size ? sent : query)
   const { q, status, campaignId } = filter
+  const isChoice = request.isOwner && status !== ARCHIVED
   const [asked, sort, page] = [await listFilter(request, filter), sortOf(request, filter), pageOf(query)]
   const comparesAll = filter.sort !== undefined && sort.by !== 'joined'
   const [{ list: found, notice }, programs, tabsOfStatus] = await Promise.all([
     readListKept(request, {
       key: ['affiliates', page, asked, sort],
       isLarge:
-        Boolean(('q' in asked && asked.q) || isDeepPage(page) || comparesAll) &&
-        (await isLargeList(ctx, { list: 'affiliates' })),
+        status === ARCHIVED
+          ? await affiliates.areManyArchived(ctx)
+          : Boolean(('q' in asked && asked.q) || isDeepPage(page) || comparesAll) &&
+            (await isLargeList(ctx, { list: 'affiliates' })),
       read: (own) =>
         filter.sort === undefined
           ? affiliates.list(own, { ...page, ...asked })
@@ -113,15 +122,15 @@ async function list(request: PageRequest): Promise<View> {
     ctx,
     data.map(({ id }) => id),
   )
-  const rows = data.map((one) => row(request, one, { programs: names, earned: earned.get(one.id) }))
+  const rows = data.map((one) => row(request, one, { isChoice, programs: names, earned: earned.get(one.id) }))
   const columns = columnsOf(filter, sort)
   const content = rows.length
-    ? table('Affiliates', isOwner ? [CHOICE, ...columns] : columns, rows, 'figures')
-    : found && emptyState(filter, isOwner)
+    ? table('Affiliates', isChoice ? [CHOICE, ...columns] : columns, rows, 'figures')
+    : found && emptyState(filter, request.isOwner)
   return {
     title: 'Affiliates',
     lead: 'The people and companies who refer customers to your shop.',
-    actions: html`${rows.length ? fileLink(`${PATH}.csv`, query) : ''}${isOwner ? html`<a class="button main" href="${PATH}/new">New affiliate</a>` : ''}`,
+    actions: html`${rows.length ? fileLink(`${PATH}.csv`, query) : ''}${request.isOwner ? html`<a class="button main" href="${PATH}/new">New affiliate</a>` : ''}`,
     body: html`${tabsOfStatus}
 ${filterForm(request, {
   path: PATH,
@@ -139,7 +148,7 @@ ${chips(
     campaignId: html`Program ${isolated(names.get(campaignId ?? '') ?? campaignId ?? '')}`,
   },
 )}
-${isOwner && rows.length ? form(request, `${PATH}/status`, html`${Object.entries({ ...filter, page: query.get('page') ?? '' }).map(([name, value]) => hidden(name, value ?? ''))}${content}${bulk()}`) : content}
+${status === ARCHIVED && rows.length ? html`<p class="hint">New orders of archived affiliates earn no commission, and their unpaid commissions are held back. They cannot be restored.</p>` : ''}${isChoice && rows.length ? form(request, `${PATH}/status`, html`${Object.entries({ ...filter, page: query.get('page') ?? '' }).map(([name, value]) => hidden(name, value ?? ''))}${content}${bulk()}`) : content}
 ${notice}${found && pager(PATH, query, found.pagination)}`,
   }
 }
@@ -206,7 +215,7 @@ async function download(request: PageRequest): Promise<View> {
   const cells = (one: Affiliate, earned: AffiliateFigures | undefined): CsvCell[] => [
     one.name,
     one.email,
-    one.status,
+    statusOf(one),
     one.discountCode,
     linkOf(ctx.shop, one.slug),
     one.campaignId && (programs.get(one.campaignId) ?? one.campaignId),
@@ -235,11 +244,13 @@ async function download(request: PageRequest): Promise<View> {
   return listFile(request, file, async (start: number = 0) => {
     const end = start + ROWS_AT_ONCE
     return {
-      rows: await toRows(await figures.listByIds(ctx, ids.slice(start, end))),
+      rows: await toRows(await figures.listByIds(ctx, ids.slice(start, end), asked.status === ARCHIVED)),
       next: end < ids.length ? end : undefined,
     }
   })
 }
+
+const statusOf = ({ status, deletedAt }: Affiliate): string => (deletedAt === null ? status : ARCHIVED)
 
 async function statusTabs({ ctx }: PageRequest, filter: Filter): Promise<Html> {
   const { q, status, campaignId } = filter
@@ -252,7 +263,8 @@ async function statusTabs({ ctx }: PageRequest, filter: Filter): Promise<Html> {
       to: addressOf({ ...filter, status: one }),
       text: one === undefined ? 'All' : one === 'PENDING' ? 'Awaiting approval' : nameOf(one),
       isCurrent: one === status,
-      count: countOf(counts, one),
+      // Archived affiliates are not counted.
+      count: one === ARCHIVED ? undefined : countOf(counts, one),
     })),
   )
 }
@@ -262,6 +274,8 @@ const bulk =
 <button name="move" value="APPROVED" class="main">Approve selected</button> <button name="move" value="REJECTED">Reject selected</button> <span class="hint" data-selected="ids" aria-live="polite"></span></div>`
 
 function emptyState({ q, status, campaignId }: Filter, isOwner: boolean): Html {
+  if (status === ARCHIVED && !q && !campaignId)
+    return empty('No archived affiliates', 'An affiliate is archived on their page.', 'affiliates')
   if (q || campaignId || status) return empty('No affiliate matches', 'Change or clear the search.', 'search')
   const next = isOwner
     ? html`<a class="button main" href="${PATH}/new">Add the first affiliate</a>`
@@ -270,15 +284,16 @@ function emptyState({ q, status, campaignId }: Filter, isOwner: boolean): Html {
 }
 
 function row(
-  { ctx, isOwner, zone }: PageRequest,
+  { ctx, zone }: PageRequest,
   one: Affiliate,
-  { programs, earned }: { programs: Map<string, string>; earned: AffiliateFigures | undefined },
+  given: { isChoice: boolean; programs: Map<string, string>; earned: AffiliateFigures | undefined },
 ): Cell[] {
+  const { isChoice, programs, earned } = given
   const choice = html`<input type="checkbox" name="ids" value="${one.id}" aria-label="Select ${one.name}">`
   return [
-    ...(isOwner ? [choice] : []),
+    ...(isChoice ? [choice] : []),
     html`<a href="${PATH}/${one.id}">${isolated(one.name)}</a><small>${isolated(one.email)}</small>`,
-    badge(one.status),
+    badge(statusOf(one)),
     html`<code>${isolated(one.discountCode)}</code>`,
     one.campaignId === null ? '–' : (programs.get(one.campaignId) ?? one.campaignId),
     ...figureCells(earned, ctx.shop.currency),

@@ -3,6 +3,7 @@ import { affiliateNotFound, concurrentChange, conflict, invalidBody, programNotF
 import type { components } from '../contract/schema.d.ts'
 import type { Body, Query } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
+import { LARGE } from '../core/list-size.ts'
 import { type AuditEntry, mutate } from '../core/mutate.ts'
 import type { WebhookEvent } from '../core/outbox.ts'
 import { isDeepPage, mapPage, readCursor, type Uncounted } from '../core/pagination.ts'
@@ -14,12 +15,12 @@ import { emailKey } from '../engine/normalize.ts'
 import { findProgram } from '../programs/queries.ts'
 import { findNameHolders, type HeldName } from './name-queries.ts'
 import * as affiliates from './queries.ts'
-import { affiliateList, findAffiliatesById, searchable } from './queries.ts'
+import { affiliateList, findAffiliatesById, hasMoreUnpaid, searchable } from './queries.ts'
 
-/** Lists affiliates that are not archived, newest first. */
-export async function list(ctx: Context, query: Query<'listAffiliates'> & Uncounted) {
+/** Lists affiliates that are not archived, or those that are, newest first. */
+export async function list(ctx: Context, query: Query<'listAffiliates'> & Uncounted & { isArchived?: boolean }) {
   const start = await readCursor(ctx, 'affiliates', query)
-  const readsMany = Boolean(query.q) || isDeepPage(query)
+  const readsMany = Boolean(query.q || query.isArchived) || isDeepPage(query)
   return mapPage(await readList(ctx, affiliateList, { ...query, start }, readsMany), toAffiliate)
 }
 
@@ -227,6 +228,20 @@ export function statusEvents(affiliate: Affiliate, previousStatus: Status): Webh
   if (isApproved(status) && !isApproved(previousStatus)) return [{ event: 'affiliate.approved', data }, changed]
   return status === 'REJECTED' ? [{ event: 'affiliate.rejected', data }, changed] : [changed]
 }
+
+/**
+ * An affiliate, archived or not.
+ *
+ * @throws ApiError 404 `affiliate_not_found`.
+ */
+export async function find(ctx: Context, id: string): Promise<Affiliate> {
+  const [row] = await findAffiliatesById(ctx.db.read, ctx.shop.id, [id])
+  if (!row) throw affiliateNotFound()
+  return toAffiliate(row)
+}
+
+/** Whether so many affiliates are archived or rejected that reading the archived ones takes long. */
+export const areManyArchived = ({ db, shop }: Context): Promise<boolean> => hasMoreUnpaid(db.read, shop.id, LARGE)
 
 /** The names of up to a page of affiliates by id, including archived ones. */
 export async function affiliateNames(ctx: Context, ids: string[]): Promise<Map<string, string>> {

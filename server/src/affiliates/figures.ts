@@ -27,20 +27,26 @@ export const othersOf = ({ sums }: AffiliateFigures, currency: string): Currency
   sums.filter((one) => one.currency !== currency).sort((a, b) => (a.currency < b.currency ? -1 : 1))
 
 /** Lists affiliates in an order. A figure is compared for every affiliate of the shop, so this runs in the report worker. */
-export async function listSorted(ctx: Context, query: Omit<Query<'listAffiliates'>, 'after'>, sort: AffiliateSort) {
-  const readsMany = sort.by !== 'joined' || Boolean(query.q) || isDeepPage(query)
+export async function listSorted(
+  ctx: Context,
+  query: Omit<Query<'listAffiliates'>, 'after'> & { isArchived?: boolean },
+  sort: AffiliateSort,
+) {
+  const readsMany = sort.by !== 'joined' || Boolean(query.q || query.isArchived) || isDeepPage(query)
   return mapPage(await readList(ctx, sortedAffiliateList, { ...query, sort }, readsMany), toAffiliate)
 }
 
 /** The ids of all affiliates that match, in an order. */
 export const listSortedIds = (
   ctx: Context,
-  query: Pick<Query<'listAffiliates'>, 'id' | 'status' | 'campaignId' | 'q'>,
+  query: Pick<Query<'listAffiliates'>, 'id' | 'status' | 'campaignId' | 'q'> & { isArchived?: boolean },
   sort: AffiliateSort,
 ): Promise<string[]> => runReport(ctx, sortedAffiliateIds, { shopId: ctx.shop.id, query: { ...query, sort } })
 
-/** Affiliates in the order of these ids, without those that were archived in the meantime. */
-export async function listByIds(ctx: Context, ids: string[]): Promise<Affiliate[]> {
+/** Affiliates in the order of these ids. Of those that were not archived, without those that were in the meantime. */
+export async function listByIds(ctx: Context, ids: string[], isArchived = false): Promise<Affiliate[]> {
   const rows = new Map((await findAffiliatesById(ctx.db.read, ctx.shop.id, ids)).map((row) => [row.id, row]))
-  return ids.flatMap((id) => rows.get(id) ?? []).flatMap((row) => (row.deletedAt === null ? [toAffiliate(row)] : []))
+  return ids
+    .flatMap((id) => rows.get(id) ?? [])
+    .flatMap((row) => (isArchived || row.deletedAt === null ? [toAffiliate(row)] : []))
 }

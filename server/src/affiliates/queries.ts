@@ -12,10 +12,26 @@ interface AffiliateFilter {
   status?: AffiliateRow['status']
   campaignId?: string
   q?: string
+  /** Those that are archived, instead of those that are not. They are not counted. */
+  isArchived?: boolean
 }
 
 const unarchived = (db: Reader, shopId: string) =>
   db.selectFrom('affiliates').selectAll().where('shopId', '=', shopId).where('deletedAt', 'is', null)
+
+const archived = (db: Reader, shopId: string) =>
+  db.selectFrom('affiliates').selectAll().where('shopId', '=', shopId).where('deletedAt', 'is not', null)
+
+/** Whether more affiliates are archived or rejected than a number; reads only these, in an index. */
+export const hasMoreUnpaid = async (db: Reader, shopId: string, most: number): Promise<boolean> =>
+  (await db
+    .selectFrom('affiliates')
+    .select('id')
+    .where('shopId', '=', shopId)
+    .where(sql<boolean>`("deletedAt" is not null or status = 'REJECTED')`)
+    .limit(1)
+    .offset(most)
+    .executeTakeFirst()) !== undefined
 
 export const findAffiliate = (db: Reader, shopId: string, id: string): Promise<AffiliateRow | undefined> =>
   unarchived(db, shopId).where('id', '=', id).executeTakeFirst()
@@ -54,7 +70,7 @@ export const findAffiliateBySlug = async (
 /** The affiliates that match, in no order, and how many they are, if that is stored. */
 async function matching(db: Reader, shopId: string, query: AffiliateFilter & Uncounted) {
   const { id, status, campaignId: programId } = query
-  let list = unarchived(db, shopId)
+  let list = query.isArchived ? archived(db, shopId) : unarchived(db, shopId)
   if (id) list = list.where('id', '=', id)
   const byStatus = !id && status && (!programId || (await isStatusMoreSelective(db, shopId, { status, programId })))
   const byProgram = !id && !byStatus
@@ -66,7 +82,7 @@ async function matching(db: Reader, shopId: string, query: AffiliateFilter & Unc
     list = list.where((eb) => eb.or(texts.map((text) => sql<boolean>`"searchText" like ${text} escape '\\'`)))
   }
   const total =
-    id || query.q || query.isUncounted
+    id || query.q || query.isArchived || query.isUncounted
       ? undefined
       : await countRows(db, shopId, { list: 'affiliates', programId, status })
   return { list, total }

@@ -95,6 +95,7 @@ export function requestsOf({ ownPage }: LargeShop, size: Size): Timed[] {
       'sort=joined',
     ),
     ...page('/affiliates', 'sort=-orders&status=PENDING', `sort=commission&q=person&campaignId=${ID.program}`),
+    ...page('/affiliates', 'status=ARCHIVED', `status=ARCHIVED&q=person&sort=-revenue&campaignId=${ID.program}`),
     ...page('/affiliates/new', ''),
     ...page(`/affiliates/${affiliate}`, '', `connections=${Math.floor(commissions / 10 / PAGE)}`),
     ...page('/affiliates/aff_x2', '', 'days=90&currency=EUR'),

@@ -284,7 +284,7 @@ const PAGE_QUERIES: Record<string, string[]> = {
       `sort=-orders&campaignId=${ID.program}`,
       'sort=-revenue&q=k',
     ],
-    ...['sort=name', 'sort=joined&page=9'],
+    ...['sort=name', 'sort=joined&page=9', 'status=ARCHIVED', 'status=ARCHIVED&q=k&sort=-revenue'],
   ],
   '/admin/coupons': ['code=NISA', 'status=APPROVED'],
   '/admin/journey': ['sessionId=s-long', 'customerEmail=long@example.com', `affiliateId=${ID.affiliate}`],

@@ -1,0 +1,105 @@
+import * as affiliates from '../affiliates/affiliates.ts'
+import { affiliateNotFound } from '../contract/errors.ts'
+import type { components } from '../contract/schema.d.ts'
+import { form, input, select } from './form.ts'
+import { type Html, html } from './html.ts'
+import { programOptions } from './lookup.ts'
+import { OWNER_ONLY, type PageRequest, type Route, type View, validateBody } from './route.ts'
+import { nameOf } from './show.ts'
+
+type Affiliate = components['schemas']['Affiliate']
+
+const LIST = '/admin/affiliates'
+
+export const affiliateEditRoutes: Route[] = [
+  { path: '/affiliates/:id/edit', roles: OWNER_ONLY, audit: 'affiliate.shown', show: edit },
+  { path: '/affiliates/:id/edit', roles: OWNER_ONLY, act: change, page: edit },
+]
+
+/**
+ * An affiliate that is not archived.
+ *
+ * @throws ApiError 404 `affiliate_not_found`.
+ */
+export async function findUnarchived({ ctx, params }: PageRequest): Promise<Affiliate> {
+  const { data } = await affiliates.list(ctx, { id: params.id ?? '', page: 1, limit: 1 })
+  if (!data[0]) throw affiliateNotFound()
+  return data[0]
+}
+
+/** The fields of the form, by name of the API. Empty optional fields become null. */
+const PROFILE = [
+  { name: 'name', label: 'Name', maxlength: 200, required: true },
+  { name: 'email', label: 'Email', type: 'email', maxlength: 320, required: true },
+  { name: 'firstName', label: 'First name', maxlength: 100 },
+  { name: 'lastName', label: 'Last name', maxlength: 100 },
+  { name: 'phone', label: 'Phone', maxlength: 50 },
+] as const
+const CHANNELS = [
+  { name: 'website', label: 'Website', maxlength: 500 },
+  { name: 'instagramHandle', label: 'Instagram', maxlength: 100 },
+  { name: 'tiktokHandle', label: 'TikTok', maxlength: 100 },
+  { name: 'youtubeHandle', label: 'YouTube', maxlength: 100 },
+] as const
+const ADDRESS = [
+  { name: 'homeAddress', label: 'Street', maxlength: 300 },
+  { name: 'homePostalCode', label: 'Postal code', maxlength: 20 },
+  { name: 'homeCity', label: 'City', maxlength: 100 },
+  { name: 'homeState', label: 'State', maxlength: 100 },
+  { name: 'homeCountry', label: 'Country', maxlength: 100 },
+] as const
+const FIELDS = [...PROFILE, ...CHANNELS, ...ADDRESS]
+
+async function edit(request: PageRequest): Promise<View> {
+  const one = await findUnarchived(request)
+  const { form: sent } = request
+  const value = (name: keyof Affiliate) => (sent.size ? (sent.get(name) ?? '') : (one[name] ?? ''))
+  const programs = await programOptions(request)
+  const group = (name: string, list: readonly (typeof FIELDS)[number][], more: Html | Html[] = []) =>
+    html`<fieldset><legend>${name}</legend><div class="fields">${list.map((given) => input({ ...given, value: value(given.name) }))}${more}</div></fieldset>`
+  return {
+    title: `Edit ${one.name}`,
+    crumb: { to: `${LIST}/${one.id}`, text: one.name },
+    subjectId: one.id,
+    body: html`<section class="card">${form(
+      request,
+      `${LIST}/${one.id}/edit`,
+      html`${group('Profile', PROFILE)}
+${group(
+  'Program',
+  [],
+  [
+    select(
+      'campaignId',
+      'Program',
+      [...(one.campaignId ? [] : [['', 'none'] as const]), ...programs],
+      value('campaignId'),
+    ),
+    select(
+      'status',
+      'Status',
+      (['PENDING', 'APPROVED', 'ACTIVE', 'REJECTED'] as const).map((status) => [status, nameOf(status)] as const),
+      value('status'),
+    ),
+  ],
+)}
+${group('Channels', CHANNELS)}${group('Address', ADDRESS)}
+<div class="sticky"><button class="main">Save</button> <a class="button" href="${LIST}/${one.id}">Back</a></div>`,
+    )}</section>`,
+  }
+}
+
+async function change(request: PageRequest) {
+  const { ctx, form } = request
+  const one = await findUnarchived(request)
+  const names = [...FIELDS.map(({ name }) => name), 'campaignId', 'status'] as const
+  const sent: Record<string, unknown> = {}
+  for (const name of names) {
+    if (!form.has(name)) continue
+    const text = form.get(name)?.trim() ?? ''
+    // A field that was not changed is not sent, so that values of other forms are kept as they are.
+    if (text !== (one[name] ?? '')) sent[name] = text === '' && name !== 'name' && name !== 'email' ? null : text
+  }
+  await affiliates.update(ctx, one.id, validateBody('updateAffiliate', sent))
+  return { to: `${LIST}/${one.id}`, flash: { text: 'The affiliate is saved.' } }
+}
