@@ -4,6 +4,8 @@ import {
   type AuditFilter,
   auditList,
   type ChainBreak,
+  type ChangeFilter,
+  changeList,
   findChainBreak,
   findCut,
   findLastArchived,
@@ -38,6 +40,28 @@ export async function list(ctx: Context, query: Query<'listAudit'> & Pick<AuditF
   const bounds = checkPeriod(parseQueryInstant('from', query.from), parseQueryInstant('to', query.to))
   const filter = { ...query, ...bounds }
   return mapPage(await readList(ctx, auditList, filter, isFiltered(filter)), toRecord)
+}
+
+export interface ChangeList {
+  data: components['schemas']['AuditRecord'][]
+  /** The number of the record after which the next page begins. */
+  next: number | undefined
+  /** Whether this is the page; otherwise older records have to be read. */
+  isComplete: boolean
+}
+
+/**
+ * Lists the records of changes, newest first, without those of views. With `maxRead` few rows are read at once; without it
+ * the list runs as a report.
+ *
+ * @throws ApiError 400 `invalid_parameter` or `period_invalid`.
+ */
+export async function listChanges(ctx: Context, query: ChangeFilter): Promise<ChangeList> {
+  const bounds = checkPeriod(parseQueryInstant('from', query.from), parseQueryInstant('to', query.to))
+  const filter = { ...query, ...bounds, limit: query.limit + 1 }
+  const { rows, isComplete } = await readList(ctx, changeList, filter, query.maxRead === undefined)
+  const data = rows.slice(0, query.limit).map(toRecord)
+  return { data, isComplete, next: rows.length > query.limit ? data.at(-1)?.seq : undefined }
 }
 
 /** The newest row of a chain. Stored elsewhere, it later proves whether rows were cut off at the end. */

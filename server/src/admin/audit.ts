@@ -4,26 +4,37 @@ import type { components } from '../contract/schema.d.ts'
 import { countAudits } from '../core/audit.ts'
 import type { CsvCell } from '../core/csv.ts'
 import { LARGE } from '../core/list-size.ts'
-import { select } from './form.ts'
+import { type Names, namesOf, sentenceOf } from './audit-text.ts'
+import { field, hidden, select } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
-import { readListKept } from './kept.ts'
+import { asOf, readKept, readListKept, stillReading } from './kept.ts'
 import { fileLink, listFile, nextAfter, ROWS_AT_ONCE, timeCell } from './list-file.ts'
 import { dateInputs, filterForm, filterInput, givenOf, rangeChips, readPeriod } from './list-filter.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { rolesAndAuditOf } from './route.ts'
-import { chips, empty, time } from './show.ts'
-import { type Cell, type Column, inCard, nameColumn, numberColumn, pageOf, pager, table, wideColumn } from './table.ts'
+import { chips, empty, tabs, time, urlWithQuery } from './show.ts'
+import {
+  type Cell,
+  type Column,
+  inCard,
+  nameColumn,
+  nextPage,
+  numberColumn,
+  PAGE_SIZE,
+  pageOf,
+  pager,
+  table,
+  wideColumn,
+} from './table.ts'
 
 type AuditRecord = components['schemas']['AuditRecord']
 
 const PATH = '/admin/audit'
 const COLUMNS: Column[] = [
-  'Action',
+  wideColumn('What'),
   inCard('bare', nameColumn('By')),
   inCard('bare', 'Time'),
-  inCard('inline', 'Subject'),
-  wideColumn('Details'),
-  inCard('lead', numberColumn('Number')),
+  inCard('inline', numberColumn('Number')),
 ]
 
 const FILTERS = ['action', 'actor', 'from', 'to']
@@ -44,43 +55,104 @@ const userNames = async ({ ctx }: PageRequest): Promise<Map<string, string>> =>
   new Map((await users.list(ctx)).data.map(({ id, email }) => [`user:${id}`, email]))
 
 async function show(request: PageRequest): Promise<View> {
-  const { ctx, query } = request
+  const { query } = request
   const given = givenOf(query, FILTERS)
   const { action, actor } = given
-  const filter = listFilter(request)
-  const names = await userNames(request)
-  const page = pageOf(query)
-  const { list: found, notice } = await readListKept(request, {
-    key: ['audit', page, filter],
-    isLarge: Object.keys(given).length > 0 && (await countAudits(ctx.db.read, ctx.shop.id)) > LARGE,
-    read: (own) => audit.list(own, { ...page, ...filter }),
-  })
-  const data = found?.data ?? []
-  const actors = [['', 'Everyone'], ...names, ['operator', 'The operator'], ['store', 'The store']] as [
-    string,
-    string,
-  ][]
+  const isEverything = showsEverything(query)
+  const read = isEverything ? readEverything : readChanges
+  const [people, { data, notice, pages }] = await Promise.all([userNames(request), read(request)])
+  const actors: [string, string][] = [['', 'Everyone'], ...people, ['operator', 'The operator'], ['store', 'The store']]
   const isOffered = !actor || actors.some(([id]) => id === actor)
-  const rows = data.map((one) => row(one, names, request.zone))
+  const names = await namesOf(request, data ?? [])
+  const rows = (data ?? []).map((one) => row(one, names))
+  const none = isEverything ? 'Change or clear the filter.' : 'Change or clear the filter, or show everything.'
   return {
     title: 'Audit log',
     lead: 'Who did what, and when. Each record contains the hash of the one before it, so that nothing can be changed or removed unnoticed.',
     actions: rows.length ? fileLink(`${PATH}.csv`, query) : undefined,
-    body: html`${filterForm(request, {
-      path: PATH,
-      fields: html`${filterInput(request, { name: 'action', label: 'Action', placeholder: 'commission.approved', maxlength: 100 })}
+    body: html`<div class="toolbar">${tabs(
+      'Records',
+      [
+        { to: urlWithQuery(PATH, { ...given, action: undefined }), text: 'Changes', isCurrent: !isEverything },
+        { to: urlWithQuery(PATH, { ...given, view: 'all' }), text: 'Everything, with views', isCurrent: isEverything },
+      ],
+      'segments',
+    )}</div>
+${filterForm(request, {
+  path: PATH,
+  fields: html`${isEverything ? hidden('view', 'all') : ''}
+${filterInput(request, { name: 'action', label: 'Action', placeholder: 'commission.approved', maxlength: 100 })}
 ${select('actor', 'By', isOffered ? actors : [...actors, [actor ?? '', actor ?? '']], actor ?? '')}
 ${dateInputs(request)}`,
-    })}
-${chips(PATH, given, {
-  action: html`Action ${isolated(action ?? '')}`,
-  actor: html`By ${isolated(actors.find(([id]) => id === actor)?.[1] ?? actor ?? '')}`,
-  ...rangeChips(given),
 })}
-${rows.length ? table('Audit records', COLUMNS, rows) : found && empty('No records match', 'Change or clear the filter.', 'search')}
-${notice}${found && pager(PATH, query, found.pagination)}`,
+${chips(
+  PATH,
+  { ...given, ...(isEverything && { view: 'all' }) },
+  {
+    action: html`Action ${isolated(action ?? '')}`,
+    actor: html`By ${isolated(actors.find(([id]) => id === actor)?.[1] ?? actor ?? '')}`,
+    ...rangeChips(given),
+  },
+)}
+${rows.length ? table('Audit records', COLUMNS, rows) : data && empty('No records match', none, 'search')}
+${notice}${pages}`,
   }
 }
+
+/** Views are shown when they are asked for, and when an action is, which may be one. */
+const showsEverything = (query: URLSearchParams): boolean =>
+  query.get('view') === 'all' || Boolean(field(query, 'action'))
+
+interface Read {
+  /** Undefined while it is read. */
+  data: AuditRecord[] | undefined
+  notice: Html
+  pages: Html
+}
+
+async function readEverything(request: PageRequest): Promise<Read> {
+  const { query } = request
+  const page = pageOf(query)
+  const filter = listFilter(request)
+  const { list, notice } = await readListKept(request, {
+    key: ['audit', page, filter],
+    isLarge: Object.keys(filter).length > 0 && (await isLarge(request)),
+    read: (own) => audit.list(own, { ...page, ...filter }),
+  })
+  return { data: list?.data, notice, pages: html`${list && pager(PATH, query, list.pagination)}` }
+}
+
+/** Reading more rows for a page could take longer than it may. */
+const READ_AT_ONCE = 1000
+
+/** The newest changes are found at once, unless the shop had many views since: then they are searched for. */
+async function readChanges(request: PageRequest): Promise<Read> {
+  const { ctx, query, zone } = request
+  const beforeSeq = beforeOf(query)
+  const filter = { ...listFilter(request), limit: PAGE_SIZE, ...(beforeSeq && { beforeSeq }) }
+  const shown = ({ data, next }: audit.ChangeList, readAt: string | null): Read => ({
+    data,
+    notice: asOf(readAt, zone),
+    pages: nextPage(PATH, query, next === undefined ? undefined : String(next)),
+  })
+  const recent = await audit.listChanges(ctx, { ...filter, maxRead: READ_AT_ONCE })
+  if (recent.isComplete) return shown(recent, null)
+  const { value, readAt } = await readKept(ctx, {
+    key: ['audit-changes', filter],
+    isLarge: await isLarge(request),
+    read: (own) => audit.listChanges(own, filter),
+  })
+  if (!value) return { data: undefined, notice: stillReading('The changes are being searched.'), pages: html`` }
+  return shown(value, readAt)
+}
+
+/** Where a page begins. */
+const beforeOf = (query: URLSearchParams): number | undefined => {
+  const seq = Number(query.get('after'))
+  return Number.isSafeInteger(seq) && seq > 0 ? seq : undefined
+}
+
+const isLarge = async ({ ctx }: PageRequest): Promise<boolean> => (await countAudits(ctx.db.read, ctx.shop.id)) > LARGE
 
 const fileHeading = (zone: string) => ['Number', `Time (${zone})`, 'Action', 'By', 'Subject', 'Details', 'Request id']
 
@@ -99,35 +171,35 @@ async function download(request: PageRequest): Promise<View> {
   ]
   return listFile(request, { name: 'audit', heading: fileHeading(zone) }, async (before: string | undefined) => {
     const page = { page: 1, limit: ROWS_AT_ONCE, isUncounted: true, ...(before && { beforeSeq: Number(before) }) }
-    const { data } = await audit.list(ctx, { ...filter, ...page })
+    const { data } = showsEverything(request.query)
+      ? await audit.list(ctx, { ...filter, ...page })
+      : await audit.listChanges(ctx, { ...filter, limit: ROWS_AT_ONCE, ...(before && { beforeSeq: Number(before) }) })
     return { rows: data.map(cells), next: nextAfter(data, ({ seq }) => String(seq)) }
   })
 }
 
-const row = (one: AuditRecord, names: Map<string, string>, zone: string): Cell[] => [
-  html`<code>${one.action}</code>`,
-  actorName(one.actor, names),
-  time(one.createdAt, '–', zone),
-  one.subjectId === null ? '' : subject(one.subjectId),
-  details(one.data),
+const row = (one: AuditRecord, names: Names): Cell[] => [
+  html`${sentenceOf(one, names)}${details(one)}`,
+  isolated(actorName(one.actor, names)),
+  time(one.createdAt, '–', names.zone),
   one.seq,
 ]
 
-const actorName = (actor: string, names: Map<string, string>): Html => isolated(names.get(actor) ?? actor)
-
-/** Pages of subjects, by the prefix of their id. */
-const PAGES: Record<string, string> = { aff: '/admin/affiliates/', prg: '/admin/programs/', bat: '/admin/payouts/' }
-
-function subject(id: string): Html {
-  const page = PAGES[id.split('_')[0] ?? '']
-  return page ? html`<a href="${page}${id}"><code>${isolated(id)}</code></a>` : html`<code>${isolated(id)}</code>`
+/** Users and keys by their names: `user:usr_…` is an email address, `key:key_…` the label of the key. */
+function actorName(actor: string, names: Names): string {
+  const id = actor.replace(/^(user|key):/, '')
+  const label = names.keys.get(id)
+  return names.users.get(id) ?? (label === undefined ? actor : `API key ${label}`)
 }
 
 const MAX_DETAILS = 200
 
-function details(data: Record<string, unknown>): Html | string {
+/** The action as it is filtered by, and what else was recorded behind it. */
+function details({ action, data }: AuditRecord): Html {
   const text = Object.entries(data)
     .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
     .join(', ')
-  return text ? isolated(text.length > MAX_DETAILS ? `${text.slice(0, MAX_DETAILS)}…` : text) : ''
+  if (!text) return html`<small><code>${action}</code></small>`
+  const shown = text.length > MAX_DETAILS ? `${text.slice(0, MAX_DETAILS)}…` : text
+  return html`<details class="record"><summary><code>${action}</code></summary><small>${isolated(shown)}</small></details>`
 }

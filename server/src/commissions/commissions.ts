@@ -12,7 +12,7 @@ import { findSentFile } from '../payouts/line-queries.ts'
 import { findBatch } from '../payouts/queries.ts'
 import { isInterim, isReservation, listJobs, steppedColumns } from './job-queries.ts'
 import { commissionList, effectiveCommissionList, readsManyRows } from './list-queries.ts'
-import { findCommission } from './queries.ts'
+import { findCommission, findCommissionsById } from './queries.ts'
 
 /**
  * Lists commissions by `happenedAt`, newest first.
@@ -44,6 +44,16 @@ export async function countsByStatus(
   const own = { ...(affiliateId && { scope: affiliateId }), ...(programId && { programId }) }
   return countByStatus(db.read, shop.id, { list: 'commissions', ...own })
 }
+
+/** The order, currencies and amount of commissions, by their ids. */
+export async function findOrdersOf(
+  { db, shop }: Context,
+  ids: string[],
+): Promise<Map<string, Pick<CommissionRow, OrderField>>> {
+  return new Map((await findCommissionsById(db.read, shop.id, [...new Set(ids)])).map((row) => [row.id, row]))
+}
+
+type OrderField = 'orderId' | 'orderName' | 'externalOrderId' | 'currency' | 'orderCurrency' | 'commissionAmountCents'
 
 export const commissionNotFound = () =>
   notFound('commission_not_found', 'No commission with this id exists in your shop.')

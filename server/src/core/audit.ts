@@ -138,14 +138,19 @@ export const AUDIT_ARCHIVED = 'audit.archived'
 /** States the rows that a person was erased from, in `auditRows`. */
 export const PERSON_ERASED = 'person.erased'
 
-/** Newest first. */
-async function listAudits(db: Reader, shopId: string, query: AuditFilter) {
+/** Rows that match, newest first. */
+function matching(db: Reader, shopId: string, query: Omit<AuditFilter, keyof PageQuery>) {
   let list = audits(db, shopId).orderBy('seq', 'desc')
   if (query.action) list = list.where('action', '=', query.action)
   if (query.actor) list = list.where('actor', '=', query.actor)
   if (query.from) list = list.where('createdAt', '>=', query.from)
   if (query.to) list = list.where('createdAt', '<=', query.to)
   if (query.beforeSeq !== undefined) list = list.where('seq', '<', query.beforeSeq)
+  return list
+}
+
+async function listAudits(db: Reader, shopId: string, query: AuditFilter) {
+  const list = matching(db, shopId, query)
   if (isFiltered(query) || query.isUncounted) return pageOf(list, query)
   const { head, total } = await readChain(db, shopId)
   // Rows are numbered without gaps, so a page needs not read the rows before it.
@@ -154,6 +159,36 @@ async function listAudits(db: Reader, shopId: string, query: AuditFilter) {
     .limit(query.limit)
     .execute()
   return toPage(rows, query, total)
+}
+
+/** What the action of a record that changed nothing ends with: data was read. */
+const VIEWS = ['listed', 'shown', 'accessed', 'exported', 'previewed', 'explained', 'ran'] as const
+
+export interface ChangeFilter extends Pick<AuditFilter, 'actor' | 'from' | 'to' | 'beforeSeq'> {
+  limit: number
+  /** How many rows are read at most; all of the chain without it. */
+  maxRead?: number
+}
+
+export interface Changes {
+  /** Newest first. */
+  rows: AuditRow[]
+  /** Whether the rows that were read suffice: there are as many as asked for, or the chain ends. */
+  isComplete: boolean
+}
+
+/** Records of changes, without those of views. */
+async function listChanges(db: Reader, shopId: string, query: ChangeFilter): Promise<Changes> {
+  const { limit, maxRead } = query
+  const { head, total } = await readChain(db, shopId)
+  const before = Math.min(query.beforeSeq ?? head + 1, head + 1)
+  const after = maxRead === undefined ? head - total : Math.max(head - total, before - 1 - maxRead)
+  const rows = await matching(db, shopId, { ...query, beforeSeq: before })
+    .where('seq', '>', after)
+    .where((eb) => eb.and(VIEWS.map((end) => eb('action', 'not like', `%.${end}`))))
+    .limit(limit)
+    .execute()
+  return { rows, isComplete: rows.length === limit || after === head - total }
 }
 
 /** The ids of all audit chains: shops, and the installation itself. */
@@ -168,4 +203,10 @@ export const auditList = defineReport(
   import.meta.url,
   'auditList',
   (db, input: { shopId: string; query: AuditFilter }) => listAudits(db, input.shopId, input.query),
+)
+
+export const changeList = defineReport(
+  import.meta.url,
+  'changeList',
+  (db, input: { shopId: string; query: ChangeFilter }) => listChanges(db, input.shopId, input.query),
 )

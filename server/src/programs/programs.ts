@@ -37,6 +37,10 @@ export async function findByName({ db, shop }: Context, text: string, limit: num
   return all.filter(({ id, name }) => id === text || searchable([name]).includes(sought)).slice(0, limit)
 }
 
+/** The names of programs by their ids. */
+export const programNames = async ({ db, shop }: Context, ids: string[]): Promise<Map<string, string>> =>
+  new Map((await programs.findPrograms(db.read, shop.id, [...new Set(ids)])).map(({ id, name }) => [id, name]))
+
 /**
  * Creates a program. The first program of a shop becomes its default.
  *

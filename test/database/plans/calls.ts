@@ -290,7 +290,7 @@ const PAGE_QUERIES: Record<string, string[]> = {
   '/admin/journey': ['sessionId=s-long', 'customerEmail=long@example.com', `affiliateId=${ID.affiliate}`],
   '/admin/deliveries': ['status=FAILED', `subscriptionId=${ID.webhook}`, 'event=affiliate.approved'],
   '/admin/deliveries/redeliver': [`subscriptionId=${ID.webhook}&from=2026-08-12`],
-  '/admin/audit': ['action=key.created', 'actor=operator', period],
+  '/admin/audit': ['view=all', 'after=9', 'action=key.created', 'actor=operator', period],
   '/admin/payouts': ['page=9', 'status=PAID', `currency=USD&${period}`, 'status=OPEN&currency=EUR'],
   '/admin/payouts.csv': [period],
   '/admin/payouts/new': ['from=2026-08-01&until=2026-08-31'],

@@ -1,0 +1,218 @@
+import * as keys from '../accounts/keys.ts'
+import * as users from '../accounts/users.ts'
+import { affiliateNames } from '../affiliates/affiliates.ts'
+import { findOrdersOf } from '../commissions/commissions.ts'
+import type { components } from '../contract/schema.d.ts'
+import { programNames } from '../programs/programs.ts'
+import * as webhooks from '../webhooks/webhooks.ts'
+import { type Html, html, isolated } from './html.ts'
+import type { PageRequest } from './route.ts'
+import { counted, money, monthText, nameOf, urlWithQuery } from './show.ts'
+
+type AuditRecord = components['schemas']['AuditRecord']
+
+/** What the records of a page name. */
+export interface Names {
+  users: Map<string, string>
+  affiliates: Map<string, string>
+  programs: Map<string, string>
+  keys: Map<string, string>
+  webhooks: Map<string, string>
+  orders: Awaited<ReturnType<typeof findOrdersOf>>
+  currency: string
+  zone: string
+}
+
+/** Reads the names of what the records are about, each kind at once. */
+export async function namesOf({ ctx, zone }: PageRequest, records: AuditRecord[]): Promise<Names> {
+  const ids = records.flatMap(({ subjectId, actor, data }) =>
+    [subjectId, actor.replace(/^key:/, ''), data.affiliateId].filter((id) => typeof id === 'string'),
+  )
+  const of = (prefix: string) => ids.filter((id) => id.startsWith(prefix))
+  const listed = async <T>(prefix: string, list: () => Promise<{ data: T[] }>, pair: (one: T) => [string, string]) =>
+    new Map(of(prefix).length === 0 ? [] : (await list()).data.map(pair))
+  const [people, affiliates, programs, labels, urls, orders] = await Promise.all([
+    users.list(ctx),
+    affiliateNames(ctx, of('aff_')),
+    programNames(ctx, of('prg_')),
+    listed(
+      'key_',
+      () => keys.list(ctx),
+      ({ id, label }) => [id, label],
+    ),
+    listed(
+      'whs_',
+      () => webhooks.list(ctx),
+      ({ id, url }) => [id, url],
+    ),
+    findOrdersOf(ctx, of('com_')),
+  ])
+  const emails = new Map(people.data.map(({ id, email }) => [id, email]))
+  return {
+    users: emails,
+    affiliates,
+    programs,
+    keys: labels,
+    webhooks: urls,
+    orders,
+    currency: ctx.shop.currency,
+    zone,
+  }
+}
+
+/** A record with what its sentence needs. */
+interface Told {
+  record: AuditRecord
+  names: Names
+  /** A text of the data; empty without one. */
+  text: (name: string) => string
+  number: (name: string) => number
+  /** An amount of the data, in its currency or in that of the commission. */
+  amount: (name: string) => string
+  /** What the record is about, as a link where it has a page. */
+  subject: () => Html
+  affiliate: () => Html
+}
+
+function tell(record: AuditRecord, names: Names): Told {
+  const { data, subjectId } = record
+  const text = (name: string) => (typeof data[name] === 'string' ? data[name] : '')
+  const number = (name: string) => (typeof data[name] === 'number' ? data[name] : 0)
+  const currency = text('currency') || names.orders.get(subjectId ?? '')?.currency || names.currency
+  return {
+    record,
+    names,
+    text,
+    number,
+    amount: (name) => money(number(name), currency),
+    subject: () => subjectOf(subjectId, names),
+    affiliate: () => subjectOf(text('affiliateId') || subjectId, names),
+  }
+}
+
+/** Names of subjects that have no page, and pages of those that have one, by the prefix of their id. */
+function subjectOf(id: string | null, names: Names): Html {
+  if (id === null) return html``
+  const link = (to: string, text: string) => html`<a href="${to}">${isolated(text)}</a>`
+  const kind = id.split('_')[0] ?? ''
+  const order = names.orders.get(id)
+  if (order?.orderId.startsWith('adj:')) return html`an adjustment`
+  if (order)
+    return link(
+      urlWithQuery('/admin/orders', { id: order.orderId }),
+      order.orderName ?? order.externalOrderId ?? order.orderId,
+    )
+  if (kind === 'aff') return link(`/admin/affiliates/${id}`, names.affiliates.get(id) ?? id)
+  if (kind === 'prg') return link(`/admin/programs/${id}`, names.programs.get(id) ?? id)
+  if (kind === 'bat') return link(`/admin/payouts/${id}`, 'batch')
+  const text = names.users.get(id) ?? names.keys.get(id) ?? names.webhooks.get(id)
+  return text === undefined ? html`<code>${isolated(id)}</code>` : isolated(text)
+}
+
+const ofOrder = (verb: string) => (one: Told) =>
+  html`${verb} the commission of ${one.subject()}, ${one.amount('amountCents')}`
+const ofAffiliate = (text: string) => (one: Told) => html`${text} ${one.affiliate()}`
+const file = (verb: string) => (one: Told) =>
+  html`${verb} the ${one.text('format')} file of a ${subjectOf(one.text('batchId') || null, one.names)}, ${one.amount('totalCents')}`
+
+const MODERATED: Readonly<Record<string, string>> = { approve: 'Approved', reject: 'Rejected', cancel: 'Canceled' }
+const WAYS: Readonly<Record<string, string>> = {
+  passkey: 'with a passkey',
+  oidc: 'through single sign-on',
+  link: 'with a one-time link',
+  token: 'with an owner token',
+}
+
+/** Names of fields as words: `minimumPayoutCents` is `minimum payout`. */
+const fieldWords = (fields: unknown): string =>
+  (Array.isArray(fields) ? fields : [])
+    .map((name) =>
+      String(name)
+        .replace(/([A-Z])/g, ' $1')
+        .toLowerCase()
+        .replace(/ (cents|bps)\b/g, ''),
+    )
+    .join(', ')
+
+const SENTENCES: Readonly<Record<string, (one: Told) => Html>> = {
+  'commission.created': ofOrder('Recorded'),
+  'commission.approved': ofOrder('Approved'),
+  'commission.rejected': ofOrder('Rejected'),
+  'commission.canceled': ofOrder('Canceled'),
+  'commission.reversed': ofOrder('Reversed'),
+  'commission.reopened': ofOrder('Reopened'),
+  'commission.refunded': ({ names, record, number, amount, subject }) => {
+    const currency = names.orders.get(record.subjectId ?? '')?.orderCurrency ?? names.currency
+    return html`Refunded ${money(number('goodsCents'), currency)} of ${subject()}, commission ${amount('commissionCents')}`
+  },
+  'commissions.moderated': ({ text, number }) =>
+    html`${MODERATED[text('action')] ?? nameOf(text('action'))} ${counted(number('changed'), 'commission')} at once`,
+  'order.unattributed': ({ record }) =>
+    html`Recorded the order <a href="${urlWithQuery('/admin/orders', { id: record.subjectId ?? '' })}">${isolated((record.subjectId ?? '').replace(/^\w+:/, ''))}</a> without an affiliate`,
+  'payout.created': ({ subject, number, amount }) =>
+    html`Created a ${subject()} of ${counted(number('commissions'), 'commission')}, ${amount('netPayableCents')}`,
+  'payout.paid': ({ subject, amount }) => html`Marked a ${subject()} as paid, ${amount('netPayableCents')}`,
+  'payout.canceled': ({ subject }) => html`Canceled a ${subject()}`,
+  'payout.reconciled': ({ subject, number }) =>
+    html`Reconciled a ${subject()}: ${number('settled')} settled, ${number('returned')} returned`,
+  'payout_line.returned': ({ affiliate, amount }) =>
+    html`Recorded the returned payment of ${affiliate()}, ${amount('amountCents')}`,
+  'payout_file.started': file('Started'),
+  'payout_file.created': file('Created'),
+  'payout_file.discarded': file('Discarded'),
+  'affiliate.created': ofAffiliate('Added'),
+  'affiliate.approved': ofAffiliate('Approved, as the program does, '),
+  'affiliate.archived': ofAffiliate('Archived'),
+  'affiliate.updated': ({ affiliate, text, record }) =>
+    text('status')
+      ? html`Changed the status of ${affiliate()} from ${nameOf(text('previousStatus'))} to ${nameOf(text('status'))}`
+      : html`Changed ${fieldWords(record.data.fields)} of ${affiliate()}`,
+  'coupon.assigned': ({ affiliate, text }) => html`Gave ${affiliate()} the code <code>${isolated(text('code'))}</code>`,
+  'alias.created': ({ affiliate, text }) =>
+    html`Added the alias <code>${isolated(text('alias'))}</code> of ${affiliate()}`,
+  'alias.deleted': ({ affiliate, text }) =>
+    html`Removed the alias <code>${isolated(text('alias'))}</code> of ${affiliate()}`,
+  'connection.created': ({ affiliate, text }) => html`Connected a ${text('kind').toLowerCase()} with ${affiliate()}`,
+  'connection.deleted': ({ affiliate, text }) => html`Disconnected a ${text('kind').toLowerCase()} from ${affiliate()}`,
+  'payee.set': ofAffiliate('Set the payee details of'),
+  'payee.deleted': ofAffiliate('Deleted the payee details of'),
+  'affiliate_token.created': ofAffiliate('Created a token for'),
+  'affiliate_tokens.revoked': ofAffiliate('Revoked the tokens and links of'),
+  'statement.issued': ({ affiliate, text }) =>
+    html`Issued the statement of ${monthOf(text('month'))} for ${affiliate()}`,
+  'program.updated': ({ subject, record }) =>
+    html`Changed ${fieldWords(record.data.fields)} of the program ${subject()}`,
+  'settings.updated': ({ record }) =>
+    html`Changed the settings: ${fieldWords(Object.keys(record.data.changes ?? {})) || 'store webhook secret'}`,
+  'key.created': ({ subject }) => html`Created the API key ${subject()}`,
+  'key.rotated': ({ subject }) => html`Rotated the API key ${subject()}`,
+  'key.revoked': ({ subject }) => html`Revoked the API key ${subject()}`,
+  'user.created': ({ subject, text }) => html`Added the user ${subject()} as ${nameOf(text('role')).toLowerCase()}`,
+  'session.created': ({ text }) => html`Signed in ${WAYS[text('by')] ?? ''}`,
+  'session.ended': () => html`Signed out`,
+  'sessions.ended': ({ number }) => html`Ended ${counted(number('count'), 'session')}`,
+  'webhook.test_sent': () => html`Sent a test event`,
+  'delivery.redelivered': ({ record, text }) =>
+    html`Redelivered <a href="/admin/deliveries/${record.subjectId ?? ''}"><code>${text('event')}</code></a>`,
+  'deliveries.redelivered': ({ number, subject }) =>
+    html`Redelivered ${counted(number('queued'), 'delivery', 'deliveries')} to ${subject()}`,
+}
+
+const monthOf = (month: string): string => (/^\d{4}-\d\d$/.test(month) ? monthText(month) : month)
+
+const VERBS: Readonly<Record<string, string>> = {
+  listed: 'Viewed',
+  shown: 'Viewed',
+  accessed: 'Viewed',
+  exported: 'Downloaded',
+}
+
+/** What a record says, in a sentence with names; for other actions, their words and the subject. */
+export function sentenceOf(record: AuditRecord, names: Names): Html {
+  // Nothing is left of a record from which a person was erased.
+  const isErased = record.salt === null
+  const known = isErased ? undefined : SENTENCES[record.action]
+  if (known) return known(tell(record, names))
+  const [noun = '', verb = ''] = record.action.split('.').map((part) => part.replaceAll('_', ' '))
+  return html`${VERBS[verb] ?? nameOf(verb)} the ${noun.replace(/^key/, 'API key')} ${subjectOf(record.subjectId, names)}`
+}
