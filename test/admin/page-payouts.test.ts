@@ -107,6 +107,41 @@ test('sums that wait for payout are split into payable, blocked, too little, owe
   )
 })
 
+test('a new batch offers the currencies that wait with their sums, and its preview begins with whom it pays', async ({
+  server,
+  owner,
+}) => {
+  await expectOk(owner('PATCH', '/settings', { minimumAffiliatePayoutCentsByCurrency: { EUR: 500 } }))
+  const [paid, unpayable, small] = ['Paula', 'Bert', 'Sam'].map((name) => addAffiliate(server, { name })) as [
+    string,
+    string,
+    string,
+  ]
+  await setPayee(server, paid)
+  for (const [affiliateId, commissionAmountCents] of [
+    [paid, 1000],
+    [unpayable, 2000],
+    [small, 499],
+  ] as const)
+    addCommission(server, { affiliateId, commissionAmountCents, currency: 'EUR' })
+  addCommission(server, { affiliateId: paid, commissionAmountCents: 700, currency: 'CHF' })
+  const visitor = visitorOf(server)
+  await visitor.signIn(server.shop.ownerToken)
+  const { text } = await visitor.open('/admin/payouts/new?from=2026-10-01&until=2026-10-31&currency=EUR')
+  const choice = /<select id="currency"[^>]*>([\s\S]*?)<\/select>/.exec(text)?.[1] ?? ''
+  expect([...choice.matchAll(/value="(\w+)"( selected)?>([^<]*)/g)].map(([, ...one]) => one)).toEqual([
+    ['CHF', undefined, 'CHF (7.00 CHF waiting)'],
+    ['EUR', ' selected', 'EUR (30.00 EUR waiting)'],
+  ])
+  const words = wordsOf(text)
+  expect(words).toMatch(
+    /To pay 30\.00 EUR .*Create batch of 30\.00 EUR .*In this batch 1 payment of 20\.00 EUR cannot be sent .*Bert .*20\.00 EUR 1 No payee details .*Paula .*10\.00 EUR 1 PayPal .*Not in this batch: 1 balance of 4\.99 EUR .*Sam/,
+  )
+  expect(text).not.toContain('<details class="numbers" open')
+  const first = wordsOf((await visitor.open('/admin/payouts/new?from=2026-10-01&until=2026-10-31')).text)
+  expect(first).toContain('Create batch of 7.00 CHF')
+})
+
 test('a wrong total of a batch in another currency is shown in that currency', async ({ server }) => {
   addCommission(server, { affiliateId: addAffiliate(server), currency: 'EUR' })
   const visitor = visitorOf(server)

@@ -45,8 +45,6 @@ test('a page says what to do in its own words, not in those of the API', async (
   const affiliateId = addAffiliate(server)
   const of = (currency: string) => commissionRow(server, { affiliateId, currency, orderCurrency: currency })
   insertRows(server, 'commissions', [of('USD'), of('EUR')])
-  const preview = await owner.open('/admin/payouts/new?from=2026-10-01&until=2026-10-31')
-  expect(noticeOf(preview)).toBe('These commissions are in EUR and USD. Choose one in the field “Currency”.')
   const created = await owner.submit('/admin/payouts', period('2026-10-01', '2026-10-31'))
   expect(noticeOf(created)).toBe('These commissions are in EUR and USD. Choose one in the field “Currency”.')
   const { id } = await client.payouts.create({ periodStart: '2026-10-01', periodEnd: '2026-10-31', currency: 'EUR' })

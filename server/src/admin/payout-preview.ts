@@ -3,18 +3,19 @@ import type { components } from '../contract/schema.d.ts'
 import { LARGE } from '../core/list-size.ts'
 import { parseBodyInstant } from '../core/time.ts'
 import { endOfDay, isDay } from '../core/time-zone.ts'
+import { parseCandidateFilter } from '../payouts/batch.ts'
 import * as payouts from '../payouts/payouts.ts'
 import { describe } from '../payouts/unpaid.ts'
-import { countWaiting } from '../payouts/waiting.ts'
+import { countWaiting, readWaiting } from '../payouts/waiting.ts'
 import { form, hidden } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
 import { figuresOf, readKept, stillReading } from './kept.ts'
 import { firstInstantOf } from './list-filter.ts'
 import { batchAbout, batchFacts } from './payout-facts.ts'
-import { minimumsOf } from './payout-waiting.ts'
+import { affiliateTable, IN_NEW_BATCH, minimumsOf } from './payout-waiting.ts'
 import { type PageRequest, validateBody } from './route.ts'
-import { count as counts, day, money } from './show.ts'
-import { type Cell, type Column, nameColumn, numberColumn, table } from './table.ts'
+import { counted, count as counts, day, money } from './show.ts'
+import { type Cell, type Column, nameColumn, numberColumn, pageOf, pager, table } from './table.ts'
 import { pageText } from './words.ts'
 
 type Schemas = components['schemas']
@@ -35,29 +36,34 @@ interface Preview {
   batch?: Batch
   rejected?: ApiError
   unpaid: Schemas['Unpaid'] | undefined
+  payees?: Awaited<ReturnType<typeof readWaiting>>
 }
 
 /** The preview of a batch, with the form that creates it. */
 export async function preview(request: PageRequest, batchInput: BatchInput): Promise<Html> {
   const { ctx, zone } = request
   const { value, readAt } = await readKept(request.ctx, {
-    key: ['preview', minimumsOf(request), batchInput],
+    key: ['preview', minimumsOf(request), batchInput, pageOf(request.query, PAYEES)],
     isLarge: (await countWaiting(ctx)) > LARGE,
     read: (own) => readPreview({ ...request, ctx: own }, batchInput),
   })
   if (!value) return stillReading('The approved commissions of this period are being added up.')
-  const { batch, rejected, unpaid } = value
+  const { batch, rejected, unpaid, payees } = value
   const asOf = readAt === null ? html`` : html`<p class="hint">${figuresOf(readAt, zone)}</p>`
-  const rest = html`${unpaid ? unpaidAfter(request, unpaid) : ''}${asOf}`
-  if (batch) return html`${offer(request, batchInput, batch)}${rest}`
+  const rest = html`${unpaid ? unpaidAfter(request, unpaid, !batch) : ''}${asOf}`
+  if (batch)
+    return html`${offer(request, batchInput, batch)}${payees ? payeeSection(request, batch, payees) : ''}${rest}`
   const text = rejected ? pageText(rejected, batchInput.currency ?? ctx.shop.currency) : ''
   return html`<p class="notice wait" role="status">${text}</p>${rest}`
 }
 
 async function readPreview(request: PageRequest, batchInput: BatchInput): Promise<Preview> {
   try {
-    const batch = await payouts.create(request.ctx, { ...bodyFrom(request, batchInput), dryRun: true })
-    return { batch, unpaid: await readUnpaid(request, batchInput) }
+    const body = bodyFrom(request, batchInput)
+    const batch = await payouts.create(request.ctx, { ...body, dryRun: true })
+    const list = { currency: batch.currency, parts: IN_NEW_BATCH, ...pageOf(request.query, PAYEES) }
+    const payees = await readWaiting(request.ctx, { list, filter: parseCandidateFilter(body) })
+    return { batch, payees, unpaid: await readUnpaid(request, batchInput) }
   } catch (error) {
     // A rejected preview is a valid result of the page.
     if (!(error instanceof ApiError) || error.status === 503) throw error
@@ -93,8 +99,31 @@ function readUnpaid(request: PageRequest, batchInput: BatchInput): Promise<Schem
   })
 }
 
+/** Whom the batch pays, the largest amounts first. */
+function payeeSection(
+  { query }: PageRequest,
+  { currency }: Batch,
+  { sums, affiliates }: NonNullable<Preview['payees']>,
+): Html {
+  if (!affiliates?.data.length) return html``
+  const blocked = sums.find((one) => one.currency === currency)?.parts.BLOCKED
+  const notice = blocked
+    ? html`<p class="notice wait">${counted(blocked.affiliates, 'payment')} of ${money(blocked.netPayableCents, currency)} cannot be sent before the payee details are entered or changed.</p>`
+    : ''
+  return html`<h2>In this batch</h2>${notice}
+${affiliateTable('Payees', affiliates.data, currency)}
+${pager(`${PATH}/new`, query, affiliates.pagination, PAYEES)}`
+}
+
+/** The parameter of the page of payees. */
+const PAYEES = 'payees'
+
 /** What the batch does not pay, and why. */
-function unpaidAfter(request: PageRequest, { affiliates, truncated }: Schemas['Unpaid']): Html {
+function unpaidAfter(
+  request: PageRequest,
+  { reasons, affiliates, truncated }: Schemas['Unpaid'],
+  isOpen: boolean,
+): Html {
   if (affiliates.length === 0) return html``
   const rows = affiliates.map((one): Cell[] => [
     affiliateLink(one),
@@ -105,8 +134,20 @@ function unpaidAfter(request: PageRequest, { affiliates, truncated }: Schemas['U
     money(one.netPayableCents, one.currency),
     day(one.oldestAt, request.zone),
   ])
-  return html`<h2>Not in this batch</h2>
-${table('Unpaid balances', UNPAID, rows)}${truncated ? html`<p class="hint">Only the largest balances are shown.</p>` : ''}`
+  const sums = Map.groupBy(reasons, ({ currency }) => currency)
+  const texts = [...sums].map(([currency, own]) => {
+    const add = (value: (one: (typeof own)[number]) => number) => own.reduce((sum, one) => sum + value(one), 0)
+    const total = money(
+      add((one) => one.netPayableCents),
+      currency,
+    )
+    return `${counted(
+      add((one) => one.affiliates),
+      'balance',
+    )} of ${total}`
+  })
+  return html`<details class="numbers"${isOpen ? html` open` : ''}><summary>Not in this batch: ${texts.join(', ')}</summary>
+${table('Unpaid balances', UNPAID, rows)}${truncated ? html`<p class="hint">Only the largest balances are shown.</p>` : ''}</details>`
 }
 
 const affiliateLink = ({ affiliateId, name }: { affiliateId: string; name: string }): Html =>

@@ -1,6 +1,7 @@
 import { affiliateMinimumsByCurrency } from '../accounts/settings.ts'
 import { LARGE } from '../core/list-size.ts'
 import {
+  approvedCurrencies,
   countWaiting,
   readWaiting,
   sumOf,
@@ -10,11 +11,12 @@ import {
   type WaitingPart,
   type WaitingSums,
 } from '../payouts/waiting.ts'
+import { select } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
 import { figuresOf, type Kept, readKept, stillReading } from './kept.ts'
 import { blockedText } from './payout-lines.ts'
 import { OWNER_ONLY, type PageRequest, type Route, type View } from './route.ts'
-import { counted, count as counts, empty, money, tabs, urlWithQuery } from './show.ts'
+import { counted, count as counts, empty, money, nameOf, tabs, urlWithQuery } from './show.ts'
 import { type Cell, type Column, inCard, nameColumn, numberColumn, pageOf, pager, table } from './table.ts'
 
 const PATH = '/admin/payouts'
@@ -40,13 +42,13 @@ type Read = Awaited<ReturnType<typeof readWaiting>>
 /** The commissions that wait for payout. The minimums are part of the key, since they decide what is payable. */
 export async function readWaitingKept(
   { ctx }: PageRequest,
-  of?: WaitingList,
+  list?: WaitingList,
 ): Promise<Kept<Read> & { approved: number }> {
   const approved = await countWaiting(ctx)
   const kept = await readKept(ctx, {
-    key: ['waiting', minimumsOf({ ctx }), of],
+    key: ['waiting', minimumsOf({ ctx }), list],
     isLarge: approved > LARGE,
-    read: (own) => readWaiting(own, of),
+    read: (own) => readWaiting(own, list && { list }),
   })
   return { ...kept, approved }
 }
@@ -143,7 +145,7 @@ async function list(request: PageRequest): Promise<View> {
   const asked = query.get('currency') ?? ''
   const currency = /^[A-Z]{3}$/.test(asked) ? asked : ctx.shop.currency
   const minimumCents = affiliateMinimumsByCurrency(ctx.shop)[currency]
-  const { value, readAt } = await readWaitingKept(request, { currency, part, ...pageOf(query) })
+  const { value, readAt } = await readWaitingKept(request, { currency, parts: [part], ...pageOf(query) })
   const view = {
     title: `Waiting for payout in ${currency}`,
     crumb: { to: PATH, text: 'Payouts' },
@@ -198,9 +200,40 @@ const COLUMNS: Column[] = [
   inCard('bare', 'Payee details'),
 ]
 
+/** Affiliates with their balance, and what prevents its payment. */
+export const affiliateTable = (name: string, list: WaitingAffiliate[], currency: string): Html =>
+  table(
+    name,
+    COLUMNS,
+    list.map((one) => row(one, currency)),
+  )
+
 const row = (one: WaitingAffiliate, currency: string): Cell[] => [
   html`<a href="/admin/affiliates/${one.affiliateId}">${isolated(one.name || one.affiliateId)}</a><small>${isolated(one.email)}</small>`,
   money(one.netPayableCents, currency),
   counts(one.commissions),
-  html`${one.reason ? blockedText({ ...one, currency }) : 'Entered'}${one.part === 'HELD_BACK' ? '' : html`<small><a href="/admin/affiliates/${one.affiliateId}/payee">${one.method ? 'Change details' : 'Enter details'}<span class="visually-hidden"> of ${isolated(one.name)}</span></a></small>`}`,
+  html`${one.reason ? blockedText({ ...one, currency }) : nameOf(one.method ?? '')}${one.part === 'HELD_BACK' ? '' : html`<small><a href="/admin/affiliates/${one.affiliateId}/payee">${one.method ? 'Change details' : 'Enter details'}<span class="visually-hidden"> of ${isolated(one.name)}</span></a></small>`}`,
 ]
+
+/** The field of the currency of a new batch, with the sum that waits in each, and the currency that is chosen. */
+export async function currencyChoice(
+  request: PageRequest,
+  asked: string | undefined,
+): Promise<{ field: Html; currency: string | undefined }> {
+  const { value } = await readWaitingKept(request)
+  const options = value
+    ? value.sums
+        .filter((one) => sumOf(one, IN_NEW_BATCH).commissions > 0)
+        .map((one) => {
+          const sum = money(sumOf(one, IN_NEW_BATCH).netPayableCents, one.currency)
+          return [one.currency, `${one.currency} (${sum} waiting)`] as const
+        })
+    : // Their sums are being added up.
+      (await approvedCurrencies(request.ctx)).map((one) => [one, one] as const)
+  const has = (currency: string) => options.some(([one]) => one === currency)
+  const own = request.ctx.shop.currency
+  const currency = asked ?? (has(own) ? own : options[0]?.[0])
+  if (currency === undefined) return { field: html``, currency }
+  const all = has(currency) ? options : [...options, [currency, currency] as const]
+  return { field: select('currency', 'Currency', all, currency), currency }
+}

@@ -24,7 +24,7 @@ import {
 } from './payout-lines.ts'
 import { payoutListFileRoutes } from './payout-list-file.ts'
 import { type BatchInput, bodyFrom, preview } from './payout-preview.ts'
-import { payoutWaitingRoutes, waitingSection } from './payout-waiting.ts'
+import { currencyChoice, payoutWaitingRoutes, waitingSection } from './payout-waiting.ts'
 import { reconcileRoutes } from './reconcile.ts'
 import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type View } from './route.ts'
 import { badge, counted, count as counts, day, dayText, empty, money, tabs, typedCents, urlWithQuery } from './show.ts'
@@ -107,7 +107,9 @@ const stateOf = ({ status, failureReason }: Pick<Batch, 'status' | 'failureReaso
 async function showNew(request: PageRequest): Promise<View> {
   const sent = request.form.size ? request.form : request.query
   const { zone } = request
-  const batchInput = { ...lastMonthOf(request), ...submitted(sent) }
+  const given = { ...lastMonthOf(request), ...submitted(sent) }
+  const { field: currencyField, currency } = await currencyChoice(request, given.currency)
+  const batchInput = { ...given, currency }
   const isSubmitted = sent.has('from') && !request.form.size
   return {
     title: 'New payout batch',
@@ -118,7 +120,7 @@ async function showNew(request: PageRequest): Promise<View> {
 ${input({ name: 'from', label: 'First day', type: 'date', value: batchInput.from, required: true })}
 ${input({ name: 'until', label: 'Last day', type: 'date', value: batchInput.until, required: true })}
 ${select('earlier', 'Earlier commissions', EARLIER, batchInput.earlier)}
-${input({ name: 'currency', label: 'Currency', value: batchInput.currency, placeholder: request.ctx.shop.currency, maxlength: 3 })}
+${currencyField}
 <div class="row"><button class="${isSubmitted ? '' : 'main'}">Preview</button></div></form>
 ${isSubmitted ? await preview(request, batchInput) : empty('Preview a period', 'The preview shows what is paid, and who is not paid and why. It changes nothing.', 'payouts')}`,
   }

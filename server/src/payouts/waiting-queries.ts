@@ -1,4 +1,5 @@
 import { ofPeriod } from '../commissions/queries.ts'
+import { countQuery } from '../core/queries.ts'
 import type { Reader } from '../database/database.ts'
 import { APPROVED, BEGINNING, CENTS, TAX, toSubtotals, unassignedBatches } from './queries.ts'
 
@@ -24,4 +25,15 @@ export async function sumInOpenBatches(
       { commissions, netPayableCents: Number(commissionAmountCents - taxWithheldCents) },
     ]),
   )
+}
+
+/** The currencies of approved commissions, in an open batch or in none, read from the stored counts. */
+export async function listApprovedCurrencies(db: Reader, shopId: string): Promise<string[]> {
+  const counts = await countQuery(db, { shopId, list: 'commissions', scope: '' })
+    .select('currency')
+    .where('status', 'in', APPROVED)
+    .groupBy('currency')
+    .orderBy('currency')
+    .execute()
+  return counts.filter(({ total }) => total > 0).map(({ currency }) => currency)
 }

@@ -8,8 +8,8 @@ import { defineReport, type Reader } from '../database/database.ts'
 import { type BlockedReason, blockedReason, type PaymentMethod } from '../engine/payment-line.ts'
 import { minimumPayout } from './batch.ts'
 import { findContacts } from './payouts.ts'
-import { countApproved, listUnpaidAffiliates, type Subtotal, sumVisible } from './queries.ts'
-import { sumInOpenBatches } from './waiting-queries.ts'
+import { type CandidateFilter, countApproved, listUnpaidAffiliates, type Subtotal, sumVisible } from './queries.ts'
+import { listApprovedCurrencies, sumInOpenBatches } from './waiting-queries.ts'
 
 /** What becomes of the approved balance of an affiliate if a batch of everything is created now. */
 export const WAITING_PARTS = ['PAYABLE', 'BLOCKED', 'BELOW_MINIMUM', 'DEBT', 'HELD_BACK'] as const
@@ -45,10 +45,10 @@ export interface WaitingAffiliate extends Balance {
   email: string
 }
 
-/** A page of the affiliates of one part. */
+/** A page of the affiliates of some parts. */
 export interface WaitingList {
   currency: string
-  part: WaitingPart
+  parts: readonly WaitingPart[]
   page: number
   limit: number
 }
@@ -56,6 +56,8 @@ export interface WaitingList {
 interface WaitingQuery {
   /** The least that a batch pays to one affiliate, in cents by currency. */
   minimums: Record<string, number>
+  /** Everything by default. */
+  filter?: CandidateFilter
   list?: WaitingList
 }
 
@@ -70,8 +72,15 @@ const ALL_TIME = { periodStart: '0001-01-01T00:00:00.000Z', periodEnd: '9999-12-
 export const waitingReport = defineReport(
   import.meta.url,
   'waitingReport',
-  async (db, { shopId, query: { minimums, list } }: { shopId: string; query: WaitingQuery }): Promise<Found> => {
-    const [rows, batches] = await Promise.all([sumVisible(db, shopId, ALL_TIME), sumInOpenBatches(db, shopId)])
+  async (
+    db,
+    { shopId, query: { minimums, filter, list } }: { shopId: string; query: WaitingQuery },
+  ): Promise<Found> => {
+    const rows = await sumVisible(db, shopId, filter ?? ALL_TIME)
+    // Only the sums of everything are compared with open batches.
+    const batches: Awaited<ReturnType<typeof sumInOpenBatches>> = filter
+      ? new Map()
+      : await sumInOpenBatches(db, shopId)
     const byCurrency = Map.groupBy(rows, ({ currency }) => currency)
     const balancesOf = await classifier(db, shopId, rows)
     const sums: Found['sums'] = []
@@ -130,7 +139,7 @@ async function pageOf(
 ): Promise<Page<WaitingAffiliate>> {
   const size = ({ netPayableCents }: Balance) => Math.abs(netPayableCents)
   const own = balances
-    .filter(({ part }) => part === list.part)
+    .filter(({ part }) => list.parts.includes(part))
     .sort((a, b) => size(b) - size(a) || (a.affiliateId < b.affiliateId ? -1 : 1))
   const shown = own.slice((list.page - 1) * list.limit, list.page * list.limit)
   const contacts = await findContacts(
@@ -145,12 +154,19 @@ async function pageOf(
 /** How many approved commissions there are, in an open batch or in none. */
 export const countWaiting = ({ db, shop }: Context): Promise<number> => countApproved(db.read, shop.id)
 
-/** The approved commissions that are in no batch, by currency, and some of their affiliates. Does not audit; the caller must. */
+/** The currencies in which commissions are approved, in an open batch or in none. */
+export const approvedCurrencies = ({ db, shop }: Context): Promise<string[]> => listApprovedCurrencies(db.read, shop.id)
+
+/**
+ * The approved commissions that are in no batch, by currency, and some of their affiliates. Does not audit; the caller must.
+ *
+ * @param filter those of a batch; all of them by default
+ */
 export async function readWaiting(
   ctx: Context,
-  list?: WaitingList,
+  { list, filter }: { list?: WaitingList; filter?: CandidateFilter } = {},
 ): Promise<{ sums: WaitingSums[]; affiliates: Page<WaitingAffiliate> | undefined }> {
-  const query = { minimums: affiliateMinimumsByCurrency(ctx.shop), ...(list && { list }) }
+  const query = { minimums: affiliateMinimumsByCurrency(ctx.shop), ...(filter && { filter }), ...(list && { list }) }
   const { sums, affiliates } = await runReport(ctx, waitingReport, { shopId: ctx.shop.id, query })
   return { sums: sums.map((one) => ({ ...one, minimumPayoutCents: minimumOf(ctx, one.currency) })), affiliates }
 }
