@@ -614,7 +614,6 @@ export interface paths {
         /**
          * Delete a test shop
          * @description Its keys and tokens stop working when the request is complete. Its data is deleted after that, in small transactions.
-         *     Also accepts the owner token of the test shop.
          *
          *     Writes the audit record `test_shop.deleted` in the same transaction.
          */

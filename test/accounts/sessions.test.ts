@@ -28,6 +28,13 @@ describe('a session', () => {
     expect(response.headers.get('Set-Cookie')).toContain('; Secure')
   })
 
+  test('the cookie is Secure where the public URL is https, whatever the proxy says', async () => {
+    const own = await testServer({ config: { publicUrl: 'https://ref.example.com' } })
+    const { reply } = await signIn(own)
+    expect(reply.headers.get('Set-Cookie')).toContain('; Secure')
+    await own.close()
+  })
+
   test('reads need the cookie; changes also need the CSRF token', async ({ server, owner }) => {
     const { headers, cookie } = await signIn(server)
     expect((await withSession(owner, { Cookie: cookie }, 'GET', '/keys')).status).toBe(200)

@@ -119,6 +119,13 @@ test('the pages of a test shop say that it is one', async ({ server }) => {
   expect(await pageOf(server)).not.toContain('Test shop.')
 })
 
+test('404 when a test shop deletes itself, whose audit would be gone with it', async ({ server }) => {
+  const { id, own } = await testShopOf(server)
+  const refused = await own.owner('DELETE', `/test-shops/${id}`)
+  expect([refused.status, refused.headers.get('X-Error-Code')]).toEqual([404, 'test_shop_not_found'])
+  expect((await own.request('GET', '/api/v1/programs')).status).toBe(200)
+})
+
 test('deleting a test shop removes every row of it and its keys, and nothing else', async ({ server }) => {
   await withAffiliate(server)
   const { id, own } = await testShopOf(server)

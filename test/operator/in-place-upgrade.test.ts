@@ -22,6 +22,8 @@ test('a running server loads nothing of a new version: pages, documents, request
   const server = spawn(process.execPath, ['server/start.mjs', 'serve'], { cwd: install, env })
   try {
     const lines = createInterface({ input: server.stdout })
+    const log: string[] = []
+    server.stderr.on('data', (text) => log.push(String(text)))
     for await (const line of lines) if (line.startsWith('listening on ')) break
     await new Promise((done) => setTimeout(done, 3000))
     const url = `http://127.0.0.1:${port}`
@@ -37,6 +39,10 @@ test('a running server loads nothing of a new version: pages, documents, request
     rmSync(join(install, 'server/src/analytics'), { recursive: true })
     expect(await read(analytics)).toEqual([analytics, 200, null])
     expect(await read(batches)).toEqual([batches, 503, 'storage_unavailable'])
+    const refused = await fetch(url + batches, { headers: { Authorization: `Bearer ${key}` } })
+    expect(refused.headers.get('Retry-After')).toBeNull()
+    expect(await refused.json()).toEqual({ error: expect.stringMatching(/was updated and must be restarted/) })
+    expect(log.join('')).toContain('"cause":"installation_replaced","msg":"server was updated: restart it"')
     rmSync(install, { recursive: true })
     expect(await read('/api/v1/commissions')).toEqual(['/api/v1/commissions', 200, null])
     for (const path of [

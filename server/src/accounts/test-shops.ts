@@ -135,9 +135,10 @@ async function makeAllDuePending({ db, stopping }: OwnerContext, id: string, now
  * Deletes a test shop. Its credentials are gone when the change commits; its data is deleted afterwards, in small
  * transactions. Retention deletes what an interrupted request leaves.
  *
- * @throws ApiError 404 `test_shop_not_found`.
+ * @throws ApiError 404 `test_shop_not_found`, also for the caller's own shop: the audit of the deletion would be deleted with it.
  */
 export async function remove(ctx: OwnerContext, id: string) {
+  if (id === ctx.shop.id) throw testShopNotFound()
   await findTestShop(ctx, ctx.db.read, id)
   await mutate(ctx, async (trx) => {
     if (!(await beginTestShopDeletion(trx, id, nowIso(systemClock(ctx))))) throw testShopNotFound()

@@ -42,7 +42,7 @@ export function mountOidc(app: Hono<Env>, server: Server): void {
 
 async function finish(server: Server, c: HonoContext<Env>): Promise<Response> {
   const { address, requestId } = c.get('request')
-  const browser = browserRequestOf(c, server.deps.config.trustProxy)
+  const browser = browserRequestOf(c, server.deps.config)
   c.header('Set-Cookie', cookie('', browser.isHttps))
   try {
     // The provider is another site; the attempt in the cookie shows that this browser began it.
@@ -77,8 +77,7 @@ const choicePage = (choices: oidc.Choice[], next: string): Html =>
     )}`,
   )
 
-const isHttps = (server: Server, c: HonoContext<Env>): boolean =>
-  browserRequestOf(c, server.deps.config.trustProxy).isHttps
+const isHttps = (server: Server, c: HonoContext<Env>): boolean => browserRequestOf(c, server.deps.config).isHttps
 
 /** `Lax`, because the provider sends the browser back from another site. */
 const cookie = (value: string, isHttps: boolean): string =>

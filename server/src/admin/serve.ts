@@ -35,7 +35,7 @@ type Call = { c: HonoContext<Env>; server: Server; browser: BrowserRequest; owne
 /** Serves a page or form to signed-in users and redirects others to the sign-in page. */
 export function servePage(server: Server, route: Route) {
   return async function servePage(c: HonoContext<Env>): Promise<Response> {
-    const browser = browserRequestOf(c, server.deps.config.trustProxy)
+    const browser = browserRequestOf(c, server.deps.config)
     const find = (db: Reader) => signedIn(server, db, browser)
     const owner = await find(server.deps.db.read).catch(async (error) => {
       await limitPublic(server, c.get('request'))

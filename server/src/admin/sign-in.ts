@@ -52,7 +52,7 @@ interface SignInForm {
 export function mountSignInForm(app: Hono<Env>, server: Server, { path, limit, signIn }: SignInForm): void {
   app.post(path, async (c) => {
     const { address, requestId } = c.get('request')
-    const browser = browserRequestOf(c, server.deps.config.trustProxy)
+    const browser = browserRequestOf(c, server.deps.config)
     let form = new URLSearchParams()
     try {
       // Count the attempt before reading the form, because reading costs more than rejecting.

@@ -3,7 +3,7 @@ import { isCheckout } from '../checkout.ts'
 import type { Report, ReportRequest } from './database.ts'
 import { installationState } from './installation-files.ts'
 import { ReportQueue } from './report-queue.ts'
-import { QueueFullError, ReportTimeoutError, StorageError } from './storage-error.ts'
+import { InstallationReplacedError, QueueFullError, ReportTimeoutError, StorageError } from './storage-error.ts'
 
 /** The message of the report thread: a result, a failure of the database, or a bug in the report. */
 export type ReportResponse = { value: unknown } | { storage: { message: string; code: string } } | { bug: Bug }
@@ -129,7 +129,7 @@ export class ReportWorker {
     const { module, name, input, timeoutMs } = this.#running
     this.#startedAt = performance.now()
     if (!this.#loaded.has(module) && this.#isReplaced()) {
-      this.#takeRunning()?.reject(reportError('report_replaced', 'The installation was replaced; restart the server'))
+      this.#takeRunning()?.reject(new InstallationReplacedError())
       return void this.#next()
     }
     this.#loaded.add(module)

@@ -174,18 +174,22 @@ export interface BrowserRequest {
   csrfToken: string | null
   /** Sent by a page of another site. */
   isCrossSite: boolean
+  /** Whether cookies are set for https only. */
   isHttps: boolean
 }
 
-/** @param proxies How many proxies are trusted. */
-export function browserRequestOf(c: Context, proxies: number): BrowserRequest {
+/** A server whose public URL is https is reached over https, also behind a proxy that it was not told to trust. */
+export function browserRequestOf(
+  c: Context,
+  { trustProxy, publicUrl }: Pick<Server['deps']['config'], 'trustProxy' | 'publicUrl'>,
+): BrowserRequest {
   const url = new URL(c.req.url)
-  const forwarded = proxies > 0 ? c.req.header('X-Forwarded-Proto')?.split(',').at(-proxies)?.trim() : undefined
+  const forwarded = trustProxy > 0 ? c.req.header('X-Forwarded-Proto')?.split(',').at(-trustProxy)?.trim() : undefined
   return {
     session: getCookie(c, SESSION_COOKIE) ?? null,
     csrfToken: c.req.header('X-CSRF-Token') ?? null,
     isCrossSite: isCrossSite(c, url),
-    isHttps: (forwarded ?? url.protocol.replace(':', '')) === 'https',
+    isHttps: publicUrl?.startsWith('https:') === true || (forwarded ?? url.protocol.replace(':', '')) === 'https',
   }
 }
 

@@ -186,7 +186,7 @@ const authorizers: { [S in Scheme]: Authorizer<Contexts[S]> } = {
     return authorized(ctx, ctx.shop.id, shopOwner(ctx.shop))
   },
   ownerToken: async (server, op, { c, request }) => {
-    const ctx = await authorizeOwner(server, op, request, browserRequestOf(c, server.deps.config.trustProxy))
+    const ctx = await authorizeOwner(server, op, request, browserRequestOf(c, server.deps.config))
     return authorized(ctx, ctx.shop.id, shopOwner(ctx.shop))
   },
   storeSignature: async (server, _op, { c, request }) => {
@@ -209,7 +209,7 @@ const authorizers: { [S in Scheme]: Authorizer<Contexts[S]> } = {
     return authorized(ctx, request.address, addressOwner(request.address))
   },
   none: async (server, op, { c, request }) => {
-    const browser = browserRequestOf(c, server.deps.config.trustProxy)
+    const browser = browserRequestOf(c, server.deps.config)
     if (op.throttle === 'sign-in') await authorizeSignIn(server, request.address, browser)
     const { requestId, address } = request
     const client = clientOf(c, address)
