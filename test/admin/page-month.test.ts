@@ -17,6 +17,14 @@ beforeAll(async () => {
 })
 afterAll(() => shop.server.close())
 
+/** The fields of the form that approves all that match, as its page sends them. */
+const approvalIn = (text: string): Fields => {
+  const [, form = ''] = /action="\/admin\/commissions\/all"[^>]*>(.*?)<\/form>/s.exec(text) ?? []
+  const fields = [...form.matchAll(/type="hidden" name="(\w+)" value="([^"]*)"/g)]
+  return [...fields.map(([, name = '', value = '']): [string, string] => [name, value]), ['action', 'approve']]
+}
+const approvalOf = async (query: string) => approvalIn((await owner.open(`/admin/commissions/all?${query}`)).text)
+
 describe('commissions', () => {
   test('are found by the name of their order, by amount and by affiliate', async () => {
     await order({ externalOrderId: '45078', orderName: '#2001', amountCents: 99_900 })
@@ -57,8 +65,7 @@ describe('commissions', () => {
     const preview = await words(`/commissions/all?${query}`)
     expect(preview).toContain('Approve 26 commissions')
     expect(preview).toMatch(/USD 26 2,91[\d.]+ USD/)
-    const fields = [...new URLSearchParams(query)] as Fields
-    const { notice } = await done('/commissions/all', [...fields, ['action', 'approve']])
+    const { notice } = await done('/commissions/all', await approvalOf(query))
     expect(notice).toMatch(
       /^26 commissions are approved\. Pending before: 26 commissions \(2,91[\d.]+ USD\); pending now: none\.$/,
     )
@@ -68,6 +75,62 @@ describe('commissions', () => {
       ['action', 'approve'],
     ])
     expect(codeOf(byOrder)).toEqual([400, 'invalid_body'])
+  })
+
+  test('none of those that match is approved when others match than were shown, and the new sums are shown', async () => {
+    const query = 'status=PENDING&affiliate=NISA16&min=10&max=10.99&currency=USD'
+    await order({ amountCents: 6_300 })
+    const fields = await approvalOf(query)
+    expect(fields).toContainEqual(['affiliate', shop.affiliateId])
+    await order({ amountCents: 6_400 })
+    const rejected = await owner.submit('/admin/commissions/all', fields)
+    expect(codeOf(rejected)).toEqual([409, 'concurrent_change'])
+    expect(noticeOf(rejected)).toMatch(/^Other commissions match than were shown, so none was changed/)
+    expect(wordsOf(rejected.text)).toMatch(/USD 2 20\.32 USD .*Exactly these are changed/)
+    // As with a form of an earlier version, which has no sums.
+    const unseen = fields.filter(([name]) => name !== 'shown')
+    expect(codeOf(await owner.submit('/admin/commissions/all', unseen))).toEqual([409, 'concurrent_change'])
+    const { notice } = await done('/commissions/all', approvalIn(rejected.text))
+    expect(notice).toBe('2 commissions are approved. Pending before: 2 commissions (20.32 USD); pending now: none.')
+  })
+
+  test('a button that is pressed twice has done its work, and the API rejects the second request', async () => {
+    const [first, second] = [await order(), await order()]
+    const twice = async (path: string, fields: Fields = []) => {
+      const sent = await Promise.all([owner.submit(`/admin${path}`, fields), owner.submit(`/admin${path}`, fields)])
+      expect([path, ...sent.map(({ status }) => status)]).toEqual([path, 303, 303])
+      return Promise.all(sent.map(async (one) => noticeOf(await owner.open(one.headers.get('Location') ?? ''))))
+    }
+    await twice(`/commissions/${first}/approve`)
+    await done(`/commissions/${first}/approve`, [])
+    const late = await owner.submit(`/admin/commissions/${first}/reject`)
+    expect(late.status).toBe(303)
+    const wrong = await owner.submit(`/admin/commissions/${first}/approve`)
+    expect(codeOf(wrong)).toEqual([409, 'commission_move_not_allowed'])
+    const selected: Fields = [
+      ['move', 'approve'],
+      ['ids', second],
+    ]
+    for (let n = 0; n < 2; n++)
+      expect((await done('/commissions/moderate', selected)).notice).toBe('1 commission is approved.')
+    const { status } = await admin(shop.server, 'POST', `/commissions/${second}/approve`)
+    expect(status).toBe(409)
+    await twice(`/affiliates/${shop.affiliateId}/status`, [['status', 'REJECTED']])
+    await twice(`/affiliates/${shop.affiliateId}/status`, [['status', 'APPROVED']])
+  })
+
+  test('a search by order respects the other filters, in the list and in its file', async () => {
+    await order({ externalOrderId: '45095', orderName: '#2015', amountCents: 10_000 })
+    const found = async (query: string) => {
+      const asked = `status=ALL&order=2015&${query}`
+      const { text } = await owner.open(`/admin/commissions.csv?${asked}`)
+      return [(await words(`/commissions?${asked}`)).includes('#2015 '), text.includes('#2015')]
+    }
+    const [past, now] = ['2001-01-01', '2001-01-02']
+    for (const query of ['', 'min=16&max=16', 'currency=USD', `from=${now}`, 'affiliate=NISA16'])
+      expect(await found(query), query).toEqual([true, true])
+    for (const query of ['min=16.01', 'max=15.99', 'currency=EUR', `from=${past}&to=${now}`])
+      expect(await found(query), query).toEqual([false, false])
   })
 
   test('a refund is recorded from the order, and its adjustment names the order', async () => {

@@ -4,6 +4,7 @@ import { readBalance } from '../affiliates/balance.ts'
 import * as connections from '../affiliates/connections.ts'
 import { figuresOf, NO_FIGURES } from '../affiliates/figures.ts'
 import * as commissions from '../commissions/commissions.ts'
+import { ApiError } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import { nowIso } from '../core/context.ts'
 import { LARGE, sizeOf } from '../core/list-size.ts'
@@ -169,7 +170,16 @@ const statusButtons = (request: PageRequest, { id, status }: Affiliate): Html =>
 
 async function changeStatus({ ctx, params, form }: PageRequest) {
   const sent = { status: form.get('status') ?? '' }
-  const { id, name, status } = await affiliates.update(ctx, params.id ?? '', validateBody('updateAffiliate', sent))
+  const body = validateBody('updateAffiliate', sent)
+  const { id, name, status } = await affiliates.update(ctx, params.id ?? '', body).catch(async (error) => {
+    // Pressed twice: the first request has done it.
+    const now =
+      error instanceof ApiError && error.code === 'concurrent_change'
+        ? await affiliates.find(ctx, params.id ?? '')
+        : undefined
+    if (!now || now.deletedAt !== null || now.status !== body.status) throw error
+    return now
+  })
   return { to: `${LIST}/${id}`, flash: { text: `${name} is ${status.toLowerCase()}.` } }
 }
 

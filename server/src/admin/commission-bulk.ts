@@ -1,5 +1,5 @@
-import { type MovableSums, moderateMany, sumMovable } from '../commissions/moderation.ts'
-import { invalidBody } from '../contract/errors.ts'
+import { type MovableSums, moderateShown, sumMovable } from '../commissions/moderation.ts'
+import { ApiError, conflict, invalidBody } from '../contract/errors.ts'
 import { isLargeList } from '../core/list-size.ts'
 import { type CommissionFilter, readFilter } from './commission-filter.ts'
 import { form, hidden } from './form.ts'
@@ -55,6 +55,18 @@ const inWords = (sums: MovableSums): string =>
     ? `${counted(total(sums), 'commission')} (${sums.map((one) => money(one.commissionCents, one.currency)).join(', ')})`
     : 'none'
 
+/** The sums as a form sends them back, to be compared with those of that moment. */
+const shownText = (sums: MovableSums): string =>
+  sums.map(({ currency, commissions, commissionCents }) => `${currency} ${commissions} ${commissionCents}`).join(', ')
+
+const CHANGED = 'Other commissions match than were shown, so none was changed. Check the sums of now, and confirm them.'
+
+/** The filter with the affiliate that was found: the typed text may mean another one when the form is sent. */
+const shownFilter = ({ given, affiliateId }: CommissionFilter) => ({
+  ...given,
+  ...(affiliateId && { affiliate: affiliateId }),
+})
+
 async function preview(request: PageRequest): Promise<View> {
   const { form: sent, query } = request
   const filter = await readFilter(request, sent.size ? sent : query)
@@ -62,7 +74,8 @@ async function preview(request: PageRequest): Promise<View> {
   const back = urlWithQuery(LIST, filter.given)
   const { value: sums, readAt } = await readKept(request.ctx, {
     key: ['bulk', filter.given, filter.affiliateId],
-    isLarge: await isLargeList(ctx, { list: 'commissions', status: 'PENDING' }),
+    // A rejected form shows the sums of now, which the next one is compared with.
+    isLarge: sent.size === 0 && (await isLargeList(ctx, { list: 'commissions', status: 'PENDING' })),
     read: (own) => sumsOf({ ...request, ctx: own }, filter),
   })
   const view = {
@@ -87,11 +100,11 @@ async function preview(request: PageRequest): Promise<View> {
     body: html`<section class="card narrow" aria-labelledby="matches"><h2 id="matches">${counted(total(sums), 'commission')}</h2>
 ${conditions(filter)}
 ${table('Sums by currency', ['Currency', numberColumn('Commissions'), numberColumn('Commission')], rows)}
-<p class="hint">${figuresOf(readAt, zone)} Orders that arrive while you read this are included if they match. Each change is recorded in the audit log.</p>
+<p class="hint">${figuresOf(readAt, zone)} ${total(sums) > MAX_CHANGED ? `At most ${count(MAX_CHANGED)} are changed at a time, oldest first.` : 'Exactly these are changed.'} If their number or sums differ by then, nothing is changed, and this page shows the new sums. Each change is recorded in the audit log.</p>
 ${form(
   request,
   PATH,
-  html`${Object.entries(filter.given).map(([name, value]) => hidden(name, value))}
+  html`${Object.entries(shownFilter(filter)).map(([name, value]) => hidden(name, value))}${hidden('shown', shownText(sums))}
 <div class="sticky"><button name="action" value="approve" class="main">Approve ${counted(total(sums), 'commission')}</button> <button name="action" value="reject">Reject ${counted(total(sums), 'commission')}</button> <a class="button" href="${back}">Back</a></div>`,
 )}</section>`,
   }
@@ -111,21 +124,21 @@ function conditions({ given, matches, currency, minAmountCents: min, maxAmountCe
     : html``
 }
 
-/** Each round changes 500 commissions in one transaction. More in one form would take longer than a browser waits. */
-const MAX_ROUNDS = 20
+/** More in one form would take longer than a browser waits. */
+const MAX_CHANGED = 10_000
 
 async function moderateAll(request: PageRequest) {
-  const filter = await readFilter(request, request.form)
-  const action = request.form.get('action') ?? ''
+  const { ctx, form: sent } = request
+  const filter = await readFilter(request, sent)
+  const action = sent.get('action') ?? ''
   if (!isAction(action)) throw invalidBody('Choose whether to approve or to reject them.')
-  const before = await sumsOf(request, filter)
-  let changed = 0
-  for (let round = 0; round < MAX_ROUNDS; round++) {
-    const result = await moderateMany(request.ctx, moderation(action, filter))
-    changed += result.changed
-    // Commissions that cannot be changed are found again, so a round without a change is the last.
-    if (result.remaining === 0 || result.changed === 0) break
-  }
+  const { changed, before } = await moderateShown(ctx, action, {
+    filter: moderation(action, filter).filter ?? {},
+    areShown: (sums) => shownText(sums) === sent.get('shown'),
+    most: MAX_CHANGED,
+  }).catch((error) => {
+    throw error instanceof ApiError && error.code === 'concurrent_change' ? conflict(error.code, CHANGED) : error
+  })
   const after = await sumsOf(request, filter)
   const text = `${counted(changed, 'commission is', 'commissions are')} ${ACTIONS[action]}. Pending before: ${inWords(before)}; pending now: ${inWords(after)}.`
   return { to: after.length ? urlWithQuery(PATH, filter.given) : urlWithQuery(LIST, filter.given), flash: { text } }

@@ -1,7 +1,7 @@
 import * as commissions from '../commissions/commissions.ts'
-import { moderate, moderateMany } from '../commissions/moderation.ts'
+import { findMoved, moderate, moderateMany } from '../commissions/moderation.ts'
 import { findByOrderName, orderNameOf, search } from '../commissions/search.ts'
-import { invalidBody, notFound } from '../contract/errors.ts'
+import { ApiError, invalidBody, notFound } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import { minorUnitDigits } from '../core/currencies.ts'
 import { isLargeList } from '../core/list-size.ts'
@@ -131,14 +131,24 @@ export async function findOfOrder(ctx: PageRequest['ctx'], filter: CommissionFil
   const { order = '' } = filter
   const { from: _from, to: _to, ...shared } = listFilter(filter)
   const { data } = await commissions.list(ctx, { ...shared, externalOrderId: order, page: 1, limit: PAGE_SIZE })
-  const named = (await findByOrderName(ctx, order)).filter((one) => matchesAll(one, filter))
-  return [...data, ...named.filter(({ id }) => data.every((one) => one.id !== id))]
+  const named = (await findByOrderName(ctx, order)).filter(({ id }) => data.every((one) => one.id !== id))
+  return [...data, ...named].filter((one) => matchesAll(one, filter))
 }
 
-const matchesAll = (one: Commission, { status, affiliateId, programId }: CommissionFilter): boolean =>
-  (!status || one.orderStatus === status) &&
-  (!affiliateId || one.affiliateId === affiliateId) &&
-  (!programId || one.programId === programId)
+function matchesAll(one: Commission, filter: CommissionFilter): boolean {
+  const { status, affiliateId, programId, from, to, currency } = filter
+  const { minAmountCents: min = one.commissionAmountCents, maxAmountCents: max = one.commissionAmountCents } = filter
+  return (
+    (!status || one.orderStatus === status) &&
+    (!affiliateId || one.affiliateId === affiliateId) &&
+    (!programId || one.programId === programId) &&
+    (!from || one.happenedAt >= from) &&
+    (!to || one.happenedAt <= to) &&
+    (!currency || one.currency === currency) &&
+    one.commissionAmountCents >= min &&
+    one.commissionAmountCents <= max
+  )
+}
 
 const bulk =
   (): Html => html`<div class="sticky"><label class="box all"><input type="checkbox" data-all="ids" hidden> <span>All on this page</span></label>
@@ -187,18 +197,29 @@ async function back(request: PageRequest): Promise<string> {
 async function moderateOne(request: PageRequest) {
   const { id = '', move = '' } = request.params
   if (!Object.hasOwn(MOVES, move)) throw notFound('path_unknown', 'No such page.')
-  const row = await moderate(request.ctx, move as Move, id)
+  const row = await moderate(request.ctx, move as Move, id).catch(async (error) => {
+    // Pressed twice: the first request has done it.
+    const [moved] = isConflict(error) ? await findMoved(request.ctx, move as Move, [id]) : []
+    if (!moved) throw error
+    return moved
+  })
   const text = `Order ${orderNameOf(row)} is ${MOVES[move as Move]}: ${money(row.commissionAmountCents, row.currency)}.`
   return { to: await back(request), flash: { text } }
 }
+
+const isConflict = (error: unknown) => error instanceof ApiError && error.status === 409
 
 async function moderateSelected(request: PageRequest) {
   const { ctx, form } = request
   const ids = form.getAll('ids')
   const move = form.get('move') === 'reject' ? 'reject' : 'approve'
   if (ids.length === 0) throw invalidBody('Select at least one commission.')
-  const { changed, skipped } = await moderateMany(ctx, validateBody('moderateCommissions', { action: move, ids }))
-  const left = skipped.length ? ` ${skipped.length} skipped, because another request changed them.` : ''
+  const result = await moderateMany(ctx, validateBody('moderateCommissions', { action: move, ids }))
+  const skipped = result.skipped.map(({ id }) => id)
+  const done = skipped.length ? await findMoved(ctx, move, skipped) : []
+  const changed = result.changed + done.length
+  const others = skipped.length - done.length
+  const left = others ? ` ${others} skipped, because another request changed them.` : ''
   const text = `${counted(changed, 'commission is', 'commissions are')} ${MOVES[move]}.${left}`
   return { to: await back(request), flash: { text } }
 }

@@ -22,7 +22,7 @@ import { type ChangedCommission, recomputeBatch } from '../payouts/batch.ts'
 import { updateFile } from '../payouts/line-queries.ts'
 import { adjustmentRejected, commissionNotFound, findEffectiveStatus, findRecordedOrder } from './commissions.ts'
 import { statusEvents } from './event-queries.ts'
-import { insertReservationChange } from './job-queries.ts'
+import { insertReservationChange, listJobs, toEffective } from './job-queries.ts'
 import {
   type ModerationFilter,
   type MovableCommissions,
@@ -192,26 +192,70 @@ export async function moderateMany(ctx: Context, body: Body<'moderateCommissions
   if (body.dryRun) return previewMany(ctx, body, filter)
   const found = filter && (await findMovable(ctx, filter, MAX_MOVED))
   const ids = found?.ids ?? [...new Set(body.ids)]
-  return mutate(ctx, async (trx) => {
+  const remaining = found ? found.total - found.ids.length : 0
+  return changeMany(ctx, body.action, { ids, statuses: filter?.statuses, remaining })
+}
+
+interface FoundIds {
+  ids: string[]
+  /** Those with another status in the meantime are left out. Without statuses, they are listed as skipped. */
+  statuses: Status[] | undefined
+  remaining: number
+}
+
+const changeMany = (ctx: Context, action: ModerationAction, { ids, statuses, remaining }: FoundIds) =>
+  mutate(ctx, async (trx) => {
     const foundRows = await findCommissionsById(trx, ctx.shop.id, ids)
     // Another request may have changed some since they were found; those no longer match.
-    const rows = filter ? foundRows.filter((row) => filter.statuses.includes(row.orderStatus)) : foundRows
-    const { moved, skipped } = await moveAll(ctx, trx, body.action, rows)
-    for (const id of missingIds(body.ids, rows)) skipped.push({ id, code: 'commission_not_found' })
+    const rows = statuses ? foundRows.filter((row) => statuses.includes(row.orderStatus)) : foundRows
+    const { moved, skipped } = await moveAll(ctx, trx, action, rows)
+    if (!statuses) for (const id of missingIds(ids, rows)) skipped.push({ id, code: 'commission_not_found' })
     const batchEvents = await recomputeLeftBatches(ctx, trx, moved)
     const events = [...moved.flatMap((one) => one.events), ...batchEvents]
     for (const event of events) event.isIndependent = true
-    const result = {
-      action: body.action,
-      dryRun: false,
-      changed: moved.length,
-      skipped,
-      remaining: found ? found.total - found.ids.length : 0,
-    }
-    const data = { action: body.action, changed: result.changed, skipped: skipped.length }
+    const result: ModerationResult = { action, dryRun: false, changed: moved.length, skipped, remaining }
+    const data = { action, changed: result.changed, skipped: skipped.length }
     const summary = { action: 'commissions.moderated', subjectId: null, data }
     return { result, audit: [...moved.map(({ audit }) => audit), summary], events }
   })
+
+type SentFilter = NonNullable<Body<'moderateCommissions'>['filter']>
+
+/**
+ * Changes the commissions that a filter matches now, up to `most` of them, in transactions of 500. Nothing changes unless
+ * their number and sums are those that were shown. Returns how many changed, and the sums of what matched before.
+ *
+ * @throws ApiError 400 `invalid_body` or `period_invalid`, 409 `concurrent_change`.
+ */
+export async function moderateShown(
+  ctx: Context,
+  action: ModerationAction,
+  { filter, areShown, most }: { filter: SentFilter; areShown: (sums: MovableSums) => boolean; most: number },
+): Promise<{ changed: number; before: MovableSums }> {
+  const query = readModerationFilter(action, filter)
+  // Before the sums: what is added in between makes them differ, and what arrives later is not among the ids.
+  const { ids } = await findMovable(ctx, query, most)
+  const before = await sumMovable(ctx, action, filter)
+  if (!areShown(before)) throw concurrentChange()
+  let changed = 0
+  for (let start = 0; start < ids.length; start += MAX_MOVED) {
+    const some = { ids: ids.slice(start, start + MAX_MOVED), statuses: query.statuses, remaining: 0 }
+    changed += (await changeMany(ctx, action, some)).changed
+  }
+  return { changed, before }
+}
+
+/** Those of these commissions that an action has nothing to change of: they have its status. */
+export async function findMoved(
+  ctx: Context,
+  action: ModerationAction,
+  ids: string[],
+): Promise<components['schemas']['Commission'][]> {
+  const jobs = await listJobs(ctx.db.read, ctx.shop.id)
+  const rows = await findCommissionsById(ctx.db.read, ctx.shop.id, [...new Set(ids)])
+  return rows
+    .map((row) => toCommission(toEffective(row, jobs)))
+    .filter((one) => one.orderStatus === TRANSITIONS[action].to)
 }
 
 const findMovable = (ctx: Context, filter: ModerationFilter, limit: number): Promise<MovableCommissions> =>
@@ -247,15 +291,12 @@ async function previewMany(
   return { action, dryRun: true, changed: 0, skipped: [], remaining }
 }
 
-const missingIds = (ids: string[] | null | undefined, rows: CommissionRow[]) => {
+const missingIds = (ids: string[], rows: CommissionRow[]) => {
   const foundIds = new Set(rows.map(({ id }) => id))
-  return [...new Set(ids)].filter((id) => !foundIds.has(id))
+  return ids.filter((id) => !foundIds.has(id))
 }
 
-function readModerationFilter(
-  action: ModerationAction,
-  filter: NonNullable<Body<'moderateCommissions'>['filter']>,
-): ModerationFilter {
+function readModerationFilter(action: ModerationAction, filter: SentFilter): ModerationFilter {
   const { from } = TRANSITIONS[action]
   const bounds = checkPeriod(parseBodyInstant('from', filter.from), parseBodyInstant('to', filter.to))
   const { status, affiliateId, programId, currency, minAmountCents, maxAmountCents } = filter
@@ -271,11 +312,7 @@ function readModerationFilter(
  *
  * @throws ApiError 400 `invalid_body` or `period_invalid`.
  */
-export function sumMovable(
-  ctx: Context,
-  action: ModerationAction,
-  filter: NonNullable<Body<'moderateCommissions'>['filter']>,
-): Promise<MovableSums> {
+export function sumMovable(ctx: Context, action: ModerationAction, filter: SentFilter): Promise<MovableSums> {
   const query = readModerationFilter(action, filter)
   return runReport(ctx, movableSumsReport, { shopId: ctx.shop.id, query })
 }
