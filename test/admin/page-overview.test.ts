@@ -42,10 +42,12 @@ test('the overview of a large shop opens before its figures are added up, reads 
   expect(early).toContain('data-reload="1500"')
   expect(wordsOf(early)).toContain('approved commissions are unpaid')
   await open()
-  expect(reports).toBe(1)
+  // The figures of the period, and the sums of unpaid commissions.
+  expect(reports).toBe(2)
   release()
   await expect.poll(async () => wordsOf(await open()), SOON).toContain('Figures of')
-  expect(reports).toBe(1)
+  expect(reports).toBe(2)
+  await expect.poll(async () => wordsOf(await open()), SOON).toContain('approved commissions are in no batch:')
   const text = wordsOf(await open())
   expect(text).toContain('Revenue')
   expect(text).not.toContain('being added up')
@@ -53,7 +55,7 @@ test('the overview of a large shop opens before its figures are added up, reads 
   server.clock.advance(600_000)
   expect(wordsOf(await open())).toContain('Figures of Nov 2, 2026 12:00')
   await expect.poll(async () => wordsOf(await open()), SOON).toContain('Figures of Nov 2, 2026 12:10')
-  expect(reports).toBe(2)
+  expect(reports).toBe(4)
   db.runReport = runReport
 })
 

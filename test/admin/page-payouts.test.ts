@@ -90,6 +90,18 @@ test('sums that wait for payout are split into payable, blocked, too little, owe
     'USD 15.50 USD 1 affiliate 20.00 USD 1 affiliate 4.99 USD 1 affiliate −3.00 USD 1 affiliate 8.00 USD 1 affiliate 45.49 USD 6 commissions',
   )
   expect(wordsOf(text)).toContain('After tax. Another 1 commission is in open batches: 33.00 USD.')
+  addCommission(server, { affiliateId: paid, orderStatus: 'PENDING', commissionAmountCents: 1234 })
+  addCommission(server, { affiliateId: paid, orderStatus: 'PENDING', commissionAmountCents: 100, currency: 'EUR' })
+  const overview = wordsOf((await visitor.open('/admin')).text)
+  for (const line of [
+    '2 commissions await approval: 1.00 EUR, 12.34 USD',
+    '7 approved commissions are in no batch: 6.00 EUR, 45.49 USD after tax',
+    '1 commission is in open batches: 33.00 USD after tax',
+  ])
+    expect(overview).toContain(line)
+  const archiving = wordsOf((await visitor.open(`/admin/affiliates/${paid}/archive`)).text)
+  expect(archiving).toContain('Unpaid commissions are held back: 1.00 EUR, 29.34 USD before tax.')
+  expect(archiving).toContain('Those in a payout are still paid: 33.00 USD before tax.')
   expect(batch.totals.netPayableCents).toBe(3300)
   const links = [...text.matchAll(/href="(\/admin\/payouts\/waiting\?currency=USD[^"]*)"/g)].map(([, to = '']) =>
     to.replace('&amp;', '&'),

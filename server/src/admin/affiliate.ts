@@ -58,7 +58,7 @@ async function show(asked: PageRequest): Promise<View> {
   const total = await sizeOf(ctx, { list: 'commissions', scope: one.id })
   const figures = (await figuresOf(ctx, [one.id])).get(one.id) ?? NO_FIGURES
   const [balances, programs, recent, others] = await Promise.all([
-    readKept(ctx, { key: ['balance', one.id], isLarge: total > LARGE, read: (own) => readBalance(own, one.id) }),
+    readBalanceKept(request, { id: one.id, total }),
     programOptions(request),
     commissions.list(ctx, { affiliateId: one.id, page: 1, limit: RECENT }),
     aliases.listOf(ctx, one.id),
@@ -132,6 +132,9 @@ const addressOf = ({ homeAddress, homePostalCode, homeCity, homeState, homeCount
 }
 
 type Balances = Awaited<ReturnType<typeof readBalance>>
+
+const readBalanceKept = ({ ctx }: PageRequest, { id, total }: { id: string; total: number }): Promise<Kept<Balances>> =>
+  readKept(ctx, { key: ['balance', id], isLarge: total > LARGE, read: (own) => readBalance(own, id) })
 
 function balance({ ctx, zone }: PageRequest, { value, readAt }: Kept<Balances>, total: number): Html {
   if (!value) return stillReading(`The unpaid ones of ${counted(total, 'commission')} are being added up.`)
@@ -294,8 +297,12 @@ async function disconnect({ ctx, params }: PageRequest) {
 }
 
 async function confirmArchive(request: PageRequest): Promise<View> {
+  const { ctx } = request
   const { id, name } = await findUnarchived(request)
-  const text = html`<p>${isolated(name)} is no longer listed and earns nothing on new orders. The code and link are not reassigned, and existing commissions are kept. Unpaid commissions are held back. This cannot be undone.</p>`
+  const total = await sizeOf(ctx, { list: 'commissions', scope: id })
+  const { value } = await readBalanceKept(request, { id, total })
+  const text = html`<p>${isolated(name)} is no longer listed and earns nothing on new orders. The code and link are not reassigned, and existing commissions are kept.</p>
+${value ? heldBackText(value) : stillReading(`The unpaid ones of ${counted(total, 'commission')} are being added up.`)}<p>This cannot be undone.</p>`
   const body = confirmation(request, {
     text,
     action: `${LIST}/${id}/archive`,
@@ -303,6 +310,18 @@ async function confirmArchive(request: PageRequest): Promise<View> {
     back: `${LIST}/${id}`,
   })
   return { title: 'Archive this affiliate?', crumb: { to: `${LIST}/${id}`, text: name }, subjectId: id, body }
+}
+
+/** What happens to the balance of an affiliate who is archived. */
+function heldBackText({ balances }: Balances): Html {
+  const sumOf = (cents: (one: Balances['balances'][number]) => number) =>
+    balances
+      .filter((one) => cents(one) !== 0)
+      .map((one) => money(cents(one), one.currency))
+      .join(', ')
+  const held = sumOf((one) => one.pendingCents + one.approvedCents)
+  const batched = sumOf((one) => one.batchedCents)
+  return html`<p>${held ? html`Unpaid commissions are held back: <strong>${held}</strong> before tax. No batch pays them.` : 'No commission waits for approval or payout.'}${batched ? html` Those in a payout are still paid: <strong>${batched}</strong> before tax.` : ''}</p>`
 }
 
 async function archive({ ctx, params }: PageRequest) {

@@ -2,16 +2,15 @@ import { type Attention, readAttention } from '../analytics/attention.ts'
 import { add, type Overview, readOverview } from '../analytics/overview.ts'
 import { LARGE } from '../core/list-size.ts'
 import { EMPTY_TALLY, type Tally } from '../engine/analytics.ts'
-import { readBlocked } from '../payouts/lines.ts'
 import { change } from './chart.ts'
 import { type Html, html, isolated } from './html.ts'
 import { figuresOf, readKept, stillReading } from './kept.ts'
+import { attentionList } from './overview-attention.ts'
 import { PERIOD_FIELDS, type Period, periodChoice, periodText, readPeriod } from './overview-period.ts'
 import { charts, currenciesOf, currencyTabs, shownCurrency } from './period-charts.ts'
 import { ALL_ROLES, type PageRequest, type Route, type View } from './route.ts'
-import { count, counted, empty, money } from './show.ts'
+import { count, empty, money } from './show.ts'
 import { nameColumn, numberColumn, table } from './table.ts'
-import { disabledItems } from './webhooks.ts'
 
 export const overviewRoutes: Route[] = [
   { path: '', roles: ALL_ROLES, audit: 'analytics.shown', show, filters: PERIOD_FIELDS },
@@ -22,14 +21,17 @@ async function show(request: PageRequest): Promise<View> {
   const period = readPeriod(request)
   const attention = await readAttention(ctx)
   const { before, from, to, timeZone } = period
-  const { value: overview, readAt } = request.problem
-    ? NOTHING
-    : await readKept(ctx, {
-        key: ['overview', ctx.shop.currency, timeZone, to, before],
-        isLarge: attention.commissions > LARGE,
-        read: (own) => readOverview(own, { before, from, to, timeZone }),
-        outlivesForms: true,
-      })
+  const [{ value: overview, readAt }, needed] = await Promise.all([
+    request.problem
+      ? NOTHING
+      : readKept(ctx, {
+          key: ['overview', ctx.shop.currency, timeZone, to, before],
+          isLarge: attention.commissions > LARGE,
+          read: (own) => readOverview(own, { before, from, to, timeZone }),
+          outlivesForms: true,
+        }),
+    attentionList(request, attention),
+  ])
   const content = overview
     ? figures(request, period, overview)
     : stillReading('The figures of this period are being added up.')
@@ -37,7 +39,7 @@ async function show(request: PageRequest): Promise<View> {
     title: 'Overview',
     lead: request.problem ? undefined : html`${periodText(period)} ${figuresOf(readAt, zone)}`,
     body: html`${firstSteps(request, attention)}
-${await todo(request, attention)}
+${needed}
 <div class="toolbar">${periodChoice(request, period)}${overview ? currencyTabs(overview, request, { path: '/admin', given: period.given }) : ''}</div>
 ${request.problem ? '' : content}`,
   }
@@ -124,57 +126,6 @@ ${
       )
     : empty('No commissions in this period', 'Affiliates appear here after their first order.')
 }`
-
-/** What needs a decision; empty when nothing does. */
-async function todo(request: PageRequest, attention: Attention): Promise<Html> {
-  const { isOwner } = request
-  const items = [
-    attention.pendingCommissions > 0 &&
-      item(counted(attention.pendingCommissions, 'commission awaits approval', 'commissions await approval'), {
-        to: '/admin/commissions',
-        text: 'Review',
-      }),
-    attention.pendingAffiliates > 0 &&
-      item(counted(attention.pendingAffiliates, 'affiliate awaits approval', 'affiliates await approval'), {
-        to: '/admin/affiliates?status=PENDING',
-        text: 'Review',
-      }),
-    isOwner &&
-      attention.unpaidCommissions > 0 &&
-      item(counted(attention.unpaidCommissions, 'approved commission is unpaid', 'approved commissions are unpaid'), {
-        to: '/admin/payouts',
-        text: attention.hasOpenBatch ? 'Open payouts' : 'Create a payout',
-      }),
-    ...(isOwner && attention.hasOpenBatch ? await blockedItems(request, attention) : []),
-    ...(await disabledItems(request)).map((text) => item(text, { to: '/admin/webhooks', text: 'Open webhooks' })),
-  ].filter((one) => one !== false)
-  return items.length ? html`<ul class="todo" aria-label="Needs attention">${items}</ul>` : html``
-}
-
-/** Who cannot be paid, with a link to what is missing. */
-async function blockedItems({ ctx }: PageRequest, { commissions }: Attention): Promise<Html[]> {
-  const { value } = await readKept(ctx, {
-    key: ['blocked'],
-    isLarge: commissions > LARGE,
-    read: readBlocked,
-  })
-  const items = (value?.blocked ?? []).map(({ batchId, currency, lines, cents, affiliates }) => {
-    const names = affiliates.map(
-      ({ id, name }, index) =>
-        html`${index > 0 ? ', ' : ''}<a href="/admin/affiliates/${id}/payee">${isolated(name)}</a>`,
-    )
-    const more = lines > affiliates.length ? ` and ${count(lines - affiliates.length)} more` : ''
-    const text = counted(lines, 'payment is', 'payments are')
-    return html`<li><span>${text} blocked, ${money(cents, currency)}: ${names}${more}</span><a class="button small" href="/admin/payouts/${batchId}?state=BLOCKED">Open the payout<span class="visually-hidden">: ${text} blocked</span></a></li>`
-  })
-  const unread = value?.unread ?? 0
-  if (unread === 0) return items
-  const text = `${counted(unread, items.length ? 'more open batch' : 'open batch', items.length ? 'more open batches' : 'open batches')} may have blocked payments`
-  return [...items, item(text, { to: '/admin/payouts?status=OPEN', text: 'Open payouts' })]
-}
-
-const item = (text: string, link: { to: string; text: string }): Html =>
-  html`<li><span>${text}</span><a class="button small" href="${link.to}">${link.text}<span class="visually-hidden">: ${text}</span></a></li>`
 
 /** A shop with more commissions than this no longer needs an introduction. */
 const MANY = 100

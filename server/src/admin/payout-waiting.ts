@@ -121,6 +121,16 @@ function notes(waiting: WaitingSums[], all: WaitingSums[]): Html {
   return html`${minimums.map((text) => html`<p class="notice wait">${text}</p>`)}${open ? html`<p class="hint">After tax. Another ${open}.</p>` : html`<p class="hint">After tax.</p>`}`
 }
 
+/** Such as `3 approved commissions are in no batch: 1.00 EUR, 2.00 USD`; undefined without any. */
+export function inNoBatch(all: WaitingSums[]): string | undefined {
+  const own = all.map((one) => ({ currency: one.currency, ...sumOf(one, WAITING_PARTS) }))
+  const waiting = own.filter(({ commissions }) => commissions > 0)
+  const total = waiting.reduce((sum, { commissions }) => sum + commissions, 0)
+  if (total === 0) return undefined
+  const sums = waiting.map(({ netPayableCents, currency }) => money(netPayableCents, currency)).join(', ')
+  return `${counted(total, 'approved commission is', 'approved commissions are')} in no batch: ${sums}`
+}
+
 /** Such as `3 commissions are in open batches: 1.00 EUR, 2.00 USD`; undefined without any. */
 export function inOpenBatches(all: WaitingSums[]): string | undefined {
   const open = all.filter((one) => one.inOpenBatches.commissions > 0)

@@ -1,5 +1,5 @@
 import type { Context } from '../core/context.ts'
-import { countRows } from '../core/queries.ts'
+import { countRows, sumByCurrency } from '../core/queries.ts'
 import { countApproved, hasOpenBatch } from '../payouts/queries.ts'
 import { hasPrograms } from '../programs/queries.ts'
 import { listSubscriptions } from '../webhooks/queries.ts'
@@ -12,6 +12,8 @@ export interface Attention {
   pendingAffiliates: number
   commissions: number
   pendingCommissions: number
+  /** Before tax, by currency. */
+  pendingSums: { currency: string; cents: bigint }[]
   /** Approved commissions, in an open batch or in none. */
   unpaidCommissions: number
   payoutBatches: number
@@ -21,11 +23,11 @@ export interface Attention {
 export async function readAttention({ db, shop }: Context): Promise<Attention> {
   const count = (list: Parameters<typeof countRows>[2]['list'], status?: string) =>
     countRows(db.read, shop.id, { list, ...(status && { status }) })
-  const [affiliates, pendingAffiliates, commissions, pendingCommissions, payoutBatches] = await Promise.all([
+  const [affiliates, pendingAffiliates, commissions, pending, payoutBatches] = await Promise.all([
     count('affiliates'),
     count('affiliates', 'PENDING'),
     count('commissions'),
-    count('commissions', 'PENDING'),
+    sumByCurrency(db.read, shop.id, 'PENDING'),
     count('payoutBatches'),
   ])
   return {
@@ -34,7 +36,8 @@ export async function readAttention({ db, shop }: Context): Promise<Attention> {
     affiliates,
     pendingAffiliates,
     commissions,
-    pendingCommissions,
+    pendingCommissions: pending.reduce((sum, { rows }) => sum + rows, 0),
+    pendingSums: pending,
     unpaidCommissions: await countApproved(db.read, shop.id),
     payoutBatches,
     hasOpenBatch: payoutBatches > 0 && (await hasOpenBatch(db.read, shop.id)),

@@ -117,6 +117,23 @@ export async function countByStatus(db: Reader, shopId: string, filter: CountFil
   return new Map(counts.map(({ status, total }) => [status, total]))
 }
 
+/** The number of commissions in a status and their sum in cents by currency, read from the stored counts. */
+export async function sumByCurrency(
+  db: Reader,
+  shopId: string,
+  status: string,
+): Promise<{ currency: string; rows: number; cents: bigint }[]> {
+  const { high, low } = sumPartsOf(sql.ref('commissionCents'))
+  const sums = await countQuery(db, { shopId, list: 'commissions', scope: '', status })
+    .select(['currency', high.as('high'), low.as('low')])
+    .groupBy('currency')
+    .orderBy('currency')
+    .execute()
+  return sums
+    .filter(({ total }) => total > 0)
+    .map((one) => ({ currency: one.currency, rows: one.total, cents: joinSumParts(one.high, one.low) }))
+}
+
 interface Days {
   shopId: string
   programId?: string

@@ -1,0 +1,78 @@
+import type { Attention } from '../analytics/attention.ts'
+import { LARGE } from '../core/list-size.ts'
+import { readBlocked } from '../payouts/lines.ts'
+import { type Html, html, isolated } from './html.ts'
+import { readKept } from './kept.ts'
+import { inNoBatch, inOpenBatches, readWaitingKept } from './payout-waiting.ts'
+import type { PageRequest } from './route.ts'
+import { count, counted, money } from './show.ts'
+import { disabledItems } from './webhooks.ts'
+
+/** What needs a decision; empty when nothing does. */
+export async function attentionList(request: PageRequest, attention: Attention): Promise<Html> {
+  const { isOwner } = request
+  const [unpaid, blocked, disabled] = await Promise.all([
+    isOwner && attention.unpaidCommissions > 0 ? unpaidItems(request, attention) : [],
+    isOwner && attention.hasOpenBatch ? blockedItems(request, attention) : [],
+    disabledItems(request),
+  ])
+  const items = [
+    attention.pendingCommissions > 0 &&
+      item(
+        `${counted(attention.pendingCommissions, 'commission awaits approval', 'commissions await approval')}: ${attention.pendingSums.map(({ cents, currency }) => money(cents, currency)).join(', ')}`,
+        { to: '/admin/commissions', text: 'Review' },
+      ),
+    attention.pendingAffiliates > 0 &&
+      item(counted(attention.pendingAffiliates, 'affiliate awaits approval', 'affiliates await approval'), {
+        to: '/admin/affiliates?status=PENDING',
+        text: 'Review',
+      }),
+    ...unpaid,
+    ...blocked,
+    ...disabled.map((text) => item(text, { to: '/admin/webhooks', text: 'Open webhooks' })),
+  ].filter((one) => one !== false)
+  return items.length ? html`<ul class="todo" aria-label="Needs attention">${items}</ul>` : html``
+}
+
+/** Approved commissions that are not paid: in no batch, and in open batches, with the sums of the page of payouts. */
+async function unpaidItems(request: PageRequest, { unpaidCommissions }: Attention): Promise<Html[]> {
+  const { value } = await readWaitingKept(request)
+  if (!value)
+    return [
+      item(counted(unpaidCommissions, 'approved commission is unpaid', 'approved commissions are unpaid'), {
+        to: '/admin/payouts',
+        text: 'Open payouts',
+      }),
+    ]
+  const waiting = inNoBatch(value.sums)
+  const open = inOpenBatches(value.sums)
+  return [
+    ...(waiting ? [item(`${waiting} after tax`, { to: '/admin/payouts', text: 'Open payouts' })] : []),
+    ...(open ? [item(`${open} after tax`, { to: '/admin/payouts?status=OPEN', text: 'Open batches' })] : []),
+  ]
+}
+
+/** Who cannot be paid, with a link to what is missing. */
+async function blockedItems({ ctx }: PageRequest, { commissions }: Attention): Promise<Html[]> {
+  const { value } = await readKept(ctx, {
+    key: ['blocked'],
+    isLarge: commissions > LARGE,
+    read: readBlocked,
+  })
+  const items = (value?.blocked ?? []).map(({ batchId, currency, lines, cents, affiliates }) => {
+    const names = affiliates.map(
+      ({ id, name }, index) =>
+        html`${index > 0 ? ', ' : ''}<a href="/admin/affiliates/${id}/payee">${isolated(name)}</a>`,
+    )
+    const more = lines > affiliates.length ? ` and ${count(lines - affiliates.length)} more` : ''
+    const text = counted(lines, 'payment is', 'payments are')
+    return html`<li><span>${text} blocked, ${money(cents, currency)}: ${names}${more}</span><a class="button small" href="/admin/payouts/${batchId}?state=BLOCKED">Open the payout<span class="visually-hidden">: ${text} blocked</span></a></li>`
+  })
+  const unread = value?.unread ?? 0
+  if (unread === 0) return items
+  const text = `${counted(unread, items.length ? 'more open batch' : 'open batch', items.length ? 'more open batches' : 'open batches')} may have blocked payments`
+  return [...items, item(text, { to: '/admin/payouts?status=OPEN', text: 'Open payouts' })]
+}
+
+const item = (text: string, link: { to: string; text: string }): Html =>
+  html`<li><span>${text}</span><a class="button small" href="${link.to}">${link.text}<span class="visually-hidden">: ${text}</span></a></li>`
