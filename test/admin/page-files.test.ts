@@ -80,6 +80,16 @@ test('a list is downloaded as filtered, with formulas as text, money with curren
   expect((await page.open('/admin/commissions.csv?min=abc')).status).toBe(400)
 })
 
+test('a file begins with a byte order mark, and no cell of it starts a row or a formula', async ({ server }) => {
+  addAffiliate(server, { name: 'Maëlle;=1+1;x\n=2+2;\t-3' })
+  const page = await ownerOf(server)
+  const Cookie = [...page.jar].map(([name, value]) => `${name}=${value}`).join('; ')
+  const response = await server.fetch('http://test/admin/affiliates.csv', { headers: { Cookie } })
+  const text = Buffer.from(await response.arrayBuffer()).toString('utf8')
+  expect(text.startsWith('\ufeffName,Email,')).toBe(true)
+  expect(text).toContain(`\r\n"Maëlle;'=1+1;x =2+2;' -3",`)
+})
+
 test('orders, payouts, and the audit log are downloaded, too', async ({ server, owner, client }) => {
   const program = await client.programs.create({ name: 'P', autoApproveOrder: true, autoApproveAffiliate: true })
   const { id, discountCode } = await client.affiliates.create({

@@ -1,6 +1,6 @@
 // SQLite only: the pages call the use cases that are tested on both databases
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { noticeOf, visitorOf, wordsOf } from './page-fixture.ts'
+import { type Fields, noticeOf, visitorOf, wordsOf } from './page-fixture.ts'
 import { codeOf, FOREIGN, HOSTILE, openPageShop, type PageShop } from './page-shop.ts'
 
 let server: PageShop['server']
@@ -67,6 +67,36 @@ describe('forms', () => {
   })
 })
 
+test.each([
+  [
+    '/programs/new',
+    '/programs/new',
+    '/programs',
+    {
+      commissionPercent: '10',
+      name: 'Twice',
+      cookieDurationDays: '30',
+      commissionType: 'PERCENT_OF_SALE',
+      status: 'DRAFT',
+    },
+  ],
+  ['/keys', '/keys', '/keys', { label: 'Twice', scopes: 'events:write' }],
+])('the form of %s creates one when it is sent twice, and says so', async (page, path, list, given) => {
+  const newIds = async () => /name="newId" value="(\w+)"/.exec((await owner.open(`/admin${page}`)).text)?.[1] ?? ''
+  const fields: Fields = [...Object.entries(given), ['newId', await newIds()]]
+  const sent = await Promise.all([owner.submit(`/admin${path}`, fields), owner.submit(`/admin${path}`, fields)])
+  expect(sent.map(({ status }) => status).toSorted()).toEqual([303, 409])
+  expect(noticeOf(sent.find(({ status }) => status === 409)!)).toMatch(
+    /was created when the form was sent the first time/,
+  )
+  const shown = async () => (await owner.open(`/admin${list}`)).text.match(/>Twice</g)?.length
+  expect(await shown()).toBe(1)
+  // The next form, and one of a program without the field, create another.
+  for (const id of [await newIds(), 'other_01ARZ3NDEKTSV4RRFFQ69G5FAV', ''])
+    expect((await owner.submit(`/admin${path}`, [...Object.entries(given), ['newId', id]])).status).toBe(303)
+  expect(await shown()).toBe(4)
+})
+
 test('forms write audit records with their user', async () => {
   const id = await order()
   const approved = await owner.submit(`/admin/commissions/${id}/approve`, [['status', 'PENDING']])
@@ -77,11 +107,15 @@ test('forms write audit records with their user', async () => {
     id,
     true,
   ])
-  const twice = await owner.submit(`/admin/commissions/${id}/approve`)
-  expect([...codeOf(twice), noticeOf(twice)]).toEqual([
+  const approvals = () => audits().filter(({ action }) => action === 'commission.approved').length
+  const written = approvals()
+  expect((await owner.submit(`/admin/commissions/${id}/approve`)).status).toBe(303)
+  expect(approvals()).toBe(written)
+  const reopened = await owner.submit(`/admin/commissions/${id}/reopen`)
+  expect([...codeOf(reopened), noticeOf(reopened)]).toEqual([
     409,
     'commission_move_not_allowed',
-    'This commission is APPROVED and cannot be approved.',
+    'This commission is APPROVED and cannot be reopened.',
   ])
   expect(codeOf(await owner.submit('/admin/commissions/com_x/approve'))).toEqual([404, 'commission_not_found'])
   expect(codeOf(await owner.submit(`/admin/commissions/${id}/steal`))).toEqual([404, 'path_unknown'])

@@ -10,18 +10,20 @@ export type Cell = string | number | boolean | ExactNumber | null | undefined
 
 // Spreadsheets treat text with such a prefix as a formula, and normalize full-width characters.
 const FORMULA = /^\s*[=+\-@|\uff1d\uff0b\uff0d\uff20]/u
+// Those that separate cells at semicolons also evaluate what follows one, and some split quoted cells at a line break.
+const LATER_FORMULA = /([;\n])(?=[^\S\n]*[=+\-@|\uff1d\uff0b\uff0d\uff20])/gu
 
 /** Whether a spreadsheet would evaluate this text. */
 export const isFormula = (text: string): boolean => FORMULA.test(text)
 
 const quote = (text: string) => (/[",;\t\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
 
-/** Formats a cell according to RFC 4180. Text that is a formula is prefixed with an apostrophe. */
+/** Formats a cell according to RFC 4180. Formulas in a text are prefixed with an apostrophe. */
 export function csvCell(cell: Cell): string {
   if (cell === null || cell === undefined) return ''
   if (typeof cell === 'object') return cell.decimal
   if (typeof cell !== 'string') return String(cell)
-  const text = sanitizeText(cell)
+  const text = sanitizeText(cell).replace(LATER_FORMULA, "$1'")
   return quote(isFormula(text) ? `'${text}` : text)
 }
 

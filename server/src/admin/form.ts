@@ -1,4 +1,6 @@
-import { ApiError, invalid, invalidBody } from '../contract/errors.ts'
+import { ApiError, conflict, invalid, invalidBody } from '../contract/errors.ts'
+import type { OwnerContext } from '../core/context.ts'
+import type { IdPrefix } from '../core/ids.ts'
 import { isStorable } from '../database/database.ts'
 import { readBody } from '../http/read-body.ts'
 import { type Html, html } from './html.ts'
@@ -160,6 +162,31 @@ export const checkbox = (name: string, label: string, isChecked: boolean, hint?:
 
 /** Renders a field that forms send unseen. */
 export const hidden = (name: string, value: string): Html => html`<input type="hidden" name="${name}" value="${value}">`
+
+/** A field with the id of what a form creates: a form that is sent twice creates it once. */
+export const newIdField = ({ ctx }: PageRequest, prefix: IdPrefix): Html => hidden('newId', ctx.newId(prefix))
+
+const RANDOM_PART = /^[0-9A-HJKMNP-TV-Z]{26}$/
+
+/**
+ * Creates something with the id of {@link newIdField}. A form without one creates it like any request.
+ *
+ * @param made the message when the form was sent before
+ * @throws ApiError 409 `concurrent_change` when it was created before, and whatever `create` throws.
+ */
+export async function createOnce<T>(
+  { ctx, form: sent }: PageRequest,
+  { prefix, made }: { prefix: IdPrefix; made: string },
+  create: (ctx: OwnerContext) => Promise<T>,
+): Promise<T> {
+  const [sentPrefix, random = '', ...more] = (sent.get('newId') ?? '').split('_')
+  if (sentPrefix !== prefix || more.length > 0 || !RANDOM_PART.test(random)) return create(ctx)
+  const newId: typeof ctx.newId = (one) => (one === prefix ? `${prefix}_${random}` : ctx.newId(one))
+  return create({ ...ctx, newId }).catch((error) => {
+    // The only other one with this id is the one that the form created.
+    throw error instanceof ApiError && error.code === 'concurrent_change' ? conflict(error.code, made) : error
+  })
+}
 
 type Options = readonly (readonly [value: string, text: string])[]
 

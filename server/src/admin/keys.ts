@@ -2,7 +2,7 @@ import * as keys from '../accounts/keys.ts'
 import { invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import { nowIso, systemClock } from '../core/context.ts'
-import { checkboxes, confirmation, field, form, input, select } from './form.ts'
+import { checkboxes, confirmation, createOnce, field, form, input, newIdField, select } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { rolesAndAuditOf, validateBody } from './route.ts'
@@ -71,20 +71,25 @@ const creation = (
 ${form(
   request,
   PATH,
-  html`<div class="fields">${input({ name: 'label', label: 'Label', value: request.form.get('label') ?? '', required: true, maxlength: 100, hint: 'Where the key is used, such as “Checkout”.' })}
+  html`${newIdField(request, 'key')}<div class="fields">${input({ name: 'label', label: 'Label', value: request.form.get('label') ?? '', required: true, maxlength: 100, hint: 'Where the key is used, such as “Checkout”.' })}
 ${input({ name: 'expiresAt', label: 'Expires (optional)', type: 'date', value: request.form.get('expiresAt') ?? '', hint: 'The key stops working at midnight UTC at the start of this day.' })}</div>
 ${checkboxes('scopes', 'Scopes', keys.SCOPES, request.form.getAll('scopes'))}
 <button class="main">Create key</button>`,
 )}</section>`
 
-async function create({ ctx, form }: PageRequest) {
+const MADE =
+  'This key was created when the form was sent the first time. If its secret was not shown, rotate the key to get a new one.'
+
+async function create(request: PageRequest) {
+  const { form } = request
   const sent = {
     label: form.get('label')?.trim() ?? '',
     scopes: form.getAll('scopes'),
     expiresAt: field(form, 'expiresAt'),
   }
   if (sent.scopes.length === 0) throw invalidBody('Select at least one scope.')
-  const { label, secret } = await keys.create(ctx, validateBody('createKey', sent))
+  const body = validateBody('createKey', sent)
+  const { label, secret } = await createOnce(request, { prefix: 'key', made: MADE }, (ctx) => keys.create(ctx, body))
   const text = `The key “${label}” is created. Copy its secret now. It is shown only once.`
   return { to: PATH, flash: { text, secret: { name: 'Secret of the key', value: secret } } }
 }

@@ -1,5 +1,5 @@
 import { nowIso } from '../core/context.ts'
-import { type CsvCell, csvLine } from '../core/csv.ts'
+import { BYTE_ORDER_MARK, type CsvCell, spreadsheetLine } from '../core/csv.ts'
 import { toUnits } from '../core/currencies.ts'
 import { toNdjsonStream } from '../core/ndjson.ts'
 import { localDate, localTime } from '../core/time-zone.ts'
@@ -27,9 +27,9 @@ export async function listFile<Next>(
 ): Promise<View> {
   const first = await read(undefined)
   async function* lines(): AsyncGenerator<string, void> {
-    yield csvLine(heading)
+    yield `${BYTE_ORDER_MARK}${spreadsheetLine(heading)}`
     for (let page = first; ; page = await read(page.next)) {
-      yield page.rows.map(csvLine).join('')
+      yield page.rows.map(spreadsheetLine).join('')
       if (page.next === undefined) return
       // The user may have lost access since the response started.
       await ctx.recheck(ctx.db.read)

@@ -1,6 +1,6 @@
 import type { components } from '../contract/schema.d.ts'
 import * as programs from '../programs/programs.ts'
-import { form } from './form.ts'
+import { createOnce, form, newIdField } from './form.ts'
 import { html, isolated } from './html.ts'
 import { programFields, sentProgram } from './program-form.ts'
 import type { PageRequest, Route, View } from './route.ts'
@@ -59,20 +59,22 @@ async function creation(request: PageRequest): Promise<View> {
     body: html`<section class="card narrow">${form(
       request,
       `${PATH}/new`,
-      html`${programFields(request, undefined)}
+      html`${newIdField(request, 'prg')}${programFields(request, undefined)}
 <div class="sticky"><button class="main">Create program</button> <a class="button" href="${PATH}">Back</a></div>`,
     )}</section>`,
   }
 }
 
-async function create({ ctx, form }: PageRequest) {
+async function create(request: PageRequest) {
   const {
     lifetimeCommission: _,
     discountEnabled: _enabled,
     discountType: _type,
     discountValue: _value,
     ...sent
-  } = sentProgram(form)
-  const { id, name } = await programs.create(ctx, validateBody('createProgram', sent))
+  } = sentProgram(request.form)
+  const body = validateBody('createProgram', sent)
+  const once = { prefix: 'prg', made: 'This program was created when the form was sent the first time.' } as const
+  const { id, name } = await createOnce(request, once, (ctx) => programs.create(ctx, body))
   return { to: `${PATH}/${id}`, flash: { text: `The program “${name}” is created.` } }
 }

@@ -2,7 +2,7 @@ import { findAffiliatesById, findMethods } from '../affiliates/queries.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Query } from '../contract/spec.ts'
 import type { Context } from '../core/context.ts'
-import { csvLine } from '../core/csv.ts'
+import { BYTE_ORDER_MARK, spreadsheetLine } from '../core/csv.ts'
 import { toUnits } from '../core/currencies.ts'
 import { recordAccess } from '../core/mutate.ts'
 import { type Page, toPage } from '../core/pagination.ts'
@@ -119,7 +119,7 @@ export const paymentLinesFile = defineReport(
       line.reference,
       line.date,
     ])
-    return [FILE_HEADING, ...rows].map(csvLine).join('')
+    return `${BYTE_ORDER_MARK}${[FILE_HEADING, ...rows].map(spreadsheetLine).join('')}`
   },
   { isLong: true },
 )
