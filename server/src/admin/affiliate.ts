@@ -55,9 +55,14 @@ async function show(asked: PageRequest): Promise<View> {
   const one = await affiliates.find(asked.ctx, asked.params.id ?? '')
   const request = { ...asked, isOwner: asked.isOwner && one.deletedAt === null }
   const { ctx, isOwner, zone } = request
-  const total = await sizeOf(ctx, { list: 'commissions', scope: one.id })
-  const figures = (await figuresOf(ctx, [one.id])).get(one.id) ?? NO_FIGURES
-  const [balances, programs, recent, others] = await Promise.all([
+  const [total, all] = await Promise.all([
+    sizeOf(ctx, { list: 'commissions', scope: one.id }),
+    figuresOf(ctx, [one.id]),
+  ])
+  const figures = all.get(one.id) ?? NO_FIGURES
+  const [charts, linked, balances, programs, recent, others] = await Promise.all([
+    total + figures.clicks > 0 ? affiliateCharts(request, one, Math.max(total, figures.clicks)) : '',
+    connectionSection(request, one),
     readBalanceKept(request, { id: one.id, total }),
     programOptions(request),
     commissions.list(ctx, { affiliateId: one.id, page: 1, limit: RECENT }),
@@ -75,7 +80,7 @@ async function show(asked: PageRequest): Promise<View> {
       : undefined,
     body: html`${one.deletedAt === null ? '' : archivedNotice(one.deletedAt, zone)}<section aria-labelledby="all-time"><h2 id="all-time">All time</h2>${figureSummary(figures, ctx.shop.currency)}</section>
 <section aria-labelledby="balance"><h2 id="balance">Balance</h2>${balance(request, balances, total)}</section>
-${total + figures.clicks > 0 ? await affiliateCharts(request, one, Math.max(total, figures.clicks)) : ''}
+${charts}
 <div class="columns"><div>
 <h2>Latest commissions</h2>
 ${
@@ -87,7 +92,7 @@ ${
       )}<p><a href="${urlWithQuery('/admin/commissions', { status: 'ALL', affiliate: one.id })}">All ${count(total)} commissions</a> · <a href="${urlWithQuery('/admin/journey', { affiliateId: one.id })}">Visits and orders</a>${asked.isOwner ? statementLink(request, one) : ''}</p>`
     : empty('No commissions yet', 'Orders with the code or through the link appear here.', 'commissions')
 }
-${await connectionSection(request, one)}
+${linked}
 </div><div>
 <section class="card" aria-labelledby="share"><h2 id="share">Link and code</h2>
 ${facts(

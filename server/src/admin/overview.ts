@@ -1,10 +1,9 @@
 import { type Attention, readAttention } from '../analytics/attention.ts'
-import { add, type Overview, readOverview } from '../analytics/overview.ts'
-import { LARGE } from '../core/list-size.ts'
+import { add, isLargePeriod, type Overview, readOverview } from '../analytics/overview.ts'
 import { EMPTY_TALLY, type Tally } from '../engine/analytics.ts'
 import { change } from './chart.ts'
 import { type Html, html, isolated } from './html.ts'
-import { figuresOf, readKept, stillReading } from './kept.ts'
+import { figuresOf, type Kept, readKept, stillReading } from './kept.ts'
 import { attentionList } from './overview-attention.ts'
 import { PERIOD_FIELDS, type Period, periodChoice, periodText, readPeriod } from './overview-period.ts'
 import { charts, currenciesOf, currencyTabs, shownCurrency } from './period-charts.ts'
@@ -20,16 +19,8 @@ async function show(request: PageRequest): Promise<View> {
   const { ctx, zone } = request
   const period = readPeriod(request)
   const attention = await readAttention(ctx)
-  const { before, from, to, timeZone } = period
   const [{ value: overview, readAt }, needed] = await Promise.all([
-    request.problem
-      ? NOTHING
-      : readKept(ctx, {
-          key: ['overview', ctx.shop.currency, timeZone, to, before],
-          isLarge: attention.commissions > LARGE,
-          read: (own) => readOverview(own, { before, from, to, timeZone }),
-          outlivesForms: true,
-        }),
+    request.problem ? NOTHING : readFigures(ctx, period, attention),
     attentionList(request, attention),
   ])
   const content = overview
@@ -47,6 +38,18 @@ ${request.problem ? '' : content}`,
 
 /** A rejected period has no figures. */
 const NOTHING = { value: undefined, readAt: null }
+
+const readFigures = async (
+  ctx: PageRequest['ctx'],
+  { before, from, to, timeZone }: Period,
+  { commissions }: Attention,
+): Promise<Kept<Overview>> =>
+  readKept(ctx, {
+    key: ['overview', ctx.shop.currency, timeZone, to, before],
+    isLarge: await isLargePeriod(ctx, { before, to }, commissions),
+    read: (own) => readOverview(own, { before, from, to, timeZone }),
+    outlivesForms: true,
+  })
 
 function figures({ ctx, query }: PageRequest, period: Period, overview: Overview): Html {
   if (overview.days.length === 0 && overview.clicks.length === 0) {

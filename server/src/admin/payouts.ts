@@ -162,9 +162,12 @@ async function show(request: PageRequest): Promise<View> {
   const batch = await find(request)
   const path = `${PATH}/${batch.id}`
   const view = VIEWS.find((one) => one === query.get('view')) ?? 'payments'
-  const payments = await readPayments(request, batch)
   const { status, totals } = batch
-  const canCancel = status === 'OPEN' || (status === 'FAILED' && (await hasCommissions(request, batch.id)))
+  const [payments, commissionList, canCancel] = await Promise.all([
+    readPayments(request, batch),
+    view === 'commissions' ? commissionSection(request, batch) : '',
+    status === 'OPEN' || (status === 'FAILED' && hasCommissions(request, batch.id)),
+  ])
   const tab = (name: (typeof VIEWS)[number], text: string) => ({
     to: name === 'payments' ? path : urlWithQuery(path, { view: name }),
     text,
@@ -183,7 +186,7 @@ ${tabs('Content of this batch', [
   tab('files', `Files ${counts(payments.files.length)}`),
   tab('commissions', `Commissions ${counts(totals.commissions)}`),
 ])}
-${view === 'files' ? fileSection(request, payments) : view === 'commissions' ? await commissionSection(request, batch) : lineSection(request, payments)}
+${view === 'files' ? fileSection(request, payments) : view === 'commissions' ? commissionList : lineSection(request, payments)}
 <section class="card" aria-labelledby="about"><h2 id="about">About</h2>${batchAbout(batch, zone)}</section>`,
   }
 }

@@ -23,23 +23,37 @@ export interface Attention {
 export async function readAttention({ db, shop }: Context): Promise<Attention> {
   const count = (list: Parameters<typeof countRows>[2]['list'], status?: string) =>
     countRows(db.read, shop.id, { list, ...(status && { status }) })
-  const [affiliates, pendingAffiliates, commissions, pending, payoutBatches] = await Promise.all([
+  const [
+    affiliates,
+    pendingAffiliates,
+    commissions,
+    pending,
+    payoutBatches,
+    hasProgram,
+    subscriptions,
+    unpaidCommissions,
+    isBatchOpen,
+  ] = await Promise.all([
     count('affiliates'),
     count('affiliates', 'PENDING'),
     count('commissions'),
     sumByCurrency(db.read, shop.id, 'PENDING'),
     count('payoutBatches'),
+    hasPrograms(db.read, shop.id),
+    listSubscriptions(db.read, shop.id),
+    countApproved(db.read, shop.id),
+    hasOpenBatch(db.read, shop.id),
   ])
   return {
-    hasProgram: await hasPrograms(db.read, shop.id),
-    hasWebhook: (await listSubscriptions(db.read, shop.id)).length > 0,
+    hasProgram,
+    hasWebhook: subscriptions.length > 0,
     affiliates,
     pendingAffiliates,
     commissions,
     pendingCommissions: pending.reduce((sum, { rows }) => sum + rows, 0),
     pendingSums: pending,
-    unpaidCommissions: await countApproved(db.read, shop.id),
+    unpaidCommissions,
     payoutBatches,
-    hasOpenBatch: payoutBatches > 0 && (await hasOpenBatch(db.read, shop.id)),
+    hasOpenBatch: isBatchOpen,
   }
 }

@@ -1,10 +1,11 @@
 import { findAffiliatesById } from '../affiliates/queries.ts'
 import type { Context } from '../core/context.ts'
+import { LARGE } from '../core/list-size.ts'
 import { runReport } from '../core/report.ts'
 import { dateOfSlot, slotLength } from '../core/time-zone.ts'
 import { defineReport, type Reader } from '../database/database.ts'
 import { type AnalyticsRow, EMPTY_TALLY, type Tally, tallyOf } from '../engine/analytics.ts'
-import { countClicksByDay, sumCommissions } from './queries.ts'
+import { countClicksByDay, hasMoreClicks, sumCommissions } from './queries.ts'
 
 /** The sums of one day in one currency. */
 export interface OverviewDay extends Tally {
@@ -19,6 +20,13 @@ export interface Overview {
   /** The affiliates with the highest commissions of the period in the shop's currency. */
   top: { affiliateId: string; name: string; orders: number; revenueCents: number; commissionCents: number }[]
 }
+
+/** Whether a period and the one before it have so much that adding it up takes longer than a page may. */
+export const isLargePeriod = async (
+  { db, shop }: Context,
+  { before, to }: Pick<OverviewRequest, 'before' | 'to'>,
+  commissions: number,
+): Promise<boolean> => commissions > LARGE || hasMoreClicks(db.read, shop.id, { from: before, to }, LARGE)
 
 interface OverviewRequest {
   shopId: string

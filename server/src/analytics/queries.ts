@@ -58,6 +58,12 @@ function clicks(db: Reader, shopId: string, filter: Filter) {
   return rows
 }
 
+/** Whether a period has more clicks than this. Reads as many entries of an index. */
+export async function hasMoreClicks(db: Reader, shopId: string, filter: Filter, rows: number): Promise<boolean> {
+  const further = clicks(db, shopId, filter).clearSelect().select('id').orderBy('occurredAt').offset(rows).limit(1)
+  return (await further.execute()).length > 0
+}
+
 /** Clicks by UTC day, `YYYY-MM-DD`, or by another prefix of their instant. */
 export function countClicksByDay(db: Reader, shopId: string, filter: Filter, length = 10) {
   const day = sql<string>`substr("occurredAt", 1, ${sql.lit(length)})`

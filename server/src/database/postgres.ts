@@ -88,9 +88,14 @@ const openReadPool = (url: string, max: number, statementTimeoutMs = READ_TIMEOU
       `${READ_ONLY_SQL[scope]}; select set_config('enable_bitmapscan', 'off', ${scope === 'transaction'})`,
   })
 
-/** For reports, which read many rows. */
+/** For reports, which read many rows. One at a time uses one processor and leaves the others to requests. */
 const openReportPool = (url: string) =>
-  openPool(url, { max: 1, statementTimeoutMs: READ_TIMEOUT_MS, setupSql: (scope) => READ_ONLY_SQL[scope] })
+  openPool(url, {
+    max: 1,
+    statementTimeoutMs: READ_TIMEOUT_MS,
+    setupSql: (scope) =>
+      `${READ_ONLY_SQL[scope]}; select set_config('max_parallel_workers_per_gather', '0', ${scope === 'transaction'})`,
+  })
 
 const readFrom =
   (pool: pg.Pool): Send =>
