@@ -46,10 +46,8 @@ export async function findOwner(db: Reader, token: string): Promise<Owner | unde
 /** The user with the session of a cookie; undefined when the session has ended. */
 export async function findBySession(deps: Pick<Deps, 'now'>, db: Reader, secret: string): Promise<Owner | undefined> {
   if (!isWellFormed('rs', secret)) return undefined
-  const session = await sessions.findSession(db, hashSecret(secret))
-  if (!session || session.expiresAt <= nowIso(deps)) return undefined
-  const owner = await findActiveOwner(db, session.shopId, session.userId)
-  return owner && { ...owner, session }
+  const owner = await sessions.findSession(db, hashSecret(secret))
+  return owner && owner.session.expiresAt > nowIso(deps) && owner.user.revokedAt === null ? owner : undefined
 }
 
 /** The CSRF token of a session's forms. It is derived from the session, so it is not stored. */

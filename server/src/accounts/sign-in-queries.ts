@@ -1,8 +1,43 @@
 import type { Reader, Transaction } from '../database/database.ts'
-import type { PasskeyRow, SessionRow, SignInLinkRow } from '../database/tables.ts'
+import { prepared } from '../database/prepared.ts'
+import type { PasskeyRow, SessionRow, ShopRow, SignInLinkRow, UserRow } from '../database/tables.ts'
 
-export const findSession = (db: Reader, tokenHash: string): Promise<SessionRow | undefined> =>
-  db.selectFrom('sessions').selectAll().where('tokenHash', '=', tokenHash).executeTakeFirst()
+const sessionByHash = prepared<{ tokenHash: string }>()((db, { tokenHash }) =>
+  db.selectFrom('sessions').selectAll().where('tokenHash', '=', tokenHash).compile(),
+)
+
+const userOfSession = prepared<{ tokenHash: string }>()((db, { tokenHash }) =>
+  db
+    .selectFrom('sessions')
+    .innerJoin('users', (join) =>
+      join.onRef('users.shopId', '=', 'sessions.shopId').onRef('users.id', '=', 'sessions.userId'),
+    )
+    .selectAll('users')
+    .where('sessions.tokenHash', '=', tokenHash)
+    .compile(),
+)
+
+const shopOfSession = prepared<{ tokenHash: string }>()((db, { tokenHash }) =>
+  db
+    .selectFrom('sessions')
+    .innerJoin('shops', 'shops.id', 'sessions.shopId')
+    .selectAll('shops')
+    .where('sessions.tokenHash', '=', tokenHash)
+    .compile(),
+)
+
+/** A session, its user and its shop. Asks for all of them at once, which costs one round trip on PostgreSQL. */
+export async function findSession(
+  db: Reader,
+  tokenHash: string,
+): Promise<{ session: SessionRow; user: UserRow; shop: ShopRow } | undefined> {
+  const [[session], [user], [shop]] = await Promise.all([
+    sessionByHash(db, { tokenHash }),
+    userOfSession(db, { tokenHash }),
+    shopOfSession(db, { tokenHash }),
+  ])
+  return session && user && shop && { session, user, shop }
+}
 
 export async function insertSession(trx: Transaction, shopId: string, row: Omit<SessionRow, 'shopId'>): Promise<void> {
   await trx
