@@ -1,6 +1,7 @@
 import { findAffiliatesById } from '../affiliates/queries.ts'
 import type { Context } from '../core/context.ts'
 import { LARGE } from '../core/list-size.ts'
+import { countRows } from '../core/queries.ts'
 import { runReport } from '../core/report.ts'
 import { dateOfSlot, slotLength } from '../core/time-zone.ts'
 import { defineReport, type Reader } from '../database/database.ts'
@@ -55,7 +56,8 @@ export const overviewReport = defineReport(
       dates.set(name, date)
       return date
     }
-    const both = { from: before, to, ...(affiliateId && { affiliateId }) }
+    const hasFewClicks = affiliateId !== undefined && (await countClicksOf(db, shopId, affiliateId)) <= LARGE
+    const both = { from: before, to, hasFewClicks, ...(affiliateId && { affiliateId }) }
     const [days, clicks, affiliates] = await Promise.all([
       sumCommissions(db, shopId, both, { slot }),
       countClicksByDay(db, shopId, both, slot),
@@ -69,6 +71,9 @@ export const overviewReport = defineReport(
   },
   { isLong: true },
 )
+
+const countClicksOf = (db: Reader, shopId: string, affiliateId: string): Promise<number> =>
+  countRows(db, shopId, { list: 'clicks', scope: affiliateId })
 
 /** The sums of two periods. @throws ApiError when the caller's credential is no longer valid. */
 export const readOverview = (ctx: Context, period: Omit<OverviewRequest, 'shopId' | 'currency'>): Promise<Overview> =>
