@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import { StorageError } from '../../server/src/database/storage-error.ts'
+import { engine } from '../support/database.ts'
 import { type TestServer, testServer } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
 import { test } from '../support/test.ts'
@@ -168,6 +169,15 @@ test('503 for analytics whose thread exited, and the next call succeeds', async 
   await ended
   expect((await server.request('GET', '/api/v1/analytics')).status).toBe(200)
 })
+
+test.runIf(engine === 'postgres')(
+  'a report keeps one process of PostgreSQL busy, not all processors',
+  async ({ server }) => {
+    const plan = JSON.stringify(await run(server, 'plan'))
+    expect(plan).toContain('Scan')
+    expect(plan).not.toContain('Gather')
+  },
+)
 
 test('closing the database terminates the worker and rejects queued reports', async () => {
   const other = await testServer()

@@ -3,6 +3,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { listShopsWithPending } from '../../server/src/webhooks/delivery-queries.ts'
 import { insertRows } from '../support/inspect.ts'
+import { signIn } from '../support/owner.ts'
 import { type TestServer, testServer } from '../support/server.ts'
 import { convert, expectOk, withAffiliate } from '../support/shop.ts'
 
@@ -66,6 +67,13 @@ test('an alias takes as many round trips as a slug, and none more is taken for a
     trips.push(await roundTripsOf(order(evidence)))
   }
   expect(trips).toEqual([4, 4, 4, 4, 3, 3])
+})
+
+test('the audit record of a page takes two round trips, with the check of the session', async () => {
+  const { headers } = await signIn(server)
+  const open = () => server.fetch('http://test/admin/settings', { headers })
+  expect((await open()).status).toBe(200)
+  expect(await roundTripsOf(open)).toBe(2)
 })
 
 test('equal lists that wait for their turn are read with one statement', async () => {

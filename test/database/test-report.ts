@@ -12,6 +12,12 @@ export const testReport = defineReport(
       return sql`with recursive n(i) as (select 1 union all select i + 1 from n where i < 4000000) select count(*) from n`.execute(
         db,
       )
+    if (job === 'plan') {
+      await sql`select set_config('min_parallel_table_scan_size', '0', false), set_config('parallel_setup_cost', '0', false), set_config('parallel_tuple_cost', '0', false)`.execute(
+        db,
+      )
+      return (await sql`explain (format json) select count(*) from audits`.execute(db)).rows
+    }
     if (job === 'long') return new Promise((done) => setTimeout(done, 1000))
     if (job === 'wait') return Atomics.wait(release!, 0, 0, 10_000)
     if (job === 'rest') return new Promise((done) => setTimeout(done, 25))
