@@ -162,6 +162,6 @@ test('a wrong total of a batch in another currency is shown in that currency', a
   const page = await visitor.submit(`${headers.get('location')}/pay`, [['total', '1.00']])
   expect([page.status, noticeOf(page)]).toEqual([
     409,
-    expect.stringMatching(/pays [\d.]+ EUR, not the expected 1\.00 EUR/),
+    expect.stringMatching(/You typed 1\.00 EUR; the batch pays [\d.]+ EUR/),
   ])
 })

@@ -97,7 +97,7 @@ test('a SEPA file asks for the account, and a file of a service is split where t
   ]
   const wrong = await page.submit(path, account('DE00'))
   expect([wrong.status, noticeOf(wrong)]).toEqual([400, expect.stringContaining('IBAN')])
-  expect(wrong.text).toContain('data-field="debtorIban"')
+  expect(wrong.text).toContain('aria-describedby="debtorIban-problem"')
   expect((await page.submit(path, account('DE02120300000000202051'))).status).toBe(303)
   const fileId = fields.find(([name]) => name === 'fileId')?.[1]
   const { text, headers } = await page.open(`/admin/payout-files/${fileId}/download`)

@@ -50,7 +50,7 @@ test('a page says what to do in its own words, not in those of the API', async (
   const { id } = await client.payouts.create({ periodStart: '2026-10-01', periodEnd: '2026-10-31', currency: 'EUR' })
   const paid = await owner.submit(`/admin/payouts/${id}/pay`, [['total', '1.00']])
   expect(noticeOf(paid)).toMatch(
-    /^The batch pays [\d.]+ EUR, not the expected 1\.00 EUR\. Check the total, and type it as it is shown now\.$/,
+    /^You typed 1\.00 EUR; the batch pays [\d.]+ EUR\. Check the total, and type it as it is shown now\.$/,
   )
   const program = await client.programs.create({ name: 'P' })
   const rate = await owner.open(
@@ -59,6 +59,44 @@ test('a page says what to do in its own words, not in those of the API', async (
   expect(rate.text).toMatch(/<input id="cookieDurationDays"[^>]* value="1\.5"[^>]* aria-invalid="true"/)
   expect([rate.status, wordsOf(rate.text)]).toEqual([400, expect.stringContaining('Click window must be')])
   expect(wordsOf(rate.text)).not.toContain('cookieDurationDays')
+})
+
+test('the reason is under the field that was rejected, in the words of the page', async ({ server }) => {
+  await owner.submit('/admin/team', [['email', 'two@example.com']])
+  const affiliate = addAffiliate(server)
+  const reasonOf = async (path: string, fields: Fields, name: string, sentence: string) => {
+    const refused = await owner.submit(path, fields)
+    expect([refused.status, noticeOf(refused)], path).toEqual([expect.any(Number), sentence])
+    const control = new RegExp(
+      `<(input|select) id="[\\w-]+" name="${name}"[^>]* aria-describedby="${name}-problem[^"]*" aria-invalid="true" autofocus>`,
+    )
+    expect(refused.text).toMatch(control)
+    expect(
+      wordsOf(new RegExp(`<p class="[^"]*" id="${name}-problem">.*?</p>`).exec(refused.text)?.[0] ?? '').trim(),
+    ).toBe(sentence)
+  }
+  const payee = `/admin/affiliates/${affiliate}/payee`
+  const iban = 'This is not a complete IBAN. Enter all of it, with the letters of its country.'
+  const account = [
+    ['method', 'SEPA'],
+    ['name', 'A'],
+    ['townName', 'B'],
+    ['country', 'DE'],
+  ] as Fields
+  await reasonOf(payee, [...account, ['iban', 'DE']], 'iban', iban)
+  await reasonOf(payee, [...account, ['iban', 'DE89370400440532013001']], 'iban', iban)
+  await reasonOf('/admin/team', [['email', 'x']], 'email', 'Enter an email address, such as name@example.com.')
+  await reasonOf(
+    '/admin/team',
+    [['email', 'two@example.com']],
+    'email',
+    'The shop already has a user with this email address.',
+  )
+  const settings: Fields = [
+    ['currency', 'USD'],
+    ['tax', '101'],
+  ]
+  await reasonOf('/admin/settings', settings, 'tax', 'Enter a percentage from 0 to 100, such as 12.5.')
 })
 
 test.each([

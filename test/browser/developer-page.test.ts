@@ -259,7 +259,7 @@ describe.runIf(isThere)('the Developer page', () => {
     await owner.locator('main form').evaluate((form: HTMLFormElement) => form.setAttribute('novalidate', ''))
     await owner.keyboard.press('Enter')
     await owner.getByRole('alert').waitFor()
-    expect(await focused('input[name=email][aria-invalid=true][aria-describedby=problem]')).toBe(true)
+    expect(await focused('input[name=email][aria-invalid=true][aria-describedby=email-problem]')).toBe(true)
     await open(owner, '/admin')
     await owner.keyboard.press('?')
     expect(await look(owner, 'shortcuts')).toEqual({ light: [], dark: [], overflow: [] })

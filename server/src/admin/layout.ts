@@ -15,12 +15,10 @@ interface PageState {
   flash?: Flash | undefined
   /** Error message of a rejected form. */
   problem?: string | undefined
-  /** The field that it names. */
-  field?: string | undefined
 }
 
 /** Renders a page with menu, message, and heading. On small screens the menu opens above the page, without script. */
-export const layout = (request: PageRequest, view: View, { path, flash, problem, field }: PageState): Html =>
+export const layout = (request: PageRequest, view: View, { path, flash, problem }: PageState): Html =>
   document(
     `${view.title} · ${shopTitle(request.ctx.shop)}`,
     html`${testBanner(request.ctx)}<div class="frame">
@@ -35,7 +33,7 @@ ${form(request, '/admin/sign-out', html`<button class="quiet small">Sign out</bu
 </div></section>
 <main id="main" tabindex="-1">
 ${heading(view)}
-${problem ? html`<p class="notice bad" role="alert" id="problem"${field ? html` data-field="${field}"` : ''}>${problem}</p>` : ''}
+${problem ? html`<p class="notice bad" role="alert" id="problem">${problem}</p>` : ''}
 ${flash ? message(flash) : ''}
 ${view.body}
 </main>

@@ -9,7 +9,7 @@ import { empty } from './show.ts'
 
 interface PageResponse {
   status: number
-  page: Html
+  page: Html | string
   code?: string
   retryAfter?: number | undefined
 }

@@ -21,6 +21,7 @@ import { limitPublic } from '../http/rate-limit.ts'
 import { shopOwner } from '../http/read-body.ts'
 import { toApiError } from '../http/response.ts'
 import { type Env, logFields, type Server } from '../http/server.ts'
+import { fieldOf, withReason } from './field-problem.ts'
 import { MAX_FORM_BYTES, readForm, readUpload } from './form.ts'
 import { forgetKept } from './kept.ts'
 import { clearFlashCookie, FLASH_COOKIE, flashCookie, layout, readFlash } from './layout.ts'
@@ -129,21 +130,14 @@ async function renderError({ c, server, request }: Call, route: Route, thrown: E
   const formPage = 'act' in route && [400, 404, 409].includes(error.status) ? route.page : undefined
   // The page of the form may no longer exist.
   const view = (await formPage?.(request).catch(() => undefined)) ?? problemView(error.status, text, route.path)
-  const problem = formPage ? text : undefined
+  const page = layout(request, view, { path: route.path, problem: formPage ? text : undefined })
+  const isMarked = formPage !== undefined && field !== undefined
   return sendPage(c, {
     ...error,
     status: error.status,
-    page: layout(request, view, { path: route.path, problem, field }),
+    page: isMarked ? await withReason(page, { action: c.req.path, name: field, text }) : page,
   })
 }
-
-/** The field that the message of an invalid form begins with. */
-const fieldOf = ({ status, message }: ApiError): string | undefined =>
-  status === 400 ? /^(?:The )?([a-z]\w*)/.exec(flatName(message))?.[1] : undefined
-
-/** Fields of the debtor are named `debtorIban` in forms, and `debtor.iban` in the API. */
-const flatName = (message: string): string =>
-  message.replace(/^debtor\.(\w)/, (_all, first: string) => `debtor${first.toUpperCase()}`)
 
 /** Returns the error if the session ended while the form was in transit. */
 const findSessionError = (ctx: OwnerContext): Promise<Error | undefined> =>

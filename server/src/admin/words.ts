@@ -71,6 +71,29 @@ const KINDS = new Map([
   ['FLAT_PER_ORDER', 'an amount per order'],
   ['FLAT_PER_ITEM', 'an amount per item'],
 ])
+const BY_LABEL = [...LABELS].map(([name, label]) => [label, name] as const).sort(([a], [b]) => b.length - a.length)
+
+/** The API field whose label a message begins with. */
+export const fieldOfLabel = (message: string): string | undefined =>
+  BY_LABEL.find(([label]) => message.startsWith(`${label} `))?.[1]
+
+/** What the forms say in place of the message of the API, by how that begins. */
+const SENTENCES: readonly (readonly [message: RegExp, sentence: string])[] = [
+  [
+    /^(?:debtor\.)?iban (?:must be text|is not a valid).*/,
+    'This is not a complete IBAN. Enter all of it, with the letters of its country.',
+  ],
+  [/^(?:debtor\.)?iban must belong.*/, 'This IBAN is not of a country in SEPA. Choose another payment method.'],
+  [/^(?:debtor\.)?bic (?:must be text|is not a valid).*/, 'This is not a BIC, such as DEUTDEFF or DEUTDEFF500.'],
+  [/^(?:debtor\.)?bic and .*/, 'The BIC and the IBAN are of different countries.'],
+  [/^email must be (?:an email|text).*/, 'Enter an email address, such as name@example.com.'],
+  [/^(?:taxWithholdingBps|Tax withheld) must be.*/, 'Enter a percentage from 0 to 100, such as 12.5.'],
+  [/^name must be text of \d+ to (\d+) .*/, 'Enter a name of at most $1 characters.'],
+  [/^name must not be blank.*/, 'Enter a name.'],
+  [/^country must be.*/, 'Enter the two letters of the country, such as DE.'],
+  [/^timeZone must be.*/, 'Choose a time zone, such as Europe/Berlin.'],
+]
+
 const INSTANT = /an ISO 8601 date \((.+?)\) or a timestamp .+?(?=\.$)/
 
 /** Names of settings of the server, which are no constants of the API. */
@@ -92,6 +115,10 @@ const withLabels = (message: string): string =>
  * @param currency of amounts without one
  */
 export function pageText({ code, message, problem }: ApiError, currency: string): string {
+  const own = SENTENCES.find(([begins]) => begins.test(message))
+  if (own) return message.replace(...own)
+  const [, pays, typed] = /^The batch pays (.+), not the expected (.+)\.$/.exec(problem ?? '') ?? []
+  if (pays && typed) return withMoney(`You typed ${typed}; the batch pays ${pays}. ${REMEDIES[code]}`, currency)
   const remedy = REMEDIES[code]
   return withMoney(withLabels(problem !== undefined && remedy ? `${problem} ${remedy}` : message), currency)
 }

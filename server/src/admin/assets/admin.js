@@ -73,12 +73,8 @@ for (const field of document.querySelectorAll('input[data-code]')) {
   })
 }
 
-// The field that was rejected gets the focus and is described by the message.
-for (const problem of document.querySelectorAll('[role=alert][data-field]')) {
-  const field = document.querySelector(`main form[method=post] [name="${CSS.escape(problem.dataset.field)}"]:not([type=hidden])`)
-  if (!field) continue
-  field.setAttribute('aria-invalid', 'true')
-  field.setAttribute('aria-describedby', `${problem.id} ${field.getAttribute('aria-describedby') ?? ''}`.trim())
+// The field that was rejected may be folded away.
+for (const field of document.querySelectorAll('main form[method=post] [aria-invalid=true]')) {
   const closed = field.closest('details')
   if (closed) closed.open = true
   field.focus()
