@@ -188,7 +188,7 @@ describe('codes', () => {
     ['COFFEE-CODE', 'CQFFEE-CQ'],
     ['a b', 'ab'],
   ])('%s is rejected, and the nearest free code is %s', async (code, nearest) => {
-    const sent = await owner.submit('/admin/coupons', [
+    const sent = await owner.submit('/admin/coupons/new', [
       ['affiliate', 'NISA16'],
       ['code', code],
     ])
@@ -203,7 +203,7 @@ describe('codes', () => {
       ['code', 'SARAH10'],
       ['code', 'SARAH1Q'],
     ]
-    expect((await done('/coupons', fields)).to).toBe('/admin/coupons?code=SARAH1Q')
+    expect((await done('/coupons/new', fields)).to).toBe('/admin/coupons?code=SARAH1Q')
     const other = await done('/affiliates/new', [
       ['name', 'Sarah'],
       ['email', 'sarah@example.com'],
@@ -211,7 +211,7 @@ describe('codes', () => {
     const taken = await owner.submit(`${other.to}/code`, [['code', 'sarah1q']])
     expect(codeOf(taken)).toEqual([409, 'discount_code_taken'])
     expect(noticeOf(taken)).toContain('The nearest free code is sarah1q2.')
-    await done('/coupons', [
+    await done('/coupons/new', [
       ['affiliate', 'SARAH1Q'],
       ['code', 'NISA16'],
     ])

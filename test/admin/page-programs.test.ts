@@ -72,3 +72,30 @@ test('programs are created and edited, with product rates and places, and compar
   expect(compared).toMatch(/Orders compared \d+/)
   expect(compared).toMatch(/\+[\d.]+ USD/)
 })
+
+test('programs and coupons are listed with orders, revenue, and commission of all time', async () => {
+  await order({ amountCents: 20_000 })
+  await order({ amountCents: 1_000, currency: 'EUR' })
+  const [{ campaignId, discountCode }] = await api(`/affiliates?id=${shop.affiliateId}`)
+  const earned = '3 300.00 USD 10.00 EUR 48.00 USD 1.60 EUR'
+  expect(await words('/programs')).toContain(`1 by hand ${earned}`)
+  expect(await words('/programs')).toMatch(/14% of goods 30 days 0 by hand 0 0\.00 USD 0\.00 USD/)
+  expect(await words(`/programs/${campaignId}`)).toContain(
+    'All time Orders 3 Revenue 300.00 USD 10.00 EUR Commission 48.00 USD 1.60 EUR Paid 0.00 USD',
+  )
+  const coupons = await words('/coupons')
+  expect(coupons).toContain(earned)
+  // Columns that would be empty are left out.
+  expect(coupons).not.toMatch(/Discount|Notes/)
+  await owner.submit(`/admin/programs/${campaignId}/edit`, [
+    ['name', 'P'],
+    ['commissionType', 'PERCENT_OF_SALE'],
+    ['commissionPercent', '16'],
+    ['cookieDurationDays', '30'],
+    ['status', 'PUBLISH'],
+    ['discountEnabled', '1'],
+    ['discountType', 'PERCENT'],
+    ['discountValue', '15'],
+  ])
+  expect(await words(`/coupons?code=${discountCode}`)).toMatch(/Discount .*1\.60 EUR 15%/)
+})

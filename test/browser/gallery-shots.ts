@@ -279,6 +279,7 @@ export function shotsOf(made: Made): Shot[] {
       },
     },
     { name: 'coupons', path: '/admin/coupons' },
+    { name: 'coupon-new', path: '/admin/coupons/new' },
     { name: 'coupons-filtered', path: '/admin/coupons?code=A' },
     { name: 'coupons-empty', path: '/admin/coupons', as: 'empty' },
     { name: 'payouts', path: '/admin/payouts' },

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import type { AffiliateOrder } from '../../server/src/affiliates/figure-queries.ts'
-import { findFigures } from '../../server/src/affiliates/figure-queries.ts'
+import type { AffiliateFigures, AffiliateOrder } from '../../server/src/affiliates/figure-queries.ts'
+import { findFigures, findProgramFigures } from '../../server/src/affiliates/figure-queries.ts'
 import { sortedAffiliateIds, sortedAffiliateList } from '../../server/src/affiliates/queries.ts'
 import { seed } from '../../server/src/operator/seed.ts'
 import type { TestServer } from '../support/server.ts'
@@ -63,6 +63,31 @@ test('figures are those of analytics, in each currency', async ({ server }) => {
     expect(found.orders).toBe(orders)
   }
   expect([...figures.values()].filter(({ clicks, sums }) => clicks > 0 && sums.length > 1).length).toBeGreaterThan(3)
+})
+
+test('figures of programs add up to those of the affiliates, without clicks', async ({ server }) => {
+  const { shopId } = server.shop
+  const idsOf = async (list: string) =>
+    (await expectOk(server.request('GET', `/api/v1/${list}?limit=100`))).map(({ id }: Person) => id) as string[]
+  const total = (figures: Map<string, AffiliateFigures>) => {
+    const sums = new Map<string, bigint[]>()
+    let orders = 0
+    for (const one of figures.values()) {
+      orders += one.orders
+      for (const { currency, revenueCents, commissionCents, paidCents } of one.sums) {
+        const known = sums.get(currency) ?? [0n, 0n, 0n]
+        sums.set(
+          currency,
+          [revenueCents, commissionCents, paidCents].map((cents, n) => cents + known[n]!),
+        )
+      }
+    }
+    return { orders, sums: [...sums].sort() }
+  }
+  const programs = await findProgramFigures(server.db.read, shopId, await idsOf('programs'))
+  expect(total(programs)).toEqual(total(await findFigures(server.db.read, shopId, await idsOf('affiliates'))))
+  expect([...programs.values()].map(({ clicks }) => clicks)).toEqual(Array(programs.size).fill(0))
+  expect(total(programs).orders).toBeGreaterThan(40)
 })
 
 test('a list is sorted by each figure, in both directions, and its pages contain every affiliate once', async ({

@@ -10,7 +10,7 @@ import { lastDays, lengthTabs } from './overview-period.ts'
 import { charts, currenciesOf, currencyTabs, shownCurrency } from './period-charts.ts'
 import type { PageRequest } from './route.ts'
 import { count, facts, money } from './show.ts'
-import type { Cell } from './table.ts'
+import { type Cell, type Column, inCard, numberColumn } from './table.ts'
 
 type Amount = Exclude<keyof CurrencySums, 'currency'>
 
@@ -27,6 +27,15 @@ export const figureCells = (figures: AffiliateFigures = NO_FIGURES, own: string)
   amounts(figures, 'revenueCents', own),
   amounts(figures, 'commissionCents', own),
 ]
+
+/** The columns and cells of {@link figureCells} without clicks. */
+export const ORDER_FIGURE_COLUMNS: Column[] = [
+  inCard('inline', numberColumn('Orders')),
+  numberColumn('Revenue'),
+  numberColumn('Commission'),
+]
+export const orderFigureCells = (figures: AffiliateFigures | undefined, own: string): Cell[] =>
+  figureCells(figures, own).slice(1)
 
 /** The columns of a file, and the cells of an affiliate. */
 export const figureHeading = (own: string): string[] => [
@@ -52,11 +61,11 @@ export const figureFileCells = (figures: AffiliateFigures = NO_FIGURES, own: str
   ]
 }
 
-/** What an affiliate brought and earned in all. */
-export const figureSummary = (figures: AffiliateFigures, own: string): Html =>
+/** What an affiliate brought and earned in all, or what the orders of a program did, which has no clicks. */
+export const figureSummary = (figures: AffiliateFigures, own: string, hasClicks = true): Html =>
   facts(
     [
-      ['Clicks', count(figures.clicks)],
+      ['Clicks', hasClicks ? count(figures.clicks) : undefined],
       ['Orders', count(figures.orders)],
       ['Revenue', amounts(figures, 'revenueCents', own)],
       ['Commission', amounts(figures, 'commissionCents', own)],

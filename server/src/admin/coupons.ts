@@ -1,8 +1,10 @@
+import { figuresOf } from '../affiliates/figures.ts'
 import { ApiError, affiliateNotFound, invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import { isLargeList, sizesByStatus } from '../core/list-size.ts'
 import { isDeepPage } from '../core/pagination.ts'
 import * as coupons from '../coupons/coupons.ts'
+import { ORDER_FIGURE_COLUMNS, orderFigureCells } from './affiliate-figures.ts'
 import { codeInput, field, form, hidden, input } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
 import { readListKept } from './kept.ts'
@@ -22,13 +24,13 @@ const COLUMNS: Column[] = [
   inCard('bare', nameColumn('Affiliate')),
   inCard('lead', 'Status'),
   inCard('bare', nameColumn('Program')),
-  inCard('inline', 'Discount'),
-  wideColumn('Notes'),
+  ...ORDER_FIGURE_COLUMNS,
 ]
 
 export const couponRoutes: Route[] = [
   { path: '/coupons', roles: ALL_ROLES, audit: 'coupons.listed', show: list },
-  { path: '/coupons', roles: OWNER_ONLY, act: assign, page: list },
+  { path: '/coupons/new', roles: OWNER_ONLY, show: assignment },
+  { path: '/coupons/new', roles: OWNER_ONLY, act: assign, page: assignment },
 ]
 
 async function list(request: PageRequest): Promise<View> {
@@ -48,13 +50,27 @@ async function list(request: PageRequest): Promise<View> {
   ])
   const data = found?.data ?? []
   const names = new Map(programs)
-  const rows = data.map((one) => row(one, names, ctx.shop.currency))
+  const earned = await figuresOf(
+    ctx,
+    data.map(({ affiliateId }) => affiliateId),
+  )
+  // Most shops give no discount and have no codes that need a note.
+  const optional = [
+    { column: inCard('inline', 'Discount'), textOf: (one: Coupon) => discountOf(one, ctx.shop.currency) },
+    { column: wideColumn('Notes'), textOf: (one: Coupon) => one.warnings.map(({ message }) => message).join(' ') },
+  ].filter(({ textOf }) => data.some(textOf))
+  const rows = data.map((one) => [
+    ...row(one, names),
+    ...orderFigureCells(earned.get(one.affiliateId), ctx.shop.currency),
+    ...optional.map(({ textOf }) => textOf(one) || '–'),
+  ])
   const none = code
     ? empty('No code matches', 'Change or clear the search.', 'search')
     : empty('No codes yet', html`Each <a href="/admin/affiliates">affiliate</a> has one.`, 'coupons')
   return {
     title: 'Coupons',
-    lead: 'The discount code of each affiliate. An order with a code is credited to its affiliate.',
+    lead: 'The discount code of each affiliate. An order with a code is credited to its affiliate. Orders and amounts are those of the affiliate, with the code or the link.',
+    actions: isOwner ? html`<a class="button main" href="${PATH}/new">Assign a code</a>` : undefined,
     body: html`${tabs(
       'By status of the affiliate',
       STATUSES.map((one) => ({
@@ -71,37 +87,36 @@ ${filterInput(request, { name: 'code', label: 'Search', id: 'search', value: cod
   button: 'Search',
 })}
 ${chips(PATH, { code, status }, { code: html`Search ${isolated(code ?? '')}` })}
-${rows.length ? table('Coupons', COLUMNS, rows) : found && none}
-${notice}${found && pager(PATH, query, found.pagination)}
-${isOwner ? assignment(request) : ''}`,
+${rows.length ? table('Coupons', [...COLUMNS, ...optional.map(({ column }) => column)], rows, 'figures') : found && none}
+${notice}${found && pager(PATH, query, found.pagination)}`,
   }
 }
 
-function row(one: Coupon, programs: Map<string, string>, currency: string): Cell[] {
-  return [
-    html`<code>${isolated(one.code)}</code>`,
-    html`<a href="/admin/affiliates/${one.affiliateId}">${isolated(one.affiliateName)}</a>`,
-    badge(one.affiliateStatus),
-    one.programId === null ? '–' : (programs.get(one.programId) ?? one.programId),
-    discountOf(one, currency),
-    one.warnings.map(({ message }) => message).join(' '),
-  ]
-}
+const row = (one: Coupon, programs: Map<string, string>): Cell[] => [
+  html`<code>${isolated(one.code)}</code>`,
+  html`<a href="/admin/affiliates/${one.affiliateId}">${isolated(one.affiliateName)}</a>`,
+  badge(one.affiliateStatus),
+  one.programId === null ? '–' : (programs.get(one.programId) ?? one.programId),
+]
 
 function discountOf({ discountEnabled, discountType, discountValue }: Coupon, currency: string): string {
-  if (!discountEnabled || discountValue === null) return 'none'
+  if (!discountEnabled || discountValue === null) return ''
   return discountType === 'PERCENT' ? `${discountValue}%` : money(Math.round(discountValue * 100), currency)
 }
 
-const assignment = (
-  request: PageRequest,
-): Html => html`<section class="card narrow" aria-labelledby="assign"><h2 id="assign">Give an affiliate a code</h2>
-${form(
-  request,
-  PATH,
-  html`${input({ name: 'affiliate', label: 'Affiliate', value: request.form.get('affiliate') ?? '', required: true, placeholder: 'Name, email or current code', maxlength: 320 })}
+async function assignment(request: PageRequest): Promise<View> {
+  return {
+    title: 'Assign a code',
+    crumb: { to: PATH, text: 'Coupons' },
+    lead: 'The code replaces the current one of the affiliate, which others can then have.',
+    body: html`<section class="card narrow">${form(
+      request,
+      `${PATH}/new`,
+      html`${input({ name: 'affiliate', label: 'Affiliate', value: request.form.get('affiliate') ?? '', required: true, placeholder: 'Name, email or current code', maxlength: 320 })}
 ${codeForm(request, '')}`,
-)}</section>`
+    )}</section>`,
+  }
+}
 
 /** The field of a code, with the nearest allowed code when the one that was sent is not allowed. */
 export function codeForm({ form: sent }: PageRequest, current: string): Html {

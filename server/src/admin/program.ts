@@ -1,8 +1,10 @@
+import { NO_FIGURES, programFiguresOf } from '../affiliates/figures.ts'
 import { programNotFound } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import * as geoRules from '../programs/geo-rules.ts'
 import * as productRules from '../programs/product-rules.ts'
 import * as programs from '../programs/programs.ts'
+import { figureSummary } from './affiliate-figures.ts'
 import { form, input, select, textarea } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
 import { programFields, RATE_TYPES, sentProgram, typedNumber } from './program-form.ts'
@@ -34,6 +36,7 @@ export async function findProgram({ ctx, params }: PageRequest): Promise<Program
 async function show(request: PageRequest): Promise<View> {
   const { ctx, isOwner, zone } = request
   const one = await findProgram(request)
+  const figures = (await programFiguresOf(ctx, [one.id])).get(one.id) ?? NO_FIGURES
   const discount =
     one.discountValue === null
       ? 'none'
@@ -47,6 +50,7 @@ async function show(request: PageRequest): Promise<View> {
     subjectId: one.id,
     actions: html`<a class="button" href="${LIST}/${one.id}/backtest">What if…</a>${isOwner ? html`<a class="button main" href="${LIST}/${one.id}/edit">Edit</a>` : ''}`,
     body: html`${one.description ? html`<p class="lead">${isolated(one.description)}</p>` : ''}
+<section aria-labelledby="all-time"><h2 id="all-time">All time</h2>${figureSummary(figures, ctx.shop.currency, false)}</section>
 <section class="card" aria-labelledby="terms"><h2 id="terms">Terms</h2>${facts([
       ['Commission', rateText(one.commissionType, one.defaultCommissionBps, ctx.shop.currency)],
       ['Click window', one.cookieDurationDays === 0 ? 'no link evidence' : `${one.cookieDurationDays} days`],

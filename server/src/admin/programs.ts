@@ -1,5 +1,7 @@
+import { type AffiliateFigures, programFiguresOf } from '../affiliates/figures.ts'
 import type { components } from '../contract/schema.d.ts'
 import * as programs from '../programs/programs.ts'
+import { ORDER_FIGURE_COLUMNS, orderFigureCells } from './affiliate-figures.ts'
 import { createOnce, form, newIdField } from './form.ts'
 import { html, isolated } from './html.ts'
 import { programFields, sentProgram } from './program-form.ts'
@@ -14,10 +16,11 @@ const PATH = '/admin/programs'
 const COLUMNS: Column[] = [
   nameColumn('Program'),
   inCard('lead', 'Status'),
-  inCard('bare', 'Commission'),
+  inCard('bare', 'Rate'),
   inCard('inline', 'Click window'),
   inCard('inline', numberColumn('Affiliates')),
   inCard('inline', 'Approval'),
+  ...ORDER_FIGURE_COLUMNS,
 ]
 
 export const programRoutes: Route[] = [
@@ -29,7 +32,11 @@ export const programRoutes: Route[] = [
 async function list(request: PageRequest): Promise<View> {
   const { ctx, isOwner, query } = request
   const { data, pagination } = await programs.list(ctx, pageOf(query))
-  const rows = data.map((one) => row(one, ctx.shop.currency))
+  const earned = await programFiguresOf(
+    ctx,
+    data.map(({ id }) => id),
+  )
+  const rows = data.map((one) => row(one, ctx.shop.currency, earned.get(one.id)))
   const none = empty(
     'No programs yet',
     isOwner ? html`<a class="button main" href="${PATH}/new">Create the first program</a>` : 'An owner can create one.',
@@ -39,17 +46,18 @@ async function list(request: PageRequest): Promise<View> {
     title: 'Programs',
     lead: 'A program defines what its affiliates earn, and for which orders.',
     actions: isOwner ? html`<a class="button main" href="${PATH}/new">New program</a>` : undefined,
-    body: html`${rows.length ? table('Programs', COLUMNS, rows) : none}${pager(PATH, query, pagination)}`,
+    body: html`${rows.length ? table('Programs', COLUMNS, rows, 'figures') : none}${pager(PATH, query, pagination)}`,
   }
 }
 
-const row = (one: Program, currency: string): Cell[] => [
+const row = (one: Program, currency: string, earned: AffiliateFigures | undefined): Cell[] => [
   html`<a href="${PATH}/${one.id}">${isolated(one.name)}</a>${one.isDefault ? html`<small>Default for new affiliates</small>` : ''}`,
   badge(one.status),
   rateText(one.commissionType, one.defaultCommissionBps, currency),
   one.cookieDurationDays === 0 ? 'no link evidence' : `${count(one.cookieDurationDays)} days`,
   html`<a href="/admin/affiliates?campaignId=${one.id}">${count(one.affiliateCount)}</a>`,
   one.autoApproveOrder ? 'automatic' : 'by hand',
+  ...orderFigureCells(earned, currency),
 ]
 
 async function creation(request: PageRequest): Promise<View> {

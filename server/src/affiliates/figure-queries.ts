@@ -11,7 +11,7 @@ export interface CurrencySums {
   paidCents: bigint
 }
 
-/** What an affiliate brought and earned, of all time. */
+/** What an affiliate, or those of a program, brought and earned, of all time. */
 export interface AffiliateFigures {
   clicks: number
   orders: number
@@ -32,31 +32,44 @@ const counted = (column: SumColumn) => {
 }
 
 /** The figures of affiliates by id, read from the stored counts and sums. Each has an entry. */
-export async function findFigures(db: Reader, shopId: string, ids: string[]): Promise<Map<string, AffiliateFigures>> {
+export const findFigures = (db: Reader, shopId: string, ids: string[]): Promise<Map<string, AffiliateFigures>> =>
+  readFigures(db, shopId, { ids, by: 'scope' })
+
+/** The figures of programs by id, without clicks, which belong to no program. */
+export const findProgramFigures = (db: Reader, shopId: string, ids: string[]): Promise<Map<string, AffiliateFigures>> =>
+  readFigures(db, shopId, { ids, by: 'programId' })
+
+async function readFigures(
+  db: Reader,
+  shopId: string,
+  { ids, by }: { ids: string[]; by: 'scope' | 'programId' },
+): Promise<Map<string, AffiliateFigures>> {
   const figures = new Map(ids.map((id): [string, AffiliateFigures] => [id, { clicks: 0, orders: 0, sums: [] }]))
   const isOne = isSqlite(db)
-    ? sql<boolean>`scope in (select value from json_each(${JSON.stringify(ids)}))`
-    : sql<boolean>`scope = any(${ids}::text[])`
+    ? sql<boolean>`${sql.ref(by)} in (select value from json_each(${JSON.stringify(ids)}))`
+    : sql<boolean>`${sql.ref(by)} = any(${ids}::text[])`
   const [revenue, commission, paid] = [
     sumPartsOf(counted('goodsCents')),
     sumPartsOf(counted('commissionCents')),
     sumPartsOf(sql.ref('paidCents')),
   ]
-  const rows = await db
+  const sums = db
     .selectFrom('rowCounts')
-    .select(['list', 'scope', 'currency', 'orderCurrency'])
+    .select(['list', `${by} as id`, 'currency', 'orderCurrency'])
     .select(sql<number>`cast(sum(rows) as bigint)`.as('rows'))
     .select(sql<number>`cast(sum(${counted('orders')}) as bigint)`.as('orders'))
     .select([revenue.high.as('revenueHigh'), revenue.low.as('revenueLow')])
     .select([commission.high.as('commissionHigh'), commission.low.as('commissionLow')])
     .select([paid.high.as('paidHigh'), paid.low.as('paidLow')])
     .where('shopId', '=', shopId)
-    .where('list', 'in', ['clicks', 'commissions'])
     .where(isOne)
-    .groupBy(['list', 'scope', 'currency', 'orderCurrency'])
-    .execute()
+    .groupBy(['list', by, 'currency', 'orderCurrency'])
+  const rows = await (by === 'scope'
+    ? sums.where('list', 'in', ['clicks', 'commissions'])
+    : sums.where('list', '=', 'commissions').where('scope', '=', '')
+  ).execute()
   for (const row of rows) {
-    const one = figures.get(row.scope)
+    const one = figures.get(row.id)
     if (!one) continue
     if (row.list === 'clicks') {
       one.clicks += row.rows

@@ -4,7 +4,7 @@ import type { Context } from '../core/context.ts'
 import { isDeepPage, mapPage } from '../core/pagination.ts'
 import { readList, runReport } from '../core/report.ts'
 import { toAffiliate } from './affiliates.ts'
-import { type AffiliateFigures, type CurrencySums, findFigures } from './figure-queries.ts'
+import { type AffiliateFigures, type CurrencySums, findFigures, findProgramFigures } from './figure-queries.ts'
 import { type AffiliateSort, findAffiliatesById, sortedAffiliateIds, sortedAffiliateList } from './queries.ts'
 
 type Affiliate = components['schemas']['Affiliate']
@@ -17,6 +17,10 @@ export const NO_FIGURES: AffiliateFigures = { clicks: 0, orders: 0, sums: [] }
 /** What affiliates brought and earned, by id. */
 export const figuresOf = (ctx: Context, ids: string[]): Promise<Map<string, AffiliateFigures>> =>
   findFigures(ctx.db.read, ctx.shop.id, ids)
+
+/** What the orders of programs brought and earned, by id. */
+export const programFiguresOf = (ctx: Context, ids: string[]): Promise<Map<string, AffiliateFigures>> =>
+  findProgramFigures(ctx.db.read, ctx.shop.id, ids)
 
 /** The sums of a currency, 0 without any. */
 export const sumsIn = ({ sums }: AffiliateFigures, currency: string): CurrencySums =>
