@@ -74,7 +74,7 @@ test('every address of a link has the data of its affiliate alone', async () => 
 test('401 for a link that is invalid, of other sealed text, or expired', async () => {
   const flash = await shop.owner.submit('/admin/keys', [
     ['label', 'K'],
-    ['scopes', 'programs:read'],
+    ['access-programs', 'read'],
   ])
   const sealed = /referral_flash=([^;]+)/.exec(flash.headers.get('Set-Cookie') ?? '')?.[1] ?? ''
   for (const token of ['', 'x', sealed, `${decodeURIComponent(path.split('token=')[1] ?? '').slice(0, -2)}AA`])

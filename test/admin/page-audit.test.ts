@@ -16,7 +16,7 @@ test('changes are shown without views, in sentences with names and links', async
   await shop.done(`/commissions/${id}/approve`, [])
   await shop.done('/keys', [
     ['label', 'Checkout'],
-    ['scopes', 'events:write'],
+    ['access-events', 'write'],
   ])
   await shop.owner.open('/admin/keys')
   const { text } = await shop.owner.open('/admin/audit')

@@ -1,5 +1,7 @@
 // SQLite only: the pages call the use cases that are tested on both databases
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { document } from '../support/document.ts'
+import { admin } from '../support/owner.ts'
 import { type Fields, noticeOf, visitorOf, wordsOf } from './page-fixture.ts'
 import { codeOf, FOREIGN, HOSTILE, openPageShop, type PageShop } from './page-shop.ts'
 
@@ -16,7 +18,7 @@ afterAll(() => server.close())
 describe('forms', () => {
   const key: [string, string][] = [
     ['label', 'Forged'],
-    ['scopes', 'programs:read'],
+    ['access-programs', 'read'],
   ]
 
   test('403 without the CSRF token of this session or from another site, 400 for another content type; nothing changes', async () => {
@@ -52,12 +54,16 @@ describe('forms', () => {
 
   test('400 on the page of the form, with the input preserved', async () => {
     const refused = await owner.submit('/admin/keys', [['label', `"><i>${HOSTILE}`]])
-    expect([...codeOf(refused), noticeOf(refused)]).toEqual([400, 'invalid_body', 'Select at least one scope.'])
+    expect([...codeOf(refused), noticeOf(refused)]).toEqual([
+      400,
+      'invalid_body',
+      'Choose at least one resource that the key may read or write.',
+    ])
     expect(refused.text).toContain('value="&quot;&gt;&lt;i&gt;Mira')
     expect(refused.text).not.toContain('<i>')
     const late = await owner.submit('/admin/keys', [...key, ['expiresAt', '2020-01-01']])
     expect(noticeOf(late)).toBe('Expires must be in the future.')
-    expect(late.text).toMatch(/value="programs:read" checked/)
+    expect(late.text).toMatch(/name="access-programs" value="read"[^>]* checked/)
     const url = await owner.submit('/admin/webhooks', [['url', 'http://shop.example/x']])
     expect([...codeOf(url), noticeOf(url)]).toEqual([
       400,
@@ -80,7 +86,7 @@ test.each([
       status: 'DRAFT',
     },
   ],
-  ['/keys', '/keys', '/keys', { label: 'Twice', scopes: 'events:write' }],
+  ['/keys', '/keys', '/keys', { label: 'Twice', 'access-events': 'write' }],
 ])('the form of %s creates one when it is sent twice, and says so', async (page, path, list, given) => {
   const newIds = async () => /name="newId" value="(\w+)"/.exec((await owner.open(`/admin${page}`)).text)?.[1] ?? ''
   const fields: Fields = [...Object.entries(given), ['newId', await newIds()]]
@@ -157,5 +163,44 @@ test('several commissions are moderated at once; a batch is paid only with its t
   const none = await owner.open(`/admin/payouts/new?${new URLSearchParams(november)}`)
   expect(noticeOf(none)).toBe(
     'No approved commission of this period is available for payout. Choose another period or approve commissions.',
+  )
+})
+
+test('a key may access what was chosen per resource, every scope can be chosen, and nothing is chosen unasked', async () => {
+  const { enum: scopes } = document.components.schemas.Scope as { enum: string[] }
+  const checked = (text: string) =>
+    [...text.matchAll(/name="access-(\w+)" value="(\w+)"[^>]* checked>/g)]
+      .map(([, resource, level]) => `${resource}:${level}`)
+      .filter((one) => !one.endsWith(':none'))
+  expect(checked((await owner.open('/admin/keys')).text)).toEqual([])
+  expect(checked((await owner.open('/admin/keys?preset=checkout')).text)).toEqual(['coupons:read', 'events:write'])
+  const { text } = await owner.open('/admin/keys?preset=everything')
+  const everything = checked(text).map((one): [string, string] => {
+    const [resource = '', level = ''] = one.split(':')
+    return [`access-${resource}`, level]
+  })
+  await owner.submit('/admin/keys', [['label', 'All'], ...everything])
+  await owner.submit('/admin/keys', [
+    ['label', 'Narrow'],
+    ['access-affiliates', 'write'],
+    ['access-payouts', 'read'],
+    ['access-events', 'none'],
+  ])
+  const { body } = await admin(server, 'GET', '/keys')
+  const scopesOf = (label: string) => body.data.find((one: { label: string }) => one.label === label).scopes
+  expect(scopesOf('All')).toEqual(scopes)
+  expect(scopesOf('Narrow')).toEqual(['affiliates:read', 'affiliates:write', 'payouts:read'])
+  const none = await owner.submit('/admin/keys', [['label', 'None']])
+  expect(noticeOf(none)).toBe('Choose at least one resource that the key may read or write.')
+  expect(wordsOf((await owner.open('/admin/keys')).text)).toContain('Affiliates: write, Payouts: read')
+})
+
+test('the confirmation to revoke a key says when it was last used', async () => {
+  const { id, secret } = (await admin(server, 'POST', '/keys', { label: 'Used', scopes: ['programs:read'] })).body.data
+  const confirmation = async () => wordsOf((await owner.open(`/admin/keys/${id}/revoke`)).text)
+  expect(await confirmation()).toContain('It was never used.')
+  await server.request('GET', '/api/v1/programs', { key: secret })
+  await vi.waitFor(async () =>
+    expect(await confirmation()).toMatch(/It was last used on .* an application still uses it/),
   )
 })

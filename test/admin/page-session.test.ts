@@ -109,7 +109,7 @@ test('a new secret is shown once, to this session only, and is encrypted in its 
   await visitor.signIn()
   const reply = await visitor.submit('/admin/keys', [
     ['label', 'Once'],
-    ['scopes', 'programs:read'],
+    ['access-programs', 'read'],
   ])
   expect([reply.status, reply.headers.get('Location')]).toEqual([303, '/admin/keys'])
   const flash = visitor.jar.get('referral_flash') ?? ''

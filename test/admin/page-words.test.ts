@@ -21,7 +21,7 @@ const period = (from: string, until: string, currency = ''): Fields => [
 const key = (label: string, expiresAt: string): Fields => [
   ['label', label],
   ['expiresAt', expiresAt],
-  ['scopes', 'programs:read'],
+  ['access-programs', 'read'],
 ]
 
 test.each<[string, Fields, string]>([

@@ -36,7 +36,7 @@ describe('users of a suspended shop', () => {
         '/keys',
         [
           ['label', 'K'],
-          ['scopes', 'programs:read'],
+          ['access-programs', 'read'],
         ],
       ],
       [`/keys/${shop.server.shop.keyId}/rotate`, []],

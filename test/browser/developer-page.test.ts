@@ -70,7 +70,7 @@ describe.runIf(isThere)('the Developer page', () => {
   test('creates a key, rotates it, which stops the old secret immediately, and revokes it', async () => {
     await open(owner, '/admin/keys')
     await owner.getByLabel('Label').fill('Checkout')
-    await owner.getByLabel('programs:read').check()
+    await owner.getByLabel('Programs: read').check()
     await press(owner, 'Create key')
     const first = await textOf(owner, '#secret')
     await press(owner, 'Copy')
@@ -218,7 +218,7 @@ describe.runIf(isThere)('the Developer page', () => {
     }
     expect(await forge(stage.evil.stranger)).toEqual({ status: 401, withCookie: false })
     expect(await forge(stage.evil.sameSite)).toEqual({ status: 403, withCookie: true })
-    const form = { label: 'Forged', scopes: 'programs:read' }
+    const form = { label: 'Forged', 'access-programs': 'read' }
     for (const fields of [form, { ...form, csrf: '0'.repeat(64) }]) {
       const reply = await owner.request.post(`${stage.url}/admin/keys`, { form: fields })
       expect(reply.status()).toBe(403)

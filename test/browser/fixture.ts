@@ -99,8 +99,8 @@ async function startEvil() {
   const server = createServer((request, response) => {
     const target = new URL(request.url ?? '', 'http://evil').searchParams.get('to') ?? ''
     response.setHeader('Content-Type', 'text/html')
-    response.end(`<form method="post" action="${target}"><input name="label" value="Forged"><input name="scopes"
-      value="programs:read"><input name="csrf" value="${'0'.repeat(64)}"></form><script>document.forms[0].submit()</script>`)
+    response.end(`<form method="post" action="${target}"><input name="label" value="Forged"><input name="access-programs"
+      value="read"><input name="csrf" value="${'0'.repeat(64)}"></form><script>document.forms[0].submit()</script>`)
   })
   await new Promise((done) => server.listen(0, '127.0.0.1', () => done(undefined)))
   const { port } = server.address() as AddressInfo

@@ -361,13 +361,14 @@ export function shotsOf(made: Made): Shot[] {
     { name: 'deliveries-redeliver', path: '/admin/deliveries?status=FAILED', act: redeliverMany },
     { name: 'deliveries-empty', path: '/admin/deliveries', as: 'empty' },
     { name: 'keys', path: '/admin/keys' },
+    { name: 'keys-preset', path: '/admin/keys?preset=checkout' },
     {
       name: 'keys-created',
       path: '/admin/keys',
       as: 'test',
       act: async (page) => {
         await page.getByLabel('Label').fill('Made in the test')
-        await page.getByLabel('programs:read').check()
+        await page.getByLabel('Programs: read').check()
         await page.getByRole('button', { name: 'Create key' }).click()
       },
     },

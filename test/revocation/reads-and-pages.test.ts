@@ -149,7 +149,7 @@ describe('a form of the Developer page', () => {
       for (const path of forms(server)) {
         // Staff may sign out, manage their own sign-in and send again.
         if (way.rejection[1] === 'role_missing' && /sign-out|account|redeliver|test/.test(path)) continue
-        const sent: Record<string, string>[] = [{ label: 'Late', scopes: 'payouts:read' }, { periodStart: 'x' }]
+        const sent: Record<string, string>[] = [{ label: 'Late', 'access-payouts': 'read' }, { periodStart: 'x' }]
         for (const fields of sent) {
           const { headers, revoke } = await way.make(other)
           const raw = new URLSearchParams({ csrf: headers['X-CSRF-Token'] ?? '', ...fields }).toString()

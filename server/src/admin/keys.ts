@@ -2,8 +2,9 @@ import * as keys from '../accounts/keys.ts'
 import { invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import { nowIso, systemClock } from '../core/context.ts'
-import { checkboxes, confirmation, createOnce, field, form, input, newIdField, select } from './form.ts'
+import { confirmation, createOnce, field, form, input, newIdField, select } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
+import { accessFields, accessText, chosenScopes, presetLabel } from './key-access.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { rolesAndAuditOf, validateBody } from './route.ts'
 import { badge, day, empty, time } from './show.ts'
@@ -15,7 +16,7 @@ const PATH = '/admin/keys'
 const COLUMNS: Column[] = [
   nameColumn('Label'),
   inCard('bare', 'Key'),
-  inCard('inline', wideColumn('Scopes')),
+  inCard('inline', wideColumn('May access')),
   inCard('inline', 'Created'),
   inCard('inline', 'Last used'),
   inCard('inline', 'Expires'),
@@ -47,11 +48,10 @@ ${creation(request)}`,
 
 function row(key: ApiKey, now: string, zone: string): Cell[] {
   const status = key.status === 'active' && key.expiresAt !== null && key.expiresAt <= now ? 'expired' : key.status
-  const scopes = key.scopes.length === keys.SCOPES.length ? 'all' : key.scopes.join(', ')
   return [
     key.label,
     html`<code>${key.prefix}…</code>`,
-    scopes,
+    accessText(key.scopes),
     day(key.createdAt, zone),
     time(key.lastUsedAt, 'never', zone),
     key.expiresAt ? day(key.expiresAt) : 'never',
@@ -65,17 +65,18 @@ function row(key: ApiKey, now: string, zone: string): Cell[] {
 const link = ({ id, label }: ApiKey, verb: string, text: string): Html =>
   html`<a class="button small" href="${PATH}/${id}/${verb}">${text}<span class="visually-hidden"> ${label}</span></a> `
 
-const creation = (
-  request: PageRequest,
-): Html => html`<section class="card" aria-labelledby="create"><h2 id="create">Create a key</h2>
+function creation(request: PageRequest): Html {
+  const preset = request.query.get('preset') ?? undefined
+  return html`<section class="card" aria-labelledby="create"><h2 id="create">Create a key</h2>
 ${form(
   request,
   PATH,
-  html`${newIdField(request, 'key')}<div class="fields">${input({ name: 'label', label: 'Label', value: request.form.get('label') ?? '', required: true, maxlength: 100, hint: 'Where the key is used, such as “Checkout”.' })}
+  html`${newIdField(request, 'key')}<div class="fields">${input({ name: 'label', label: 'Label', value: request.form.get('label') ?? presetLabel(preset), required: true, maxlength: 100, hint: 'Where the key is used, such as “Checkout”.' })}
 ${input({ name: 'expiresAt', label: 'Expires (optional)', type: 'date', value: request.form.get('expiresAt') ?? '', hint: 'The key stops working at midnight UTC at the start of this day.' })}</div>
-${checkboxes('scopes', 'Scopes', keys.SCOPES, request.form.getAll('scopes'))}
+${accessFields(PATH, request.form, preset)}
 <button class="main">Create key</button>`,
 )}</section>`
+}
 
 const MADE =
   'This key was created when the form was sent the first time. If its secret was not shown, rotate the key to get a new one.'
@@ -84,10 +85,10 @@ async function create(request: PageRequest) {
   const { form } = request
   const sent = {
     label: form.get('label')?.trim() ?? '',
-    scopes: form.getAll('scopes'),
+    scopes: chosenScopes(form),
     expiresAt: field(form, 'expiresAt'),
   }
-  if (sent.scopes.length === 0) throw invalidBody('Select at least one scope.')
+  if (sent.scopes.length === 0) throw invalidBody('Choose at least one resource that the key may read or write.')
   const body = validateBody('createKey', sent)
   const { label, secret } = await createOnce(request, { prefix: 'key', made: MADE }, (ctx) => keys.create(ctx, body))
   const text = `The key “${label}” is created. Copy its secret now. It is shown only once.`
@@ -119,12 +120,16 @@ async function revoke({ ctx, params }: PageRequest) {
   return { to: PATH, flash: { text: 'The key is revoked. Requests with it are rejected.' } }
 }
 
+const DAY_MS = 86_400_000
+
+const isRecent = (at: string, { ctx }: PageRequest): boolean => systemClock(ctx).now() - Date.parse(at) < DAY_MS
+
 async function confirm(request: PageRequest, verb: 'rotate' | 'revoke'): Promise<View> {
   const key = await keys.find(request.ctx, request.params.id ?? '')
   const text =
     verb === 'rotate'
       ? html`<p>“${isolated(key.label)}” (<code>${key.prefix}…</code>) receives a new secret. Update every application that uses the old one before it stops working.</p>`
-      : html`<p>“${isolated(key.label)}” (<code>${key.prefix}…</code>) stops working immediately and permanently.</p>`
+      : html`<p>“${isolated(key.label)}” (<code>${key.prefix}…</code>) stops working immediately and permanently. ${key.lastUsedAt ? html`It was last used on ${time(key.lastUsedAt, '', request.zone)}${isRecent(key.lastUsedAt, request) ? html`, so <strong>an application still uses it</strong>` : ''}.` : 'It was never used.'}</p>`
   const button = verb === 'rotate' ? 'Rotate key' : 'Revoke key'
   const fields = verb === 'rotate' ? { fields: select('overlapSeconds', 'The old secret', OVERLAPS, '0') } : {}
   const body = confirmation(request, { text, ...fields, action: `${PATH}/${key.id}/${verb}`, button, back: PATH })
