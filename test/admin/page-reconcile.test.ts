@@ -93,6 +93,35 @@ test('typed payments may leave out their last cells', async ({ server }) => {
   expect(await states()).toEqual(['SETTLED', 'RETURNED'])
 })
 
+test('400 with the reference for a report that says both that a payment was made and that it was returned', async ({
+  server,
+}) => {
+  const { visitor, states, lines } = await setUp(server)
+  const [one, two] = lines.map(({ paymentReference }) => paymentReference)
+  const report = (...rows: string[]) =>
+    visitor.submit(PATH, [['report', ['paymentReference,outcome,date', ...rows].join('\n')]])
+  for (const rows of [
+    [`${one},settled`, `${two},settled`, `${one},returned`],
+    [`${one},returned,2026-11-03`, `${one?.toLowerCase()},settled,2026-11-04`],
+  ]) {
+    const refused = await report(...rows)
+    expect([refused.status, noticeOf(refused)]).toEqual([
+      400,
+      `The file reports the payment ${one} as settled and as returned. Remove the line that is wrong. Nothing was recorded.`,
+    ])
+  }
+  // The same line twice, and a return on a later day, do not contradict each other.
+  const preview = await report(
+    `${one},settled`,
+    `${one},settled`,
+    `${two},returned,2026-11-05`,
+    `${two},settled,2026-11-03`,
+  )
+  expect(wordsOf(preview.text)).toContain('Record 2 results')
+  await visitor.submit(`${PATH}/record`, [['results', changesIn(preview)]])
+  expect(await states()).toEqual(['SETTLED', 'RETURNED'])
+})
+
 describe('one sentence for a file that cannot be read', () => {
   test.for([
     [

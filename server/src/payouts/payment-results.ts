@@ -1,5 +1,5 @@
 import { readBankMessage } from './results/bank.ts'
-import type { ReportedResults } from './results/result.ts'
+import { type ReportedResults, rejectContradictions } from './results/result.ts'
 import { readPaypalDetails, readTable } from './results/services.ts'
 
 export type { ReportedResults } from './results/result.ts'
@@ -14,7 +14,12 @@ export type { ReportedResults } from './results/result.ts'
  * @throws UnreadableFileError
  */
 export function readPaymentResults(report: string, file: string): ReportedResults {
-  const text = report.replace(/^\ufeff/, '')
+  const found = readResults(report.replace(/^\ufeff/, ''), file)
+  rejectContradictions(found, file)
+  return found
+}
+
+function readResults(text: string, file: string): ReportedResults {
   const [first] = text.trimStart()
   if (first === '<') return readBankMessage(text, file)
   return first === '{' ? readPaypalDetails(text, file) : readTable(text, file)

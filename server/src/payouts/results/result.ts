@@ -1,5 +1,7 @@
 import type { components } from '../../contract/schema.d.ts'
 import { minorUnitDigits } from '../../core/currencies.ts'
+import { UnreadableFileError } from '../../core/unreadable-file.ts'
+import { lineIdOf } from '../../engine/payment-line.ts'
 
 /** A result as the service accepts it. */
 export type PaymentResult = components['schemas']['PaymentResult']
@@ -94,3 +96,28 @@ export function addResult(found: ReportedResults, row: Row): void {
     reference: textOf(row.reference),
   })
 }
+
+/** The entries of an account, of which a payment can have two: its debit, and its return. Other kinds report states. */
+const OF_ACCOUNTS = ['camt.053', 'camt.054']
+
+/**
+ * @throws UnreadableFileError when a payment is settled and returned, unless it was returned on a later day. Which of them is
+ * true is for people to decide.
+ */
+export function rejectContradictions({ kind, results }: ReportedResults, file: string): void {
+  if (OF_ACCOUNTS.includes(kind)) return
+  for (const own of Map.groupBy(results, ({ paymentReference }) => lineIdOf(paymentReference)).values()) {
+    const [settled = [], returned = []] = ['SETTLED', 'RETURNED'].map((outcome) =>
+      own.filter((one) => one.outcome === outcome),
+    )
+    const isContradiction = settled.some((one) => returned.some((other) => !isLater(other, one)))
+    if (isContradiction)
+      throw new UnreadableFileError(
+        `${file} reports the payment ${own[0]?.paymentReference} as settled and as returned.`,
+        'Remove the line that is wrong. Nothing was recorded.',
+      )
+  }
+}
+
+const isLater = ({ date: later }: PaymentResult, { date: earlier }: PaymentResult): boolean =>
+  Boolean(later && earlier && later > earlier)
