@@ -117,11 +117,20 @@ test('the statements of an affiliate are those of the merchant, and its file is 
   const file = await open(at(`/${month}/file`, { format: 'json' }))
   expect(file.headers.get('Content-Disposition')).toBe(`attachment; filename="statement-${month}.json"`)
   expect(JSON.parse(file.text)).toEqual(statement.body)
-  expect(shop.audits().at(-1)).toEqual({
+  expect(shop.audits()).toContainEqual({
     action: 'statement.issued',
     actor: `affiliate:${shop.affiliateId}`,
     subjectId: shop.affiliateId,
   })
+  // The CSV, the page, and the JSON have the same digest, which is recorded once, however often it is read.
+  const byAffiliate = () =>
+    shop.audits().filter(({ action, actor }) => action === 'statement.issued' && actor.startsWith('affiliate:'))
+  const issued = byAffiliate().length
+  await Promise.all([1, 2, 3].map(() => open(at(`/${month}/file`, { format: 'csv' }))))
+  expect(byAffiliate()).toHaveLength(issued)
+  await shop.order({ externalOrderId: '7005', orderName: '#7005' })
+  for (const format of ['csv', 'json']) await open(at(`/${month}/file`, { format }))
+  expect(byAffiliate()).toHaveLength(issued + 1)
   for (const end of ['/2026-13', '/0000-01', '/x', '/2026-13/file']) {
     const { status } = await open(at(end, { format: 'json' }))
     expect([end, status]).toEqual([end, 400])
@@ -147,6 +156,18 @@ test('a link of a test shop opens pages of that test shop alone, which say that 
   for (const address of addresses(tokenOf(path))) expect((await open(address)).text).not.toMatch(/#T1|Test Person/)
 })
 
+test('a page past the last leads to the last one', async () => {
+  for (const [address, last] of [
+    [path, '1'],
+    [path.replace('?', '/statements?'), '1'],
+  ] as const) {
+    const { status, headers } = await open(`${address}&page=1000`)
+    const to = headers.get('Location') ?? ''
+    expect([status, new URLSearchParams(to.split('?')[1]).get('page')]).toEqual([303, last])
+    expect((await open(to)).text).toContain('role="table"')
+  }
+})
+
 test('a link ends when the affiliate is rejected or archived, or the shop suspended', async () => {
   const own = await link(other.id)
   const expectEnded = async (link: string) => {
@@ -157,7 +178,10 @@ test('a link ends when the affiliate is rejected or archived, or the shop suspen
   await update(other.id, { status: 'REJECTED' })
   await expectEnded(own)
   await update(other.id, { status: 'APPROVED' })
+  // If it leaked, it must not open again.
+  await expectEnded(own)
   const revoked = await link(other.id)
+  expect((await open(revoked)).status).toBe(200)
   await expectOk(shop.server.owner('DELETE', `/affiliates/${other.id}/tokens`))
   await expectEnded(revoked)
   await expectOk(shop.server.request('DELETE', `/api/v1/affiliates?id=${other.id}`))

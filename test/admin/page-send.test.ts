@@ -89,12 +89,24 @@ test('a SEPA file asks for the account, and a file of a service is split where t
   const euros = await server.client.payouts.create({ ...OCTOBER, currency: 'EUR' })
   const path = `/admin/payouts/${euros.id}/send`
   const fields = hiddenIn((await page.open(`${path}?format=sepa`)).text)
-  const account = (iban: string): Fields => [
+  const account = (iban: string, executionDate = '2026-11-05'): Fields => [
     ...fields,
     ['debtorName', 'Hüte GmbH'],
     ['debtorIban', iban],
-    ['executionDate', '2026-11-05'],
+    ['executionDate', executionDate],
   ]
+  for (const [day, message] of [
+    ['2026-11-01', 'must not be in the past.'],
+    ['2026-11-31', 'must be a date, like 2026-11-05.'],
+  ] as const) {
+    const past = await page.submit(path, account('DE02120300000000202051', day))
+    expect([past.status, noticeOf(past)]).toEqual([400, `Execution date ${message}`])
+    expect(past.text).toContain('data-field="executionDate"')
+    const debtor = { name: 'Shop', iban: 'DE02120300000000202051' }
+    const body = { batchId: euros.id, format: 'sepa', executionDate: day, debtor }
+    const sent = await server.owner('PUT', '/payout-files/past', body)
+    expect([sent.status, sent.body.error]).toEqual([400, `executionDate ${message}`])
+  }
   const wrong = await page.submit(path, account('DE00'))
   expect([wrong.status, noticeOf(wrong)]).toEqual([400, expect.stringContaining('IBAN')])
   expect(wrong.text).toContain('aria-describedby="debtorIban-problem"')

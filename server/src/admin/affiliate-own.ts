@@ -27,7 +27,17 @@ import { signedOutLayout, standaloneLayout } from './layout.ts'
 import { sendFile, sendPage } from './problem.ts'
 import { linkOf } from './referral-link.ts'
 import { badge, copyable, count, day, empty, facts, money, rateText, tabs, time } from './show.ts'
-import { type Cell, type Column, inCard, numberColumn, pageOf, pager, table, wideColumn } from './table.ts'
+import {
+  type Cell,
+  type Column,
+  inCard,
+  numberColumn,
+  PastLastPage,
+  pageOf,
+  pager,
+  table,
+  wideColumn,
+} from './table.ts'
 
 type Commission = components['schemas']['Commission']
 type Balance = components['schemas']['Balance']
@@ -56,6 +66,7 @@ export function mountAffiliatePage(app: Hono<Env>, server: Server): void {
         await opened.ctx.recheck?.(opened.ctx.db.read)
         return page instanceof Response ? page : sendPage(c, { status: 200, page })
       } catch (thrown) {
+        if (thrown instanceof PastLastPage) return c.redirect(thrown.to, 303)
         const error = toApiError(server, thrown as Error, logFields(state))
         const page = signedOutLayout('This page cannot be opened', html`<p class="lead">${error.message}</p>`)
         return sendPage(c, { ...error, status: error.status, page })

@@ -6,7 +6,7 @@ import { toPage } from '../core/pagination.ts'
 import { localDate } from '../core/time-zone.ts'
 import type { StatementFormat } from '../payouts/statement-files.ts'
 import { listMonths, type StatementMonth } from '../payouts/statement-months.ts'
-import { issue, read, type StatementPage } from '../payouts/statements.ts'
+import { issueOnce, read, type StatementPage } from '../payouts/statements.ts'
 import { type Html, html, isolated } from './html.ts'
 import { readKept, stillReading } from './kept.ts'
 import type { FileDownload } from './route.ts'
@@ -40,7 +40,7 @@ export async function monthsPage({ ctx, affiliate, query, commissions }: OwnRequ
     read: (own) => listMonths(own, affiliate.id, asked),
   })
   if (!list) return stillReading('Your statements are being added up.')
-  if (list.data.length === 0)
+  if (list.pagination.total === 0)
     return empty('No statements yet', 'There is one for each month, from your first order on.', 'payouts')
   const thisMonth = localDate(nowIso(ctx), ctx.shop.timeZone).slice(0, 7)
   const rows = list.data.map((one) => monthRow(one, { query, isCurrent: one.month === thisMonth }))
@@ -137,7 +137,7 @@ const FILES: Record<StatementFormat, { type: string }> = {
 }
 
 /**
- * A statement as the merchant gets it. Its digest is recorded in the audit.
+ * A statement as the merchant gets it. Its digest is recorded in the audit, once.
  *
  * @throws ApiError 404 `path_unknown` for another format.
  */
@@ -147,7 +147,7 @@ export async function statementFile(
 ): Promise<FileDownload & { format: StatementFormat }> {
   const format = query.get('format') ?? ''
   if (!isFormat(format)) throw notFound('path_unknown', 'No such file.')
-  const content = await issue(ctx, affiliate.id, { month, format })
+  const content = await issueOnce(ctx, affiliate.id, { month, format })
   return { format, name: `statement-${month}.${format}`, ...FILES[format], content }
 }
 

@@ -27,6 +27,7 @@ import { forgetKept } from './kept.ts'
 import { clearFlashCookie, FLASH_COOKIE, flashCookie, layout, readFlash } from './layout.ts'
 import { problemView, sendFile, sendPage } from './problem.ts'
 import { type Action, type Page, type PageRequest, type Route, SIGN_OUT } from './route.ts'
+import { PastLastPage } from './table.ts'
 import { pageText } from './words.ts'
 
 type SignedIn = Owner & { session: SessionRow }
@@ -54,6 +55,7 @@ export function servePage(server: Server, route: Route) {
       requireActive(access, owner)
       return 'show' in route ? await show(call, route) : await act(call, route)
     } catch (error) {
+      if (error instanceof PastLastPage && 'show' in route) return c.redirect(error.to, 303)
       return renderError(call, route, error as Error)
     }
   }

@@ -87,7 +87,22 @@ export function slice<T>(all: T[], query: URLSearchParams, name = 'page'): { dat
   return { data: all.slice((page - 1) * limit, page * limit), pagination }
 }
 
-/** Renders links to the previous and next page, or nothing for a single page. */
+/** The list has fewer pages than the address asks for. */
+export class PastLastPage extends Error {
+  /** The address of the last page. */
+  readonly to: string
+
+  constructor(to: string) {
+    super('Past the last page')
+    this.to = to
+  }
+}
+
+/**
+ * Renders links to the previous and next page, or nothing for a single page.
+ *
+ * @throws PastLastPage which leads to the last page: an empty one would say that there is nothing.
+ */
 export function pager(path: string, query: URLSearchParams, pagination: Pagination, name = 'page'): Html {
   const { page, total, totalPages } = pagination
   if (totalPages < 2 && page === 1) return html``
@@ -96,8 +111,9 @@ export function pager(path: string, query: URLSearchParams, pagination: Paginati
     there.set(name, String(number))
     return `${path}?${there}`
   }
+  if (page > Math.max(1, totalPages)) throw new PastLastPage(to(Math.max(1, totalPages)))
   return html`<nav class="pager" aria-label="${name === 'page' ? 'Pages of this list' : `Pages of the list of ${name}`}">
-${page > 1 ? html`<a class="button" rel="prev" href="${to(Math.max(1, Math.min(page - 1, totalPages)))}">Previous</a>` : ''}
+${page > 1 ? html`<a class="button" rel="prev" href="${to(page - 1)}">Previous</a>` : ''}
 <span>Page ${count(page)} of ${count(totalPages)} (${count(total)} in total)</span>
 ${page < totalPages ? html`<a class="button" rel="next" href="${to(page + 1)}">Next</a>` : ''}
 </nav>`

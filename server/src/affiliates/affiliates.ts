@@ -16,6 +16,7 @@ import { findProgram } from '../programs/queries.ts'
 import { findNameHolders, type HeldName } from './name-queries.ts'
 import * as affiliates from './queries.ts'
 import { affiliateList, findAffiliatesById, hasMoreUnpaid, searchable } from './queries.ts'
+import { issueAt } from './tokens.ts'
 
 /** Lists affiliates that are not archived, or those that are, newest first. */
 export async function list(ctx: Context, query: Query<'listAffiliates'> & Uncounted & { isArchived?: boolean }) {
@@ -77,6 +78,8 @@ export async function update(ctx: Context, id: string, body: Body<'updateAffilia
     const updated = await affiliates.updateAffiliateIfUnchanged(trx, ctx.shop.id, before, {
       ...changes,
       ...keys,
+      // Links and tokens from before stay revoked if the affiliate is approved again.
+      ...(changes.status === 'REJECTED' && { tokensRevokedAt: issueAt(ctx, before) }),
       updatedAt: after.updatedAt,
     })
     if (!updated) throw concurrentChange()
@@ -105,6 +108,7 @@ export async function archive(ctx: Context, id: string) {
     const deletedAt = nowIso(ctx)
     const updated = await affiliates.updateAffiliateIfUnchanged(trx, ctx.shop.id, before, {
       deletedAt,
+      tokensRevokedAt: issueAt(ctx, before),
       updatedAt: deletedAt,
     })
     if (!updated) throw concurrentChange()

@@ -115,7 +115,7 @@ export interface paths {
          * Create a token for the page of an affiliate
          * @description A token with which a page of your own reads the API for one affiliate: the affiliate, its aliases, balance, commissions, coupon and
          *     analytics, and no data of other affiliates. It can be sent to a browser. It has the read scopes of these operations that your key has, and
-         *     expires after `expiresInSeconds`, at most a day. It ends early when the affiliate is archived or rejected, or when an owner revokes the tokens
+         *     expires after `expiresInSeconds`, at most a day. It ends early, permanently, when the affiliate is archived or rejected, or when an owner revokes the tokens
          *     of the affiliate with `DELETE /admin/v1/affiliates/{id}/tokens`.
          *
          *     Writes the audit record `affiliate_token.created` in the same transaction.
@@ -3944,7 +3944,7 @@ export interface components {
         PayoutFileCreate: {
             batchId: components["schemas"]["Id"];
             format: components["schemas"]["PayoutFileFormat"];
-            /** @description Only for `sepa`. Defaults to today. */
+            /** @description Only for `sepa`. Today or later, in the time zone of the shop. Defaults to today. */
             executionDate?: string | null;
             /** @description Required for `sepa`, and only for it. */
             debtor?: components["schemas"]["Debtor"] | null;

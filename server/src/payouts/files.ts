@@ -6,6 +6,7 @@ import type { Body, Query } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import { mutate, recordAccess } from '../core/mutate.ts'
 import { runReport } from '../core/report.ts'
+import { isDay, localDate } from '../core/time-zone.ts'
 import type { Transaction } from '../database/database.ts'
 import type { PayoutBatchRow, PayoutFileRow, PayoutLineRow } from '../database/tables.ts'
 import { blockedReason, METHODS_OF, paymentReference } from '../engine/payment-line.ts'
@@ -106,6 +107,7 @@ export async function create(ctx: Context, id: string, body: Body<'createPayoutF
   if (existing && !isSameFile(ctx, existing, { body, debtor })) throw fileExists()
   if (existing?.status === 'SENT') return toFile(existing)
   if (body.format === 'sepa' && !debtor) throw invalidBody('debtor is required for the format sepa.')
+  if (!existing && body.executionDate) rejectPast(ctx, body.executionDate)
   rejectUnpayable(batch, undefined)
   if (body.format === 'sepa' && batch.currency !== 'EUR') throw currencyNotSupported()
   const file = existing ?? newFile(ctx, batch, { id, body, debtor })
@@ -275,7 +277,7 @@ function newFile(
     currency,
     status: 'PREPARING',
     assumedPaid: 0,
-    executionDate: format === 'sepa' ? (executionDate ?? createdAt.slice(0, 10)) : null,
+    executionDate: format === 'sepa' ? (executionDate ?? todayOf(ctx)) : null,
     debtor: debtor && ctx.vault.seal(JSON.stringify(debtor), debtorOf(id)),
     lines: 0,
     totalCents: 0,
@@ -289,6 +291,19 @@ function newFile(
 }
 
 const debtorOf = (fileId: string) => `debtor:${fileId}`
+
+/** The day at the shop, as its bank counts it. */
+const todayOf = (ctx: Context): string => localDate(nowIso(ctx), ctx.shop.timeZone)
+
+/**
+ * Banks reject a file that is to be executed before today, and its payments would already be marked as sent.
+ *
+ * @throws ApiError 400 `invalid_body`.
+ */
+function rejectPast(ctx: Context, executionDate: string): void {
+  if (!isDay(executionDate)) throw invalidBody('executionDate must be a date, like 2026-11-05.')
+  if (executionDate < todayOf(ctx)) throw invalidBody('executionDate must not be in the past.')
+}
 
 /** @throws ApiError 400 `invalid_body` or `payee_invalid`. */
 function toDebtor({ format, debtor, executionDate }: Body<'createPayoutFile'>): Debtor | null {

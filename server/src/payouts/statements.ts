@@ -3,6 +3,7 @@ import { affiliateNotFound, conflict, invalid } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { JsonText } from '../contract/spec.ts'
 import type { Context } from '../core/context.ts'
+import { replayStoredResponse } from '../core/idempotency.ts'
 import { mutate } from '../core/mutate.ts'
 import { runReport } from '../core/report.ts'
 import { monthPeriod } from '../core/time-zone.ts'
@@ -48,15 +49,36 @@ const TIMEOUT_MS = 120_000
  * @throws ApiError 400 `invalid_parameter`, 404 `affiliate_not_found`, 409 `total_too_large`, 503 `audit_unavailable` or
  * `server_busy`.
  */
-export async function issue(
-  ctx: Context,
-  affiliateId: string,
-  { month, format }: { month: string; format: StatementFormat },
-): Promise<JsonText<Statement>> {
+export async function issue(ctx: Context, affiliateId: string, file: StatementFile): Promise<JsonText<Statement>> {
+  const { text, audit } = await renderFile(ctx, affiliateId, file)
+  return mutate(ctx, async () => ({ result: text, audit }), [])
+}
+
+/**
+ * {@link issue} for the affiliate of a link, whose repeated reads must not fill the audit: a digest is recorded once.
+ *
+ * @throws ApiError as {@link issue}.
+ */
+export async function issueOnce(ctx: Context, affiliateId: string, file: StatementFile): Promise<JsonText<Statement>> {
+  const { text, audit } = await renderFile(ctx, affiliateId, file)
+  const { month, digest } = audit.data
+  // A header contains no line break, so no caller sends this key.
+  const key = [audit.action, affiliateId, month, digest].join('\n')
+  const once = { ...ctx, idempotency: { key, fingerprints: [digest] as [string] } }
+  if (!(await replayStoredResponse(once)))
+    await mutate(once, async () => ({ result: { digest }, audit, keepResponse: 'forever' as const }), [])
+  return text
+}
+
+interface StatementFile {
+  month: string
+  format: StatementFormat
+}
+
+async function renderFile(ctx: Context, affiliateId: string, { month, format }: StatementFile) {
   const query = { ...accountOf(ctx, affiliateId, month), format }
   const { text, ...facts } = found(await runReport(ctx, statementReport, { shopId: ctx.shop.id, query }, TIMEOUT_MS))
-  const audit = { action: 'statement.issued', subjectId: affiliateId, data: { month, ...facts } }
-  return mutate(ctx, async () => ({ result: text, audit }), [])
+  return { text, audit: { action: 'statement.issued', subjectId: affiliateId, data: { month, ...facts } } }
 }
 
 /** A statement with some of its lines, and how many it has. */
