@@ -1,6 +1,6 @@
 // SQLite only: the pages call the use cases that are tested on both databases
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Fields, noticeOf } from './page-fixture.ts'
+import { type Fields, noticeOf, wordsOf } from './page-fixture.ts'
 import { codeOf, openPageShop, type PageShop } from './page-shop.ts'
 
 let shop: PageShop
@@ -66,6 +66,23 @@ test('programs are created and edited, with product rates and places, and compar
   expect(await words(path)).toContain('orders from everywhere earn')
   const [{ campaignId }] = await api(`/affiliates?id=${shop.affiliateId}`)
   await order()
+  const first = await owner.open(`/admin/programs/${campaignId}/backtest`)
+  expect(wordsOf(first.text)).toMatch(
+    /With the current terms Orders from \w+ \d+, \d+\. Orders compared 1 Decided differently 0 .* All affiliates 16\.00 USD 16\.00 USD/,
+  )
+  const presets = [...first.text.matchAll(/<a href="([^"]+backtest[^"]*)"( aria-current="true")?>([^<]+)</g)]
+  expect(presets.map(([, , isCurrent, text]) => [text, Boolean(isCurrent)])).toEqual([
+    ['Current terms', true],
+    ['18%', false],
+    ['14%', false],
+    ['60 days', false],
+    ['90 days', false],
+  ])
+  const higher = await owner.open(presets[1]![1]!.replaceAll('&amp;', '&'))
+  expect(wordsOf(higher.text)).toMatch(
+    /With other terms .*Decided differently 1 Difference in USD \+2\.00 USD .* All affiliates 16\.00 USD 18\.00 USD .*Largest differences in USD .* 16\.00 USD 18\.00 USD/,
+  )
+  expect(higher.text).toContain('aria-current="true">18%<')
   const compared = await words(
     `/programs/${campaignId}/backtest?commissionType=PERCENT_OF_SALE&commissionPercent=32&cookieDurationDays=30&from=2026-01-01`,
   )

@@ -278,6 +278,14 @@ export function shotsOf(made: Made): Shot[] {
           .catch(() => undefined)
       },
     },
+    {
+      name: 'backtest-higher',
+      path: '/admin/programs',
+      act: async (page) => {
+        await follow('text="Ambassadors"', 'main a[href$="/backtest"]', '.segments li:nth-child(2) a')(page)
+        await page.locator('main details.numbers summary').click()
+      },
+    },
     { name: 'coupons', path: '/admin/coupons' },
     { name: 'coupon-new', path: '/admin/coupons/new' },
     { name: 'coupons-filtered', path: '/admin/coupons?code=A' },

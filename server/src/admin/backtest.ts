@@ -1,19 +1,20 @@
 import * as backtest from '../analytics/backtest.ts'
 import type { components } from '../contract/schema.d.ts'
 import { isLargeList } from '../core/list-size.ts'
-import { twoBars } from './chart.ts'
+import { pairChart } from './chart.ts'
 import { field, select } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
 import { figuresOf, readKept, stillReading } from './kept.ts'
-import { filterForm, filterInput, givenOf, readPeriod } from './list-filter.ts'
+import { dayOr, filterForm, filterInput, type Given, givenOf, readPeriod } from './list-filter.ts'
 import { findProgram } from './program.ts'
 import { RATE_TYPES, typedNumber, typedRate } from './program-form.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { rolesAndAuditOf, validateBody } from './route.ts'
-import { count, counted, empty, facts, money, urlWithQuery } from './show.ts'
+import { count, counted, empty, facts, money, rateText, tabs, urlWithQuery } from './show.ts'
 import { nameColumn, numberColumn, table } from './table.ts'
 
 type Backtest = components['schemas']['Backtest']
+type Program = components['schemas']['Program']
 
 const FIELDS = ['commissionType', 'commissionPercent', 'cookieDurationDays', 'from', 'to']
 
@@ -21,99 +22,192 @@ export const backtestRoutes: Route[] = [
   { path: '/programs/:id/backtest', ...rolesAndAuditOf('runBacktest'), show, filters: FIELDS },
 ]
 
-/** What past orders would have earned under other terms. Nothing is stored. */
+/** The terms that are compared, as they are typed. */
+interface Terms {
+  commissionType: string
+  commissionPercent: string
+  cookieDurationDays: string
+}
+
+/** What past orders would have earned under other terms, first under the current ones. Nothing is stored. */
 async function show(request: PageRequest): Promise<View> {
   const { ctx, query } = request
   const one = await findProgram(request)
-  const path = `/admin/programs/${one.id}/backtest`
-  const rate = typedRate({ commissionType: one.commissionType, rate: one.defaultCommissionBps }, ctx.shop.currency)
-  const value = (name: string, otherwise: string) => field(query, name) ?? otherwise
-  const isSubmitted = query.has('commissionPercent')
+  const current = termsOf(one, ctx.shop.currency)
+  const value = (name: keyof Terms) => field(query, name) ?? current[name]
+  const asked = {
+    commissionType: value('commissionType'),
+    commissionPercent: value('commissionPercent'),
+    cookieDurationDays: value('cookieDurationDays'),
+  }
+  const given: Given = { from: monthsAgo(ctx.now()), ...Object.fromEntries(query) }
   return {
     title: 'What if…',
     crumb: { to: `/admin/programs/${one.id}`, text: one.name },
-    lead: 'Re-evaluates past orders with different terms and compares the results. Nothing is changed.',
+    lead: 'Decides past orders again with other terms of the program, and compares the results. Nothing is changed.',
     subjectId: one.id,
-    isEmpty: !isSubmitted,
-    body: html`${filterForm(request, {
-      path,
-      fields: html`${select('commissionType', 'Commission', RATE_TYPES, value('commissionType', one.commissionType))}
-${filterInput(request, { name: 'commissionPercent', label: 'Rate', value: value('commissionPercent', rate), required: true, maxlength: 20 })}
-${filterInput(request, { name: 'cookieDurationDays', label: 'Click window (days)', type: 'number', value: value('cookieDurationDays', String(one.cookieDurationDays)), required: true })}
-${filterInput(request, { name: 'from', label: 'Orders from', type: 'date', value: value('from', monthsAgo(ctx.now())) })}
-${filterInput(request, { name: 'to', label: 'to', type: 'date', value: value('to', '') })}`,
-      button: 'Compare',
-      label: 'Other terms',
-      isMain: true,
-    })}
-${request.problem ? '' : isSubmitted ? await compare(request, one) : empty('Choose other terms', 'The form shows the current ones.', 'programs')}`,
+    body: html`${presets(request, one, asked)}
+${filterForm(request, {
+  path: pathOf(one),
+  fields: html`${select('commissionType', 'Commission', RATE_TYPES, asked.commissionType)}
+${filterInput(request, { name: 'commissionPercent', label: 'Rate', value: asked.commissionPercent, required: true, maxlength: 20 })}
+${filterInput(request, { name: 'cookieDurationDays', label: 'Click window (days)', type: 'number', value: asked.cookieDurationDays, required: true })}`,
+  more: {
+    names: ['from', 'to'],
+    fields: html`${filterInput(request, { name: 'from', label: 'Orders from', type: 'date', value: given.from ?? '', maxlength: 10 })}
+${filterInput(request, { name: 'to', label: 'to', type: 'date', value: given.to ?? '', maxlength: 10 })}`,
+  },
+  button: 'Compare',
+  label: 'Other terms',
+  isMain: true,
+})}
+${request.problem ? '' : await compare(request, one, { asked, given })}`,
   }
 }
 
-async function compare(request: PageRequest, program: Awaited<ReturnType<typeof findProgram>>): Promise<Html> {
-  const { ctx, query, zone } = request
-  const terms = readTerms(request, program.id)
+const pathOf = ({ id }: Program) => `/admin/programs/${id}/backtest`
+
+const termsOf = (one: Program, currency: string): Terms => ({
+  commissionType: one.commissionType,
+  commissionPercent: typedRate({ commissionType: one.commissionType, rate: one.defaultCommissionBps }, currency),
+  cookieDurationDays: String(one.cookieDurationDays),
+})
+
+const isSame = (one: Terms, other: Terms): boolean =>
+  one.commissionType === other.commissionType &&
+  Number(one.commissionPercent) === Number(other.commissionPercent) &&
+  Number(one.cookieDurationDays) === Number(other.cookieDurationDays)
+
+/** Two points of a percentage, or a tenth of an amount. */
+const stepOf = ({ commissionType, defaultCommissionBps: rate }: Program): number =>
+  commissionType === 'PERCENT_OF_SALE' ? 200 : Math.max(1, Math.round(rate / 10))
+const MAX_PERCENT = 10_000
+const CLICK_WINDOWS = [30, 60, 90]
+
+/** Links to the current terms, to a higher and a lower rate, and to other click windows. */
+function presets({ ctx, query }: PageRequest, one: Program, asked: Terms): Html {
+  const { commissionType, defaultCommissionBps: rate } = one
+  const current = termsOf(one, ctx.shop.currency)
+  const rates = [rate + stepOf(one), rate - stepOf(one)]
+    .filter((cents) => cents > 0 && (commissionType !== 'PERCENT_OF_SALE' || cents <= MAX_PERCENT))
+    .map((cents) => ({
+      text: rateText(commissionType, cents, ctx.shop.currency).replace(/ of goods$| per \w+$/, ''),
+      terms: { ...current, commissionPercent: typedRate({ commissionType, rate: cents }, ctx.shop.currency) },
+    }))
+  const windows = CLICK_WINDOWS.filter((days) => days !== one.cookieDurationDays).map((days) => ({
+    text: `${days} days`,
+    terms: { ...current, cookieDurationDays: String(days) },
+  }))
+  return html`<div class="toolbar">${tabs(
+    'Terms',
+    [{ text: 'Current terms', terms: current }, ...rates, ...windows].map(({ text, terms }) => ({
+      to: urlWithQuery(pathOf(one), {
+        ...terms,
+        from: query.get('from') ?? undefined,
+        to: query.get('to') ?? undefined,
+      }),
+      text,
+      isCurrent: isSame(terms, asked),
+    })),
+    'segments',
+  )}</div>`
+}
+
+async function compare(
+  request: PageRequest,
+  program: Program,
+  { asked, given }: { asked: Terms; given: Given },
+): Promise<Html> {
+  const { ctx, zone } = request
+  const body = validateBody('runBacktest', {
+    programId: program.id,
+    commissionType: asked.commissionType,
+    commissionPercent: typedNumber('commissionPercent', asked.commissionPercent),
+    cookieDurationDays: typedNumber('cookieDurationDays', asked.cookieDurationDays),
+    ...readPeriod(request, givenOf(new URLSearchParams(given), FIELDS)),
+  })
   const { value, readAt } = await readKept(ctx, {
-    key: ['backtest', program, [...query]],
+    key: ['backtest', program, body],
     isLarge: await isLargeList(ctx, { list: 'commissions' }),
-    read: (own) => backtest.run(own, terms),
+    read: (own) => backtest.run(own, body),
   })
   if (!value) return stillReading('The orders are being compared.')
-  return html`${result(value)}${readAt === null ? '' : html`<p class="hint">${figuresOf(readAt, zone)}</p>`}`
+  const title = isSame(asked, termsOf(program, ctx.shop.currency)) ? 'With the current terms' : 'With other terms'
+  return html`<h2>${title}</h2><p class="hint">${periodText(given)}</p>${result(value, ctx.shop.currency)}${readAt === null ? '' : html`<p class="hint">${figuresOf(readAt, zone)}</p>`}`
+}
+
+function periodText({ from, to }: Given): string {
+  if (!from && !to) return 'Orders of all time.'
+  const [since, until] = [from && `from ${dayOr(from)}`, to && `until ${dayOr(to)}`]
+  return `Orders ${[since, until].filter(Boolean).join(' ')}.`
 }
 
 const DAY_MS = 86_400_000
 const monthsAgo = (now: number) => new Date(now - 90 * DAY_MS).toISOString().slice(0, 10)
 
-/** The body of the operation. @throws ApiError 400 for fields that are not terms. */
-function readTerms(request: PageRequest, programId: string) {
-  const { query } = request
-  return validateBody('runBacktest', {
-    programId,
-    commissionType: field(query, 'commissionType'),
-    commissionPercent: typedNumber('commissionPercent', query.get('commissionPercent')),
-    cookieDurationDays: typedNumber('cookieDurationDays', query.get('cookieDurationDays') ?? '30'),
-    ...readPeriod(request, givenOf(query, FIELDS)),
-  })
-}
-
-function result({ orders, changed, totals, affiliates, examples, truncated }: Backtest): Html {
+function result({ orders, changed, affiliates, examples, truncated, ...found }: Backtest, own: string): Html {
   if (orders === 0) return empty('No orders in this period', 'Choose a longer one.', 'orders')
   const hint = truncated ? html`<p class="hint">Only the newest ${count(orders)} orders are compared.</p>` : ''
+  // The shop's currency first.
+  const totals = found.totals.toSorted((a, b) => Number(b.currency === own) - Number(a.currency === own))
+  const most = affiliates.toSorted((a, b) => Math.abs(b.deltaCents) - Math.abs(a.deltaCents))
   return html`${facts(
     [
       ['Orders compared', count(orders)],
       ['Decided differently', count(changed)],
       ...totals.map(
-        ({ currency, deltaCents }) => [`Commission in ${currency}`, difference(deltaCents, currency)] as const,
+        ({ currency, deltaCents }) => [`Difference in ${currency}`, difference(deltaCents, currency)] as const,
       ),
     ],
     'stats',
   )}${hint}
-<h2>In total</h2>
+<div class="charts">${totals.map((total) => currencyCharts(total, most))}</div>
 ${LEGEND}
+<details class="numbers"><summary>Show as table</summary>
 ${compareTable(
   'In total',
   'Currency',
   totals.map((one) => ({ ...one, name: one.currency })),
 )}
-<h2>By affiliate</h2>
 ${
   affiliates.length
     ? compareTable(
         'By affiliate',
         'Affiliate',
-        affiliates.slice(0, MAX_SHOWN).map((one) => ({ ...one, name: one.name ?? one.affiliateId })),
+        most.slice(0, MAX_SHOWN).map((one) => ({ ...one, name: nameIn(one) })),
       )
     : html`<p>No affiliate would earn more or less.</p>`
 }
-${affiliates.length > MAX_SHOWN ? html`<p class="hint">${counted(affiliates.length - MAX_SHOWN, 'affiliate')} more.</p>` : ''}
+${affiliates.length > MAX_SHOWN ? html`<p class="hint">${counted(affiliates.length - MAX_SHOWN, 'affiliate')} more.</p>` : ''}</details>
 ${examples.length ? exampleTable(examples) : ''}`
 }
 
+type OfAffiliate = Backtest['affiliates'][number]
+const nameIn = ({ name, affiliateId }: OfAffiliate): string => name ?? affiliateId
+
+/** The commission of a currency in all, and of the affiliates with the largest differences. */
+function currencyCharts(total: Backtest['totals'][number], most: OfAffiliate[]): Html {
+  const { currency, currentCents, proposedCents, deltaCents } = total
+  const show = (cents: number) => money(cents, currency)
+  const people = most.filter((one) => one.currency === currency && one.deltaCents !== 0).slice(0, MAX_DRAWN)
+  const all = pairChart(
+    { name: `Commission in ${currency}`, total: show(proposedCents), note: difference(deltaCents, currency) },
+    [{ name: 'All affiliates', current: currentCents, proposed: proposedCents }],
+    show,
+  )
+  if (people.length === 0) return all
+  const drawn = people.map((one) => ({
+    name: isolated(nameIn(one)),
+    current: one.currentCents,
+    proposed: one.proposedCents,
+  }))
+  return html`${all}${pairChart({ name: `Largest differences in ${currency}` }, drawn, show)}`
+}
+
+const MAX_DRAWN = 6
 const MAX_SHOWN = 25
 
-const LEGEND = html`<p class="legend"><span><svg viewBox="0 0 20 10" aria-hidden="true"><rect class="bar" width="20" height="10"></rect></svg>As recorded</span><span><svg viewBox="0 0 20 10" aria-hidden="true"><rect class="bar second" width="20" height="10"></rect></svg>With the other terms</span></p>`
+const LEGEND = html`<p class="legend"><span><svg viewBox="0 0 20 10" aria-hidden="true"><rect class="bar" width="20" height="10"></rect></svg>As recorded</span><span><svg viewBox="0 0 20 10" aria-hidden="true"><rect class="bar second" width="20" height="10"></rect></svg>With these terms</span></p>`
 
 const difference = (cents: number, currency: string): Html =>
   html`<span class="${cents > 0 ? 'bad-text' : cents < 0 ? 'good-text' : ''}">${cents > 0 ? '+' : ''}${money(cents, currency)}</span>`
@@ -126,41 +220,22 @@ interface Compared {
   deltaCents: number
 }
 
-/** The largest amount of each currency, so that its bars have one scale. */
-const scalesOf = (rows: Compared[]): Map<string, number> =>
-  new Map(
-    [...Map.groupBy(rows, ({ currency }) => currency)].map(([currency, own]) => [
-      currency,
-      Math.max(1, ...own.flatMap(({ currentCents, proposedCents }) => [currentCents, proposedCents].map(Math.abs))),
-    ]),
-  )
-
-const compareTable = (title: string, first: string, rows: Compared[], scales = scalesOf(rows)): Html =>
-  html`<div class="compare">${table(
+const compareTable = (title: string, first: string, rows: Compared[]): Html =>
+  table(
     title,
-    [
-      nameColumn(first),
-      'Compared',
-      numberColumn('As recorded'),
-      numberColumn('Other terms'),
-      numberColumn('Difference'),
-    ],
+    [nameColumn(first), numberColumn('As recorded'), numberColumn('With these terms'), numberColumn('Difference')],
     rows.map(({ name, currency, currentCents, proposedCents, deltaCents }) => [
       isolated(name),
-      twoBars(currentCents, proposedCents, {
-        label: `${money(currentCents, currency)} now, ${money(proposedCents, currency)} with the other terms`,
-        most: scales.get(currency) ?? 1,
-      }),
       money(currentCents, currency),
       money(proposedCents, currency),
       difference(deltaCents, currency),
     ]),
-  )}</div>`
+  )
 
 const exampleTable = (examples: Backtest['examples']): Html =>
   html`<h2>Orders that change</h2>${table(
     'Orders that change',
-    ['Order', numberColumn('As recorded'), numberColumn('Other terms'), numberColumn('Difference')],
+    ['Order', numberColumn('As recorded'), numberColumn('With these terms'), numberColumn('Difference')],
     examples
       .slice(0, MAX_SHOWN)
       .map(({ orderId, current, proposed }) => [

@@ -77,10 +77,27 @@ const ticksOf = (dates: string[]): string[] =>
 /** A day without its year, which the label of each day shows. */
 const shortDay = (date: string): string => dayText(date).replace(/, \d+$/, '')
 
-/** Two amounts as bars, as in a comparison of two sets of settings. @param most the amount of a full bar */
-export function twoBars(current: number, proposed: number, { label, most }: { label: string; most: number }): Html {
-  const width = (value: number) => ((Math.abs(value) / most) * 200).toFixed(1)
-  return html`<svg viewBox="0 0 200 24" preserveAspectRatio="none" role="img" aria-label="${label}"><rect class="bar" x="0" y="1" width="${width(current)}" height="10"></rect><rect class="bar second" x="0" y="13" width="${width(proposed)}" height="10"></rect></svg>`
+/** An amount as it is, and as it would be. */
+export interface Pair {
+  name: Html | string
+  current: number
+  proposed: number
+}
+
+/** A chart with two bars for each pair of amounts, which are shown next to them. All bars have one scale. */
+export function pairChart(
+  { name, total, note }: Pick<Chart, 'name' | 'note'> & { total?: string },
+  pairs: Pair[],
+  show: (value: number) => string,
+): Html {
+  const most = Math.max(1, ...pairs.flatMap(({ current, proposed }) => [current, proposed].map(Math.abs)))
+  const bar = (value: number, y: number, kind: string) =>
+    html`<rect class="${kind}" x="0" y="${y}" width="${((Math.abs(value) / most) * 200).toFixed(1)}" height="10"></rect>`
+  return html`<figure class="chart"><figcaption><span>${name}${total ? html`<strong>${total}</strong>` : ''}</span>${note ? html`<span>${note}</span>` : ''}</figcaption>
+<ul class="pairs">${pairs.map(
+    ({ name: one, current, proposed }) =>
+      html`<li><span>${one}</span><svg viewBox="0 0 200 24" preserveAspectRatio="none" aria-hidden="true">${bar(current, 1, 'bar')}${bar(proposed, 13, 'bar second')}</svg><span class="values"><span>${show(current)}</span><span>${show(proposed)}</span></span></li>`,
+  )}</ul></figure>`
 }
 
 /** How a sum changed since the period before. A change from zero has no percentage. */
