@@ -64,20 +64,54 @@ describe('every reason code is listed, with its outcome', () => {
   })
 
   test.for([
-    ['NO_EVIDENCE', {}, 'The order contains no such evidence.'],
-    ['NO_MATCH', { couponCode: 'NOBODY' }, 'It does not match an affiliate of your shop.'],
+    ['NO_EVIDENCE', {}, 'The order contains no such evidence.', 'The order contains no evidence.'],
+    ['NO_MATCH', { couponCode: 'NOPE' }, 'This code belongs to no affiliate of your shop.'],
+    ['NO_MATCH', { ref: 'nobody' }, 'This link belongs to no affiliate of your shop.'],
+    ['NO_MATCH', { sessionId: 's-0' }, 'This session has no clicks.'],
+    // The address of an affiliate: a match would need a connection.
+    ['NO_MATCH', { customerEmail: 'nisa16@example.com' }, 'This customer is not connected to an affiliate.'],
+    ['NO_MATCH', { lineItems: [{ ...items[0]!, productId: '7' }] }, 'This product is not connected to an affiliate.'],
     ['CLICK_NOT_FOUND', { clickId: 'none' }, 'No such click is stored.'],
     ['CLICK_EXPIRED', { clickId: 'old' }, "The click is older than the program's click window of 30 days."],
     ['CLICK_AFTER_ORDER', { clickId: 'later' }, 'The click came after the order.'],
-  ])('%s', async ([reasonCode, given, because], { server }) => {
+  ] as const)('%s %j', async ([reasonCode, given, because, reason], { server }) => {
     const explained = await order(server, given)
     expect(explained).toMatchObject({ outcome: 'NOBODY', commission: null, affiliate: null, restriction: null })
-    expect(explained.summary).toBe(`Nobody was credited: ${reasonCode}.`)
+    expect(explained.decision.attribution.reasonCode).toBe(reasonCode)
+    const [value] = Object.values(given)
+    const named = because.replace(/^This (\w+)/, `The $1 ${typeof value === 'string' ? value : '7'}`)
+    expect(explained.summary).toBe(`Nobody was credited. ${reason ?? named}`)
     const shown = reasonCode === 'NO_EVIDENCE' ? explained.evidence[0].because : candidatesOf(explained)[0]?.because
     expect(shown).toBe(because)
     expect(explained.replay.identical).toBe(true)
   })
+
+  test('evidence that is not valid says whether the next kind was needed', async ({ server }) => {
+    const reasons = async (given: object): Promise<string[]> =>
+      (await order(server, given)).evidence.map(({ because }: { because: string }) => because)
+    const missed = { customerEmail: 'stranger@example.com', lineItems: [{ ...items[0]!, productId: '7' }] }
+    expect(await reasons({ couponCode: 'NISA16', clickId: 'fresh', ...missed })).toEqual([
+      'This is the first kind with valid evidence, so it won.',
+      'It is valid, but the coupon takes precedence in your shop.',
+      'None of it is valid. It was not needed: the coupon takes precedence in your shop.',
+      'None of it is valid. It was not needed: the coupon takes precedence in your shop.',
+    ])
+    expect(await reasons({ couponCode: 'NOPE', ...missed })).toEqual([
+      'None of it is valid, so the next kind was evaluated.',
+      'The order contains no such evidence.',
+      'None of it is valid, so the next kind was evaluated.',
+      'None of it is valid.',
+    ])
+  })
 })
+
+/** The words on the page of an order. */
+async function pageOf(server: TestServer, externalOrderId: string): Promise<string> {
+  const visitor = visitorOf(server)
+  await visitor.signIn()
+  const { text } = await visitor.open(`/admin/orders?id=${externalOrderId}`)
+  return wordsOf(/<main.*<\/main>/s.exec(text)?.[0] ?? '')
+}
 
 describe('every restriction code is listed', () => {
   const update = (server: TestServer, path: string, body: object) => expectOk(server.request('PATCH', path, { body }))
@@ -146,6 +180,10 @@ describe('every restriction code is listed', () => {
     })
     expect(explained.summary).toContain(explained.restriction.because)
     expect(explained.arithmetic).toContainEqual({ step: 'restricted', text: code, cents: 0, currency: 'USD' })
+    // The page says it once, and has no codes of the API.
+    const page = await pageOf(server, explained.externalOrderId)
+    expect(page.split(explained.restriction.because)).toHaveLength(2)
+    expect(page).not.toMatch(/\b[A-Z]+_[A-Z]+\b|couponCode|customerEmail|api:|half up|Withheld/)
   })
 })
 
@@ -170,7 +208,7 @@ test('all four kinds are shown, with the evidence that lost and the winner', asy
   const two = await order(server, { couponCode: 'ADA16', affiliateCode: 'NISA16' })
   expect(candidatesOf(two)[1]).toMatchObject({
     outcome: 'LATER_IN_KIND',
-    because: 'It is valid, but couponCode ADA16 of the same kind comes first.',
+    because: 'It is valid, but the code ADA16 of the same kind comes first.',
   })
 })
 
@@ -249,12 +287,12 @@ describe('what remains of a commission is part of the summary and the calculatio
     const [change, now] = explained.arithmetic.slice(-2)
     expect(change).toMatchObject({ step: isRefund ? 'refund' : 'canceled', cents: -lessCents })
     expect(now).toMatchObject({ step: 'now', cents: left })
-    const visitor = visitorOf(server)
-    await visitor.signIn()
-    const page = wordsOf((await visitor.open(`/admin/orders?id=${externalOrderId}`)).text)
+    const page = await pageOf(server, externalOrderId)
     expect(page).toContain(
       isRefund ? `After refunds, ${(left / 100).toFixed(2)} USD remain.` : `${text}: 0.00 USD remain.`,
     )
+    expect(page.includes('Credited')).toBe(status === 'APPROVED')
+    expect(page).not.toContain('Withheld')
   })
 })
 

@@ -9,7 +9,7 @@ import { changes, moveOrder, refundList, refundOrder } from './order-changes.ts'
 import { ORDER_FILTERS } from './order-filter.ts'
 import { downloadOrders, listOrders } from './order-list.ts'
 import { ALL_ROLES, type PageRequest, type Route, rolesAndAuditOf, type View } from './route.ts'
-import { badge, count, facts, money, nameOf as nameText, rateText, time, withMoney } from './show.ts'
+import { badge, count, facts, money, nameOf as nameText, rateText, time, UNDONE, withMoney } from './show.ts'
 import {
   type Cell,
   type Column,
@@ -87,8 +87,7 @@ const explanation = (
   names: Names,
   query: URLSearchParams,
 ): Html => html`<section class="card" aria-labelledby="decision"><h2 id="decision">Decision</h2>
-<p>${badge(found.outcome)} ${inWords(withMoney(found.summary, String(found.order.currency)))}</p>
-${found.restriction ? html`<p><strong>${nameText(found.restriction.code)}.</strong> ${found.restriction.because}</p>` : ''}</section>
+<p>${badge(isUndone(found.commission) ? found.commission.orderStatus : found.outcome)} ${isolated(withMoney(found.summary, String(found.order.currency)))}</p></section>
 <h2>Evidence</h2>
 <p class="hint">In your shop’s order of precedence. The first kind with valid evidence wins. If there are several clicks, the ${found.clickTouch.toLowerCase()} one counts.</p>
 <ol class="evidence card">${found.evidence.map((one) => kind(one, names, query))}</ol>
@@ -96,9 +95,9 @@ ${found.restriction ? html`<p><strong>${nameText(found.restriction.code)}.</stro
 ${arithmetic(found)}
 <p class="hint">${replay(found)}</p>`
 
-/** Reasons of the API, such as `NO_MATCH`, in words. */
-const inWords = (text: string): string =>
-  text.replace(/\b[A-Z]+(?:_[A-Z]+)+\b/g, (reason) => nameText(reason).toLowerCase())
+/** Whether an affiliate was credited, and nothing of it remains. */
+const isUndone = (commission: Explanation['commission']): commission is Schemas['Commission'] =>
+  commission !== null && commission.restrictionReasonCode === null && UNDONE.has(commission.orderStatus)
 
 /** What matters most about an order. */
 function orderStats(found: Explanation, names: Names): Html {
@@ -129,7 +128,7 @@ const decisionFacts = (found: Explanation, zone: string): Html => {
       ['Program', program ? rateText(program.commissionType, program.rate, flatCurrencyOf(found)) : 'none'],
       ['Affiliate', affiliate ? badge(affiliate.archived ? 'ARCHIVED' : affiliate.status) : undefined],
       ['Commission', commission ? badge(commission.orderStatus) : 'none'],
-      ['Stored as', html`<code>${isolated(found.orderId)}</code>`],
+      ['Order id', html`<code>${isolated(found.externalOrderId)}</code>`],
     ],
     'facts one',
   )
@@ -159,9 +158,22 @@ const CANDIDATE: Column[] = [
   wideColumn('Explanation'),
 ]
 
+/** Where evidence came from. */
+const SOURCES: Record<string, string> = {
+  couponCode: 'Discount code',
+  affiliateCode: 'Affiliate code',
+  clickId: 'Click',
+  ref: 'Link name',
+  sessionId: 'Click of the session',
+  customerId: 'Customer id',
+  customerEmail: 'Customer email',
+  variantId: 'Variant',
+  productId: 'Product',
+}
+
 const candidate = (one: Schemas['ExplainedCandidate'], names: Names): Cell[] => [
-  html`<small>${one.source}</small> <code class="break">${isolated(one.value)}</code>`,
-  html`${one.affiliateId === null ? 'none' : nameIn(names, one.affiliateId)}${one.slugAffiliateId ? html` <small>also a slug of ${nameIn(names, one.slugAffiliateId)}</small>` : ''}`,
+  html`<small>${SOURCES[one.source] ?? one.source}</small> <code class="break">${isolated(one.value)}</code>`,
+  html`${one.affiliateId === null ? 'none' : nameIn(names, one.affiliateId)}${one.slugAffiliateId ? html` <small>also a link name of ${nameIn(names, one.slugAffiliateId)}</small>` : ''}`,
   badge(one.outcome),
   html`<small>${nameText(one.reasonCode)}</small>${isolated(one.because)}`,
 ]
@@ -184,7 +196,8 @@ const STEPS: Record<Schemas['ArithmeticLine']['step'], string> = {
 
 const arithmetic = (found: Explanation): Html => {
   const columns = ['Step', wideColumn('Detail'), inCard('lead', numberColumn('Amount'))]
-  const rows = withSumOfRefunds(found.arithmetic).map(({ step, text, cents, currency }) => ({
+  const lines = found.arithmetic.filter(({ step, cents }) => step !== 'tax' || cents !== 0)
+  const rows = withSumOfRefunds(lines).map(({ step, text, cents, currency }) => ({
     className: step,
     cells: [STEPS[step], inMoney(text, step, found), money(cents, currency)],
   }))
@@ -221,13 +234,14 @@ function withSumOfRefunds(lines: Line[]): Line[] {
 
 /** The texts of the calculation contain minor units, such as `10000 × 1600 ÷ 10000`. */
 function inMoney(text: string, step: string, { order, arithmetic }: Explanation): string {
+  if (step === 'restricted') return nameText(text)
   const orderCurrency = String(order.currency)
   const currency = arithmetic.at(-1)?.currency ?? orderCurrency
   return withMoney(text, step === 'refund' ? orderCurrency : currency)
     .replace(
-      /(-?\d+) × (\d+) ÷ 10000/g,
+      /(-?\d+) × (\d+) ÷ 10000, rounded half up/g,
       (_all, cents, bps) =>
-        `${money(Number(cents), step === 'group' ? orderCurrency : currency)} × ${Number(bps) / 100}%`,
+        `${money(Number(cents), step === 'group' ? orderCurrency : currency)} × ${Number(bps) / 100}%${(BigInt(cents) * BigInt(bps)) % 10_000n ? ', rounded' : ''}`,
     )
     .replace(/^(\d+) for the order$/, (_all, cents) => `${money(Number(cents), currency)} for the order`)
     .replace(/^(\d+) × (\d+) pieces$/, (_all, cents, pieces) => `${money(Number(cents), currency)} × ${pieces} pieces`)
@@ -236,5 +250,5 @@ function inMoney(text: string, step: string, { order, arithmetic }: Explanation)
 
 const replay = ({ replay }: Explanation): Html =>
   replay.identical
-    ? html`Recomputed from the stored facts with engine ${replay.engineVersion}: identical.`
-    : html`Recomputed with engine ${replay.engineVersion}: different from the recorded decision of engine ${replay.recordedEngineVersion}.`
+    ? html`Calculated again from the stored order: the same result.`
+    : html`Calculated again with the current rules of the server: another result. The recorded one counts.`

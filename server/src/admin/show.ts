@@ -137,6 +137,9 @@ const NAMES: Record<string, string> = {
   CSV: 'CSV',
 }
 
+/** Statuses of commissions of which nothing is owed. */
+export const UNDONE: ReadonlySet<string> = new Set(['REJECTED', 'CANCELED', 'REVERSED', 'REFUNDED'])
+
 /** The name of a status or another constant of the API: `Late in kind`. */
 export function nameOf(status: string): string {
   const text = status.toLowerCase().replaceAll('_', ' ')

@@ -36,7 +36,7 @@ export async function explain(ctx: Context, id: string): Promise<Explanation> {
     orderId: row.orderId,
     externalOrderId: facts.order.externalOrderId,
     ...outcomeOf(decision),
-    summary: summaryOf(decision, facts.order) + changeText(decision, commission, refunds),
+    summary: summaryOf(decision, facts) + changeText(decision, commission, refunds),
     receivedAt: row.createdAt,
     precedence: facts.settings.precedence,
     clickTouch: facts.settings.clickTouch,
@@ -222,7 +222,7 @@ type Schemas = components['schemas']
 export const RESTRICTION_TEXTS: Record<RestrictionCode, string> = {
   AFFILIATE_ARCHIVED: 'The affiliate was archived when the order was decided.',
   AFFILIATE_REJECTED: 'The affiliate was rejected when the order was decided.',
-  AFFILIATE_NOT_APPROVED: 'The affiliate was not approved yet. Approve the affiliate, then reopen the commission.',
+  AFFILIATE_NOT_APPROVED: 'The affiliate had not been approved yet. Approve the affiliate, then reopen the commission.',
   PROGRAM_MISSING: 'The affiliate belonged to no program, so there was no rate.',
   SELF_REFERRAL:
     'The buyer has the email address of the affiliate, and affiliates earn no commission on their own orders.',
@@ -231,12 +231,34 @@ export const RESTRICTION_TEXTS: Record<RestrictionCode, string> = {
   ZERO_BASE: 'The amount after the discount is 0, so a percentage of it is 0.',
 }
 
-const MISS_TEXTS: Record<MissCode, string> = {
+const MISS_TEXTS: Record<Exclude<MissCode, 'NO_MATCH'>, string> = {
   NO_EVIDENCE: 'The order contains no evidence.',
-  NO_MATCH: 'It does not match an affiliate of your shop.',
   CLICK_NOT_FOUND: 'No such click is stored.',
   CLICK_EXPIRED: 'The click is older than the click window of the program.',
   CLICK_AFTER_ORDER: 'The click came after the order.',
+}
+
+/** What the evidence of each source is, in words. */
+const SOURCE_NAMES: Record<string, string> = {
+  couponCode: 'code',
+  affiliateCode: 'code',
+  clickId: 'click',
+  ref: 'link',
+  sessionId: 'session',
+  customerId: 'customer',
+  customerEmail: 'customer',
+  variantId: 'variant',
+  productId: 'product',
+}
+
+const sourceText = ({ source, value }: Candidate): string => `${SOURCE_NAMES[source] ?? source} ${value}`
+
+/** The email address of an affiliate is no evidence: only a connection makes somebody a customer of an affiliate. */
+function noMatchText({ kind, source }: Candidate, subject: string, facts: Facts): string {
+  if (kind === 'COUPON' || source === 'ref') return `${subject} belongs to no affiliate of your shop.`
+  if (kind !== 'DIRECT_LINK') return `${subject} is not connected to an affiliate.`
+  const isEmptySession = source === 'sessionId' && facts.matches.sessionClicks.length === 0
+  return isEmptySession ? `${subject} has no clicks.` : `${subject} belongs to no affiliate of your shop.`
 }
 
 const KIND_NAMES: Record<EvidenceKind, string> = {
@@ -261,7 +283,7 @@ export function evidenceOf(facts: Facts, decision: Decision, namesakes: SlugName
       const text = because + aliasText(candidate) + namesakeText(slugAffiliateId)
       return { ...candidate, alias, outcome, because: text, slugAffiliateId }
     })
-    return { kind, rank: index + 1, because: kindReason(own, winner), candidates }
+    return { kind, rank: index + 1, because: kindReason(own, index, facts, winner), candidates }
   })
 }
 
@@ -272,9 +294,10 @@ const namesakeText = (slugAffiliateId: string | null) =>
   slugAffiliateId ? ` It is also the slug of affiliate ${slugAffiliateId}; codes come before slugs.` : ''
 
 /** The decision in one sentence. */
-export function summaryOf(decision: Decision, { currency }: Facts['order']): string {
+export function summaryOf(decision: Decision, facts: Facts): string {
+  const { currency } = facts.order
   const winner = decision.candidates.find(({ won }) => won)
-  if (!winner) return `Nobody was credited: ${decision.attribution.reasonCode}.`
+  if (!winner) return `Nobody was credited. ${nobodyReason(decision, facts)}`
   const who = `The ${KIND_NAMES[winner.kind]} ${winner.value} won`
   const code = decision.restrictionReasonCode
   if (code) return `${who}, but earns nothing. ${RESTRICTION_TEXTS[code]}`
@@ -282,22 +305,36 @@ export function summaryOf(decision: Decision, { currency }: Facts['order']): str
   return `${who} and earns ${earned} on ${decision.baseCents} ${currency} cents of goods.`
 }
 
-function kindReason(own: Candidate[], winner: Candidate | undefined): string {
+/** Why the evidence that comes first credits nobody. */
+function nobodyReason({ candidates }: Decision, facts: Facts): string {
+  const ranked = facts.settings.precedence.flatMap((kind) => candidates.filter((one) => one.kind === kind))
+  const [first] = ranked
+  return first ? missReason(first, facts, `The ${sourceText(first)}`) : MISS_TEXTS.NO_EVIDENCE
+}
+
+function kindReason(own: Candidate[], index: number, { settings }: Facts, winner: Candidate | undefined): string {
   if (own.length === 0) return 'The order contains no such evidence.'
   if (own.some(({ won }) => won)) return 'This is the first kind with valid evidence, so it won.'
-  if (!own.some(canWin)) return 'None of it is valid, so the next kind was evaluated.'
-  return `It is valid, but the ${winner ? KIND_NAMES[winner.kind] : 'other'} takes precedence in your shop.`
+  const precedence = winner && `the ${KIND_NAMES[winner.kind]} takes precedence in your shop.`
+  if (own.some(canWin)) return `It is valid, but ${precedence ?? 'another kind takes precedence in your shop.'}`
+  if (winner && settings.precedence.indexOf(winner.kind) < index)
+    return `None of it is valid. It was not needed: ${precedence}`
+  const isLast = index === settings.precedence.length - 1
+  return isLast ? 'None of it is valid.' : 'None of it is valid, so the next kind was evaluated.'
 }
 
 type CandidateOutcome = Pick<Schemas['ExplainedCandidate'], 'outcome' | 'because'>
 
 function outcomeOfCandidate(candidate: Candidate, winner: Candidate | undefined, facts: Facts): CandidateOutcome {
   if (candidate.won) return { outcome: 'WON', because: 'It identifies an affiliate and no earlier evidence is valid.' }
-  if (!canWin(candidate)) return { outcome: 'DID_NOT_COUNT', because: missReason(candidate, facts) }
+  if (!canWin(candidate)) {
+    const subject = `This ${SOURCE_NAMES[candidate.source] ?? candidate.source}`
+    return { outcome: 'DID_NOT_COUNT', because: missReason(candidate, facts, subject) }
+  }
   if (winner?.kind === candidate.kind) {
     return {
       outcome: 'LATER_IN_KIND',
-      because: `It is valid, but ${winner.source} ${winner.value} of the same kind comes first.`,
+      because: `It is valid, but the ${sourceText(winner)} of the same kind comes first.`,
     }
   }
   return {
@@ -306,7 +343,8 @@ function outcomeOfCandidate(candidate: Candidate, winner: Candidate | undefined,
   }
 }
 
-function missReason(candidate: Candidate, facts: Facts): string {
+/** @param subject the evidence at the start of a sentence */
+function missReason(candidate: Candidate, facts: Facts, subject: string): string {
   const affiliate = affiliateOf(facts, candidate.affiliateId)
   const days = affiliate && programOf(facts, affiliate)?.cookieDurationDays
   if (candidate.kind === 'DIRECT_LINK' && days === 0)
@@ -314,5 +352,6 @@ function missReason(candidate: Candidate, facts: Facts): string {
   if (candidate.reasonCode === 'CLICK_EXPIRED' && typeof days === 'number') {
     return `The click is older than the program's click window of ${days} days.`
   }
-  return MISS_TEXTS[candidate.reasonCode as MissCode]
+  const code = candidate.reasonCode as MissCode
+  return code === 'NO_MATCH' ? noMatchText(candidate, subject, facts) : MISS_TEXTS[code]
 }
