@@ -2,8 +2,8 @@ import { clockOf, type Deps, nowIso } from '../core/context.ts'
 import { deleteExpiredResponses } from '../core/idempotency.ts'
 import { idBoundary } from '../core/ids.ts'
 import type { Transaction } from '../database/database.ts'
-import type { ShopRow } from '../database/tables.ts'
-import { deleteJourneyBefore } from '../journey/queries.ts'
+import type { JourneyRow, ShopRow } from '../database/tables.ts'
+import { deleteJourney, hasJourneyBefore, listJourneyBefore } from '../journey/queries.ts'
 import { deletePendingNotices, listOrdersWithNotices } from '../orders/notice-queries.ts'
 import { longestClickWindow } from '../programs/queries.ts'
 import {
@@ -57,15 +57,29 @@ export function purgeDeliveries(deps: Deps, shop: ShopClock): Promise<void> {
   )
 }
 
-/** Deletes journey entries past the configured retention, except clicks that may still count: of all shops, or of one. */
-export async function purgeJourney(deps: Deps, shop?: ShopClock): Promise<void> {
-  const { db, config } = deps
+const JOURNEY_TYPES: JourneyRow['type'][] = ['click', 'page_view', 'conversion']
+const ENTRIES_AT_ONCE = 500
+
+/** Deletes the journey entries of a shop past the configured retention, except clicks that may still count. */
+export async function purgeJourney(deps: Deps, shop: ShopClock): Promise<void> {
+  const { db, config, stopping } = deps
   if (config.journeyRetentionDays === undefined) return
-  const days = Math.max(config.journeyRetentionDays, await longestClickWindow(db.read, shop?.id))
-  const { now } = shop ? clockOf(deps, shop) : deps
-  const before = new Date(now() - days * DAY_MS).toISOString()
-  await inBatches(deps, (trx) => deleteJourneyBefore(trx, before, shop?.id))
+  const days = Math.max(config.journeyRetentionDays, await longestClickWindow(db.read, shop.id))
+  const before = new Date(clockOf(deps, shop).now() - days * DAY_MS).toISOString()
+  for (const type of JOURNEY_TYPES) {
+    for (let isDone = false; !isDone && !stopping.aborted; ) {
+      const ids = await listJourneyBefore(db.read, shop.id, { type, before, limit: ENTRIES_AT_ONCE })
+      // In the turn of the shop. The counts of several shops, locked by one transaction, would be in a deadlock with orders.
+      if (ids.length > 0) await db.transact((trx) => deleteJourney(trx, shop.id, ids), shop.id)
+      isDone = ids.length < ENTRIES_AT_ONCE
+    }
+  }
 }
+
+/** Whether any shop has journey entries past the configured retention. */
+export const hasOldJourney = async ({ db, config, now }: Deps): Promise<boolean> =>
+  config.journeyRetentionDays !== undefined &&
+  hasJourneyBefore(db.read, new Date(now() - config.journeyRetentionDays * DAY_MS).toISOString())
 
 const NOTICES_AT_ONCE = 200
 

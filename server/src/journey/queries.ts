@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { EFFECTIVE, withJob } from '../commissions/job-queries.ts'
-import { withoutIndex } from '../core/queries.ts'
+import { hasId, withoutIndex } from '../core/queries.ts'
 import { defineReport, type Reader, type Transaction } from '../database/database.ts'
 import { indexedBy, prepared, preparedInsert, preparedWrite } from '../database/prepared.ts'
 import type { CommissionRow, JourneyRow } from '../database/tables.ts'
@@ -183,18 +183,37 @@ export async function replaceJourneyEntry(
   await insertJourneyEntry(trx, shopId, row)
 }
 
-const MAX_DELETED = 500
+/** Whether any shop has an entry from before an instant. */
+export const hasJourneyBefore = async (db: Reader, before: string): Promise<boolean> =>
+  (await db
+    .selectFrom('journey')
+    .select('id')
+    .where('occurredAt', '<', before)
+    // The order makes PostgreSQL use the index instead of reading the table from its beginning.
+    .orderBy('occurredAt')
+    .limit(1)
+    .executeTakeFirst()) !== undefined
 
-/** Deletes a batch of entries from before an instant, of all shops or of one. Returns whether there may be more. */
-export async function deleteJourneyBefore(trx: Transaction, before: string, ofShop?: string): Promise<boolean> {
-  let old = trx.selectFrom('journey').select(['shopId', 'id']).where('occurredAt', '<', before)
-  if (ofShop !== undefined) old = old.where('shopId', '=', ofShop)
-  // The order makes PostgreSQL use the index instead of reading the table from its beginning.
-  const rows = await old.orderBy('occurredAt').limit(MAX_DELETED).execute()
-  if (rows.length === 0) return false
-  const keys = sql.join(rows.map(({ shopId, id }) => sql`(${shopId}, ${id})`))
-  await sql`delete from journey where ("shopId", id) in (values ${keys})`.execute(trx)
-  return rows.length === MAX_DELETED
+/** The oldest entries of a shop with a type from before an instant. */
+export async function listJourneyBefore(
+  db: Reader,
+  shopId: string,
+  { type, before, limit }: { type: JourneyRow['type']; before: string; limit: number },
+): Promise<string[]> {
+  const rows = await db
+    .selectFrom('journey')
+    .select('id')
+    .where('shopId', '=', shopId)
+    .where('type', '=', type)
+    .where('occurredAt', '<', before)
+    .orderBy('occurredAt')
+    .limit(limit)
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
+export async function deleteJourney(trx: Transaction, shopId: string, ids: string[]): Promise<void> {
+  await trx.deleteFrom('journey').where('shopId', '=', shopId).where(hasId(trx, ids)).execute()
 }
 
 interface Customer {

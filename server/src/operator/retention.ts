@@ -1,6 +1,7 @@
 import { listShops } from '../accounts/queries.ts'
 import { deleteTestShopRows } from '../accounts/shop-deletion.ts'
 import {
+  hasOldJourney,
   inBatches,
   purgeDeliveries,
   purgeEvents,
@@ -40,7 +41,7 @@ export async function purgeExpired(deps: Deps): Promise<void> {
     // Before deliveries, with one more day of retention, so that a redelivery in progress keeps its event.
     () => forEachShop(deps, (shop) => purgeEvents(deps, shop)),
     () => forEachShop(deps, (shop) => purgeDeliveries(deps, shop)),
-    () => purgeJourney(deps),
+    async () => (await hasOldJourney(deps)) && forEachShop(deps, (shop) => purgeJourney(deps, shop)),
     () => forEachShop(deps, (shop) => purgePendingNotices(deps, shop)),
     () => forEachShop(deps, async (shop) => shop.clockOffsetMs > 0 && purgeTestShop(deps, shop)),
     () => forEachShop(deps, async (shop) => isBeingDeleted(shop) && deleteTestShopRows(deps, shop.id)),
