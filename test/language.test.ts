@@ -50,7 +50,11 @@ const BANNED: [pattern: RegExp, standard: string][] = [
   [/\bsection \d/i, 'the rule itself'],
   [/\b(outer whitespace|white space)\b/i, 'leading and trailing whitespace, whitespace'],
   [/\btells of\b/i, 'describes'],
-  [/\bis no JSON\b/i, 'is not JSON'],
+  [
+    /\b(?<!there )(is|are) no (JSON|text|day|form|field|address|proof|constants?|objects?|database|HTTP)\b/i,
+    'is not …',
+  ],
+  [/\bcounts? (that )?knows?\b/i, 'there is a stored count for …'],
   [/\bclass Turns\b/, 'FairQueue'],
   [/\bsomebody else\b/i, 'another request, another user'],
   [/\banew\b/i, 'again'],

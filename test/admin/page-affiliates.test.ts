@@ -24,7 +24,7 @@ describe('affiliates', () => {
         ['name', name],
         ['email', `${name[0]}@lind.example`],
       ])
-      expect(notice).toBe(`${name} is created and awaits approval.`)
+      expect(notice).toBe(`Affiliate ${name} created; awaiting approval.`)
       ids.push(to.split('/').at(-1) ?? '')
     }
     const [{ discountCode }] = await api(`/affiliates?id=${ids[0]}`)
@@ -34,7 +34,7 @@ describe('affiliates', () => {
     expect(selectable(text).toSorted()).toEqual(ids.toSorted())
     const fields = selectable(text).map((id): [string, string] => ['ids', id])
     const moved = await done('/affiliates/status', [...fields, ['q', 'lind'], ['move', 'APPROVED']])
-    expect(moved).toEqual({ to: '/admin/affiliates?q=lind', notice: '2 affiliates are approved.' })
+    expect(moved).toEqual({ to: '/admin/affiliates?q=lind', notice: '2 affiliates approved.' })
     const edit: Fields = [
       ['name', 'Ada Lindqvist'],
       ['email', 'A@lind.example'],
@@ -83,7 +83,7 @@ describe('affiliates', () => {
     const { text } = await owner.open(`/admin${path}`)
     expect(wordsOf(text)).toContain('ada@example.com')
     const remove = /action="\/admin(\S+connections\/\w+\/delete)"/.exec(text)?.[1] ?? ''
-    expect((await done(remove, [])).notice).toBe('The connection is removed.')
+    expect((await done(remove, [])).notice).toBe('Connection removed.')
   })
 
   test('are listed with their figures, and sorted by the headings, with the filter kept', async () => {
@@ -160,7 +160,7 @@ describe('affiliates', () => {
         ['aliasKind', kind],
         ['alias', alias],
       ])
-    expect((await add('CODE', ' SARAH10 ')).notice).toBe('Orders with SARAH10 are credited to the affiliate, too.')
+    expect((await add('CODE', ' SARAH10 ')).notice).toBe('Orders with SARAH10 are now credited to this affiliate.')
     await add('LINK', 'sarah_old')
     expect(await words(path)).toMatch(/Link \?ref=sarah_old .*Code SARAH10/)
     expect(await words('/affiliates?q=sarah10')).toContain('NISA16')
@@ -176,7 +176,7 @@ describe('affiliates', () => {
     for (let left = 2; left > 0; left--) {
       const { text } = await owner.open(`/admin${path}`)
       const remove = /action="\/admin(\S+aliases\/\w+\/delete)"/.exec(text)?.[1] ?? ''
-      expect((await done(remove, [])).notice).toBe('The alias is removed.')
+      expect((await done(remove, [])).notice).toBe('Alias removed.')
     }
     expect(await words(path)).not.toContain('sarah_old')
   })

@@ -132,7 +132,7 @@ test('several commissions are moderated at once; a batch is paid only with its t
   const fields = ids.map((id): [string, string] => ['ids', id])
   const moved = await owner.submit('/admin/commissions/moderate', [...fields, ['move', 'approve']])
   expect(moved.status).toBe(303)
-  expect(noticeOf(await owner.open('/admin/commissions'))).toBe('2 commissions are approved.')
+  expect(noticeOf(await owner.open('/admin/commissions'))).toBe('2 commissions approved.')
   expect(noticeOf(await owner.submit('/admin/commissions/moderate', [['move', 'approve']]))).toBe(
     'Select at least one commission.',
   )
@@ -151,7 +151,9 @@ test('several commissions are moderated at once; a batch is paid only with its t
   const unsent = await owner.submit(`${batch}/pay`, [['total', total]])
   expect([codeOf(unsent), noticeOf(unsent)]).toEqual([
     [400, 'invalid_body'],
-    expect.stringMatching(/^No payment file contains \d+ payments? of [\d.,]+ USD\. Send them, or confirm/),
+    expect.stringMatching(
+      /^No payment file contains \d+ payments? \([\d.,]+ USD\)\. Create a file for them, or confirm/,
+    ),
   ])
   const confirmed = await owner.submit(`${batch}/pay`, [
     ['total', total],

@@ -67,7 +67,7 @@ describe('commissions', () => {
     expect(preview).toMatch(/USD 26 2,91[\d.]+ USD/)
     const { notice } = await done('/commissions/all', await approvalOf(query))
     expect(notice).toMatch(
-      /^26 commissions are approved\. Pending before: 26 commissions \(2,91[\d.]+ USD\); pending now: none\.$/,
+      /^26 commissions approved\. Pending before: 26 commissions \(2,91[\d.]+ USD\); pending now: none\.$/,
     )
     expect(await words('/commissions/all?status=PENDING&currency=EUR')).toMatch(/EUR 1 16\.00 EUR/)
     const byOrder = await owner.submit('/admin/commissions/all', [
@@ -85,13 +85,13 @@ describe('commissions', () => {
     await order({ amountCents: 6_400 })
     const rejected = await owner.submit('/admin/commissions/all', fields)
     expect(codeOf(rejected)).toEqual([409, 'concurrent_change'])
-    expect(noticeOf(rejected)).toMatch(/^Other commissions match than were shown, so none was changed/)
+    expect(noticeOf(rejected)).toMatch(/^The matching commissions changed after this page was shown/)
     expect(wordsOf(rejected.text)).toMatch(/USD 2 20\.32 USD .*Exactly these are changed/)
     // As with a form of an earlier version, which has no sums.
     const unseen = fields.filter(([name]) => name !== 'shown')
     expect(codeOf(await owner.submit('/admin/commissions/all', unseen))).toEqual([409, 'concurrent_change'])
     const { notice } = await done('/commissions/all', approvalIn(rejected.text))
-    expect(notice).toBe('2 commissions are approved. Pending before: 2 commissions (20.32 USD); pending now: none.')
+    expect(notice).toBe('2 commissions approved. Pending before: 2 commissions (20.32 USD); pending now: none.')
   })
 
   test('a button that is pressed twice has done its work, and the API rejects the second request', async () => {
@@ -112,7 +112,7 @@ describe('commissions', () => {
       ['ids', second],
     ]
     for (let n = 0; n < 2; n++)
-      expect((await done('/commissions/moderate', selected)).notice).toBe('1 commission is approved.')
+      expect((await done('/commissions/moderate', selected)).notice).toBe('1 commission approved.')
     const { status } = await admin(shop.server, 'POST', `/commissions/${second}/approve`)
     expect(status).toBe(409)
     await twice(`/affiliates/${shop.affiliateId}/status`, [['status', 'REJECTED']])
@@ -142,7 +142,7 @@ describe('commissions', () => {
       ['externalRefundId', 'r-1'],
       ['amount', '25.00'],
     ]
-    expect((await done('/orders/refund', fields)).notice).toBe('The refund is recorded: −4.00 USD of commission.')
+    expect((await done('/orders/refund', fields)).notice).toBe('Refund recorded. Commission changed by −4.00 USD.')
     const shown = await words('/orders?id=45090')
     expect(shown).toMatch(/Refunds .*r-1 .*25\.00 USD −4\.00 USD/)
     expect(shown).toMatch(/Commission after refunds 12\.00 USD To pay What the affiliate receives 12\.00 USD/)

@@ -141,6 +141,6 @@ test('a long list continues after the last order of a page, complete and without
 
   // No index has amounts: the search is kept, and counts what it has read.
   const search = async () => wordsOf((await page.open('/admin/orders?min=0.31&max=0.60&page=2')).text)
-  expect(await search()).toContain('being searched')
+  expect(await search()).toContain('Searching')
   await expect.poll(search, SOON).toContain('Page 2 of 2 (30 in total)')
 })

@@ -38,7 +38,7 @@ test('the overview of a large shop opens before its figures are added up, reads 
   }
   const open = async () => (await visitor.open('/admin')).text
   const early = await open()
-  expect(wordsOf(early)).toContain('The figures of this period are being added up.')
+  expect(wordsOf(early)).toContain('Calculating this period…')
   expect(early).toContain('data-reload="1500"')
   expect(wordsOf(early)).toContain('approved commissions are unpaid')
   await open()
@@ -47,10 +47,10 @@ test('the overview of a large shop opens before its figures are added up, reads 
   release()
   await expect.poll(async () => wordsOf(await open()), SOON).toContain('Figures of')
   expect(reports).toBe(2)
-  await expect.poll(async () => wordsOf(await open()), SOON).toContain('approved commissions are in no batch:')
+  await expect.poll(async () => wordsOf(await open()), SOON).toContain('approved commissions are not in a batch:')
   const text = wordsOf(await open())
   expect(text).toContain('Revenue')
-  expect(text).not.toContain('being added up')
+  expect(text).not.toContain('Calculating')
 
   server.clock.advance(600_000)
   expect(wordsOf(await open())).toContain('Figures of Nov 2, 2026 12:00')
@@ -80,7 +80,7 @@ test('a request that is rejected while its figures are read says why, instead of
     throw totalTooLarge()
   }
   const open = () => visitor.open('/admin?from=2026-10-01&to=2026-10-02')
-  expect(wordsOf((await open()).text)).toContain('being added up')
+  expect(wordsOf((await open()).text)).toContain('Calculating')
   await sleep(100)
   const { status, text } = await open()
   expect([status, wordsOf(text)]).toEqual([409, expect.stringContaining('Choose a shorter period.')])
@@ -104,9 +104,9 @@ function holdReports({ deps: { db } }: TestServer): () => void {
 const PREVIEW = '/admin/payouts/new?from=2026-10-01&until=2026-10-31'
 
 test.each([
-  ['/admin/payouts', 'approved commissions, including those in open batches, are being added up.', 'Payable now'],
-  [PREVIEW, 'The approved commissions of this period are being added up.', 'Create batch of'],
-  ['/admin/coupons?code=shp', 'The rows that match are being counted.', 'Affiliate 999'],
+  ['/admin/payouts', 'approved commissions, including those in open batches…', 'Payable now'],
+  [PREVIEW, 'Calculating the approved commissions of this period…', 'Create batch of'],
+  ['/admin/coupons?code=shp', 'Counting matching rows…', 'Affiliate 999'],
 ])('%s of a large shop opens while its reports wait, and shows their results afterwards', async (path, early, late) => {
   server.clock.advance(3_700_000)
   const visitor = visitorOf(server)
@@ -128,7 +128,7 @@ test('a page whose reports the queue rejects opens without them, and reads them 
   const { runReport } = db
   db.runReport = () => Promise.reject(new QueueFullError())
   const opened = await visitor.open(PREVIEW)
-  expect([opened.status, wordsOf(opened.text).includes('being added up')]).toEqual([200, true])
+  expect([opened.status, wordsOf(opened.text).includes('Calculating')]).toEqual([200, true])
   db.runReport = runReport
   await expect.poll(async () => wordsOf((await visitor.open(PREVIEW)).text), SOON).toContain('Create batch of')
 })

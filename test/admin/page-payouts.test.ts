@@ -95,7 +95,7 @@ test('sums that wait for payout are split into payable, blocked, too little, owe
   const overview = wordsOf((await visitor.open('/admin')).text)
   for (const line of [
     '2 commissions await approval: 1.00 EUR, 12.34 USD',
-    '7 approved commissions are in no batch: 6.00 EUR, 45.49 USD after tax',
+    '7 approved commissions are not in a batch: 6.00 EUR, 45.49 USD after tax',
     '1 commission is in open batches: 33.00 USD after tax',
   ])
     expect(overview).toContain(line)

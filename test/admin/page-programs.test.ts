@@ -63,7 +63,7 @@ test('programs are created and edited, with product rates and places, and compar
   const shown = await words(path)
   for (const text of ['14% of goods', '2.50 USD per item', 'US, DE', '10%']) expect(shown).toContain(text)
   await done(`${path}/places`, [['countries', '']])
-  expect(await words(path)).toContain('orders from everywhere earn')
+  expect(await words(path)).toContain('Orders from anywhere earn a commission')
   const [{ campaignId }] = await api(`/affiliates?id=${shop.affiliateId}`)
   await order()
   const first = await owner.open(`/admin/programs/${campaignId}/backtest`)

@@ -73,11 +73,11 @@ test('what needs a review is shown with its reason, and left unchanged', async (
   )
   const words = wordsOf(preview.text)
   for (const shown of [
-    'Need a review 3',
+    'Needs review 3',
     'Not final yet 1',
-    'Another amount or currency was sent reported: 9.99 USD',
+    'Amount or currency differs from what was sent reported: 9.99 USD',
     'No payment with this reference was sent',
-    'PLN1: unknown payment reference',
+    'PLN1 is not a payment reference',
   ])
     expect(words).toContain(shown)
   expect(changesIn(preview)).toBe('[]')
@@ -127,20 +127,16 @@ describe('one sentence for a file that cannot be read', () => {
     [
       'a document type',
       '<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><Document>&x;</Document>',
-      'The file has a document type, which a message of a bank never has.',
+      'The file has a document type, which bank messages never contain.',
     ],
     ['another message', '<Document><Other/></Document>', 'The file is neither pain.002, camt.053 nor camt.054.'],
     ['broken XML', '<Document>', 'The file is not well-formed XML: line 1: Unclosed root tag.'],
     [
       'another table',
       'a,b\n1,2',
-      'The file has none of the known tables of results. Use the report of PayPal or Wise, or columns named paymentReference, outcome, amount, currency, date, reason and reference.',
+      'The file has no known report layout. Use the report of PayPal or Wise, or columns named paymentReference, outcome, amount, currency, date, reason and reference.',
     ],
-    [
-      'a file that is no text',
-      new Uint8Array([0x50, 0x4b, 0xff, 0xfe]),
-      'The file is not UTF-8. Save it as "CSV UTF-8".',
-    ],
+    ['a binary file', new Uint8Array([0x50, 0x4b, 0xff, 0xfe]), 'The file is not UTF-8. Save it as "CSV UTF-8".'],
     ['deep elements', '<Cd>'.repeat(200_000), 'The file has more than 100 nested elements. Export a shorter period.'],
     [
       'more than 8 MiB',
@@ -160,7 +156,7 @@ describe('one sentence for a file that cannot be read', () => {
   })
 })
 
-test('400 for a body that is no form', async ({ server }) => {
+test('400 for a body that is not a form', async ({ server }) => {
   const owner = visitorOf(server)
   await owner.signIn(server.shop.ownerToken)
   const Cookie = [...owner.jar].map(([name, value]) => `${name}=${value}`).join('; ')

@@ -45,7 +45,7 @@ test('payments are sent once after a question, and their file is downloaded as o
   for (let n = 0; n < 2; n++) expect((await page.submit(`${path}/send`, fields)).status).toBe(303)
   const [file, ...more] = (await expectOk(server.owner('GET', `/payouts/${batch.id}/files`))) as { id: string }[]
   expect(more).toEqual([])
-  expect(noticeOf(await page.open(path))).toContain('2 payments are marked as sent: 20.00 USD')
+  expect(noticeOf(await page.open(path))).toContain('2 payments marked as sent: 20.00 USD')
 
   const download = `/admin/payout-files/${file?.id}/download`
   expect((await page.open(`${path}?view=files`)).text).toContain(download)

@@ -58,7 +58,7 @@ test('users are added with a token that is shown once, sign in with a link, and 
   const id = /team\/(usr_\w+)\/revoke"[^>]*>Revoke<span[^>]*> new@shop/.exec(page.text)?.[1] ?? ''
   const linked = await owner.submit(`/admin/team/${id}/link`)
   expect((await owner.open(linked.headers.get('Location') ?? '')).text).toContain('/admin/sign-in?token=rl_')
-  expect((await done(`/team/${id}/revoke`, [])).notice).toBe('The user is revoked and signed out.')
+  expect((await done(`/team/${id}/revoke`, [])).notice).toBe('User revoked and signed out.')
   const own = (await expectOk(shop.server.request('GET', '/admin/v1/session', { key: shop.server.shop.ownerToken })))
     .user.id
   expect(codeOf(await owner.submit(`/admin/team/${own}/revoke`))).toEqual([400, 'invalid_body'])

@@ -35,7 +35,7 @@ test('an owner creates a test shop, advances its clock and deletes it; every pag
 
   expect(wordsOf((await page.open(`/admin/test-shops/${id}/delete`)).text)).toContain('Hats in a hurry is deleted')
   await page.submit(`/admin/test-shops/${id}/delete`)
-  expect(noticeOf(await page.open('/admin/test-shops'))).toBe('The test shop is deleted.')
+  expect(noticeOf(await page.open('/admin/test-shops'))).toBe('Test shop deleted.')
   expect((await tester.open('/admin/commissions')).status).toBe(303)
 })
 

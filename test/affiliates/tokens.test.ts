@@ -43,7 +43,7 @@ describe('every operation', () => {
       if (!isAllowed) {
         const path = op.path.replaceAll(/\{\w+\}/g, ID.affiliate)
         const reply = await server.request(op.method, path, { key: token, ...(op.method !== 'GET' && { body: {} }) })
-        // Tokens of affiliates are no owner tokens, and attempts with unknown ones are limited.
+        // Tokens of affiliates are not owner tokens, and attempts with unknown ones are limited.
         const expected = op.path.startsWith('/api/')
           ? [[403, op.scope ? 'scope_missing' : 'key_unknown']]
           : [
@@ -130,7 +130,7 @@ test('403 for a token that was changed, has expired, or whose affiliate is archi
   expect(codeOf(await tokenOf(server, { affiliateId: other.id }))).toEqual([404, 'affiliate_not_found'])
 })
 
-test('the stored response of a repeated request is no credential', async ({ exampleServer: server }) => {
+test('the stored response of a repeated request is not a credential', async ({ exampleServer: server }) => {
   const send = () =>
     server.request('POST', '/api/v1/affiliates/tokens', {
       body: { affiliateId: ID.affiliate },

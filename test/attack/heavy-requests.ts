@@ -233,7 +233,7 @@ function changes(server: OwnerServer): HeavyRequest[] {
     post('deleteAlias', '', () => undefined, { query: async () => `id=${await newAlias(server)}` }),
     post('createWebhook', '', (n) => ({ url: `https://93.184.215.14/w${n}` }), {}),
     {
-      ...post('createWebhook', '60,000 events that are no text', () => `{"events":[${'null,'.repeat(60_000)}null]}`),
+      ...post('createWebhook', '60,000 events that are not text', () => `{"events":[${'null,'.repeat(60_000)}null]}`),
       rejected: 400,
     },
     post('deleteWebhook', '', () => undefined, { query: hooks }),

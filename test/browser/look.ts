@@ -46,8 +46,8 @@ export const SCREENS: [name: string, path: string, link?: string][] = [
 const SERIOUS = ['serious', 'critical']
 
 /**
- * The serious faults of the page that is open: in light on a large screen, in dark on a small one, where what does not
- * fit is told too. Keeps screenshots by the name, when asked for.
+ * Runs axe in light mode at full size and in dark mode at 360 px, and reports horizontal overflow. Writes screenshots when
+ * SCREENSHOTS=1.
  */
 export async function look(page: Page, name?: string) {
   const size = page.viewportSize() ?? { width: 1280, height: 720 }

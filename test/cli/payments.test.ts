@@ -205,7 +205,7 @@ describe('other reports', () => {
     ] as const) {
       const done = await reconcile(write(name, text))
       expect([done.code, resultsOf(done)], name).toEqual([8, []])
-      expect(done.stderr).toContain(`${reference}: unknown payment reference`)
+      expect(done.stderr).toContain(`${reference} is not a payment reference`)
       expect(done.stderr).not.toContain('Hats:')
     }
   })
@@ -227,7 +227,7 @@ PLN${'0'.repeat(25)}1,SETTLED,1,234.00,EUR\n`
     const parts = '<PmtInfSts>ACSC</PmtInfSts></OrgnlPmtInfAndSts><OrgnlPmtInfAndSts><PmtInfSts>RJCT</PmtInfSts>'
     const done = await reconcile(write('parts.xml', statusReport('august', '<GrpSts>PART</GrpSts>', parts)))
     expect([done.code, resultsOf(done)]).toEqual([8, []])
-    expect(done.stderr).toContain('august: its parts have different statuses')
+    expect(done.stderr).toContain('august has parts with different statuses')
   })
 
   test('a statement with 20,000 entries of other payments is read', async () => {
@@ -257,9 +257,9 @@ PLN${'0'.repeat(25)}1,SETTLED,1,234.00,EUR\n`
     ],
     ['broken XML', '<Document><CstmrPmtStsRpt></Document>', 'not well-formed'],
     ['another message', '<Document><Other/></Document>', 'neither pain.002'],
-    ['another table', 'a,b\n1,2', 'none of the known tables'],
+    ['another table', 'a,b\n1,2', 'no known report layout'],
     ['another object', '{"rows":[]}', 'no items'],
-    ['an item that is no object', '{"items":[{},null]}', 'Item 2 of'],
+    ['an item that is not an object', '{"items":[{},null]}', 'Item 2 of'],
     ['an amount whose separator splits it', SHIFTED, 'Line 3 of'],
     ['a row without the last cells', 'paymentReference,outcome,amount,currency\nPLN1,SETTLED', 'Line 2 of'],
     ['a quote without an end', `paymentReference,outcome\n"${'a""'.repeat(1_000_000)}`, 'Unclosed quote on line 2'],

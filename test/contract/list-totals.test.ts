@@ -25,7 +25,7 @@ const FIELDS: Record<string, Record<string, string>> = {
   listOperatorAudit: { from: 'createdAt', to: 'createdAt' },
 }
 
-/** Filters by something that is no field of the rows. */
+/** Filters by something that is not a field of the rows. */
 const VALUES: Record<string, Record<string, string>> = { listCoupons: { status: 'REJECTED' } }
 
 const HOUR_MS = 3_600_000

@@ -91,7 +91,7 @@ test('dates of the CLI are whole days in the zone, times are instants', async ()
   await expect(readPeriod({ from: '2026-10-31', timeZone: 'Mars' }, source)).rejects.toThrow('not a time zone')
 })
 
-test('the month before an instant, and texts that are no day', () => {
+test('the month before an instant, and texts that are not a day', () => {
   expect(lastMonth('2026-11-01T02:00:00.000Z', 'America/New_York')).toBe('2026-09')
   expect(lastMonth('2026-11-01T02:00:00.000Z', 'Europe/Berlin')).toBe('2026-10')
   expect(lastMonth('2026-01-15T00:00:00.000Z', 'UTC')).toBe('2025-12')

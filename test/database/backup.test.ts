@@ -100,7 +100,7 @@ test('a damaged database is kept unchanged, with its log', async () => {
   const file = join(folder, 'backup.db')
   await backup(server.url, file)
   const target = join(folder, 'damaged.db')
-  writeFileSync(target, 'this is no database, and longer than a header of one hundred bytes'.repeat(3))
+  writeFileSync(target, 'this is not a database, and longer than a header of one hundred bytes'.repeat(3))
   writeFileSync(`${target}-wal`, 'log')
   const { replaced } = await restore(file, `file:${target}`)
   expect([existsSync(replaced ?? ''), existsSync(`${replaced}-wal`), existsSync(`${target}-wal`)]).toEqual([

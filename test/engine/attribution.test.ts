@@ -58,7 +58,7 @@ describe('each kind of evidence', () => {
     expect(outcome(input)).toBe('B COUPON 1 AFFILIATE_CODE_MATCH')
   })
 
-  test('blank evidence is no evidence', () => {
+  test('blank evidence is ignored', () => {
     const order = { couponCode: ' ', affiliateCode: '', ref: '\t', clickId: '', sessionId: ' ', customerId: ' ' }
     const decision = decide(facts({ order, matches: { couponCode: 'A', ref: 'A', customerId: 'A' } }))
     expect(decision.candidates).toEqual([])

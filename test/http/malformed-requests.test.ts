@@ -42,7 +42,7 @@ test.for([
   ['a method that is none', `G@T / HTTP/1.1\r\nHost: x\r\n${CLOSE}`],
   ['no version', 'GET /\r\n\r\n'],
   ['a version that is none', `GET / HTTP/9.9\r\nHost: x\r\n${CLOSE}`],
-  ['bytes that are no HTTP', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n'],
+  ['bytes that are not HTTP', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n'],
   ['a header without a name', `GET / HTTP/1.1\r\nHost: x\r\n: y\r\n${CLOSE}`],
   ['a header with a line feed', `GET / HTTP/1.1\r\nHost: x\r\nA: b\n\rc\r\n${CLOSE}`],
   ['a header with U+0000', `GET / HTTP/1.1\r\nHost: x\r\nA: b\0c\r\n${CLOSE}`],

@@ -153,7 +153,7 @@ describe('what is checked before the body', () => {
       [401, 'store_signature_missing'],
     ],
     [
-      'a notification whose signature is no SHA-256',
+      'a notification whose signature is not a SHA-256 digest',
       (server: TestServer) => notify(server.shop.shopId, { 'X-Shopify-Hmac-Sha256': 'YQ==' }),
       [401, 'store_signature_invalid'],
     ],

@@ -9,10 +9,10 @@ import { ACTIONS, type Cell, type Column, inCard, nameColumn, pager, slice, tabl
 const PATH = '/admin/account'
 const SESSION_COLUMNS: Column[] = [
   nameColumn('Browser'),
-  inCard('bare', 'From'),
+  inCard('bare', 'Network'),
   inCard('inline', 'Signed in'),
-  inCard('inline', 'With'),
-  inCard('inline', 'Ends'),
+  inCard('inline', 'Method'),
+  inCard('inline', 'Expires'),
   ACTIONS,
 ]
 const PASSKEY_COLUMNS: Column[] = [
@@ -81,12 +81,12 @@ ${passkeyForm(party, { kind: 'create', action: `${PATH}/passkeys`, options, inne
 
 async function addPasskey({ ctx, form }: PageRequest) {
   await passkeys.add(ctx, { name: field(form, 'name') ?? '', response: form.get('response') ?? '' })
-  return { to: PATH, flash: { text: 'The passkey is added. You can sign in with it now.' } }
+  return { to: PATH, flash: { text: 'Passkey added. You can sign in with it now.' } }
 }
 
 async function removePasskey({ ctx, params }: PageRequest) {
   await passkeys.remove(ctx, params.id ?? '')
-  return { to: PATH, flash: { text: 'The passkey is removed. Sessions that it created remain until you end them.' } }
+  return { to: PATH, flash: { text: 'Passkey removed. Sessions that it created remain until you end them.' } }
 }
 
 function sessionList(request: PageRequest, all: sessions.ListedSession[]): Html {
@@ -117,10 +117,10 @@ const sessionRow = (request: PageRequest, one: sessions.ListedSession): Cell[] =
 
 async function end({ ctx, params }: PageRequest) {
   await sessions.end(ctx, params.id ?? '')
-  return { to: PATH, flash: { text: 'The session has ended.' } }
+  return { to: PATH, flash: { text: 'Session ended.' } }
 }
 
 async function endOthers({ ctx }: PageRequest) {
   const count = await sessions.endOthers(ctx)
-  return { to: PATH, flash: { text: `${counted(count, 'other session has', 'other sessions have')} ended.` } }
+  return { to: PATH, flash: { text: `${counted(count, 'other session')} ended.` } }
 }

@@ -1,4 +1,4 @@
-import { createPageLink } from '../affiliates/own-page.ts'
+import { createPageLink, LINK_HOURS } from '../affiliates/own-page.ts'
 import { createToken, revokeTokens, TOKEN_SCOPES } from '../affiliates/tokens.ts'
 import { form, select } from './form.ts'
 import { type Html, html } from './html.ts'
@@ -13,11 +13,13 @@ export const affiliateAccessRoutes = (page: Show): Route[] => [
   { path: '/affiliates/:id/tokens/revoke', ...rolesAndAuditOf('revokeAffiliateTokens'), act: revoke, page },
 ]
 
-const LINK_HOURS = [
-  ['1', 'for an hour'],
-  ['24', 'for a day'],
-  ['168', 'for a week'],
-] as const
+const NAMED_HOURS = new Map([
+  [1, 'for an hour'],
+  [24, 'for a day'],
+  [168, 'for a week'],
+])
+const LINK_OPTIONS = LINK_HOURS.map((hours) => [String(hours), NAMED_HOURS.get(hours) ?? `for ${hours} hours`] as const)
+const DEFAULT_HOURS = '24'
 
 const TOKEN_SECONDS = [
   ['3600', 'for an hour'],
@@ -28,21 +30,19 @@ const TOKEN_SECONDS = [
 export const accessCard = (request: PageRequest, { id }: { id: string }): Html =>
   html`<section class="card" aria-labelledby="own"><h2 id="own">Their own page</h2>
 <p class="hint">A page to share with the affiliate. It shows only their own link, code, orders and balance.</p>
-${form(request, `${LIST}/${id}/link`, html`${select('hours', 'Valid', LINK_HOURS, '24')}<button>Create a link</button>`)}
-<details><summary>For a page of your own</summary>
-<p class="hint">With a token, your page reads the API for this affiliate alone. It can be sent to a browser.</p>
+${form(request, `${LIST}/${id}/link`, html`${select('hours', 'Valid', LINK_OPTIONS, DEFAULT_HOURS)}<button>Create a link</button>`)}
+<details><summary>Access token for your own site</summary>
+<p class="hint">With a token, your site reads the API for this affiliate only. The token can be sent to a browser.</p>
 ${form(request, `${LIST}/${id}/tokens`, html`${select('expiresInSeconds', 'Valid', TOKEN_SECONDS, '3600')}<button>Create a token</button>`)}</details>
-<details><summary>End their access</summary>
-<p class="hint">Ends all links and tokens of this affiliate that were created until now.</p>
+<details><summary>Revoke access</summary>
+<p class="hint">Revokes every existing link and token of this affiliate.</p>
 ${form(request, `${LIST}/${id}/tokens/revoke`, html`<button class="danger">Revoke links and tokens</button>`)}</details></section>`
 
-async function createLink({ ctx, params, form }: PageRequest) {
+async function createLink({ ctx, params, form, origin }: PageRequest) {
   const id = params.id ?? ''
-  const { path } = await createPageLink(ctx, id, Number(form.get('hours') ?? 24))
-  const origin = ctx.config.publicUrl?.replace(/\/$/, '')
-  const text = `Send this link to the affiliate.${origin ? '' : ' Prepend the address of this server.'}`
-  const value = `${origin ?? ''}${path}`
-  return { to: `${LIST}/${id}`, flash: { text, secret: { name: 'Link to their own page', value } } }
+  const { path } = await createPageLink(ctx, id, Number(form.get('hours') ?? DEFAULT_HOURS))
+  const text = 'Send this link to the affiliate.'
+  return { to: `${LIST}/${id}`, flash: { text, secret: { name: 'Link to their own page', value: origin + path } } }
 }
 
 async function create({ ctx, params, form }: PageRequest) {
@@ -50,11 +50,11 @@ async function create({ ctx, params, form }: PageRequest) {
   const sent = { expiresInSeconds: Number(form.get('expiresInSeconds') ?? TOKEN_SECONDS[0][0]) }
   const { expiresInSeconds } = validateBody('createAdminAffiliateToken', sent)
   const { token: value } = await createToken(ctx, id, { expiresInSeconds, scopes: TOKEN_SCOPES })
-  const text = 'The token is created. Copy it now: it is not shown again.'
+  const text = 'Token created. Copy it now; it is shown only once.'
   return { to: `${LIST}/${id}`, flash: { text, secret: { name: 'Token of the affiliate', value } } }
 }
 
 async function revoke({ ctx, params }: PageRequest) {
   const { id } = await revokeTokens(ctx, params.id ?? '')
-  return { to: `${LIST}/${id}`, flash: { text: 'The links and tokens of the affiliate are revoked.' } }
+  return { to: `${LIST}/${id}`, flash: { text: 'Links and tokens revoked.' } }
 }

@@ -1,5 +1,4 @@
 import * as affiliates from '../affiliates/affiliates.ts'
-import { affiliateNotFound } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import { form, input, select } from './form.ts'
 import { type Html, html } from './html.ts'
@@ -15,17 +14,6 @@ export const affiliateEditRoutes: Route[] = [
   { path: '/affiliates/:id/edit', roles: OWNER_ONLY, audit: 'affiliate.shown', show: edit },
   { path: '/affiliates/:id/edit', roles: OWNER_ONLY, act: change, page: edit },
 ]
-
-/**
- * An affiliate that is not archived.
- *
- * @throws ApiError 404 `affiliate_not_found`.
- */
-export async function findUnarchived({ ctx, params }: PageRequest): Promise<Affiliate> {
-  const { data } = await affiliates.list(ctx, { id: params.id ?? '', page: 1, limit: 1 })
-  if (!data[0]) throw affiliateNotFound()
-  return data[0]
-}
 
 /** The fields of the form, by name of the API. Empty optional fields become null. */
 const PROFILE = [
@@ -51,7 +39,7 @@ const ADDRESS = [
 const FIELDS = [...PROFILE, ...CHANNELS, ...ADDRESS]
 
 async function edit(request: PageRequest): Promise<View> {
-  const one = await findUnarchived(request)
+  const one = await affiliates.findUnarchived(request.ctx, request.params.id ?? '')
   const { form: sent } = request
   const value = (name: keyof Affiliate) => (sent.size ? (sent.get(name) ?? '') : (one[name] ?? ''))
   const programs = await programOptions(request)
@@ -91,7 +79,7 @@ ${group('Channels', CHANNELS)}${group('Address', ADDRESS)}
 
 async function change(request: PageRequest) {
   const { ctx, form } = request
-  const one = await findUnarchived(request)
+  const one = await affiliates.findUnarchived(request.ctx, request.params.id ?? '')
   const names = [...FIELDS.map(({ name }) => name), 'campaignId', 'status'] as const
   const sent: Record<string, unknown> = {}
   for (const name of names) {
@@ -101,5 +89,5 @@ async function change(request: PageRequest) {
     if (text !== (one[name] ?? '')) sent[name] = text === '' && name !== 'name' && name !== 'email' ? null : text
   }
   await affiliates.update(ctx, one.id, validateBody('updateAffiliate', sent))
-  return { to: `${LIST}/${one.id}`, flash: { text: 'The affiliate is saved.' } }
+  return { to: `${LIST}/${one.id}`, flash: { text: 'Affiliate saved.' } }
 }

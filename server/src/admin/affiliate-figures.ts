@@ -88,7 +88,7 @@ export async function affiliateCharts(request: PageRequest, { id }: { id: string
   })
   const path = `/admin/affiliates/${id}`
   const bar = html`<div class="toolbar">${lengthTabs(request, path, given.days)}${shown ? currencyTabs(shown, request, { path, given }) : ''}</div>`
-  if (!shown) return html`${bar}${stillReading('The figures of this period are being added up.')}`
+  if (!shown) return html`${bar}${stillReading('Calculating this period…')}`
   const asked = shownCurrency(currenciesOf(shown, currency), query, currency)
   return html`${bar}${charts(shown, period, { currency: asked, names: ['Commission', 'Clicks'] })}${readAt === null ? '' : html`<p class="hint">${figuresOf(readAt, zone)}</p>`}`
 }

@@ -48,7 +48,7 @@ const COLUMNS: Column[] = [
   inCard('bare', 'Date'),
   inCard('lead', numberColumn('Commission')),
   inCard('bare', 'Status'),
-  inCard('bare', wideColumn('Why')),
+  inCard('bare', wideColumn('Details')),
 ]
 
 /** Mounts the pages of an affiliate, which a link opens without a sign-in. */
@@ -120,13 +120,13 @@ ${facts(
   [
     ['Your link', copyable('link', 'your link', linkOf(ctx.shop, affiliate.slug))],
     ['Your code', copyable('code', 'your code', affiliate.discountCode)],
-    ['Links that work, too', links.length ? html`${links}` : undefined],
-    ['Codes that work, too', codes.length ? html`${codes}` : undefined],
+    ['Other links', links.length ? html`${links}` : undefined],
+    ['Other codes', codes.length ? html`${codes}` : undefined],
   ],
   'facts share',
 )}</section>
 <h2>Balance</h2>
-${balance === undefined ? stillReading('Your commissions are being added up.') : balanceOf(balance.balances)}
+${balance === undefined ? stillReading('Calculating your balance…') : balanceOf(balance.balances)}
 <h2>Last 30 days</h2>
 ${
   sums
@@ -141,10 +141,10 @@ ${
         ],
         'stats',
       )
-    : stillReading('Your last orders are being added up.')
+    : stillReading('Calculating the last 30 days…')
 }
 <h2>Orders</h2>
-${list ? await orderTable(request, list.data) : stillReading('Your orders are being counted.')}
+${list ? await orderTable(request, list.data) : stillReading('Counting your orders…')}
 ${list && pager(PATH, query, list.pagination)}`
 }
 
@@ -203,11 +203,11 @@ function rateOf(one: Commission): string {
 
 const WORDS: Partial<Record<Commission['orderStatus'], string>> = {
   PENDING: 'The shop has not approved it yet.',
-  APPROVED: 'Waits for the next payout.',
-  ACCEPTED: 'Waits for the next payout.',
-  PAYABLE: 'In a payout that is being paid.',
+  APPROVED: 'Included in the next payout.',
+  ACCEPTED: 'Included in the next payout.',
+  PAYABLE: 'Payment in progress.',
   REJECTED: 'The shop did not approve it.',
-  REVERSED: 'Taken back after it was paid.',
+  REVERSED: 'Reversed after payment. The next payout deducts it.',
   CANCELED: 'The order was canceled.',
   REFUNDED: 'The order was fully refunded.',
 }
@@ -217,11 +217,11 @@ const RESTRICTIONS: Record<RestrictionCode, string> = {
   AFFILIATE_ARCHIVED: 'You were not part of the program at that time.',
   AFFILIATE_REJECTED: 'You were not part of the program at that time.',
   AFFILIATE_NOT_APPROVED: 'You were not approved yet at that time.',
-  PROGRAM_MISSING: 'You belonged to no program at that time.',
-  SELF_REFERRAL: 'It is an order of your own, and those earn nothing.',
+  PROGRAM_MISSING: 'You were not in a program at that time.',
+  SELF_REFERRAL: 'This was your own order. Your own orders do not earn a commission.',
   GEO_UNKNOWN: 'The program is limited to certain places, and the order has no shipping address.',
   GEO_NOT_ELIGIBLE: 'The program is limited to certain places, and the order ships elsewhere.',
-  ZERO_BASE: 'Nothing of the order was left to pay after the discount.',
+  ZERO_BASE: 'Nothing was left after the discount.',
 }
 
 /** Why a commission is what it is, in words for the affiliate. */

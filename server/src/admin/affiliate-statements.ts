@@ -39,7 +39,7 @@ export async function monthsPage({ ctx, affiliate, query, commissions }: OwnRequ
     isLarge: commissions > LARGE,
     read: (own) => listMonths(own, affiliate.id, asked),
   })
-  if (!list) return stillReading('Your statements are being added up.')
+  if (!list) return stillReading('Calculating your statements…')
   if (list.pagination.total === 0)
     return empty('No statements yet', 'There is one for each month, from your first order on.', 'payouts')
   const thisMonth = localDate(nowIso(ctx), ctx.shop.timeZone).slice(0, 7)
@@ -87,7 +87,7 @@ export async function statementPage({ ctx, affiliate, query, commissions }: OwnR
     isLarge: commissions > LARGE,
     read: (own) => read(own, affiliate.id, asked),
   })
-  if (!statement) return stillReading('Your statement is being added up.')
+  if (!statement) return stillReading('Calculating your statement…')
   const path = `${STATEMENTS_PATH}/${month}`
   const file = (format: StatementFormat) => ownUrl(`${path}/file`, query, { format })
   const { pagination } = toPage([], asked, statement.lineCount)

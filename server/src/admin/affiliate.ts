@@ -10,7 +10,7 @@ import { nowIso } from '../core/context.ts'
 import { LARGE, sizeOf } from '../core/list-size.ts'
 import { lastMonth } from '../core/time-zone.ts'
 import { accessCard, affiliateAccessRoutes } from './affiliate-access.ts'
-import { affiliateEditRoutes, findUnarchived } from './affiliate-edit.ts'
+import { affiliateEditRoutes } from './affiliate-edit.ts'
 import { affiliateCharts, figureSummary } from './affiliate-figures.ts'
 import { COMMISSION_COLUMNS, commissionCells, namesOf } from './commission-table.ts'
 import { assignCode, codeForm } from './coupons.ts'
@@ -21,7 +21,7 @@ import { programOptions } from './lookup.ts'
 import { linkOf } from './referral-link.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES, OWNER_ONLY, rolesAndAuditOf, validateBody } from './route.ts'
-import { badge, copyable, count, counted, day, empty, facts, money, urlWithQuery } from './show.ts'
+import { badge, copyable, count, counted, day, empty, facts, money, nameOf, urlWithQuery } from './show.ts'
 import { ACTIONS, type Column, numberColumn, pageOf, pager, table, wideColumn } from './table.ts'
 
 type Affiliate = components['schemas']['Affiliate']
@@ -142,7 +142,7 @@ const readBalanceKept = ({ ctx }: PageRequest, { id, total }: { id: string; tota
   readKept(ctx, { key: ['balance', id], isLarge: total > LARGE, read: (own) => readBalance(own, id) })
 
 function balance({ ctx, zone }: PageRequest, { value, readAt }: Kept<Balances>, total: number): Html {
-  if (!value) return stillReading(`The unpaid ones of ${counted(total, 'commission')} are being added up.`)
+  if (!value) return stillReading(`Calculating the balance of ${counted(total, 'commission')}…`)
   // The shop's currency first.
   const balances = value.balances.toSorted(
     (a, b) => Number(b.currency === ctx.shop.currency) - Number(a.currency === ctx.shop.currency),
@@ -188,13 +188,13 @@ async function changeStatus({ ctx, params, form }: PageRequest) {
     if (!now || now.deletedAt !== null || now.status !== body.status) throw error
     return now
   })
-  return { to: `${LIST}/${id}`, flash: { text: `${name} is ${status.toLowerCase()}.` } }
+  return { to: `${LIST}/${id}`, flash: { text: `${nameOf(status)} ${name}.` } }
 }
 
 async function changeCode(request: PageRequest) {
   const id = request.params.id ?? ''
   const { code } = await assignCode(request, id)
-  return { to: `${LIST}/${id}`, flash: { text: `The code is now ${code}. The old one is free for others.` } }
+  return { to: `${LIST}/${id}`, flash: { text: `The code is now ${code}. The old code is available again.` } }
 }
 
 const ALIAS_KINDS = [
@@ -219,11 +219,11 @@ function aliasSection(request: PageRequest, { id }: Affiliate, others: Alias[]):
     : html``
   if (!isOwner) return known
   return html`${known}
-<details${sent.has('alias') ? html` open` : ''}><summary>Add a code or link of another system</summary>${form(
+<details${sent.has('alias') ? html` open` : ''}><summary>Add a code or link from another system</summary>${form(
     request,
     `${LIST}/${id}/aliases`,
     html`${select('aliasKind', 'Kind', ALIAS_KINDS, sent.get('aliasKind') ?? 'CODE')}
-${input({ name: 'alias', label: 'Value', value: sent.get('alias') ?? '', required: true, maxlength: 100, hint: 'Such as SARAH10, or sarah of ?ref=sarah. Up to 100 characters without spaces; 0 and o are allowed here.' })}
+${input({ name: 'alias', label: 'Value', value: sent.get('alias') ?? '', required: true, maxlength: 100, hint: 'For example SARAH10, or sarah for ?ref=sarah. Up to 100 characters, no spaces; 0 and o are allowed.' })}
 <button class="main">Add</button>`,
   )}</details>`
 }
@@ -232,12 +232,12 @@ async function addAlias({ ctx, params, form }: PageRequest) {
   const affiliateId = params.id ?? ''
   const sent = { affiliateId, kind: form.get('aliasKind'), value: form.get('alias')?.trim() ?? '' }
   const { value } = await aliases.create(ctx, validateBody('createAlias', sent))
-  return { to: `${LIST}/${affiliateId}`, flash: { text: `Orders with ${value} are credited to the affiliate, too.` } }
+  return { to: `${LIST}/${affiliateId}`, flash: { text: `Orders with ${value} are now credited to this affiliate.` } }
 }
 
 async function removeAlias({ ctx, params }: PageRequest) {
   await aliases.remove(ctx, params.alias ?? '')
-  return { to: `${LIST}/${params.id}`, flash: { text: 'The alias is removed.' } }
+  return { to: `${LIST}/${params.id}`, flash: { text: 'Alias removed.' } }
 }
 
 const KINDS = [
@@ -272,7 +272,7 @@ async function connectionSection(request: PageRequest, { id, deletedAt }: Affili
   ])
   const sent = request.form
   return html`<h2>Connections</h2>
-${deletedAt === null ? html`<p class="hint">Orders of these customers and of these products are credited to the affiliate, even without code and link.</p>` : ''}
+${deletedAt === null ? html`<p class="hint">Orders from these customers or for these products are credited to the affiliate, even without a code or link.</p>` : ''}
 ${rows.length ? table('Connections', CONNECTION_COLUMNS, rows) : found && html`<p>None.</p>`}
 ${notice}${found && pager(`${LIST}/${id}`, query, found.pagination, 'connections')}
 ${
@@ -291,23 +291,22 @@ ${input({ name: 'value', label: 'Value', value: sent.get('value') ?? '', require
 async function connect({ ctx, params, form }: PageRequest) {
   const affiliateId = params.id ?? ''
   const sent = { kind: form.get('kind'), value: form.get('value') ?? '', affiliateId }
-  const { kind } = await connections.create(ctx, validateBody('createConnection', sent))
-  const name = KINDS.find(([one]) => one === kind)?.[1] ?? kind
-  return { to: `${LIST}/${affiliateId}`, flash: { text: `Connected: ${name.toLowerCase()}.` } }
+  await connections.create(ctx, validateBody('createConnection', sent))
+  return { to: `${LIST}/${affiliateId}`, flash: { text: 'Connection added.' } }
 }
 
 async function disconnect({ ctx, params }: PageRequest) {
   await connections.remove(ctx, params.connection ?? '')
-  return { to: `${LIST}/${params.id}`, flash: { text: 'The connection is removed.' } }
+  return { to: `${LIST}/${params.id}`, flash: { text: 'Connection removed.' } }
 }
 
 async function confirmArchive(request: PageRequest): Promise<View> {
   const { ctx } = request
-  const { id, name } = await findUnarchived(request)
+  const { id, name } = await affiliates.findUnarchived(ctx, request.params.id ?? '')
   const total = await sizeOf(ctx, { list: 'commissions', scope: id })
   const { value } = await readBalanceKept(request, { id, total })
   const text = html`<p>${isolated(name)} is no longer listed and earns nothing on new orders. The code and link are not reassigned, and existing commissions are kept.</p>
-${value ? heldBackText(value) : stillReading(`The unpaid ones of ${counted(total, 'commission')} are being added up.`)}<p>This cannot be undone.</p>`
+${value ? heldBackText(value) : stillReading(`Calculating the balance of ${counted(total, 'commission')}…`)}<p>This cannot be undone.</p>`
   const body = confirmation(request, {
     text,
     action: `${LIST}/${id}/archive`,
@@ -331,7 +330,7 @@ function heldBackText({ balances }: Balances): Html {
 
 async function archive({ ctx, params }: PageRequest) {
   await affiliates.archive(ctx, params.id ?? '')
-  return { to: LIST, flash: { text: 'The affiliate is archived.' } }
+  return { to: LIST, flash: { text: 'Affiliate archived.' } }
 }
 
 /** The statement of last month, for printing. */

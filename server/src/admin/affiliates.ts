@@ -254,7 +254,7 @@ const statusOf = ({ status, deletedAt }: Affiliate): string => (deletedAt === nu
 
 async function statusTabs({ ctx }: PageRequest, filter: Filter): Promise<Html> {
   const { q, status, campaignId } = filter
-  // No stored count knows a search.
+  // There is no stored count for searches.
   const own = { list: 'affiliates', ...(campaignId && { programId: campaignId }) } as const
   const counts = q ? undefined : await sizesByStatus(ctx, own)
   return tabs(
@@ -322,7 +322,7 @@ async function changeStatuses({ ctx, form }: PageRequest) {
     }
   }
   const left = skipped ? ` ${skipped} skipped, because another request changed them.` : ''
-  const text = `${counted(changed, 'affiliate is', 'affiliates are')} ${status.toLowerCase()}.${left}`
+  const text = `${counted(changed, 'affiliate')} ${status.toLowerCase()}.${left}`
   return {
     to: urlWithQuery(PATH, { ...filterOf(form), page: form.get('page') ?? undefined }),
     flash: { text },
@@ -355,6 +355,6 @@ async function create({ ctx, form }: PageRequest) {
     campaignId: field(form, 'campaignId'),
   }
   const { id, name, status } = await affiliates.create(ctx, validateBody('createAffiliate', sent))
-  const text = status === 'PENDING' ? `${name} is created and awaits approval.` : `${name} is created and approved.`
+  const text = `Affiliate ${name} created${status === 'PENDING' ? '; awaiting approval' : ' and approved'}.`
   return { to: `${PATH}/${id}`, flash: { text } }
 }

@@ -161,18 +161,19 @@ const SENTENCES: Readonly<Record<string, (one: Told) => Html>> = {
   'payout_file.created': file('Created'),
   'payout_file.discarded': file('Discarded'),
   'affiliate.created': ofAffiliate('Added'),
-  'affiliate.approved': ofAffiliate('Approved, as the program does, '),
+  'affiliate.approved': ofAffiliate('Automatically approved'),
   'affiliate.archived': ofAffiliate('Archived'),
   'affiliate.updated': ({ affiliate, text, record }) =>
     text('status')
       ? html`Changed the status of ${affiliate()} from ${nameOf(text('previousStatus'))} to ${nameOf(text('status'))}`
       : html`Changed ${fieldWords(record.data.fields)} of ${affiliate()}`,
-  'coupon.assigned': ({ affiliate, text }) => html`Gave ${affiliate()} the code <code>${isolated(text('code'))}</code>`,
+  'coupon.assigned': ({ affiliate, text }) =>
+    html`Assigned the code <code>${isolated(text('code'))}</code> to ${affiliate()}`,
   'alias.created': ({ affiliate, text }) =>
     html`Added the alias <code>${isolated(text('alias'))}</code> of ${affiliate()}`,
   'alias.deleted': ({ affiliate, text }) =>
     html`Removed the alias <code>${isolated(text('alias'))}</code> of ${affiliate()}`,
-  'connection.created': ({ affiliate, text }) => html`Connected a ${text('kind').toLowerCase()} with ${affiliate()}`,
+  'connection.created': ({ affiliate, text }) => html`Connected a ${text('kind').toLowerCase()} to ${affiliate()}`,
   'connection.deleted': ({ affiliate, text }) => html`Disconnected a ${text('kind').toLowerCase()} from ${affiliate()}`,
   'payee.set': ofAffiliate('Set the payee details of'),
   'payee.deleted': ofAffiliate('Deleted the payee details of'),

@@ -31,7 +31,7 @@ type AuditRecord = components['schemas']['AuditRecord']
 
 const PATH = '/admin/audit'
 const COLUMNS: Column[] = [
-  wideColumn('What'),
+  wideColumn('Event'),
   inCard('bare', nameColumn('By')),
   inCard('bare', 'Time'),
   inCard('inline', numberColumn('Number')),
@@ -74,7 +74,7 @@ async function show(request: PageRequest): Promise<View> {
       'Records',
       [
         { to: urlWithQuery(PATH, { ...given, action: undefined }), text: 'Changes', isCurrent: !isEverything },
-        { to: urlWithQuery(PATH, { ...given, view: 'all' }), text: 'Everything, with views', isCurrent: isEverything },
+        { to: urlWithQuery(PATH, { ...given, view: 'all' }), text: 'All, including views', isCurrent: isEverything },
       ],
       'segments',
     )}</div>
@@ -142,7 +142,7 @@ async function readChanges(request: PageRequest): Promise<Read> {
     isLarge: await isLarge(request),
     read: (own) => audit.listChanges(own, filter),
   })
-  if (!value) return { data: undefined, notice: stillReading('The changes are being searched.'), pages: html`` }
+  if (!value) return { data: undefined, notice: stillReading('Searching changes…'), pages: html`` }
   return shown(value, readAt)
 }
 

@@ -6,7 +6,7 @@ import { field, select } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
 import { figuresOf, readKept, stillReading } from './kept.ts'
 import { dayOr, filterForm, filterInput, type Given, givenOf, readPeriod } from './list-filter.ts'
-import { findProgram } from './program.ts'
+import * as programs from '../programs/programs.ts'
 import { RATE_TYPES, typedNumber, typedRate } from './program-form.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { rolesAndAuditOf, validateBody } from './route.ts'
@@ -32,7 +32,7 @@ interface Terms {
 /** What past orders would have earned under other terms, first under the current ones. Nothing is stored. */
 async function show(request: PageRequest): Promise<View> {
   const { ctx, query } = request
-  const one = await findProgram(request)
+  const one = await programs.find(ctx, request.params.id ?? '')
   const current = termsOf(one, ctx.shop.currency)
   const value = (name: keyof Terms) => field(query, name) ?? current[name]
   const asked = {
@@ -131,7 +131,7 @@ async function compare(
     isLarge: await isLargeList(ctx, { list: 'commissions' }),
     read: (own) => backtest.run(own, body),
   })
-  if (!value) return stillReading('The orders are being compared.')
+  if (!value) return stillReading('Comparing orders…')
   const title = isSame(asked, termsOf(program, ctx.shop.currency)) ? 'With the current terms' : 'With other terms'
   return html`<h2>${title}</h2><p class="hint">${periodText(given)}</p>${result(value, ctx.shop.currency)}${readAt === null ? '' : html`<p class="hint">${figuresOf(readAt, zone)}</p>`}`
 }

@@ -1,13 +1,13 @@
 import { type MovableSums, moderateShown, sumMovable } from '../commissions/moderation.ts'
 import { ApiError, conflict, invalidBody } from '../contract/errors.ts'
 import { isLargeList } from '../core/list-size.ts'
-import { type CommissionFilter, readFilter } from './commission-filter.ts'
+import { type CommissionFilter, conditionsText, readFilter } from './commission-filter.ts'
 import { form, hidden } from './form.ts'
-import { type Html, html, isolated } from './html.ts'
+import { type Html, html } from './html.ts'
 import { figuresOf, readKept, stillReading } from './kept.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { OWNER_ONLY, rolesAndAuditOf, validateBody } from './route.ts'
-import { count, counted, dayText, empty, money, urlWithQuery } from './show.ts'
+import { count, counted, empty, money, urlWithQuery } from './show.ts'
 import { numberColumn, table } from './table.ts'
 
 const LIST = '/admin/commissions'
@@ -59,7 +59,8 @@ const inWords = (sums: MovableSums): string =>
 const shownText = (sums: MovableSums): string =>
   sums.map(({ currency, commissions, commissionCents }) => `${currency} ${commissions} ${commissionCents}`).join(', ')
 
-const CHANGED = 'Other commissions match than were shown, so none was changed. Check the sums of now, and confirm them.'
+const CHANGED =
+  'The matching commissions changed after this page was shown. Nothing was changed. Review the new totals and confirm again.'
 
 /** The filter with the affiliate that was found: the typed text may mean another one when the form is sent. */
 const shownFilter = ({ given, affiliateId }: CommissionFilter) => ({
@@ -72,6 +73,7 @@ async function preview(request: PageRequest): Promise<View> {
   const filter = await readFilter(request, sent.size ? sent : query)
   const { ctx, zone } = request
   const back = urlWithQuery(LIST, filter.given)
+  const conditions = await conditionsText(request, filter)
   const { value: sums, readAt } = await readKept(request.ctx, {
     key: ['bulk', filter.given, filter.affiliateId],
     // A rejected form shows the sums of now, which the next one is compared with.
@@ -86,7 +88,7 @@ async function preview(request: PageRequest): Promise<View> {
   if (!sums || filter.isSearching)
     return {
       ...view,
-      body: html`${conditions(filter)}${stillReading('The commissions that match are being added up.')}`,
+      body: html`${conditions}${stillReading('Calculating matching commissions…')}`,
     }
   if (sums.length === 0) {
     return {
@@ -98,7 +100,7 @@ async function preview(request: PageRequest): Promise<View> {
   return {
     ...view,
     body: html`<section class="card narrow" aria-labelledby="matches"><h2 id="matches">${counted(total(sums), 'commission')}</h2>
-${conditions(filter)}
+${conditions}
 ${table('Sums by currency', ['Currency', numberColumn('Commissions'), numberColumn('Commission')], rows)}
 <p class="hint">${figuresOf(readAt, zone)} ${total(sums) > MAX_CHANGED ? `At most ${count(MAX_CHANGED)} are changed at a time, oldest first.` : 'Exactly these are changed.'} If their number or sums differ by then, nothing is changed, and this page shows the new sums. Each change is recorded in the audit log.</p>
 ${form(
@@ -108,20 +110,6 @@ ${form(
 <div class="sticky"><button name="action" value="approve" class="main">Approve ${counted(total(sums), 'commission')}</button> <button name="action" value="reject">Reject ${counted(total(sums), 'commission')}</button> <a class="button" href="${back}">Back</a></div>`,
 )}</section>`,
   }
-}
-
-function conditions({ given, matches, currency, minAmountCents: min, maxAmountCents: max }: CommissionFilter): Html {
-  const parts = [
-    matches.length === 1 && html`of ${isolated(matches[0]!.name)}`,
-    given.from && html`from ${dayText(given.from)}`,
-    given.to && html`to ${dayText(given.to)}`,
-    min !== undefined && html`at least ${money(min, currency ?? '')}`,
-    max !== undefined && html`at most ${money(max, currency ?? '')}`,
-    given.programId && html`of one program`,
-  ].filter((one) => one !== false && one !== undefined && one !== '')
-  return parts.length
-    ? html`<p>Only those ${parts.map((one, index) => html`${index > 0 ? ', ' : ''}${one}`)}.</p>`
-    : html``
 }
 
 /** More in one form would take longer than a browser waits. */
@@ -140,6 +128,6 @@ async function moderateAll(request: PageRequest) {
     throw error instanceof ApiError && error.code === 'concurrent_change' ? conflict(error.code, CHANGED) : error
   })
   const after = await sumsOf(request, filter)
-  const text = `${counted(changed, 'commission is', 'commissions are')} ${ACTIONS[action]}. Pending before: ${inWords(before)}; pending now: ${inWords(after)}.`
+  const text = `${counted(changed, 'commission')} ${ACTIONS[action]}. Pending before: ${inWords(before)}; pending now: ${inWords(after)}.`
   return { to: after.length ? urlWithQuery(PATH, filter.given) : urlWithQuery(LIST, filter.given), flash: { text } }
 }

@@ -80,7 +80,7 @@ export const isNarrowed = ({ given }: CommissionFilter): boolean => Object.keys(
 
 const tabName = (one: StatusTab) => (one === 'PENDING' ? 'Awaiting approval' : one[0] + one.slice(1).toLowerCase())
 
-/** What the stored counts know: every other filter would have to count the rows. */
+/** Filters with a stored count; others would have to count rows. */
 const COUNTED = ['status', 'affiliate', 'programId']
 
 export async function statusTabs({ ctx }: PageRequest, filter: CommissionFilter): Promise<Html> {
@@ -104,7 +104,6 @@ export async function statusTabs({ ctx }: PageRequest, filter: CommissionFilter)
 export async function commissionFilterForm(request: PageRequest, filter: CommissionFilter): Promise<Html> {
   const { tab, given } = filter
   const programs = await programOptions(request)
-  const program = programs.find(([id]) => id === given.programId)?.[1] ?? given.programId
   return html`${filterForm(request, {
     path: PATH,
     fields: html`<input type="hidden" name="status" value="${tab}">
@@ -117,15 +116,27 @@ ${dateInputs(request)}
 ${amountInputs(request)}`,
     },
   })}
-${chips(
-  PATH,
-  { ...given, status: tab },
-  {
+${chips(PATH, { ...given, status: tab }, conditionTexts(filter, programs))}
+${affiliateNotice(PATH, filter, given)}`
+}
+
+/** Each condition of the filter as text, by its field. */
+function conditionTexts(filter: CommissionFilter, programs: Awaited<ReturnType<typeof programOptions>>) {
+  const { given } = filter
+  const program = programs.find(([id]) => id === given.programId)?.[1] ?? given.programId
+  return {
     order: html`Order ${isolated(given.order ?? '')}`,
     affiliate: affiliateChip(filter),
     programId: html`Program ${isolated(program ?? '')}`,
     ...rangeChips(given),
-  },
-)}
-${affiliateNotice(PATH, filter, given)}`
+  }
+}
+
+/** The conditions that are set, in a sentence. */
+export async function conditionsText(request: PageRequest, filter: CommissionFilter): Promise<Html> {
+  const texts = Object.entries(conditionTexts(filter, await programOptions(request)))
+  const set = texts.filter(([name]) => filter.given[name])
+  return set.length
+    ? html`<p>Filter: ${set.map(([, text], index) => html`${index > 0 ? ' · ' : ''}${text}`)}</p>`
+    : html``
 }

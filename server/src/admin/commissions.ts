@@ -87,7 +87,7 @@ const searching = (text: string): Found => ({ data: [], rest: stillReading(text)
 /** A page of the list. */
 async function read(request: PageRequest, filter: CommissionFilter): Promise<Found> {
   const { ctx, query } = request
-  if (filter.isSearching) return searching('The affiliate is being searched.')
+  if (filter.isSearching) return searching('Searching for the affiliate…')
   if (filter.order) return { data: await findOfOrder(ctx, filter), rest: html`` }
   if (isByAmount(filter)) {
     const after = query.get('after') ?? undefined
@@ -203,7 +203,7 @@ async function moderateOne(request: PageRequest) {
     if (!moved) throw error
     return moved
   })
-  const text = `Order ${orderNameOf(row)} is ${MOVES[move as Move]}: ${money(row.commissionAmountCents, row.currency)}.`
+  const text = `Order ${orderNameOf(row)} ${MOVES[move as Move]}: ${money(row.commissionAmountCents, row.currency)}.`
   return { to: await back(request), flash: { text } }
 }
 
@@ -220,6 +220,6 @@ async function moderateSelected(request: PageRequest) {
   const changed = result.changed + done.length
   const others = skipped.length - done.length
   const left = others ? ` ${others} skipped, because another request changed them.` : ''
-  const text = `${counted(changed, 'commission is', 'commissions are')} ${MOVES[move]}.${left}`
+  const text = `${counted(changed, 'commission')} ${MOVES[move]}.${left}`
   return { to: await back(request), flash: { text } }
 }

@@ -45,7 +45,7 @@ async function list(request: PageRequest): Promise<View> {
       read: (own) => coupons.list(own, asked),
     }),
     programOptions(request),
-    // Each affiliate has one code. No stored count knows a search.
+    // Each affiliate has one code. There is no stored count for searches.
     code ? undefined : sizesByStatus(ctx, { list: 'affiliates' }),
   ])
   const data = found?.data ?? []
@@ -152,5 +152,5 @@ async function assign(request: PageRequest) {
   if (found.length > 1) throw invalidBody('Several affiliates match. Enter the email address or the current code.')
   if (!found[0]) throw affiliateNotFound()
   const { code, affiliateName } = await assignCode(request, found[0].id)
-  return { to: urlWithQuery(PATH, { code }), flash: { text: `${affiliateName} has the code ${code}.` } }
+  return { to: urlWithQuery(PATH, { code }), flash: { text: `Code ${code} assigned to ${affiliateName}.` } }
 }

@@ -13,7 +13,7 @@ import { readKept, readListKept, stillReading } from './kept.ts'
 import { filterForm } from './list-filter.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { rolesAndAuditOf, validateBody, visibleUrl } from './route.ts'
-import { badge, chips, count, counted, empty, nameOf, time, urlWithQuery } from './show.ts'
+import { badge, chips, counted, empty, nameOf, time, urlWithQuery } from './show.ts'
 import { ACTIONS, type Cell, type Column, inCard, nameColumn, numberColumn, pageOf, pager, table } from './table.ts'
 import { EVENT_NAMES } from './webhook-events.ts'
 
@@ -82,9 +82,9 @@ function redeliverThese(subscriptions: Subscription[], filter: Filter, total: nu
   const [only] = subscriptions.length === 1 ? subscriptions : []
   const subscriptionId = filter.subscriptionId ?? only?.id
   if (total === 0 || !status || !REDELIVERABLE[status]) return undefined
-  if (!subscriptionId) return html`<span class="hint">Choose a webhook to redeliver these.</span>`
+  if (!subscriptionId) return html`<span class="hint">Choose a webhook to redeliver in bulk.</span>`
   const to = urlWithQuery(`${PATH}/redeliver`, { subscriptionId, status, event })
-  return html`<a class="button" href="${to}">Redeliver these ${count(total)}</a>`
+  return html`<a class="button" href="${to}">Redeliver ${counted(total, 'delivery', 'deliveries')}</a>`
 }
 
 /** How many deliveries would be sent again, the button that does, and the period, which can be narrowed. */
@@ -101,26 +101,26 @@ async function previewMany(request: PageRequest): Promise<View> {
   const { data: subscriptions } = await webhooks.list(ctx)
   const url = visibleUrl(subscriptions.find(({ id }) => id === subscriptionId)?.url ?? '', isOwner)
   const back = urlWithQuery(PATH, { subscriptionId, status: sent.status, event: sent.event })
-  const lead = `Finished deliveries of a webhook, of all times or of a period. Times are those of ${zone}.`
-  const view = { title: 'Redeliver many', crumb: { to: back, text: 'Deliveries' }, lead }
+  const lead = `Finished deliveries of one webhook, in any period. Times are in ${zone}.`
+  const view = { title: 'Redeliver in bulk', crumb: { to: back, text: 'Deliveries' }, lead }
   const period = periodForm(request, subscriptionId)
-  if (!found) return { ...view, body: stillReading('The deliveries that match are being counted.') }
+  if (!found) return { ...view, body: stillReading('Counting matching deliveries…') }
   const { remaining } = found
   if (remaining === 0)
     return {
       ...view,
       body: html`${period}${empty(
         'No deliveries match',
-        html`Latest deliveries that are queued again are not counted twice. <a href="${back}">Back</a>`,
+        html`Deliveries that are already queued again are not counted. <a href="${back}">Back</a>`,
       )}`,
     }
   const words = counted(remaining, 'delivery', 'deliveries')
   const what = sent.event ? html` of <code>${sent.event}</code>` : ''
-  const since = field(query, 'from') ? html`created from ${time(sent.from, '–', zone)} to` : html`created until`
+  const since = field(query, 'from') ? html`created from ${time(sent.from, '–', zone)} to` : html`created before`
   return {
     ...view,
     body: html`${period}<section class="card narrow" aria-labelledby="matches"><h2 id="matches">${words}</h2>
-<p>To <strong class="break">${url}</strong>${what}, ${since} ${time(sent.to, '–', zone)}, that ${REDELIVERABLE[sent.status] ?? sent.status}. Only the latest delivery of each event counts. Each is sent again with the same bytes and <code>webhook-id</code>.</p>
+<p>${nameOf(sent.status)} deliveries${what} to <strong class="break">${url}</strong>, ${since} ${time(sent.to, '–', zone)}. Only the latest delivery of each event is sent again, with the same bytes and <code>webhook-id</code>.</p>
 ${form(
   request,
   `${PATH}/redeliver`,
@@ -138,7 +138,7 @@ const periodForm = ({ query }: PageRequest, subscriptionId: string): Html => {
   return html`<form class="filters" method="get" action="${PATH}/redeliver" aria-label="Period">${Object.entries(kept).map(([name, value]) => hidden(name, value))}
 ${at('from', 'Created from')}
 ${at('to', 'To')}
-<div class="row"><button>Count again</button></div></form>`
+<div class="row"><button>Update</button></div></form>`
 }
 
 /** Without a first instant, all deliveries that are kept. */
@@ -203,8 +203,8 @@ async function redeliverMany(request: PageRequest) {
   const to = toInstant(field(form, 'to'), zone)
   const sent = { ...redeliverableOf(request, form), ...(to && { to }) }
   const { queued, remaining } = await deliveries.redeliverMany(ctx, subscriptionId, validateBody('redeliverMany', sent))
-  const words = queued === 1 ? '1 delivery is' : `${queued} deliveries are`
-  const more = remaining > 0 ? ` ${remaining} more match: repeat this to queue them, too.` : ''
+  const words = counted(queued, 'delivery', 'deliveries')
+  const more = remaining > 0 ? ` ${remaining} more match. Repeat to queue them.` : ''
   return { to: urlWithQuery(PATH, { subscriptionId }), flash: { text: `${words} queued for redelivery.${more}` } }
 }
 
@@ -215,6 +215,6 @@ async function redeliver({ ctx, params, form }: PageRequest) {
   const list = back ? `${PATH}?${new URLSearchParams(back)}` : PATH
   return {
     to: back === null ? `${PATH}/${id}` : list,
-    flash: { text: `The event ${event} is queued for redelivery. Reload the page to see the result.` },
+    flash: { text: `Event ${event} queued for redelivery. Reload the page to see the result.` },
   }
 }

@@ -43,7 +43,7 @@ async function timeline({ ctx, zone }: PageRequest, who: Partial<Parameters<type
     isLarge: await isLargeList(ctx, { list: 'commissions' }),
     read: (own) => journey.read(own, { ...who, limit: MAX_ENTRIES }),
   })
-  if (!found) return stillReading('The entries that match are being counted.')
+  if (!found) return stillReading('Counting matching entries…')
   const { journey: entries, total } = found
   if (entries.length === 0)
     return empty('No activity', 'Clicks, page views and orders appear here as soon as they are reported.')

@@ -132,7 +132,7 @@ function readAgain<Own extends Context>(ctx: Own, kept: Entry, read: (ctx: Own) 
 
 /** Shown until figures are read. The script opens the page again. */
 export const stillReading = (text: string): Html =>
-  html`<p class="notice info" role="status" data-reload="${String(RELOAD_MS)}">${text} <a href="">Show them</a></p>`
+  html`<p class="notice info" role="status" data-reload="${String(RELOAD_MS)}">${text} <a href="">Refresh</a></p>`
 
 /** When the figures were read, if that was before this request. */
 export const figuresOf = (readAt: string | null, zone: string): Html =>
@@ -158,6 +158,6 @@ export async function readListKept<Item>(
   // A rejected filter matches nothing.
   if (request.problem) return { list: undefined, notice: html`` }
   const { value: list, readAt } = await readKept(request.ctx, figures)
-  if (!list) return { list, notice: stillReading('The rows that match are being counted.') }
+  if (!list) return { list, notice: stillReading('Counting matching rows…') }
   return { list, notice: asOf(readAt, request.zone) }
 }

@@ -7,7 +7,7 @@ import { type Html, html, isolated } from './html.ts'
 import { accessFields, accessText, chosenScopes, presetLabel } from './key-access.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { rolesAndAuditOf, validateBody } from './route.ts'
-import { badge, day, empty, time } from './show.ts'
+import { badge, day, empty, time, timeText } from './show.ts'
 import { ACTIONS, type Cell, type Column, inCard, nameColumn, pager, slice, table, wideColumn } from './table.ts'
 
 type ApiKey = components['schemas']['ApiKey']
@@ -56,7 +56,7 @@ function row(key: ApiKey, now: string, zone: string): Cell[] {
     time(key.lastUsedAt, 'never', zone),
     key.expiresAt ? day(key.expiresAt) : 'never',
     key.previousSecretUntil !== null && key.previousSecretUntil > now && status === 'active'
-      ? html`${badge(status)}<br>old secret until ${time(key.previousSecretUntil, '')}`
+      ? html`${badge(status)}<br>old secret until ${time(key.previousSecretUntil, '', zone)}`
       : badge(status),
     key.status === 'active' ? [link(key, 'rotate', 'Rotate'), link(key, 'revoke', 'Revoke')] : '',
   ]
@@ -91,7 +91,7 @@ async function create(request: PageRequest) {
   if (sent.scopes.length === 0) throw invalidBody('Choose at least one resource that the key may read or write.')
   const body = validateBody('createKey', sent)
   const { label, secret } = await createOnce(request, { prefix: 'key', made: MADE }, (ctx) => keys.create(ctx, body))
-  const text = `The key “${label}” is created. Copy its secret now. It is shown only once.`
+  const text = `Key “${label}” created. Copy its secret now; it is shown only once.`
   return { to: PATH, flash: { text, secret: { name: 'Secret of the key', value: secret } } }
 }
 
@@ -103,21 +103,21 @@ const OVERLAPS = [
   [String(keys.MAX_OVERLAP_SECONDS), 'works for seven more days'],
 ] as const
 
-async function rotate({ ctx, params, form }: PageRequest) {
+async function rotate({ ctx, params, form, zone }: PageRequest) {
   const sent = { overlapSeconds: Number(form.get('overlapSeconds') ?? 0) }
   const { label, secret, previousSecretUntil } = await keys.rotate(
     ctx,
     params.id ?? '',
     validateBody('rotateKey', sent),
   )
-  const old = previousSecretUntil ? `the old one works until ${previousSecretUntil}` : 'the old one no longer works'
-  const text = `The key “${label}” has a new secret, and ${old}. Copy it now. It is shown only once.`
+  const old = previousSecretUntil ? `works until ${timeText(previousSecretUntil, zone)}` : 'no longer works'
+  const text = `New secret for “${label}” created. Copy it now; it is shown only once. The old secret ${old}.`
   return { to: PATH, flash: { text, secret: { name: 'New secret of the key', value: secret } } }
 }
 
 async function revoke({ ctx, params }: PageRequest) {
   await keys.revoke(ctx, params.id ?? '')
-  return { to: PATH, flash: { text: 'The key is revoked. Requests with it are rejected.' } }
+  return { to: PATH, flash: { text: 'Key revoked. Requests with it are rejected.' } }
 }
 
 const DAY_MS = 86_400_000

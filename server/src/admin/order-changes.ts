@@ -95,7 +95,7 @@ ${form(
   request,
   `${PATH}/refund`,
   html`${fields}<div class="fields">${input({ name: 'externalRefundId', label: 'Refund id', value: sent.get('externalRefundId') ?? '', required: true, maxlength: 255, hint: 'The id of the refund in your store. The same id again changes nothing.' })}
-${input({ name: 'amount', label: `Goods refunded, in ${one.orderCurrency}`, value: sent.get('amount') ?? '', maxlength: 30, hint: 'After discount, without shipping and tax. Empty: everything that is left.' })}</div>
+${input({ name: 'amount', label: `Goods refunded, in ${one.orderCurrency}`, value: sent.get('amount') ?? '', maxlength: 30, hint: 'After discount, without shipping and tax. Leave empty to refund the rest.' })}</div>
 ${input({ name: 'reason', label: 'Reason', value: sent.get('reason') ?? '', maxlength: 1000 })}
 ${hidden('currency', one.orderCurrency)}<button class="main">Record refund</button>`,
 )}</section>`
@@ -127,7 +127,7 @@ export async function refundOrder(request: PageRequest) {
   }
   const { refund: done, data } = await refund(ctx, form.get('id') ?? '', validateBody('refundCommission', sent))
   const change = money(done.commissionCents, data.currency)
-  return { to, flash: { text: `The refund is recorded: ${change} of commission.` } }
+  return { to, flash: { text: `Refund recorded. Commission changed by ${change}.` } }
 }
 
 export async function moveOrder(request: PageRequest) {
@@ -138,6 +138,6 @@ export async function moveOrder(request: PageRequest) {
   const row = await moderate(ctx, action as Action, form.get('id') ?? '')
   return {
     to,
-    flash: { text: `The commission is ${DONE[action as Action]}: ${money(row.commissionAmountCents, row.currency)}.` },
+    flash: { text: `Commission ${DONE[action as Action]}: ${money(row.commissionAmountCents, row.currency)}.` },
   }
 }

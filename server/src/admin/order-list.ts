@@ -50,14 +50,14 @@ async function read(
   filter: OrderListFilter,
 ): Promise<{ found: FoundOrders | undefined; notice: Html }> {
   const { ctx, query, zone } = request
-  if (filter.isSearching) return { found: undefined, notice: stillReading('The affiliate is being searched.') }
+  if (filter.isSearching) return { found: undefined, notice: stillReading('Searching for the affiliate…') }
   const asked = { ...pageOf(query), after: query.get('after') || undefined }
   const { value: found, readAt } = await readKept(ctx, {
     key: ['orders', filter.listed, asked],
     isLarge: readsMany(filter.listed) && (await hasManyOrders(ctx)),
     read: (own) => listReported(own, filter.listed, asked),
   })
-  if (!found) return { found, notice: stillReading('The orders that match are being searched.') }
+  if (!found) return { found, notice: stillReading('Searching orders…') }
   const { data, next, total } = found
   const shown = new URLSearchParams(query)
   if (total !== undefined) {

@@ -31,7 +31,7 @@ export interface Period {
 /**
  * The period that was asked for: the last days including today, or those of the fields.
  *
- * @throws ApiError 400 for fields that are no period of the past.
+ * @throws ApiError 400 for an invalid or future period.
  */
 export function readPeriod({ ctx, query, zone, problem }: PageRequest): Period {
   const today = localDate(nowIso(ctx), zone)

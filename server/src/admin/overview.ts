@@ -23,9 +23,7 @@ async function show(request: PageRequest): Promise<View> {
     request.problem ? NOTHING : readFigures(ctx, period, attention),
     attentionList(request, attention),
   ])
-  const content = overview
-    ? figures(request, period, overview)
-    : stillReading('The figures of this period are being added up.')
+  const content = overview ? figures(request, period, overview) : stillReading('Calculating this period…')
   return {
     title: 'Overview',
     lead: request.problem ? undefined : html`${periodText(period)} ${figuresOf(readAt, zone)}`,

@@ -1,6 +1,6 @@
 import * as affiliates from '../affiliates/affiliates.ts'
 import * as payees from '../affiliates/payees.ts'
-import { ApiError, affiliateNotFound } from '../contract/errors.ts'
+import { ApiError } from '../contract/errors.ts'
 import { confirmation, field, form, input, select } from './form.ts'
 import { type Html, html } from './html.ts'
 import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type View, validateBody } from './route.ts'
@@ -38,13 +38,6 @@ const LABELS = {
   country: 'Country',
 } as const
 
-/** @throws ApiError 404 `affiliate_not_found`. */
-async function findName({ ctx, params }: PageRequest): Promise<{ id: string; name: string }> {
-  const { data } = await affiliates.list(ctx, { id: params.id ?? '', page: 1, limit: 1 })
-  if (!data[0]) throw affiliateNotFound()
-  return data[0]
-}
-
 async function findPayee({ ctx }: PageRequest, id: string) {
   return payees.getPayee(ctx, id).catch((error) => {
     if (error instanceof ApiError && error.code === 'payee_not_found') return undefined
@@ -54,7 +47,7 @@ async function findPayee({ ctx }: PageRequest, id: string) {
 
 async function show(request: PageRequest): Promise<View> {
   const { form: sent, query, zone } = request
-  const { id, name } = await findName(request)
+  const { id, name } = await affiliates.findUnarchived(request.ctx, request.params.id ?? '')
   const known = await findPayee(request, id)
   const path = `/admin/affiliates/${id}/payee`
   const asked = sent.get('method') ?? query.get('method') ?? known?.method ?? 'PAYPAL'
@@ -103,11 +96,11 @@ async function set({ ctx, params, form }: PageRequest) {
   const names = fieldsOf(method)
   const details = Object.fromEntries(names.flatMap((name) => (field(form, name) ? [[name, field(form, name)]] : [])))
   await payees.setPayee(ctx, params.id ?? '', validateBody('setPayee', { method, ...details }))
-  return { to: `/admin/affiliates/${params.id}`, flash: { text: 'The payee details are saved.' } }
+  return { to: `/admin/affiliates/${params.id}`, flash: { text: 'Payee details saved.' } }
 }
 
 async function confirmRemoval(request: PageRequest): Promise<View> {
-  const { id, name } = await findName(request)
+  const { id, name } = await affiliates.findUnarchived(request.ctx, request.params.id ?? '')
   const path = `/admin/affiliates/${id}/payee`
   const text = html`<p>New payment files will not include this affiliate. Payments already sent are not affected.</p>`
   const body = confirmation(request, { text, action: `${path}/delete`, button: 'Remove details', back: path })
@@ -121,5 +114,5 @@ async function confirmRemoval(request: PageRequest): Promise<View> {
 
 async function remove({ ctx, params }: PageRequest) {
   await payees.removePayee(ctx, params.id ?? '')
-  return { to: `/admin/affiliates/${params.id}`, flash: { text: 'The payee details are removed.' } }
+  return { to: `/admin/affiliates/${params.id}`, flash: { text: 'Payee details removed.' } }
 }

@@ -31,7 +31,7 @@ export const batchAbout = (batch: Batch, zone: string): Html =>
       ['Period', html`${period(batch, zone)}${batch.includeEarlier ? ', and earlier' : ''}`],
       ['Created', batch.id ? time(batch.createdAt, '–', zone) : undefined],
       ['Paid', batch.id ? time(batch.paidAt, 'not yet', zone) : undefined],
-      ['Why it failed', batch.failureReason ?? undefined],
+      ['Failure reason', batch.failureReason ?? undefined],
       ['Id', batch.id ? html`<code>${batch.id}</code>` : undefined],
     ],
     'facts one',

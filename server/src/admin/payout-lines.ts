@@ -81,7 +81,7 @@ export function nextSteps({ batch, files, lines }: BatchPayments, markAsPaid: Ht
   const isSent = files.length > 0 && ready + blocked === 0
   const isRecorded = isSent && sent === 0
   return html`<ol class="steps" aria-label="Next steps">
-<li class="${isSent ? 'done' : ''}"><div><strong>Send the payments</strong><p>${lines ? `${text('READY', 'ready')}${text('BLOCKED', 'blocked')}` || 'All payments are in a file.' : 'The payments are being added up.'}</p></div>${ready ? sendLinks(batch) : blocked ? html`<a class="button small" href="${urlWithQuery(`/admin/payouts/${id}`, { state: 'BLOCKED' })}">Show the blocked ones</a>` : ''}</li>
+<li class="${isSent ? 'done' : ''}"><div><strong>Send the payments</strong><p>${lines ? `${text('READY', 'ready')}${text('BLOCKED', 'blocked')}` || 'All payments are in a file.' : 'Calculating the payments…'}</p></div>${ready ? sendLinks(batch) : blocked ? html`<a class="button small" href="${urlWithQuery(`/admin/payouts/${id}`, { state: 'BLOCKED' })}">Show blocked payments</a>` : ''}</li>
 <li class="${isRecorded ? 'done' : ''}"><div><strong>Record what was paid</strong><p>${text('SENT', 'sent')}${text('SETTLED', 'settled')}${text('RETURNED', 'returned')}When every payment is settled or returned, the batch is paid.</p></div>${sent ? html`<a class="button small" href="/admin/payouts/reconcile">Reconcile</a>` : ''}</li>
 <li><div><strong>Or mark the whole batch as paid</strong>${markAsPaid}</div></li></ol>`
 }
@@ -90,7 +90,7 @@ export function nextSteps({ batch, files, lines }: BatchPayments, markAsPaid: Ht
 export function lineSection({ query, zone }: PageRequest, { batch, lines, readAt }: BatchPayments): Html {
   const { id, currency } = batch
   const path = `/admin/payouts/${id}`
-  if (!lines) return stillReading('The payments of this batch are being added up.')
+  if (!lines) return stillReading('Calculating the payments of this batch…')
   const state = stateIn(query)
   const { data, pagination, totals } = lines
   const shown = STATES.filter((one) => totals[one].lines > 0 || one === state)
@@ -171,7 +171,7 @@ async function discardFile({ ctx, params }: PageRequest) {
   const file = await discard(ctx, params.id ?? '')
   return {
     to: `/admin/payouts/${file.batchId}`,
-    flash: { text: 'The file is discarded. Its payments are ready again.' },
+    flash: { text: 'File discarded. Its payments are ready again.' },
   }
 }
 

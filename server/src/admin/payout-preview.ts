@@ -2,7 +2,6 @@ import { ApiError } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import { LARGE } from '../core/list-size.ts'
 import { parseBodyInstant } from '../core/time.ts'
-import { endOfDay, isDay } from '../core/time-zone.ts'
 import { parseCandidateFilter } from '../payouts/batch.ts'
 import * as payouts from '../payouts/payouts.ts'
 import { describe } from '../payouts/unpaid.ts'
@@ -10,7 +9,7 @@ import { countWaiting, readWaiting } from '../payouts/waiting.ts'
 import { form, hidden } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
 import { figuresOf, readKept, stillReading } from './kept.ts'
-import { firstInstantOf } from './list-filter.ts'
+import { firstInstantOf, lastInstantOf } from './list-filter.ts'
 import { batchAbout, batchFacts } from './payout-facts.ts'
 import { affiliateTable, IN_NEW_BATCH, minimumsOf } from './payout-waiting.ts'
 import { type PageRequest, validateBody } from './route.ts'
@@ -47,7 +46,7 @@ export async function preview(request: PageRequest, batchInput: BatchInput): Pro
     isLarge: (await countWaiting(ctx)) > LARGE,
     read: (own) => readPreview({ ...request, ctx: own }, batchInput),
   })
-  if (!value) return stillReading('The approved commissions of this period are being added up.')
+  if (!value) return stillReading('Calculating the approved commissions of this period…')
   const { batch, rejected, unpaid, payees } = value
   const asOf = readAt === null ? html`` : html`<p class="hint">${figuresOf(readAt, zone)}</p>`
   const rest = html`${unpaid ? unpaidAfter(request, unpaid, !batch) : ''}${asOf}`
@@ -78,9 +77,6 @@ export const bodyFrom = ({ zone }: PageRequest, { from, until, currency, earlier
     includeEarlier: earlier === 'include',
     ...(currency && { currency }),
   })
-
-const lastInstantOf = (text: string, zone: string): string =>
-  isDay(text) ? endOfDay(text, zone) : `${text}T23:59:59.999Z`
 
 const REASONS: Record<string, string> = {
   LATE: 'Approved after its month was paid',

@@ -56,15 +56,15 @@ async function confirmSend(request: PageRequest): Promise<View> {
   })
   const back = `/admin/payouts/${batch.id}`
   const view = { title: `Send payments as ${name} file`, crumb: { to: back, text: 'Payout' }, subjectId: batch.id }
-  if (!sums) return { ...view, body: stillReading('The payments that can be sent are being added up.') }
+  if (!sums) return { ...view, body: stillReading('Calculating the payments that can be sent…') }
   const { lines, cents, others, blocked } = sums
   const text = lines
     ? html`${facts([
         ['In the file', html`${counted(lines, 'payment')} <small>${money(cents, batch.currency)}</small>`],
-        ['Paid in another way', others ? counted(others, 'payment') : undefined],
+        ['Paid by another method', others ? counted(others, 'payment') : undefined],
         ['Blocked', blocked ? counted(blocked, 'payment') : undefined],
       ])}<p>The payments are marked as sent, so that no other file contains them, and their amounts no longer change. Then download the file, and upload it to ${format === 'csv' ? 'your bank or payment service' : format === 'sepa' ? 'your bank' : name}. ${figuresOf(readAt, request.zone)}</p>`
-    : html`<p>No payment of this batch can be sent in this format: none is ready, or the affiliates are paid in another way.</p>`
+    : html`<p>No payment of this batch can be sent in this format: none is ready, or the affiliates are paid by another method.</p>`
   return {
     ...view,
     body: html`<section class="card narrow">${text}
@@ -103,7 +103,7 @@ async function send({ ctx, params, form: sent }: PageRequest) {
   const body = validateBody('createPayoutFile', { batchId, format, ...(format === 'sepa' && sepa) })
   const id = field(sent, 'fileId') ?? newFileId(ctx, format)
   const { lines, totalCents, currency } = await payoutFiles.create(ctx, id, body)
-  const text = `${counted(lines, 'payment is', 'payments are')} marked as sent: ${money(totalCents, currency)}. Download the file below and upload it.`
+  const text = `${counted(lines, 'payment')} marked as sent: ${money(totalCents, currency)}. Download the file below and upload it.`
   return { to: urlWithQuery(`/admin/payouts/${batchId}`, { view: 'files' }), flash: { text } }
 }
 

@@ -62,14 +62,16 @@ export const minimumsOf = ({ ctx: { shop } }: Pick<PageRequest, 'ctx'>) => [
   shop.legacyMinimumPayout,
 ]
 
-/** Approved commissions that are in no batch: what can be paid, and why the rest cannot. */
+/** Approved commissions that are not in a batch: what can be paid, and why the rest cannot. */
 export async function waitingSection(request: PageRequest): Promise<Html> {
   const { value, readAt, approved } = await readWaitingKept(request)
   const waiting = value?.sums.filter((one) => sumOf(one, WAITING_PARTS).commissions > 0)
   if (waiting?.length === 0) return html``
   const content = waiting
     ? html`${sumTable(waiting)}${notes(waiting, value?.sums ?? [])}${readAt === null ? '' : html`<p class="hint">${figuresOf(readAt, request.zone)}</p>`}`
-    : stillReading(`${counted(approved, 'approved commission')}, including those in open batches, are being added up.`)
+    : stillReading(
+        `Calculating the balances of ${counted(approved, 'approved commission')}, including those in open batches…`,
+      )
   return html`<h2>Waiting for payout</h2>${content}`
 }
 
@@ -117,34 +119,34 @@ function notes(waiting: WaitingSums[], all: WaitingSums[]): Html {
       ]
     return []
   })
-  const open = inOpenBatches(all)
-  return html`${minimums.map((text) => html`<p class="notice wait">${text}</p>`)}${open ? html`<p class="hint">After tax. Another ${open}.</p>` : html`<p class="hint">After tax.</p>`}`
+  const open = inOpenBatches(all, 'more commission')
+  return html`${minimums.map((text) => html`<p class="notice wait">${text}</p>`)}${open ? html`<p class="hint">After tax. ${open}.</p>` : html`<p class="hint">After tax.</p>`}`
 }
 
-/** Such as `3 approved commissions are in no batch: 1.00 EUR, 2.00 USD`; undefined without any. */
+/** Such as `3 approved commissions are not in a batch: 1.00 EUR, 2.00 USD`; undefined without any. */
 export function inNoBatch(all: WaitingSums[]): string | undefined {
   const own = all.map((one) => ({ currency: one.currency, ...sumOf(one, WAITING_PARTS) }))
   const waiting = own.filter(({ commissions }) => commissions > 0)
   const total = waiting.reduce((sum, { commissions }) => sum + commissions, 0)
   if (total === 0) return undefined
   const sums = waiting.map(({ netPayableCents, currency }) => money(netPayableCents, currency)).join(', ')
-  return `${counted(total, 'approved commission is', 'approved commissions are')} in no batch: ${sums}`
+  return `${counted(total, 'approved commission is', 'approved commissions are')} not in a batch: ${sums}`
 }
 
 /** Such as `3 commissions are in open batches: 1.00 EUR, 2.00 USD`; undefined without any. */
-export function inOpenBatches(all: WaitingSums[]): string | undefined {
+export function inOpenBatches(all: WaitingSums[], noun = 'commission'): string | undefined {
   const open = all.filter((one) => one.inOpenBatches.commissions > 0)
   const total = open.reduce((sum, one) => sum + one.inOpenBatches.commissions, 0)
   if (total === 0) return undefined
   const sums = open.map((one) => money(one.inOpenBatches.netPayableCents, one.currency)).join(', ')
-  return `${counted(total, 'commission is', 'commissions are')} in open batches: ${sums}`
+  return `${counted(total, `${noun} is`, `${noun}s are`)} in open batches: ${sums}`
 }
 
 const LEADS: Record<WaitingPart, string> = {
   PAYABLE: 'A new batch pays them, and their payments can be sent.',
   BLOCKED: 'A new batch contains their payments, which cannot be sent before the payee details are entered or changed.',
-  BELOW_MINIMUM: 'A batch leaves them out until they have the minimum of an affiliate',
-  DEBT: 'Refunds after the payout took back more than they have earned since. A batch carries the rest forward.',
+  BELOW_MINIMUM: 'Not included in a batch until the balance reaches the minimum per affiliate',
+  DEBT: 'Refunds after payment exceed what the affiliate has earned since. A batch carries the debt forward.',
   HELD_BACK: 'No batch pays affiliates who are archived or rejected.',
 }
 
@@ -159,9 +161,12 @@ async function list(request: PageRequest): Promise<View> {
   const view = {
     title: `Waiting for payout in ${currency}`,
     crumb: { to: PATH, text: 'Payouts' },
-    lead: part === 'BELOW_MINIMUM' && minimumCents ? `${LEADS[part]}: ${money(minimumCents, currency)}.` : LEADS[part],
+    lead:
+      part === 'BELOW_MINIMUM'
+        ? `${LEADS[part]}${minimumCents ? `: ${money(minimumCents, currency)}` : ''}.`
+        : LEADS[part],
   }
-  if (!value?.affiliates) return { ...view, body: stillReading('The approved commissions are being added up.') }
+  if (!value?.affiliates) return { ...view, body: stillReading('Calculating the approved commissions…') }
   const { data, pagination } = value.affiliates
   const own = value.sums.find((one) => one.currency === currency)
   return {
@@ -175,7 +180,7 @@ ${
         COLUMNS,
         data.map((one) => row(one, currency)),
       )
-    : empty('No affiliate', 'Nothing waits for this reason.', 'payouts')
+    : empty('No affiliates in this group', '', 'payouts')
 }
 ${pager(LIST, query, pagination)}${readAt === null ? '' : html`<p class="hint">${figuresOf(readAt, zone)}</p>`}`,
   }

@@ -149,7 +149,7 @@ function lastMonthOf({ ctx, zone }: PageRequest): BatchInput {
 async function create(request: PageRequest) {
   const input = { ...lastMonthOf(request), ...submitted(request.form) }
   const batch = await payouts.create(request.ctx, bodyFrom(request, input))
-  const text = `The batch is created. Its ${counted(batch.totals.commissions, 'commission is', 'commissions are')} now payable.`
+  const text = `Batch created. ${counted(batch.totals.commissions, 'commission is', 'commissions are')} now payable.`
   return { to: `${PATH}/${batch.id}`, flash: { text } }
 }
 
@@ -217,8 +217,8 @@ function payment(request: PageRequest, { batch: { id, totals, currency }, files,
   const [ready, blocked] = [lines?.totals.READY, lines?.totals.BLOCKED]
   const unsent = ready && blocked && { lines: ready.lines + blocked.lines, cents: ready.cents + blocked.cents }
   const outside = unsent?.lines
-    ? `${counted(unsent.lines, 'payment')} of ${money(unsent.cents, currency)} in no payment file: made in another way`
-    : 'Payments in no payment file: made in another way'
+    ? `I made the other ${counted(unsent.lines, 'payment')} (${money(unsent.cents, currency)}) outside of payment files.`
+    : 'I made all other payments outside of payment files.'
   return html`<details${files.length === 0 || request.form.has('total') ? html` open` : ''}><summary>Mark as paid</summary>
 ${form(
   request,
@@ -238,12 +238,12 @@ async function pay(request: PageRequest) {
   const unsent = isTotal && !request.form.has('outside') ? await sumUnsent(request.ctx, id) : { lines: 0, cents: 0 }
   if (unsent.lines > 0)
     throw invalidBody(
-      `No payment file contains ${counted(unsent.lines, 'payment')} of ${money(unsent.cents, currency)}. Send them, or confirm that you made them in another way.`,
+      `No payment file contains ${counted(unsent.lines, 'payment')} (${money(unsent.cents, currency)}). Create a file for them, or confirm that you paid them another way.`,
     )
   await payouts.pay(request.ctx, { id, expectedTotalCents, action: 'pay' }).catch((error) => {
     throw inCurrency(error, currency)
   })
-  return { to: `${PATH}/${id}`, flash: { text: 'The batch and its commissions are marked as paid.' } }
+  return { to: `${PATH}/${id}`, flash: { text: 'Batch and commissions marked as paid.' } }
 }
 
 async function confirmCancel(request: PageRequest): Promise<View> {
@@ -260,5 +260,5 @@ async function confirmCancel(request: PageRequest): Promise<View> {
 
 async function cancelBatch({ ctx, params }: PageRequest) {
   const { id } = await payouts.cancel(ctx, params.id ?? '')
-  return { to: `${PATH}/${id}`, flash: { text: 'The batch is canceled. Its commissions are approved again.' } }
+  return { to: `${PATH}/${id}`, flash: { text: 'Batch canceled. Its commissions are approved again.' } }
 }

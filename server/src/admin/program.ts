@@ -1,5 +1,4 @@
 import { NO_FIGURES, programFiguresOf } from '../affiliates/figures.ts'
-import { programNotFound } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import * as geoRules from '../programs/geo-rules.ts'
 import * as productRules from '../programs/product-rules.ts'
@@ -26,16 +25,9 @@ export const programPageRoutes: Route[] = [
   { path: '/programs/:id/places', ...rolesAndAuditOf('setGeoRule'), act: setPlaces, page: show },
 ]
 
-/** @throws ApiError 404 `program_not_found`. */
-export async function findProgram({ ctx, params }: PageRequest): Promise<Program> {
-  const { data } = await programs.list(ctx, { id: params.id ?? '', page: 1, limit: 1 })
-  if (!data[0]) throw programNotFound()
-  return data[0]
-}
-
 async function show(request: PageRequest): Promise<View> {
   const { ctx, isOwner, zone } = request
-  const one = await findProgram(request)
+  const one = await programs.find(request.ctx, request.params.id ?? '')
   const figures = (await programFiguresOf(ctx, [one.id])).get(one.id) ?? NO_FIGURES
   const discount =
     one.discountValue === null
@@ -54,8 +46,8 @@ async function show(request: PageRequest): Promise<View> {
 <section class="card" aria-labelledby="terms"><h2 id="terms">Terms</h2>${facts([
       ['Commission', rateText(one.commissionType, one.defaultCommissionBps, ctx.shop.currency)],
       ['Click window', one.cookieDurationDays === 0 ? 'no link evidence' : `${one.cookieDurationDays} days`],
-      ['Commissions', one.autoApproveOrder ? 'approved automatically' : 'approved by hand'],
-      ['Affiliates', one.autoApproveAffiliate ? 'approved automatically' : 'approved by hand'],
+      ['Commissions', one.autoApproveOrder ? 'approved automatically' : 'approved manually'],
+      ['Affiliates', one.autoApproveAffiliate ? 'approved automatically' : 'approved manually'],
       ['Lifetime commission', one.lifetimeCommission ? 'yes' : 'no'],
       ['Discount of the code', one.discountEnabled ? discount : 'none'],
       ['New affiliates', one.isDefault ? 'join this program by default' : 'join only when you select it'],
@@ -91,7 +83,7 @@ async function ruleSection(request: PageRequest, { id }: Program): Promise<Html>
   ])
   return html`<h2>Product rates</h2>
 <p class="hint">These products and variants earn another rate than the program’s.</p>
-${rows.length ? table('Product rates', RULE_COLUMNS, rows) : html`<p>None: everything earns the rate of the program.</p>`}
+${rows.length ? table('Product rates', RULE_COLUMNS, rows) : html`<p>No product rates. All products earn the program rate.</p>`}
 ${pager(`${LIST}/${id}`, query, pagination, 'rules')}
 ${
   isOwner
@@ -116,13 +108,16 @@ async function addRule({ ctx, params, form }: PageRequest) {
     commissionType: form.get('commissionType') ?? '',
     commissionPercent: typedNumber('commissionPercent', form.get('commissionPercent')),
   }
-  const { kind, value } = await productRules.create(ctx, validateBody('createProductRule', sent))
-  return { to: `${LIST}/${params.id}`, flash: { text: `The ${kind} ${value} has a rate of its own.` } }
+  await productRules.create(ctx, validateBody('createProductRule', sent))
+  return { to: `${LIST}/${params.id}`, flash: { text: 'Product rate added.' } }
 }
 
 async function removeRule({ ctx, params }: PageRequest) {
   await productRules.remove(ctx, params.rule ?? '')
-  return { to: `${LIST}/${params.id}`, flash: { text: 'The product earns the rate of the program again.' } }
+  return {
+    to: `${LIST}/${params.id}`,
+    flash: { text: 'Product rate removed. The product earns the program rate again.' },
+  }
 }
 
 const PLACES = [
@@ -138,17 +133,17 @@ async function placeSection(request: PageRequest, { id }: Program): Promise<Html
   const shown = PLACES.filter(({ name }) => rule?.[name].length)
   const content = shown.length
     ? facts(shown.map(({ name, label }) => [label, isolated(rule?.[name].join(', ') ?? '')] as const))
-    : html`<p>None: orders from everywhere earn.</p>`
-  return html`<h2>Places</h2>
-<p class="hint">With places, only orders shipped to one of them earn. Each list that is not empty must match.</p>
+    : html`<p>No restrictions. Orders from anywhere earn a commission.</p>`
+  return html`<h2>Regions</h2>
+<p class="hint">If you add regions, only orders shipped there earn a commission. Every list that is not empty must match.</p>
 ${content}
 ${
   isOwner
-    ? html`<details${sent.has('countries') ? html` open` : ''}><summary>Change the places</summary><section class="card">${form(
+    ? html`<details${sent.has('countries') ? html` open` : ''}><summary>Change the regions</summary><section class="card">${form(
         request,
         `${LIST}/${id}/places`,
         html`<div class="halves">${PLACES.map(({ name, label, hint }) => textarea({ name, label, hint, value: sent.get(name) ?? rule?.[name].join('\n') ?? '', maxlength: 20_000 }))}</div>
-<button class="main">Save places</button> <span class="hint">Empty lists remove the limit.</span>`,
+<button class="main">Save regions</button> <span class="hint">Empty lists remove the limit.</span>`,
       )}</section></details>`
     : ''
 }`
@@ -165,15 +160,15 @@ async function setPlaces({ ctx, params, form }: PageRequest) {
   const to = `${LIST}/${id}`
   if (Object.values(places).every((list) => list.length === 0)) {
     await geoRules.remove(ctx, id)
-    return { to, flash: { text: 'Orders from everywhere earn.' } }
+    return { to, flash: { text: 'Regions removed. Orders from anywhere earn a commission.' } }
   }
   const sent = Object.fromEntries(Object.entries(places).filter(([, list]) => list.length > 0))
   await geoRules.set(ctx, id, validateBody('setGeoRule', sent))
-  return { to, flash: { text: 'The places are saved.' } }
+  return { to, flash: { text: 'Regions saved.' } }
 }
 
 async function edit(request: PageRequest): Promise<View> {
-  const one = await findProgram(request)
+  const one = await programs.find(request.ctx, request.params.id ?? '')
   return {
     title: `Edit ${one.name}`,
     crumb: { to: `${LIST}/${one.id}`, text: one.name },
@@ -190,5 +185,5 @@ async function edit(request: PageRequest): Promise<View> {
 
 async function change({ ctx, params, form }: PageRequest) {
   const { id } = await programs.update(ctx, params.id ?? '', validateBody('updateProgram', sentProgram(form)))
-  return { to: `${LIST}/${id}`, flash: { text: 'The program is saved. New orders earn by its new terms.' } }
+  return { to: `${LIST}/${id}`, flash: { text: 'Program saved. New orders use the new terms.' } }
 }

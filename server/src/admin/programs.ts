@@ -84,5 +84,5 @@ async function create(request: PageRequest) {
   const body = validateBody('createProgram', sent)
   const once = { prefix: 'prg', made: 'This program was created when the form was sent the first time.' } as const
   const { id, name } = await createOnce(request, once, (ctx) => programs.create(ctx, body))
-  return { to: `${PATH}/${id}`, flash: { text: `The program “${name}” is created.` } }
+  return { to: `${PATH}/${id}`, flash: { text: `Program “${name}” created.` } }
 }

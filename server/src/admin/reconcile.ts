@@ -86,8 +86,8 @@ async function preview(request: PageRequest): Promise<View> {
 /** What each decision means, and in which order they are shown. */
 const DECISIONS: Record<Decision, Html> = {
   unknown: html`${badge('REVIEW')} No payment with this reference was sent`,
-  amount_mismatch: html`${badge('REVIEW')} Another amount or currency was sent`,
-  settled_twice: html`${badge('REVIEW')} Settled before, with another reference`,
+  amount_mismatch: html`${badge('REVIEW')} Amount or currency differs from what was sent`,
+  settled_twice: html`${badge('REVIEW')} Already settled under a different bank reference`,
   returned: html`Becomes ${badge('RETURNED')}`,
   settled: html`Becomes ${badge('SETTLED')}`,
   already_returned: html`Already returned`,
@@ -120,21 +120,21 @@ function previewPage(request: PageRequest, { kind, results, pending, problems, o
         ['Become settled', sums('settled')],
         ['Become returned', sums('returned')],
         ['Already recorded', count(of(['already_settled', 'already_returned']).length)],
-        ['Need a review', count(review.length + problems.length)],
+        ['Needs review', count(review.length + problems.length)],
         ['Not final yet', pending.length ? count(pending.length) : undefined],
         ['Other payments', others ? count(others) : undefined],
       ],
       'stats',
     )}
 ${problems.length ? html`<div class="notice wait"><p>${counted(problems.length, 'row')} cannot be read, and ${problems.length === 1 ? 'is' : 'are'} left out:</p><ul>${problems.slice(0, MAX_PROBLEMS).map((one) => html`<li>${isolated(one)}</li>`)}</ul></div>` : ''}
-${review.length ? html`<p class="notice wait">${counted(review.length, 'payment')} ${review.length === 1 ? 'needs' : 'need'} a review. Recording leaves ${review.length === 1 ? 'it' : 'them'} unchanged.</p>` : ''}
+${review.length ? html`<p class="notice wait">${counted(review.length, 'payment needs', 'payments need')} review and will not be changed.</p>` : ''}
 ${results.length ? table('Payments of the file', COLUMNS, shown.map(row)) : html`<p>The file contains no final result of a payment that was sent.</p>`}
 ${results.length > MAX_SHOWN ? html`<p class="hint">The first ${count(MAX_SHOWN)} of ${counted(results.length, 'payment')} are shown.</p>` : ''}
 ${uploadForm(
   request,
   `${PATH}/record`,
   html`${hidden('results', JSON.stringify(changing.map(({ result }) => result)))}
-<div class="sticky">${changing.length ? html`<button class="main">Record ${counted(changing.length, 'result')}</button>` : ''} <a class="button" href="${PATH}">Another file</a></div>`,
+<div class="sticky">${changing.length ? html`<button class="main">Record ${counted(changing.length, 'result')}</button>` : ''} <a class="button" href="${PATH}">Choose another file</a></div>`,
 )}`,
   }
 }

@@ -12,6 +12,8 @@ export interface PageRequest {
   csrf: string
   /** The time zone in which times are shown. */
   zone: string
+  /** Where this server is reached, for links to send. */
+  origin: string
   /** Path parameters. */
   params: Record<string, string>
   query: URLSearchParams

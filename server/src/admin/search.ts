@@ -19,7 +19,7 @@ async function show(request: PageRequest): Promise<View> {
     isEmpty: !text,
     body: html`${searchForm(text, 'q')}
 <div class="found">${kinds.map(section)}
-${isSearching ? stillReading('Names and codes are being searched.') : ''}
+${isSearching ? stillReading('Searching names and codes…') : ''}
 ${kinds.length || isSearching ? '' : empty(html`Nothing matches ${isolated(text)}`, 'Search for a name, an email address, a code, an order, or an id.', 'search')}</div>`,
   }
 }

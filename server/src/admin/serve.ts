@@ -74,6 +74,8 @@ function pageRequestOf(c: HonoContext<Env>, owner: SignedIn, ctx: OwnerContext):
     isOwner: owner.user.role === 'OWNER',
     csrf: csrfTokenOf(ctx, owner.session),
     zone: ctx.shop.timeZone,
+    origin:
+      ctx.config.publicUrl?.replace(/\/$/, '') ?? `${ctx.isHttps ? 'https' : 'http'}://${new URL(c.req.url).host}`,
     params: Object.fromEntries(Object.entries(c.req.param()).map(([name, text]) => [name, toLookupText(text)])),
     query: new URLSearchParams([...new URL(c.req.url).searchParams].map(([name, text]) => [name, toLookupText(text)])),
     form: new URLSearchParams(),

@@ -63,8 +63,13 @@ function partsOf(at: string, zone: string): Record<string, string> {
 /** Formats an instant to the minute: `Nov 22, 2026 14:03`. The exact instant is the title. */
 export function time(at: string | null, none = '–', zone = 'UTC'): Html {
   if (at === null) return html`${none}`
-  const { month, day, year, hour, minute } = partsOf(at, zone)
-  return html`<time datetime="${at}" title="${at}">${month} ${day}, ${year} ${hour}:${minute}${zone === 'UTC' ? html` <span class="zone">UTC</span>` : ''}</time>`
+  return html`<time datetime="${at}" title="${at}">${timeText(at, zone)}${zone === 'UTC' ? html` <span class="zone">UTC</span>` : ''}</time>`
+}
+
+/** An instant to the minute, as text. */
+export function timeText(at: string, zone: string): string {
+  const { hour, minute } = partsOf(at, zone)
+  return `${dayText(at, zone)} ${hour}:${minute}`
 }
 
 /** The day of an instant: `Nov 22, 2026`. A date without a time is shown unchanged in every zone. */

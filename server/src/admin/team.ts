@@ -19,8 +19,8 @@ const COLUMNS: Column[] = [
   ACTIONS,
 ]
 const ROLES = [
-  ['STAFF', 'Staff: view orders, commissions and affiliates; redeliver webhooks'],
-  ['OWNER', 'Owner: may do everything, also pay and create keys'],
+  ['STAFF', 'Staff: can view orders, commissions, and affiliates, and redeliver webhooks'],
+  ['OWNER', 'Owner: full access, including payouts and API keys'],
 ] as const
 
 export const teamRoutes: Route[] = [
@@ -78,14 +78,14 @@ function row(request: PageRequest, one: User): Cell[] {
 async function create({ ctx, form }: PageRequest) {
   const sent = { email: field(form, 'email') ?? '', role: form.get('role') === 'OWNER' ? 'OWNER' : 'STAFF' }
   const { email, token } = await users.create(ctx, validateBody('createShopUser', sent))
-  const text = `${email} is added. Copy the token now and give it to them. It is shown only once.`
+  const text = `${email} added. Copy the token now and give it to them; it is shown only once.`
   return { to: PATH, flash: { text, secret: { name: 'Token to sign in with', value: token } } }
 }
 
-async function createLink({ ctx, params }: PageRequest) {
+async function createLink({ ctx, params, origin }: PageRequest) {
   const { path } = await users.createLink(ctx, { id: params.id ?? '' })
-  const text = 'The link signs the user in once, within 15 minutes. Prepend the address of this server.'
-  return { to: PATH, flash: { text, secret: { name: 'Sign-in link', value: path } } }
+  const text = 'The link signs the user in once, within 15 minutes.'
+  return { to: PATH, flash: { text, secret: { name: 'Sign-in link', value: origin + path } } }
 }
 
 /** @throws ApiError 400 for the own user: nobody could undo it. */
@@ -105,5 +105,5 @@ async function confirmRevoke(request: PageRequest): Promise<View> {
 
 async function revoke(request: PageRequest) {
   await users.revoke(request.ctx, { id: requireOther(request) })
-  return { to: PATH, flash: { text: 'The user is revoked and signed out.' } }
+  return { to: PATH, flash: { text: 'User revoked and signed out.' } }
 }

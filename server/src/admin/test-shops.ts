@@ -28,7 +28,7 @@ async function list(request: PageRequest): Promise<View> {
     'A test shop has its own data, keys, and clock, so a month can be tried in a minute. Nothing in it is paid.'
   return {
     title: 'Test shops',
-    lead: 'Shops with data of their own and a clock that can be advanced. No order in them is real.',
+    lead: 'Isolated shops with their own data and an adjustable clock. Orders in them are not real.',
     body: html`${rows.length ? table('Test shops', COLUMNS, rows) : empty('No test shops yet', none, 'test')}
 ${pager(PATH, request.query, pagination)}
 <section class="card narrow" aria-labelledby="add"><h2 id="add">Create a test shop</h2>
@@ -76,14 +76,14 @@ async function create({ ctx, form }: PageRequest) {
   const body = validateBody('createTestShop', { name: field(form, 'name') ?? null })
   const { name, ownerToken, apiKey } = await testShops.create(ctx, body)
   const secret = { name: 'Owner token', value: ownerToken, also: { name: 'API key with every scope', value: apiKey } }
-  const text = `${name} is created. Sign in with its owner token in another browser. Copy both now: they are not shown again.`
+  const text = `${name} created. Sign in with its owner token in another browser. Copy both now; they are shown only once.`
   return { to: PATH, flash: { text, secret } }
 }
 
 async function advance({ ctx, params, form }: PageRequest) {
   const body = validateBody('advanceTestClock', { advanceSeconds: Number(form.get('advanceSeconds') ?? 0) })
   const { name, now } = await testShops.advance(ctx, params.id ?? '', body)
-  return { to: PATH, flash: { text: `The clock of ${name} is at ${now.slice(0, 16).replace('T', ' ')} UTC.` } }
+  return { to: PATH, flash: { text: `Clock of ${name} advanced to ${now.slice(0, 16).replace('T', ' ')} UTC.` } }
 }
 
 async function confirmDelete(request: PageRequest): Promise<View> {
@@ -96,5 +96,5 @@ async function confirmDelete(request: PageRequest): Promise<View> {
 
 async function remove({ ctx, params }: PageRequest) {
   await testShops.remove(ctx, params.id ?? '')
-  return { to: PATH, flash: { text: 'The test shop is deleted.' } }
+  return { to: PATH, flash: { text: 'Test shop deleted.' } }
 }

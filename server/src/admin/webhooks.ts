@@ -182,7 +182,7 @@ async function create(request: PageRequest) {
     ...(secret && { secret }),
   }
   await webhooks.subscribe(ctx, validateBody('createWebhook', sent))
-  return { to: PATH, flash: savedMessage('The webhook is added.', secret) }
+  return { to: PATH, flash: savedMessage('Webhook added.', secret) }
 }
 
 async function find({ ctx, params }: PageRequest): Promise<Subscription> {
@@ -222,7 +222,7 @@ async function change(request: PageRequest) {
     ...(form.has('retryPolicy') && { retryPolicy: form.get('retryPolicy') }),
   }
   await update(ctx, params.id ?? '', validateBody('updateWebhook', sent))
-  return { to: PATH, flash: { text: 'The webhook is updated.' } }
+  return { to: PATH, flash: { text: 'Webhook updated.' } }
 }
 
 async function confirmRoll(request: PageRequest): Promise<View> {
@@ -243,12 +243,12 @@ async function roll(request: PageRequest) {
   const { ctx, params } = request
   const secret = newSecret(request)
   await update(ctx, params.id ?? '', { secret })
-  return { to: PATH, flash: savedMessage('The webhook has a new secret.', secret) }
+  return { to: PATH, flash: savedMessage('Secret replaced.', secret) }
 }
 
 async function turnOnRetries({ ctx, params }: PageRequest) {
   await update(ctx, params.id ?? '', { retryPolicy: 'standard' })
-  return { to: PATH, flash: { text: 'Failed deliveries of the webhook are retried.' } }
+  return { to: PATH, flash: { text: 'Retries turned on.' } }
 }
 
 async function extend({ ctx, params }: PageRequest) {
@@ -274,7 +274,7 @@ async function confirmDelete(request: PageRequest): Promise<View> {
 
 async function remove({ ctx, params }: PageRequest) {
   await webhooks.unsubscribe(ctx, params.id ?? '')
-  return { to: PATH, flash: { text: 'The webhook is deleted.' } }
+  return { to: PATH, flash: { text: 'Webhook deleted.' } }
 }
 
 async function sendTest({ ctx }: PageRequest) {

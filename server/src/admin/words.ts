@@ -1,7 +1,7 @@
 import { ApiError, type ErrorCode } from '../contract/errors.ts'
 import { nameOf, withMoney } from './show.ts'
 
-/** What people do about errors whose message says what a caller of the API sends. */
+/** Remedies for page users, where the API's remedy addresses API callers. */
 const REMEDIES: Partial<Record<ErrorCode, string>> = {
   concurrent_change: 'Open the page again and repeat your change.',
   outcome_unknown: 'Check whether it was made before you repeat it.',
@@ -96,7 +96,7 @@ const SENTENCES: readonly (readonly [message: RegExp, sentence: string])[] = [
 
 const INSTANT = /an ISO 8601 date \((.+?)\) or a timestamp .+?(?=\.$)/
 
-/** Names of settings of the server, which are no constants of the API. */
+/** Names of settings of the server, which are not API constants. */
 const SETTING = /^(REFERRAL|METRICS|OPERATOR)_/
 
 /** A message of the API with the labels of the form and names instead of constants. Date fields accept days only. */

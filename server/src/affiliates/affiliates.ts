@@ -15,7 +15,7 @@ import { emailKey } from '../engine/normalize.ts'
 import { findProgram } from '../programs/queries.ts'
 import { findNameHolders, type HeldName } from './name-queries.ts'
 import * as affiliates from './queries.ts'
-import { affiliateList, findAffiliatesById, hasMoreUnpaid, searchable } from './queries.ts'
+import { affiliateList, findAffiliate, findAffiliatesById, hasMoreUnpaid, searchable } from './queries.ts'
 import { issueAt } from './tokens.ts'
 
 /** Lists affiliates that are not archived, or those that are, newest first. */
@@ -240,6 +240,17 @@ export function statusEvents(affiliate: Affiliate, previousStatus: Status): Webh
  */
 export async function find(ctx: Context, id: string): Promise<Affiliate> {
   const [row] = await findAffiliatesById(ctx.db.read, ctx.shop.id, [id])
+  if (!row) throw affiliateNotFound()
+  return toAffiliate(row)
+}
+
+/**
+ * An affiliate that is not archived.
+ *
+ * @throws ApiError 404 `affiliate_not_found`.
+ */
+export async function findUnarchived(ctx: Context, id: string): Promise<Affiliate> {
+  const row = await findAffiliate(ctx.db.read, ctx.shop.id, id)
   if (!row) throw affiliateNotFound()
   return toAffiliate(row)
 }

@@ -10,7 +10,7 @@ import { isRevoked, issueAt } from './tokens.ts'
 
 const HOUR_MS = 3_600_000
 /** How long a link can be valid, in hours. */
-export const LINK_HOURS = [1, 24, 168]
+export const LINK_HOURS: readonly number[] = [1, 24, 168]
 
 /** Associated data of the seal, so that no other sealed text is accepted as a token. */
 const BOUND = 'affiliate page'

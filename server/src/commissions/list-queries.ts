@@ -19,8 +19,8 @@ type FilterRule = (
   | { column: 'happenedAt'; operator: '>=' | '<=' }
 ) & {
   /**
-   * The part of the stored counts that knows this filter. `rows`: none does, so the matching rows are counted; `few` when
-   * there are at most two.
+   * The part of the stored counts that covers this filter. `rows`: none, so the matching rows are counted; `few` when there
+   * are at most two.
    */
   countedBy: 'status' | 'programId' | 'scope' | 'day' | 'rows' | 'few'
 }
@@ -242,7 +242,7 @@ const uncounted = async (db: Reader, shopId: string): Promise<Counted> => ({
   isChanging: (await listJobs(db, shopId)).length > 0,
 })
 
-/** Whether no stored count knows the filter. Scopes of days contain a colon; ids of affiliates do not. */
+/** Whether the filter has no stored count. Scopes of days contain a colon; ids of affiliates do not. */
 const isUncounted = (filter: StoredFilter): boolean =>
   isCountedBy(filter, 'rows', 'few') || hasUncountedPeriod(filter) || (filter.affiliateId?.includes(':') ?? false)
 

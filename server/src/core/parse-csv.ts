@@ -13,7 +13,7 @@ export interface CsvRow {
   problem: string | undefined
 }
 
-/** A table with more columns or rows is no export of a store, bank, or payment service, and might not fit into memory. */
+/** A table with more columns or rows is not an export of a store, bank, or payment service, and might not fit into memory. */
 const MAX_COLUMNS = 1000
 const MAX_ROWS = 1_000_000
 

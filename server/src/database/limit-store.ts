@@ -19,7 +19,7 @@ const CONNECTIONS = 4
 const COMMAND_TIMEOUT_MS = 1000
 const CONNECT_TIMEOUT_MS = 1000
 
-/** Opens the store for rate limits: Redis if configured, else PostgreSQL, else the memory of this process. */
+/** Opens the store for rate limits: Redis if configured, otherwise PostgreSQL, or the memory of this process. */
 export async function openLimitStore(
   { redisUrl, databaseUrl }: { redisUrl: string | undefined; databaseUrl: string },
   options: StoreOptions,

@@ -95,7 +95,7 @@ export class PostgresSession<Job extends ShopJob> {
   failure: Failure<Job> | undefined
   /** The transaction id, to query the outcome of a commit over another connection. */
   xid: string | undefined
-  /** Set when the commit is sent. After a crash, PostgreSQL may assign `xid` again, so a committed `xid` is no proof. */
+  /** Set when the commit is sent. After a crash, PostgreSQL may assign `xid` again, so a committed `xid` proves nothing. */
   auditTrace: AuditTrace | undefined
   /**
    * Statements of one turn are merged, and an insert whose result is known in advance resolves before the database confirms

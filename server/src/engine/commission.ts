@@ -97,7 +97,7 @@ export interface Goods {
 }
 
 /**
- * Computes the goods of an order. `amountCents` is the subtotal if sent, else the sum of the line totals. The discount is
+ * Computes the goods of an order. `amountCents` is the subtotal if sent, otherwise the sum of the line totals. The discount is
  * allocated to the line totals, largest remainder first.
  */
 export function goodsOf(order: GoodsOrder): Goods {

@@ -25,7 +25,7 @@ export interface Place {
 /** An order as reported, with names and aliases resolved. All amounts in minor units of `currency`. */
 export interface Order {
   externalOrderId: string
-  /** `occurredAt`, else the time of receipt. */
+  /** `occurredAt`, or the time of receipt. */
   orderAt: string
   currency: string
   /** Goods before discount, shipping and tax; null for the sum of the line totals. */
@@ -195,7 +195,7 @@ export interface Decision {
   baseCents: number
   amountCents: number
   taxWithheldCents: number
-  /** The currency of amount and tax: the shop's for flat rates, else the order's. Missing when the facts lack the shop's. */
+  /** The currency of amount and tax: the shop's for flat rates, otherwise the order's. Missing when the facts lack the shop's. */
   currency?: string
   groups: RateGroup[]
   /** This order connects its customer to the affiliate for later orders (lifetime commission). */

@@ -71,7 +71,7 @@ export interface MinimumPayoutSettings {
 }
 
 /**
- * Returns the effective minimum payout: the shop's, else the server's, else 0. A legacy setting that differs must be
+ * Returns the effective minimum payout: the shop's, or the server's, or 0. A legacy setting that differs must be
  * reconciled first, because it is unknown which of the two the merchant intends.
  */
 export function resolveMinimumPayout(settings: MinimumPayoutSettings): MinimumPayout {

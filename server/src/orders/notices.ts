@@ -36,7 +36,7 @@ import {
 /** Converts the body of a notice to a refund. Sources differ in their format, and their ids in their prefix. */
 export type ParseRefund = (body: string, orderCurrency: string) => Omit<RefundInput, 'refundId'>
 
-/** A refund or cancellation of an order without a commission: `noted` when the order was reported, else `stored`. */
+/** A refund or cancellation of an order without a commission: `noted` when the order was reported, otherwise `stored`. */
 export interface KeptNotice {
   outcome: 'noted' | 'stored'
   /** False when it was kept already. */

@@ -117,7 +117,7 @@ export const parseStoredRefund: ParseRefund = (body) => ({
 
 const statusOf = ({ outcome }: ReportedRefund | ReportedCancellation) => (outcome === 'stored' ? 202 : 200)
 
-/** The refunded goods of the order with this refund: as applied, else the sum of the stored amounts. */
+/** The refunded goods of the order with this refund: as applied, or the sum of the stored amounts. */
 async function findRefundedCents(
   { shop }: Context,
   db: Reader,

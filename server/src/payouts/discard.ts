@@ -20,7 +20,8 @@ export async function discard(ctx: Context, id: string): Promise<PayoutFile> {
     const file = await findFile(trx, ctx.shop.id, id)
     if (!file) throw fileNotFound()
     if (file.status === 'DISCARDED') return { result: file, audit: null }
-    if (file.settledLines + file.returnedLines > 0) throw notDiscardable('Payments of this file were reconciled')
+    if (file.settledLines + file.returnedLines > 0)
+      throw notDiscardable('Payments of this file were already reconciled')
     if (file.assumedPaid) throw notDiscardable('Orders of this file were refunded or canceled since it was created')
     const batch = await findBatch(trx, ctx.shop.id, file.batchId)
     if (batch?.status === 'PAID' || batch?.status === 'PROCESSING')
@@ -87,4 +88,7 @@ export const toFile = (row: PayoutFileRow): PayoutFile => ({
 export const fileNotFound = () => notFound('payout_file_not_found', 'No payment file with this id exists in your shop.')
 
 const notDiscardable = (reason: string) =>
-  conflict('payout_file_not_discardable', `${reason}. Report its other payments as RETURNED.`)
+  conflict(
+    'payout_file_not_discardable',
+    `${reason}, so it cannot be discarded. Reconcile its remaining payments as RETURNED.`,
+  )

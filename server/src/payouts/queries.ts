@@ -30,7 +30,7 @@ const batches = (db: Reader, shopId: string) => db.selectFrom('payoutBatches').s
 export const findBatch = (db: Reader, shopId: string, id: string): Promise<PayoutBatchRow | undefined> =>
   batches(db, shopId).where('id', '=', id).executeTakeFirst()
 
-/** Whether no stored count knows the filter, so that the matching rows are counted. */
+/** Whether the filter has no stored count, so that the matching rows are counted. */
 export const isUncounted = ({ id, currency, from, to }: BatchFilter): boolean =>
   [id, currency, from, to].some((one) => one !== undefined)
 

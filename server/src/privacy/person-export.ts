@@ -15,7 +15,7 @@ import { requireAddress } from './request.ts'
  * Streams everything that is stored about the person with an email address, as newline-delimited JSON. The last line has the
  * number of rows, so that an incomplete export is recognized. The credential is checked again before each portion.
  *
- * @throws ApiError 400 `invalid_body` for a text that is no address, 503 `server_busy`.
+ * @throws ApiError 400 `invalid_body` for an invalid email address, 503 `server_busy`.
  */
 export async function exportPerson(ctx: Context, email: string): Promise<ReadableStream<Uint8Array>> {
   const address = requireAddress(email)

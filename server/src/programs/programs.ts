@@ -27,6 +27,13 @@ export async function list(ctx: Context, query: Query<'listPrograms'>) {
   return mapPage(await programs.listPrograms(ctx.db.read, ctx.shop.id, { ...query, start }), toProgram)
 }
 
+/** @throws ApiError 404 `program_not_found`. */
+export async function find(ctx: Context, id: string) {
+  const { data } = await list(ctx, { id, page: 1, limit: 1 })
+  if (!data[0]) throw programNotFound()
+  return data[0]
+}
+
 /** More names are not searched, because no index has parts of them. */
 const MAX_SEARCHED = 1000
 

@@ -243,9 +243,6 @@ addEventListener('pageshow', () => {
   sent = new WeakSet()
 })
 
-for (const select of document.querySelectorAll('form.filters select[data-submit]'))
-  select.addEventListener('change', () => select.form.requestSubmit())
-
 // A file that is dropped next to its field is chosen.
 for (const zone of document.querySelectorAll('[data-drop]')) {
   const input = zone.querySelector('input[type=file]')

@@ -66,7 +66,7 @@ function readWhole(found: ReportedResults, report: XmlElement, date: string | nu
   const outcome = outcomeOf(textAt(group, 'GrpSts')) ?? shared
   if (outcome) found.files.push({ id, outcome, reason: textOf(reasonOf(group) ?? reasonOf(parts[0])), date })
   else if (outcomes.size > 1)
-    found.problems.push(`${id}: its parts have different statuses, and no payment is named; nothing was changed.`)
+    found.problems.push(`${id} has parts with different statuses and names no payment. Nothing was changed.`)
 }
 
 /** The status of a payment. The date is that of the report. */

@@ -44,7 +44,7 @@ export function addOther(found: ReportedResults, reference: string | undefined):
 }
 
 export const unknownReference = (reference: string): string =>
-  `${reference.trim()}: unknown payment reference: it is not as long as those of payment files, or has other characters`
+  `${reference.trim()} is not a payment reference from one of your payment files. Check for a missing or mistyped character.`
 
 /**
  * Parses an amount, whose sign is of no interest here: a debit is negative in some reports.

@@ -85,7 +85,7 @@ export function readTable(text: string, file: string): ReportedResults {
   )
   if (!format)
     throw new UnreadableFileError(
-      `${file} has none of the known tables of results.`,
+      `${file} has no known report layout.`,
       'Use the report of PayPal or Wise, or columns named paymentReference, outcome, amount, currency, date, reason and reference.',
     )
   const found = emptyResults(format.kind)

@@ -43,7 +43,7 @@ export function readXml(text: string, file: string, { keep, onEnd }: Names): Xml
     element.text += more
     if (element.text.length > MAX_TEXT_LENGTH)
       throw new UnreadableFileError(
-        `${file} has an element with more than ${MAX_TEXT_LENGTH} characters on line ${reader.line + 1}, which a message of a bank never has.`,
+        `${file} has an element with more than ${MAX_TEXT_LENGTH} characters on line ${reader.line + 1}, which bank messages never contain.`,
       )
   }
   reader.onerror = ({ message }) => {
@@ -51,7 +51,7 @@ export function readXml(text: string, file: string, { keep, onEnd }: Names): Xml
     throw new UnreadableFileError(`${file} is not well-formed XML: line ${reader.line + 1}: ${message.split('\n')[0]}.`)
   }
   reader.ondoctype = () => {
-    throw new UnreadableFileError(`${file} has a document type, which a message of a bank never has.`)
+    throw new UnreadableFileError(`${file} has a document type, which bank messages never contain.`)
   }
   reader.ontext = addText
   reader.oncdata = addText
