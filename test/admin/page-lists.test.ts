@@ -118,9 +118,9 @@ test('every filtered list shows its filters, each with a link that removes it, a
     ['Webhook https://example.com/hook', '/admin/deliveries?event=test&status=FAILED'],
   ])
   expect(await chips('audit?action=key.created&actor=operator&to=2026-11-30')).toEqual([
-    ['Action key.created', '/admin/audit?actor=operator&to=2026-11-30'],
-    ['By The operator', '/admin/audit?action=key.created&to=2026-11-30'],
-    ['To Nov 30, 2026', '/admin/audit?action=key.created&actor=operator'],
+    ['Action key.created', '/admin/audit?actor=operator&to=2026-11-30&view=all'],
+    ['By The operator', '/admin/audit?action=key.created&to=2026-11-30&view=all'],
+    ['To Nov 30, 2026', '/admin/audit?action=key.created&actor=operator&view=all'],
   ])
   expect((await page.open('/admin/audit?from=yesterday')).status).toBe(400)
 

@@ -89,7 +89,7 @@ test('sums that wait for payout are split into payable, blocked, too little, owe
   expect(wordsOf(text)).toContain(
     'USD 15.50 USD 1 affiliate 20.00 USD 1 affiliate 4.99 USD 1 affiliate −3.00 USD 1 affiliate 8.00 USD 1 affiliate 45.49 USD 6 commissions',
   )
-  expect(wordsOf(text)).toContain('After tax. Another 1 commission is in open batches: 33.00 USD.')
+  expect(wordsOf(text)).toContain('After tax. 1 more commission is in open batches: 33.00 USD.')
   addCommission(server, { affiliateId: paid, orderStatus: 'PENDING', commissionAmountCents: 1234 })
   addCommission(server, { affiliateId: paid, orderStatus: 'PENDING', commissionAmountCents: 100, currency: 'EUR' })
   const overview = wordsOf((await visitor.open('/admin')).text)
@@ -115,7 +115,7 @@ test('sums that wait for payout are split into payable, blocked, too little, owe
   const euros = wordsOf((await visitor.open('/admin/payouts/waiting?currency=EUR&why=BLOCKED')).text)
   expect(euros).toMatch(/Bert .*6\.00 EUR 1 No payee details Enter details/)
   expect(wordsOf((await visitor.open('/admin/payouts/waiting?currency=USD&why=BELOW_MINIMUM')).text)).toContain(
-    'the minimum of an affiliate: 5.00 USD.',
+    'the minimum per affiliate: 5.00 USD.',
   )
 })
 

@@ -85,7 +85,7 @@ describe('an affiliate', () => {
   })
 })
 
-test('400 for a text that is no address', async ({ owner }) => {
+test('400 for an invalid email address', async ({ owner }) => {
   for (const email of ['jo', 'a@', '@b', ' <> ', 'a b'])
     expect((await owner('POST', '/privacy/exports', { email })).headers.get('X-Error-Code')).toBe('invalid_body')
 })
