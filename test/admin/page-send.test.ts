@@ -101,7 +101,7 @@ test('a SEPA file asks for the account, and a file of a service is split where t
   ] as const) {
     const past = await page.submit(path, account('DE02120300000000202051', day))
     expect([past.status, noticeOf(past)]).toEqual([400, `Execution date ${message}`])
-    expect(past.text).toContain('data-field="executionDate"')
+    expect(past.text).toMatch(/<input id="executionDate"[^>]* aria-invalid="true"/)
     const debtor = { name: 'Shop', iban: 'DE02120300000000202051' }
     const body = { batchId: euros.id, format: 'sepa', executionDate: day, debtor }
     const sent = await server.owner('PUT', '/payout-files/past', body)
