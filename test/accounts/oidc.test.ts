@@ -58,7 +58,7 @@ describe('signing in at a provider', () => {
     })
     for (const name of ['state', 'nonce', 'code_challenge']) expect(asked.get(name)?.length, name).toBeGreaterThan(30)
     expect(begun.headers.get('Set-Cookie')).toMatch(
-      /^referral_oidc=v1\.\S+; Path=\/admin\/sign-in\/oidc; Max-Age=600; HttpOnly; SameSite=Lax$/,
+      /^referral_oidc=v1\.\S+; Path=\/admin\/sign-in\/oidc; Max-Age=600; HttpOnly; SameSite=Lax; Secure$/,
     )
     provider.claims = { email: 'staff@shop.example' }
     const reply = await visitor.open(await atProvider(begun))

@@ -60,7 +60,9 @@ describe('a passkey', () => {
     const browser = visitorOf(server)
     const { status, headers } = await answer(authenticator.get(await challenge()), browser)
     expect([status, headers.get('Location')]).toEqual([303, '/admin/account'])
-    expect(headers.get('Set-Cookie')).toMatch(/^referral_session=rs_\w+; Path=\/admin; .*HttpOnly; SameSite=Strict$/)
+    expect(headers.get('Set-Cookie')).toMatch(
+      /^referral_session=rs_\w+; Path=\/admin; .*HttpOnly; SameSite=Strict; Secure$/,
+    )
     const words = wordsOf((await browser.open(ACCOUNT)).text)
     expect(words).toMatch(/This browser .* Passkey/)
     expect(words).not.toContain('Never')
@@ -212,7 +214,9 @@ test('passkeys are offered only where browsers accept them: with a public URL th
   expect((await visitor.open(SIGN_IN)).text).not.toContain('passkey')
   expect(statusOf(await visitor.send(`${SIGN_IN}/passkey`, [['response', '{}']]))).toEqual([400, 'invalid_body'])
   await visitor.signIn()
-  expect((await visitor.open(ACCOUNT)).text).toContain('REFERRAL_PUBLIC_URL')
+  expect((await visitor.open(ACCOUNT)).text).toContain(
+    'Passkeys are not set up on this server. Ask the operator of the server',
+  )
   expect((await visitor.submit(`${ACCOUNT}/passkeys`, [['response', '{}']])).status).toBe(400)
   await without.close()
 })

@@ -31,7 +31,7 @@ describe('the sessions of a user', () => {
     const desk = await signedIn(FIREFOX)
     const page = await desk.open('/admin/account')
     const words = wordsOf(page.text)
-    expect(words).toMatch(/Firefox on Linux This browser Unknown network .+ Owner token/)
+    expect(words).toMatch(/Firefox on Linux This browser Unknown network .+ Access token/)
     expect(words).toContain('Safari on iOS')
     for (const row of rowsOf(shop.server, 'sessions')) {
       expect(page.text).not.toContain(row.tokenHash)

@@ -1,6 +1,7 @@
 // SQLite only: the pages call the use cases that are tested on both databases
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { expectOk } from '../support/shop.ts'
+import { wordsOf } from './page-fixture.ts'
 import { codeOf, openPageShop, type PageShop } from './page-shop.ts'
 
 let server: PageShop['server']
@@ -45,6 +46,26 @@ const pathsOf = (method: string) =>
     .map(({ path }) => path.replace('/admin', ''))
 
 describe('roles', () => {
+  test('staff read whom to ask, and are offered no decision that is an owner’s', async () => {
+    const told = async (path: string) => wordsOf((await staff.open(`/admin${path}`)).text)
+    expect(await told('/payouts')).toContain('Only an owner can see payouts. Ask an owner of your shop.')
+    expect(await told('/audit')).toContain('Only an owner can see the audit log.')
+    expect(await told('/programs/new')).toContain('Only an owner can change programs.')
+    await order({ status: 'PENDING' })
+    expect(await told('')).toMatch(/awaits? approval.* View : /)
+    expect(await told('')).not.toContain('Review')
+    expect(wordsOf((await owner.open('/admin')).text)).toMatch(/awaits? approval.* Review : /)
+  })
+
+  test('the sign-in page names the demo where one is running, and whom to ask', async () => {
+    const shown = async () => wordsOf((await staff.open('/admin/sign-in')).text)
+    expect(await shown()).toContain('No token? Ask an owner of your shop for a sign-in link.')
+    expect(await shown()).not.toMatch(/demo|referral-server|REFERRAL_/)
+    server.deps.config.demo = true
+    expect(await shown()).toContain('demo.env')
+    server.deps.config.demo = false
+  })
+
   test('403 for STAFF on every other page and form; no forms or links lead there', async () => {
     const pages = pathsOf('GET').filter((path) => !OF_STAFF.includes(path))
     expect(pages.length).toBeGreaterThan(15)

@@ -36,7 +36,7 @@ describe('signing in', () => {
     expect([...codeOf(again), noticeOf(again)]).toEqual([
       401,
       'sign_in_refused',
-      'This owner token or sign-in link is invalid or has expired. Request a new one.',
+      'This access token or sign-in link is invalid or has expired. Ask an owner of your shop for a new one.',
     ])
     expect(server.logs.join('')).not.toContain(token)
   })

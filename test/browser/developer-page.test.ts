@@ -24,7 +24,7 @@ const press = (page: Page, name: string | RegExp) => page.getByRole('button', { 
 const heading = (page: Page) => page.getByRole('heading', { level: 1 }).textContent()
 const signIn = async (page: Page, token = stage.ownerToken) => {
   await open(page, '/admin')
-  await page.getByLabel('Owner token').fill(token)
+  await page.getByLabel('Access token').fill(token)
   await press(page, 'Sign in')
 }
 const textOf = async (page: Page, selector: string) => (await page.locator(selector).textContent()) ?? ''
@@ -45,7 +45,7 @@ describe.runIf(isThere)('the Developer page', () => {
   test('signs in with an owner token, using the keyboard only', async () => {
     await open(owner, '/admin/commissions')
     expect(await heading(owner)).toBe('Sign in')
-    await owner.getByLabel('Owner token').fill(stage.ownerToken)
+    await owner.getByLabel('Access token').fill(stage.ownerToken)
     await owner.keyboard.press('Enter')
     await owner.waitForURL('**/admin/commissions')
     await owner.keyboard.press('Tab')
@@ -150,7 +150,7 @@ describe.runIf(isThere)('the Developer page', () => {
     await cdp.send('WebAuthn.addVirtualAuthenticator', { options: { ...options, isUserVerified: true } })
     const account = `${stage.localhost}/admin/account`
     await page.goto(account)
-    await page.getByLabel('Owner token').fill(stage.ownerToken)
+    await page.getByLabel('Access token').fill(stage.ownerToken)
     await page.keyboard.press('Enter')
     await page.waitForURL(account)
     await page.getByLabel('Name').fill('Test device')
@@ -200,7 +200,7 @@ describe.runIf(isThere)('the Developer page', () => {
       'Your account',
     ])
     for (const path of ['/admin/keys', '/admin/payouts', '/admin/payouts/new']) expect(await open(page, path)).toBe(403)
-    expect(await page.locator('main').textContent()).toContain('This operation requires the role OWNER.')
+    expect(await page.locator('main').textContent()).toContain('Only an owner can see')
     await open(page, '/admin/commissions')
     expect(await page.getByRole('button').allInnerTexts()).toEqual(['Search', 'Sign out', 'Shortcuts', 'Filter'])
     await page.context().close()

@@ -105,7 +105,7 @@ export function shotsOf(made: Made): Shot[] {
       name: 'sign-in-wrong',
       path: '/admin/sign-in',
       as: 'nobody',
-      act: submit({ 'Owner token': 'ro_wrong' }, 'Sign in'),
+      act: submit({ 'Access token': 'ro_wrong' }, 'Sign in'),
     },
     { name: 'overview', path: '/admin' },
     { name: 'overview-90', path: '/admin?days=90&currency=EUR' },

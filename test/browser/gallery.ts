@@ -185,7 +185,7 @@ async function signedIn(browser: Browser, token: string) {
   const page = await context.newPage()
   if (token) {
     await page.goto(`${site}/admin`)
-    await page.getByLabel('Owner token').fill(token)
+    await page.getByLabel('Access token').fill(token)
     await page.keyboard.press('Enter')
     await page.waitForURL(`${site}/admin`)
   }

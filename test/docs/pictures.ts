@@ -24,7 +24,7 @@ for (const [at, amountCents] of goods.entries()) {
 const browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS })
 const page = await (await browser.newContext({ viewport: { width: 1200, height: 720 } })).newPage()
 await page.goto(`${server.url}/admin/orders?id=1041`)
-await page.getByLabel('Owner token').fill(demo.REFERRAL_OWNER_TOKEN)
+await page.getByLabel('Access token').fill(demo.REFERRAL_OWNER_TOKEN)
 await page.getByRole('button', { name: 'Sign in' }).click()
 await page.getByRole('heading', { name: 'Decision' }).waitFor()
 await page.screenshot({ path: join(out, 'developer-page.png') })

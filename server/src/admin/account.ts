@@ -22,7 +22,7 @@ const PASSKEY_COLUMNS: Column[] = [
   ACTIONS,
 ]
 const METHODS: Record<sessions.ListedSession['method'], string> = {
-  token: 'Owner token',
+  token: 'Access token',
   link: 'One-time link',
   passkey: 'Passkey',
   oidc: 'Single sign-on',
@@ -43,7 +43,7 @@ async function show(request: PageRequest): Promise<View> {
     lead: 'How you sign in, and where you are signed in.',
     subjectId: request.ctx.user.id,
     body: html`<h2>Passkeys</h2>
-<p class="hint">Sign in with a fingerprint, your face, or a security key. Your owner token and one-time links keep working.</p>
+<p class="hint">Sign in with a fingerprint, your face, or a security key. Your access token and one-time links keep working.</p>
 ${await passkeySection(request)}
 <h2>Sessions</h2>
 <p class="hint">A session ends after 12 hours, or when you end it.</p>
@@ -66,7 +66,7 @@ async function passkeySection(request: PageRequest): Promise<Html> {
     ),
   ])
   return html`${rows.length ? table('Passkeys', PASSKEY_COLUMNS, rows) : ''}
-${party ? await addForm(request, party) : html`<p class="notice info">Passkeys need <code>REFERRAL_PUBLIC_URL</code>, which the operator of the server can set.</p>`}`
+${party ? await addForm(request, party) : html`<p class="notice info">Passkeys are not set up on this server. Ask the operator of the server to set its public address.</p>`}`
 }
 
 async function addForm(request: PageRequest, party: passkeys.RelyingParty): Promise<Html> {

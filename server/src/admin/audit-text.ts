@@ -120,7 +120,7 @@ const WAYS: Readonly<Record<string, string>> = {
   passkey: 'with a passkey',
   oidc: 'through single sign-on',
   link: 'with a one-time link',
-  token: 'with an owner token',
+  token: 'with an access token',
 }
 
 /** Names of fields as words: `minimumPayoutCents` is `minimum payout`. */
@@ -189,6 +189,7 @@ const SENTENCES: Readonly<Record<string, (one: Told) => Html>> = {
   'key.rotated': ({ subject }) => html`Rotated the API key ${subject()}`,
   'key.revoked': ({ subject }) => html`Revoked the API key ${subject()}`,
   'user.created': ({ subject, text }) => html`Added the user ${subject()} as ${nameOf(text('role')).toLowerCase()}`,
+  'owner_token.replaced': ({ subject }) => html`Replaced the access token of ${subject()}`,
   'session.created': ({ text }) => html`Signed in ${WAYS[text('by')] ?? ''}`,
   'session.ended': () => html`Signed out`,
   'sessions.ended': ({ number }) => html`Ended ${counted(number('count'), 'session')}`,

@@ -16,16 +16,18 @@ export async function attentionList(request: PageRequest, attention: Attention):
     isOwner && attention.hasOpenBatch ? blockedItems(request, attention) : [],
     disabledItems(request),
   ])
+  // Only owners approve.
+  const review = isOwner ? 'Review' : 'View'
   const items = [
     attention.pendingCommissions > 0 &&
       item(
         `${counted(attention.pendingCommissions, 'commission awaits approval', 'commissions await approval')}: ${attention.pendingSums.map(({ cents, currency }) => money(cents, currency)).join(', ')}`,
-        { to: '/admin/commissions', text: 'Review' },
+        { to: '/admin/commissions', text: review },
       ),
     attention.pendingAffiliates > 0 &&
       item(counted(attention.pendingAffiliates, 'affiliate awaits approval', 'affiliates await approval'), {
         to: '/admin/affiliates?status=PENDING',
-        text: 'Review',
+        text: review,
       }),
     ...unpaid,
     ...blocked,

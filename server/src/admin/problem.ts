@@ -3,6 +3,7 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { ApiError } from '../contract/errors.ts'
 import { PAGE_HEADERS } from './assets.ts'
 import { type Html, html } from './html.ts'
+import type { IconName } from './icon.ts'
 import { signedOutLayout } from './layout.ts'
 import type { FileDownload, View } from './route.ts'
 import { empty } from './show.ts'
@@ -43,6 +44,27 @@ const TITLES: Record<number, string> = {
   503: 'Temporarily unavailable',
 }
 
+const ICONS: Readonly<Record<number, IconName>> = { 403: 'account', 404: 'search' }
+
+/** What the first part of a path is about. */
+const SUBJECTS: Readonly<Record<string, string>> = {
+  audit: 'the audit log',
+  keys: 'API keys',
+  'payout-files': 'payment files',
+  settings: 'the settings of the shop',
+  team: 'the team',
+  'test-shops': 'test shops',
+}
+/** What staff see as well, so that only its changes are reserved for owners. */
+const OF_STAFF = /^(orders|commissions|affiliates|programs|coupons|webhooks|deliveries)$/
+
+/** Why staff may not open a page or send a form, and whom to ask. */
+export function forbiddenText(path: string): string {
+  const [, part = ''] = path.split('/')
+  const verb = OF_STAFF.test(part) ? 'change' : 'see'
+  return `Only an owner can ${verb} ${SUBJECTS[part] ?? part}. Ask an owner of your shop.`
+}
+
 const LIST = /^\/(orders|commissions|affiliates|programs|payouts|webhooks|deliveries|keys)\b/
 
 /** @param path of the route, whose list is the way on from something that does not exist */
@@ -53,7 +75,7 @@ export function problemView(status: number, message: string, path: string): View
     body: empty(
       message,
       html`<a class="button" href="/admin${list}">${list ? 'Back to the list' : 'Back to the overview'}</a>`,
-      status === 404 ? 'search' : 'overview',
+      ICONS[status] ?? 'overview',
     ),
   }
 }

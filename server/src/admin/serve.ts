@@ -25,7 +25,7 @@ import { fieldOf, withReason } from './field-problem.ts'
 import { MAX_FORM_BYTES, readForm, readUpload } from './form.ts'
 import { forgetKept } from './kept.ts'
 import { clearFlashCookie, FLASH_COOKIE, flashCookie, layout, readFlash } from './layout.ts'
-import { problemView, sendFile, sendPage } from './problem.ts'
+import { forbiddenText, problemView, sendFile, sendPage } from './problem.ts'
 import { type Action, type Page, type PageRequest, type Route, SIGN_OUT } from './route.ts'
 import { PastLastPage } from './table.ts'
 import { pageText } from './words.ts'
@@ -125,7 +125,7 @@ async function renderError({ c, server, request }: Call, route: Route, thrown: E
   if (isSessionOver(reason)) return askToSignIn(c, route, reason)
   const error = toApiError(server, reason, logFields(c.get('request')))
   const field = fieldOf(error)
-  const text = pageText(error, request.ctx.shop.currency)
+  const text = error.code === 'role_missing' ? forbiddenText(route.path) : pageText(error, request.ctx.shop.currency)
   if ('show' in route && field !== undefined && route.filters?.includes(field)) {
     request.problem = { field, text }
     const page = layout(request, await route.show(request), { path: route.path })

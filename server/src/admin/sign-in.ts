@@ -67,6 +67,8 @@ export function mountSignInForm(app: Hono<Env>, server: Server, { path, limit, s
   })
 }
 
+const REFUSED = 'This access token or sign-in link is invalid or has expired. Ask an owner of your shop for a new one.'
+
 /** Sends the sign-in page with the reason of a rejection. A rejected link stays invalid, so the page asks for a token. */
 export function sendRejection(
   server: Server,
@@ -74,7 +76,8 @@ export function sendRejection(
   { thrown, next }: { thrown: Error; next: string },
 ): Response | Promise<Response> {
   const error = toApiError(server, thrown, { requestId: c.get('request').requestId })
-  const note = html`<p class="notice bad" role="alert">${error.message}</p>`
+  const text = error.message.startsWith('This owner token or sign-in link') ? REFUSED : error.message
+  const note = html`<p class="notice bad" role="alert">${text}</p>`
   return sendPage(c, { ...error, status: error.status, page: page(server, { token: null, next, note }) })
 }
 
@@ -86,6 +89,8 @@ export function nextPath(given: URLSearchParams): string {
   const { origin, pathname, search } = new URL(next, base)
   return origin === base && /^\/admin\/(?!v1\/|sign-)/.test(pathname) ? pathname + search : '/admin'
 }
+
+const TOKEN_HINT = 'Starts with ro_ and was shown when your user was created.'
 
 interface Given {
   token: string | null
@@ -106,10 +111,10 @@ function page(server: Server, { token, next, note }: Given): Html {
   return signedOutLayout(
     'Sign in',
     html`${note}<form method="post" action="${PATH}">${way}
-${input({ name: 'token', label: 'Owner token', type: 'password', required: true, autocomplete: 'current-password', hint: 'Starts with ro_ and was shown when your user was created. The token of the demo shop is in .referral/demo.env.' })}
+${input({ name: 'token', label: 'Access token', type: 'password', required: true, autocomplete: 'current-password', hint: server.deps.config.demo ? `${TOKEN_HINT} The token of the demo shop is in the file demo.env of the server.` : TOKEN_HINT })}
 <button class="main">Sign in</button></form>
 ${withPasskey(server, way)}${withOidc(server, next)}
-<p class="hint">No token? The operator of the server can create a one-time link with <code>referral-server owner link</code>.</p>
+<p class="hint">No token? Ask an owner of your shop for a sign-in link. If you are the only owner, ask the operator of the server.</p>
 <p class="hint">Already signed in? <a href="${next}">Continue</a>.</p>`,
   )
 }

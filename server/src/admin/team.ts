@@ -48,7 +48,7 @@ ${form(
   PATH,
   html`${input({ name: 'email', label: 'Email', type: 'email', value: request.form.get('email') ?? '', required: true, maxlength: 254 })}
 ${select('role', 'Role', ROLES, request.form.get('role') ?? 'STAFF')}
-<p class="hint">The token to sign in with is shown once.</p>
+<p class="hint">Their access token is shown once.</p>
 <button class="main">Add user</button>`,
 )}</section>`,
   }
@@ -78,8 +78,8 @@ function row(request: PageRequest, one: User): Cell[] {
 async function create({ ctx, form }: PageRequest) {
   const sent = { email: field(form, 'email') ?? '', role: form.get('role') === 'OWNER' ? 'OWNER' : 'STAFF' }
   const { email, token } = await users.create(ctx, validateBody('createShopUser', sent))
-  const text = `${email} added. Copy the token now and give it to them; it is shown only once.`
-  return { to: PATH, flash: { text, secret: { name: 'Token to sign in with', value: token } } }
+  const text = `${email} added. Copy the access token now and give it to them; it is shown only once.`
+  return { to: PATH, flash: { text, secret: { name: 'Access token', value: token } } }
 }
 
 async function createLink({ ctx, params, origin }: PageRequest) {

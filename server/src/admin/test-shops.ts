@@ -75,8 +75,12 @@ const row = (request: PageRequest, one: TestShop): Cell[] => [
 async function create({ ctx, form }: PageRequest) {
   const body = validateBody('createTestShop', { name: field(form, 'name') ?? null })
   const { name, ownerToken, apiKey } = await testShops.create(ctx, body)
-  const secret = { name: 'Owner token', value: ownerToken, also: { name: 'API key with every scope', value: apiKey } }
-  const text = `${name} created. Sign in with its owner token in another browser. Copy both now; they are shown only once.`
+  const secret = {
+    name: 'Access token of its owner',
+    value: ownerToken,
+    also: { name: 'API key with every scope', value: apiKey },
+  }
+  const text = `${name} created. Sign in with its access token in another browser. Copy both now; they are shown only once.`
   return { to: PATH, flash: { text, secret } }
 }
 

@@ -48,7 +48,7 @@ export const guarantee: LongTest = {
       const startedAt = performance.now()
 
       await page.goto(`${server.url}/admin`)
-      await keyboard.into('Owner token', ownerToken)
+      await keyboard.into('Access token', ownerToken)
       await keyboard.enter()
 
       await keyboard.press('Commissions')
