@@ -122,6 +122,35 @@ test('400 with the reference for a report that says both that a payment was made
   expect(await states()).toEqual(['SETTLED', 'RETURNED'])
 })
 
+test('an amount with a decimal comma is read where it cannot be thousands', async ({ server }) => {
+  const { visitor, lines } = await setUp(server)
+  const [one, two] = lines.map(({ paymentReference }) => paymentReference)
+  const file = `paymentReference;outcome;amount;currency\n${one};SETTLED;10,00;USD\n${two};SETTLED;10,000;USD`
+  const words = wordsOf((await visitor.upload(PATH, file)).text)
+  expect(words).toContain('Become settled 1 10.00 USD')
+  expect(words).toContain('line 3: 10,000 USD is not an amount.')
+})
+
+test('a huge reference is cut, and of many rows that cannot be read, the first are shown', async ({ server }) => {
+  const visitor = visitorOf(server)
+  await visitor.signIn(server.shop.ownerToken)
+  const huge = await visitor.upload(PATH, `paymentReference,outcome\n"${'""'.repeat(1_000_000)}",SETTLED`)
+  expect(huge.text.length).toBeLessThan(50_000)
+  const many = await visitor.upload(PATH, table(Array.from({ length: 100_000 }, () => 'x,SETTLED,,')))
+  expect(many.text.length).toBeLessThan(50_000)
+  expect(wordsOf(many.text)).toContain('Need a review 100,000')
+})
+
+test('rows with too few cells for their columns take no more memory than the file', async ({ server }) => {
+  const visitor = visitorOf(server)
+  await visitor.signIn(server.shop.ownerToken)
+  const columns = Array.from({ length: 990 }, (_, i) => `c${i}`)
+  const startedAt = performance.now()
+  const refused = await visitor.upload(PATH, `paymentreference,outcome,${columns}\n${'x\n'.repeat(500_000)}`)
+  expect(noticeOf(refused)).toContain('Line 2 of the file has 1 cell, but the header has 992.')
+  expect(performance.now() - startedAt).toBeLessThan(8000)
+})
+
 describe('one sentence for a file that cannot be read', () => {
   test.for([
     [

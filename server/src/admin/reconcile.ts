@@ -105,7 +105,10 @@ const COLUMNS: Column[] = [
   inCard('bare', 'Reference'),
 ]
 
-function previewPage(request: PageRequest, { kind, results, pending, problems, others }: ResultPreview): View {
+function previewPage(
+  request: PageRequest,
+  { kind, results, pending, unreadable, problems, others }: ResultPreview,
+): View {
   const changing = results.filter(({ decision }) => CHANGES.includes(decision))
   const shown = results.toSorted((a, b) => ORDER.indexOf(a.decision) - ORDER.indexOf(b.decision)).slice(0, MAX_SHOWN)
   const of = (decisions: Decision[]) => results.filter(({ decision }) => decisions.includes(decision))
@@ -120,13 +123,13 @@ function previewPage(request: PageRequest, { kind, results, pending, problems, o
         ['Become settled', sums('settled')],
         ['Become returned', sums('returned')],
         ['Already recorded', count(of(['already_settled', 'already_returned']).length)],
-        ['Needs review', count(review.length + problems.length)],
-        ['Not final yet', pending.length ? count(pending.length) : undefined],
+        ['Needs review', count(review.length + unreadable)],
+        ['Not final yet', pending ? count(pending) : undefined],
         ['Other payments', others ? count(others) : undefined],
       ],
       'stats',
     )}
-${problems.length ? html`<div class="notice wait"><p>${counted(problems.length, 'row')} cannot be read, and ${problems.length === 1 ? 'is' : 'are'} left out:</p><ul>${problems.slice(0, MAX_PROBLEMS).map((one) => html`<li>${isolated(one)}</li>`)}</ul></div>` : ''}
+${problems.length ? html`<div class="notice wait"><p>${counted(unreadable, 'row')} cannot be read, and ${unreadable === 1 ? 'is' : 'are'} left out:</p><ul>${problems.map((one) => html`<li>${isolated(one)}</li>`)}</ul></div>` : ''}
 ${review.length ? html`<p class="notice wait">${counted(review.length, 'payment needs', 'payments need')} review and will not be changed.</p>` : ''}
 ${results.length ? table('Payments of the file', COLUMNS, shown.map(row)) : html`<p>The file contains no final result of a payment that was sent.</p>`}
 ${results.length > MAX_SHOWN ? html`<p class="hint">The first ${count(MAX_SHOWN)} of ${counted(results.length, 'payment')} are shown.</p>` : ''}
@@ -138,8 +141,6 @@ ${uploadForm(
 )}`,
   }
 }
-
-const MAX_PROBLEMS = 10
 
 /** The sums of payments by currency. */
 function sumsOf(results: PreviewedResult[]): Html {

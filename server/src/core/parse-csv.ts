@@ -22,6 +22,12 @@ export interface Csv {
   rows: CsvRow[]
 }
 
+/** A table whose cells have no names yet, which takes far less memory when there are many columns. */
+export interface CsvTable {
+  header: string[]
+  rows: Omit<CsvRow, 'cells'>[]
+}
+
 /** @throws UnreadableFileError */
 export function decodeUtf8(bytes: Uint8Array, file: string): string {
   try {
@@ -38,6 +44,13 @@ export function decodeUtf8(bytes: Uint8Array, file: string): string {
  * @throws UnreadableFileError
  */
 export function parseCsv(text: string, file: string): Csv {
+  const { header, rows } = parseCsvTable(text, file)
+  const toCells = (fields: string[]) => Object.fromEntries(header.map((name, i) => [name, fields[i] ?? '']))
+  return { header, rows: rows.map((row) => ({ ...row, cells: toCells(row.fields) })) }
+}
+
+/** Like {@link parseCsv}, without the cells by name. */
+export function parseCsvTable(text: string, file: string): CsvTable {
   const lines = parseLines(text, detectSeparator(text), file)
   const header = (lines[0]?.fields ?? []).map((name) => name.trim())
   if (header.every((name) => name === '')) throw new UnreadableFileError(`${file} has no header line.`)
@@ -50,10 +63,11 @@ export function parseCsv(text: string, file: string): Csv {
     .map(({ line, fields }) => ({
       line,
       fields,
-      cells: Object.fromEntries(header.map((name, i) => [name, fields[i] ?? ''])),
       // With a different number of cells, values are in the wrong columns.
       problem:
-        fields.length === header.length ? undefined : `${fields.length} cells, but the header has ${header.length}`,
+        fields.length === header.length
+          ? undefined
+          : `${fields.length} ${fields.length === 1 ? 'cell' : 'cells'}, but the header has ${header.length}`,
     }))
   return { header, rows }
 }

@@ -23,12 +23,19 @@ export interface PreviewedResult {
   sent: { batchId: string; affiliateId: string; name: string; amountCents: number; currency: string } | null
 }
 
-export interface ResultPreview extends Pick<ReportedResults, 'kind' | 'pending' | 'problems' | 'others'> {
+export interface ResultPreview extends Pick<ReportedResults, 'kind' | 'others'> {
   results: PreviewedResult[]
+  /** The number of payments that are not final. */
+  pending: number
+  /** The number of rows that cannot be read. */
+  unreadable: number
+  /** What is wrong with the first of these rows. */
+  problems: string[]
 }
 
 /** More would take too long for a page. */
 const MAX_RESULTS = 20_000
+const MAX_PROBLEMS = 10
 const ROWS_AT_ONCE = 500
 const TIMEOUT_MS = 60_000
 
@@ -40,7 +47,7 @@ const TIMEOUT_MS = 60_000
  */
 export async function previewResults(ctx: Context, report: Uint8Array): Promise<ResultPreview> {
   const found = await runReport(ctx, resultPreviewReport, { shopId: ctx.shop.id, report }, TIMEOUT_MS)
-  if ('unreadable' in found) throw invalidBody(found.unreadable)
+  if ('rejected' in found) throw invalidBody(found.rejected)
   await recordAccess(ctx, 'payout_lines.listed', null)
   return found
 }
@@ -52,9 +59,9 @@ export const resultPreviewReport = defineReport(
   async (
     db,
     { shopId, report }: { shopId: string; report: Uint8Array },
-  ): Promise<ResultPreview | { unreadable: string }> => {
+  ): Promise<ResultPreview | { rejected: string }> => {
     try {
-      const { kind, pending, problems, others, ...reported } = await readReport(report)
+      const { kind, pending, others, ...reported } = await readReport(report)
       const ofFiles = await resultsOfFiles(db, shopId, reported)
       const results = [...reported.results, ...ofFiles.results]
       if (results.length > MAX_RESULTS)
@@ -63,10 +70,19 @@ export const resultPreviewReport = defineReport(
           'Split it, or use `referral payouts reconcile`.',
         )
       const previewed = await preview(db, shopId, results)
-      return { kind, pending, problems: [...problems, ...ofFiles.problems], others, results: previewed }
+      const problems = [...reported.problems, ...ofFiles.problems]
+      return {
+        kind,
+        others,
+        results: previewed,
+        pending: pending.length,
+        unreadable: problems.length,
+        problems: problems.slice(0, MAX_PROBLEMS),
+      }
     } catch (error) {
       if (!(error instanceof UnreadableFileError)) throw error
-      return { unreadable: [error.message, error.hint].filter(Boolean).join(' ') }
+      const text = [error.message, error.hint].filter(Boolean).join(' ')
+      return { rejected: text.charAt(0).toUpperCase() + text.slice(1) }
     }
   },
 )
@@ -77,7 +93,7 @@ async function readReport(report: Uint8Array): Promise<ReportedResults> {
     import('../core/parse-csv.ts'),
     import('./payment-results.ts'),
   ])
-  return readPaymentResults(decodeUtf8(report, 'The file'), 'The file')
+  return readPaymentResults(decodeUtf8(report, 'the file'), 'the file')
 }
 
 /** The results of payment files that were settled or rejected as a whole. */

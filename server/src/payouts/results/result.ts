@@ -43,18 +43,26 @@ export function addOther(found: ReportedResults, reference: string | undefined):
   else found.others++
 }
 
-export const unknownReference = (reference: string): string =>
-  `${reference.trim()} is not a payment reference from one of your payment files. Check for a missing or mistyped character.`
+/** Longer texts are not references; a whole file can be one. */
+const MAX_SHOWN = 60
+
+export function unknownReference(reference: string): string {
+  const text = reference.trim()
+  const shown = text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text
+  return `${shown} is not a payment reference from one of your payment files. Check for a missing or mistyped character.`
+}
 
 /**
- * Parses an amount, whose sign is of no interest here: a debit is negative in some reports.
+ * Parses an amount, whose sign is of no interest here: a debit is negative in some reports. A comma separates decimals only
+ * where it cannot separate thousands.
  *
  * @returns minor units, or undefined when it is not an exact amount of the currency.
  */
 export function parseAmount(text: string, currency: string): number | undefined {
-  const [, units, fraction = ''] = /^-?(\d{1,15})(?:\.(\d+))?$/.exec(text.trim()) ?? []
+  const [, units, mark, fraction = ''] = /^-?(\d{1,15})(?:([.,])(\d+))?$/.exec(text.trim()) ?? []
   if (units === undefined) return undefined
   const digits = minorUnitDigits(currency)
+  if (mark === ',' && fraction.length > Math.min(digits, 2)) return undefined
   if (/[^0]/.test(fraction.slice(digits))) return undefined
   const cents = Number(units + fraction.slice(0, digits).padEnd(digits, '0'))
   return Number.isSafeInteger(cents) ? cents : undefined

@@ -1,4 +1,4 @@
-import { parseCsv } from '../../core/parse-csv.ts'
+import { parseCsvTable } from '../../core/parse-csv.ts'
 import { UnreadableFileError } from '../../core/unreadable-file.ts'
 import {
   addOther,
@@ -76,7 +76,7 @@ const FORMATS: ReportFormat[] = [
 
 /** Reads a table of results: the transfers of Wise, the payouts of PayPal, or columns named as in the API. */
 export function readTable(text: string, file: string): ReportedResults {
-  const { header, rows } = parseCsv(text, file)
+  const { header, rows } = parseCsvTable(text, file)
   const names = header.map((name) => name.toLowerCase())
   const has = (columns: string[]) => columns.some((name) => names.includes(name))
   const isWise = names.includes('target amount (after fees)')
@@ -96,12 +96,14 @@ export function readTable(text: string, file: string): ReportedResults {
       `Line ${shifted.line} of ${file} has ${shifted.problem}. Nothing was recorded.`,
       'Quote a value that contains the separator, such as "1,234.00".',
     )
-  for (const { line, cells } of rows) {
-    const byName = new Map(Object.entries(cells).map(([name, value]) => [name.toLowerCase(), value]))
-    const cell = (columns: string[]) => columns.map((name) => byName.get(name)).find((value) => value?.trim())
+  // Of columns that differ only in case, the last.
+  const indexOf = new Map(names.map((name, i) => [name, i]))
+  for (const { line, fields } of rows) {
+    const cellOf = (name: string) => fields[indexOf.get(name) ?? -1]
+    const cell = (columns: string[]) => columns.map(cellOf).find((value) => value?.trim())
     const paymentReference = cell(format.paymentReference)
     const [column = '', value] = format.only ?? []
-    const isOther = value !== undefined && byName.get(column)?.trim().toUpperCase() !== value
+    const isOther = value !== undefined && cellOf(column)?.trim().toUpperCase() !== value
     if (isOther) {
       found.others++
       continue
