@@ -1,7 +1,8 @@
 import { invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
+import { yieldToEventLoop } from '../database/event-loop.ts'
 import { reconcile } from '../payouts/reconcile.ts'
-import { type PreviewedResult, previewResults, type ResultPreview } from '../payouts/result-preview.ts'
+import { MAX_RESULTS, type PreviewedResult, previewResults, type ResultPreview } from '../payouts/result-preview.ts'
 import { hidden, textarea, uploadForm } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
 import {
@@ -136,7 +137,7 @@ ${results.length > MAX_SHOWN ? html`<p class="hint">The first ${count(MAX_SHOWN)
 ${uploadForm(
   request,
   `${PATH}/record`,
-  html`${hidden('results', JSON.stringify(changing.map(({ result }) => result)))}
+  html`${hidden('results', serialize(changing.map(({ result }) => result)))}
 <div class="sticky">${changing.length ? html`<button class="main">Record ${counted(changing.length, 'result')}</button>` : ''} <a class="button" href="${PATH}">Choose another file</a></div>`,
 )}`,
   }
@@ -170,12 +171,13 @@ const RECORDING_MS = 15_000
 
 async function record(request: PageRequest): Promise<FormRedirect | View> {
   const { ctx, form } = request
-  const all = resultsIn(form.get('results') ?? '')
+  const all = parseResults(form.get('results') ?? '')
   const startedAt = performance.now()
   const done: components['schemas']['ReconciledResult'][] = []
   while (done.length < all.length && performance.now() - startedAt < RECORDING_MS) {
     const body = { results: all.slice(done.length, done.length + RESULTS_AT_ONCE) }
     done.push(...(await reconcile(ctx, validateBody('reconcilePayouts', body))).results)
+    await yieldToEventLoop()
   }
   if (done.length < all.length) return continuation(request, all.slice(done.length), done.length)
   const batches = new Set(done.map(({ batchId }) => batchId).filter((id) => id !== null))
@@ -183,10 +185,20 @@ async function record(request: PageRequest): Promise<FormRedirect | View> {
   return { to: only ? `/admin/payouts/${only}` : '/admin/payouts', flash: { text: summaryOf(done) } }
 }
 
-function resultsIn(text: string): PaymentResult[] {
+/** A result takes less, with the longest texts. */
+const MAX_LINE = 2000
+
+/** One result per line: each can be parsed alone, and is short. */
+const serialize = (results: PaymentResult[]): string => results.map((one) => JSON.stringify(one)).join('\n')
+
+/** Only the preview of this server writes the field. */
+function parseResults(text: string): PaymentResult[] {
+  const lines = text.split(/\r?\n/, MAX_RESULTS + 1).filter(Boolean)
+  if (lines.length > MAX_RESULTS || lines.some((line) => line.length > MAX_LINE))
+    throw invalidBody('The results are not those of a preview. Choose the file again.')
   try {
-    const results: unknown = JSON.parse(text)
-    if (Array.isArray(results) && results.length > 0) return results
+    const results: PaymentResult[] = lines.map((line) => JSON.parse(line))
+    if (results.length > 0) return results
   } catch {
     // As for an empty list.
   }
@@ -200,7 +212,7 @@ const continuation = (request: PageRequest, rest: PaymentResult[], done: number)
 ${uploadForm(
   request,
   `${PATH}/record`,
-  html`${hidden('results', JSON.stringify(rest))}<div class="sticky"><button class="main">Record the next ${counted(rest.length, 'result')}</button></div>`,
+  html`${hidden('results', serialize(rest))}<div class="sticky"><button class="main">Record the next ${counted(rest.length, 'result')}</button></div>`,
 )}`,
 })
 

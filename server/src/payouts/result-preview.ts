@@ -34,7 +34,7 @@ export interface ResultPreview extends Pick<ReportedResults, 'kind' | 'others'> 
 }
 
 /** More would take too long for a page. */
-const MAX_RESULTS = 20_000
+export const MAX_RESULTS = 20_000
 const MAX_PROBLEMS = 10
 const ROWS_AT_ONCE = 500
 const TIMEOUT_MS = 60_000
