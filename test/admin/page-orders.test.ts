@@ -90,6 +90,43 @@ test('orders are filtered by outcome, affiliate, currency, amount, and days of t
   expect(text).toContain('href="/admin/orders.csv?outcome=PENDING&amp;affiliate=nisa&amp;from=2026-10-21"')
 })
 
+/** The cells of a row in words, by the name of its order. */
+const cellsOf = (text: string, name: string) =>
+  (new RegExp(`<tr[^>]*><th[^>]*><a [^>]*><bdi>${name}<.*?</tr>`, 's').exec(text)?.[0] ?? '')
+    .split(/<\/t[hd]>/)
+    .map((cell) => [wordsOf(cell).trim(), ...(cell.includes('<s>') ? ['crossed out'] : [])].join(', '))
+
+test('lists show what is left of refunded goods, and cross out what is not owed', async ({ server, client, owner }) => {
+  const { id } = await client.programs.create({ name: 'P', autoApproveAffiliate: true, autoApproveOrder: true })
+  const nisa = await client.affiliates.create({ name: 'Nisa', email: 'nisa@example.com', campaignId: id })
+  const report = async (orderName: string) => {
+    const order = { externalOrderId: orderName, orderName, amountCents: 10_000, discountCents: 1000 }
+    await expectOk(convert(server, { ...order, couponCode: nisa.discountCode }))
+    const { data } = await client.commissions.list({ externalOrderId: orderName })
+    return `/commissions/${data[0]!.id}`
+  }
+  const [refunded, canceled] = [await report('R'), await report('C')]
+  await expectOk(owner('POST', `${refunded}/refund`, { externalRefundId: 'r', amountCents: 4500 }))
+  await expectOk(owner('POST', `${canceled}/cancel`, {}))
+  const page = visitorOf(server)
+  await page.signIn(server.shop.ownerToken)
+  const wordsIn = async (path: string) => {
+    const { text } = await page.open(path)
+    return ['R', 'C'].map((name) => cellsOf(text, name).filter((cell) => cell.includes('USD')))
+  }
+  const shown = [
+    ['90.00 USD 45.00 USD after refunds', '7.20 USD'],
+    ['90.00 USD', '14.40 USD (not owed), crossed out'],
+  ]
+  expect(await wordsIn('/admin/orders')).toEqual(shown)
+  expect(await wordsIn('/admin/commissions?status=ALL')).toEqual(shown)
+  // The figures count the same order before its discount and its refund, and say so.
+  const { text } = await page.open('/admin')
+  expect(wordsOf(text)).toContain('100.00 USD')
+  expect(wordsOf(text)).toContain('Revenue is goods before discounts and refunds.')
+  expect(wordsOf((await page.open(`/admin/affiliates/${nisa.id}`)).text)).toContain('Revenue is goods before discounts')
+})
+
 test.for([
   ['/admin/orders', 'min=ten', 'At least must be an amount, such as 10.50.'],
   ['/admin/orders', 'max=1&min=2', 'At most must not be less than “At least”.'],

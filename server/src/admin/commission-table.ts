@@ -1,10 +1,10 @@
 import { affiliateNames } from '../affiliates/affiliates.ts'
-import { orderNameOf, orderNames } from '../commissions/search.ts'
+import { orderNameOf, orderNames, refundedCents } from '../commissions/search.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Context } from '../core/context.ts'
 import { type Html, html, isolated } from './html.ts'
 import type { PageRequest } from './route.ts'
-import { badge, money, nameOf, time, urlWithQuery } from './show.ts'
+import { badge, earned, goods, money, nameOf, time, urlWithQuery } from './show.ts'
 import { type Cell, type Column, inCard, nameColumn, numberColumn } from './table.ts'
 
 type Commission = components['schemas']['Commission']
@@ -18,23 +18,28 @@ export const COMMISSION_COLUMNS: Column[] = [
   inCard('bare', 'Status'),
 ]
 
-/** The names that rows of commissions show: of affiliates by id, and of adjusted orders by the id of their commission. */
+/** The names that rows of commissions show: of affiliates by id, and of adjusted orders by the id of their commission. Goods that were refunded, in cents by that id, too. */
 export interface CommissionNames {
   affiliates: Map<string, string>
   orders: Map<string, string>
+  refunded: Map<string, number>
 }
 
 const ADJUSTMENT = /^adj:([^:]+):(.*)$/s
 
 export async function namesOf({ ctx }: PageRequest, list: Commission[]): Promise<CommissionNames> {
-  const [affiliates, orders] = await Promise.all([
+  const [affiliates, orders, refunded] = await Promise.all([
     affiliateNames(
       ctx,
       list.map(({ affiliateId }) => affiliateId),
     ),
     adjustedOrders(ctx, list),
+    refundedCents(
+      ctx,
+      list.map(({ id }) => id),
+    ),
   ])
-  return { affiliates, orders }
+  return { affiliates, orders, refunded }
 }
 
 /** The names of the orders that adjustments in a list are about, by the id of their commission. */
@@ -73,11 +78,17 @@ export function affiliateCell({ affiliateId }: Pick<Commission, 'affiliateId'>, 
   return html`<a href="/admin/affiliates/${affiliateId}">${isolated(names.get(affiliateId) || affiliateId)}</a>`
 }
 
+const goodsCell = (one: Commission, { refunded }: CommissionNames): Html =>
+  goods(Math.max(0, one.orderSubtotalCents - one.orderDiscountCents), refunded.get(one.id) ?? 0, one.orderCurrency)
+
 export const commissionCells = (one: Commission, names: CommissionNames, zone: string): Cell[] => [
   orderCell(one, names),
   affiliateCell(one, names.affiliates),
   time(one.happenedAt, '–', zone),
-  one.trackingMethod === 'ADJUSTMENT' ? '–' : money(one.orderSubtotalCents - one.orderDiscountCents, one.orderCurrency),
-  money(one.commissionAmountCents, one.currency),
+  one.trackingMethod === 'ADJUSTMENT' ? '–' : goodsCell(one, names),
+  // A negative adjustment takes a paid commission back, in a row of its own.
+  one.orderStatus === 'REVERSED' && one.payoutBatchId !== null
+    ? money(one.commissionAmountCents, one.currency)
+    : earned(one.commissionAmountCents, one.currency, one.orderStatus),
   html`${badge(one.orderStatus)}${one.restrictionReasonCode ? html`<small>${nameOf(one.restrictionReasonCode)}</small>` : ''}`,
 ]

@@ -6,7 +6,7 @@ import { asOf, readKept, stillReading } from './kept.ts'
 import { amountCell, fileLink, listFile, timeCell } from './list-file.ts'
 import { type OrderListFilter, orderFilterForm, readOrderFilter } from './order-filter.ts'
 import type { PageRequest, View } from './route.ts'
-import { badge, empty, money, time, urlWithQuery } from './show.ts'
+import { badge, earned, empty, goods, time, urlWithQuery } from './show.ts'
 import { type Cell, type Column, inCard, nameColumn, nextPage, numberColumn, pageOf, pager, table } from './table.ts'
 
 const PATH = '/admin/orders'
@@ -75,12 +75,12 @@ async function read(
 const row = (one: ReportedOrder, names: Names, zone: string): Cell[] => [
   html`<a href="${urlWithQuery(PATH, { id: one.orderId })}">${isolated(one.name)}</a>`,
   time(one.orderAt, '–', zone),
-  money(one.goodsCents, one.orderCurrency),
+  goods(one.goodsCents, one.refundedCents, one.orderCurrency),
   badge(one.outcome),
   one.affiliateId === null
     ? '–'
     : html`<a href="/admin/affiliates/${one.affiliateId}">${isolated(names.get(one.affiliateId) || one.affiliateId)}</a>`,
-  one.commission ? money(one.commission.cents, one.commission.currency) : '–',
+  one.commission ? earned(one.commission.cents, one.commission.currency, one.outcome) : '–',
 ]
 
 function emptyState({ given }: OrderListFilter, { next }: FoundOrders): Html {

@@ -1,6 +1,7 @@
 import { type Attention, readAttention } from '../analytics/attention.ts'
 import { add, isLargePeriod, type Overview, readOverview } from '../analytics/overview.ts'
 import { EMPTY_TALLY, type Tally } from '../engine/analytics.ts'
+import { FIGURES_HINT } from './affiliate-figures.ts'
 import { change } from './chart.ts'
 import { type Html, html, isolated } from './html.ts'
 import { figuresOf, type Kept, readKept, stillReading } from './kept.ts'
@@ -102,7 +103,7 @@ const byCurrency = (sums: Map<string, Sums>, currencies: string[]): Html =>
         money(now.pendingCommissionCents, currency),
       ]
     }),
-  )}`
+  )}${FIGURES_HINT}`
 
 /** Orders in another currency are often a checkout that sends no `currency`, which defaults to USD. */
 function currencyNotice({ days }: Overview, { firstDay }: Period, own: string): Html {

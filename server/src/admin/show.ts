@@ -10,6 +10,19 @@ export function money(cents: number | bigint, currency: string): string {
   return `${cents < 0 ? '−' : ''}${units}${digits ? `.${text.slice(-digits)}` : ''} ${currency}`
 }
 
+/** Goods of an order, and what is left of them after refunds. */
+export const goods = (cents: number, refundedCents: number, currency: string): Html =>
+  html`${money(cents, currency)}${refundedCents > 0 ? html`<small>${money(cents - refundedCents, currency)} after refunds</small>` : ''}`
+
+/** Statuses of commissions of which nothing is owed. */
+export const UNDONE: ReadonlySet<string> = new Set(['REJECTED', 'CANCELED', 'REVERSED', 'REFUNDED'])
+
+/** A commission; crossed out if its status is one of {@link UNDONE}. */
+export const earned = (cents: number, currency: string, status: string): Html =>
+  cents !== 0 && UNDONE.has(status)
+    ? html`<s>${money(cents, currency)}</s><span class="visually-hidden"> (not owed)</span>`
+    : html`${money(cents, currency)}`
+
 /** A sign, whole units with or without a separator of thousands, and decimals. */
 const AMOUNT = /^(-?)(\d{1,13}|\d{1,3}(?:,\d{3}){1,4}|\d{1,3}(?:[ \u00a0\u202f]\d{3}){1,4})(?:\.(\d{1,4}))?$/
 
@@ -141,9 +154,6 @@ const NAMES: Record<string, string> = {
   SEPA: 'SEPA',
   CSV: 'CSV',
 }
-
-/** Statuses of commissions of which nothing is owed. */
-export const UNDONE: ReadonlySet<string> = new Set(['REJECTED', 'CANCELED', 'REVERSED', 'REFUNDED'])
 
 /** The name of a status or another constant of the API: `Late in kind`. */
 export function nameOf(status: string): string {

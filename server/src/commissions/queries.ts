@@ -1,7 +1,7 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import type { components } from '../contract/schema.d.ts'
 import { type Context, nowIso } from '../core/context.ts'
-import { updateIfUnchanged, withoutIndex } from '../core/queries.ts'
+import { isOneOf, updateIfUnchanged, withoutIndex } from '../core/queries.ts'
 import type { Reader, Transaction } from '../database/database.ts'
 import { inBatches, isSqlite, yieldToEventLoop } from '../database/event-loop.ts'
 import { prepared, preparedInsert, preparedWrite } from '../database/prepared.ts'
@@ -286,6 +286,18 @@ export const findRefundTotals = async (
   shopId: string,
   commissionId: string,
 ): Promise<RefundTotalsRow | undefined> => (await totals(db, { shopId, commissionId }))[0]
+
+/** The goods that were refunded of up to a page of commissions, in cents by commission id; without those that have no refund. */
+export async function listRefundedCents(db: Reader, shopId: string, ids: string[]): Promise<Map<string, number>> {
+  if (ids.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('refundTotals')
+    .select(['commissionId', 'goodsCents'])
+    .where('shopId', '=', shopId)
+    .where(isOneOf(db, 'commissionId', ids))
+    .execute()
+  return new Map(rows.map(({ commissionId, goodsCents }) => [commissionId, goodsCents]))
+}
 
 const upsertTotals = preparedWrite<RefundTotalsRow>()((trx, row) => {
   const { shopId, commissionId, goodsCents, pieces, pointed, everything } = row

@@ -8,7 +8,7 @@ import { defineReport, type Reader } from '../database/database.ts'
 import { prepared } from '../database/prepared.ts'
 import type { CommissionRow } from '../database/tables.ts'
 import { listJobs, toEffective } from './job-queries.ts'
-import { findCommissionsById, toCommission } from './queries.ts'
+import { findCommissionsById, listRefundedCents, toCommission } from './queries.ts'
 
 type Commission = components['schemas']['Commission']
 
@@ -129,3 +129,7 @@ export async function orderNames({ db, shop }: Context, ids: string[]): Promise<
   const rows = await findCommissionsById(db.read, shop.id, [...new Set(ids)])
   return new Map(rows.map((row) => [row.id, orderNameOf(row)]))
 }
+
+/** The goods that were refunded of up to a page of commissions, in cents by commission id. */
+export const refundedCents = ({ db, shop }: Context, ids: string[]): Promise<Map<string, number>> =>
+  listRefundedCents(db.read, shop.id, ids)

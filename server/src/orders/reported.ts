@@ -1,4 +1,4 @@
-import { findCommission, findCommissionsById } from '../commissions/queries.ts'
+import { findCommission, findCommissionsById, listRefundedCents } from '../commissions/queries.ts'
 import { findByOrderName } from '../commissions/search.ts'
 import { invalid } from '../contract/errors.ts'
 import type { Context } from '../core/context.ts'
@@ -19,6 +19,8 @@ export interface ReportedOrder {
   orderAt: string
   /** Goods after discount, in the currency of the order. */
   goodsCents: number
+  /** Goods that were refunded; 0 without a commission, because refunds are then not applied. */
+  refundedCents: number
   orderCurrency: string
   outcome: Outcome
   affiliateId: string | null
@@ -97,19 +99,24 @@ export async function findReported(ctx: Context, text: string, limit: number): P
 async function readOrders({ db, shop }: Context, orderIds: string[]): Promise<ReportedOrder[]> {
   const rows = new Map((await findOrdersById(db.read, shop.id, orderIds)).map((row) => [row.orderId, row]))
   const ids = [...rows.values()].flatMap(({ commissionId }) => commissionId ?? [])
-  const commissions = new Map((await findCommissionsById(db.read, shop.id, ids)).map((row) => [row.id, row]))
+  const [owned, refunded] = await Promise.all([
+    findCommissionsById(db.read, shop.id, ids),
+    listRefundedCents(db.read, shop.id, ids),
+  ])
+  const commissions = new Map(owned.map((row) => [row.id, row]))
   return orderIds.flatMap((orderId) => {
     const row = rows.get(orderId)
     const own = commissions.get(row?.commissionId ?? '')
-    return row ? [toReported(row, own)] : []
+    return row ? [toReported(row, own, refunded.get(own?.id ?? ''))] : []
   })
 }
 
-const toReported = (row: OrderSummary, own: CommissionRow | undefined): ReportedOrder => ({
+const toReported = (row: OrderSummary, own: CommissionRow | undefined, refundedCents = 0): ReportedOrder => ({
   orderId: row.orderId,
   name: own?.orderName || row.orderName || (row.facts ? parseFacts(row.facts).order.externalOrderId : row.orderId),
   orderAt: row.orderAt,
   goodsCents: row.goodsCents,
+  refundedCents,
   orderCurrency: row.orderCurrency,
   outcome: own?.orderStatus ?? NO_AFFILIATE,
   affiliateId: own?.affiliateId ?? null,
