@@ -39,7 +39,7 @@ const DOMAINS = [
   'stores',
   'webhooks',
 ]
-/** Each folder imports only itself and the folders of the rows below it. `config` and `checkout` are files. */
+/** Each folder imports only itself and the folders of the rows below it. `config` and `runs-from-source` are files. */
 const LAYERS = [
   ['testing'],
   ['root'],
@@ -49,11 +49,11 @@ const LAYERS = [
   ['core'],
   ['database'],
   ['contract', 'config'],
-  ['checkout'],
+  ['runs-from-source'],
 ]
 
 const areaOf = (file: string) => {
-  if (file === 'checkout.ts') return 'checkout'
+  if (file === 'runs-from-source.ts') return 'runs-from-source'
   if (file === 'config.ts' || file === 'config-values.ts') return 'config'
   return file.includes('/') ? posix.dirname(file).split('/')[0]! : 'root'
 }

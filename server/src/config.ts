@@ -1,7 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { isCheckout } from './checkout.ts'
 import {
   ConfigError,
   type Environment,
@@ -13,6 +12,7 @@ import {
   oneOf,
   origins,
 } from './config-values.ts'
+import { runsFromSource } from './runs-from-source.ts'
 
 export interface Config {
   host: string
@@ -77,7 +77,7 @@ export interface TracingConfig {
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 /** What relative data folders are resolved against: the root of a checkout, or the current folder. */
-const ROOT = isCheckout ? fileURLToPath(new URL('../../', import.meta.url)) : process.cwd()
+const ROOT = runsFromSource ? fileURLToPath(new URL('../../', import.meta.url)) : process.cwd()
 
 /** The version of this package. */
 export const VERSION: string = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { checkPage, SCREENS } from './check-page.ts'
 import { isThere, type Stage, setUp, watch } from './fixture.ts'
 import { makeHistory } from './history.ts'
-import { look, SCREENS } from './look.ts'
 
 let stage: Stage
 let owner: Page
 /** Console errors and failed requests of every page opened here. */
-const complaints: string[] = []
+const consoleErrors: string[] = []
 let staffToken: string
 let link: string
 
@@ -16,7 +16,7 @@ const visit = async (options: BrowserContextOptions = {}): Promise<Page> => {
   const context: BrowserContext = await stage.browser.newContext({ reducedMotion: 'reduce', ...options })
   context.setDefaultTimeout(10_000)
   const page = await context.newPage()
-  watch(page, complaints)
+  watch(page, consoleErrors)
   return page
 }
 const open = async (page: Page, path: string) => (await page.goto(stage.url + path))?.status()
@@ -156,11 +156,11 @@ describe.runIf(isThere)('the Developer page', () => {
     await page.getByLabel('Name').fill('Test device')
     await press(page, 'Add a passkey')
     expect(await page.getByRole('status').textContent()).toContain('Passkey added.')
-    expect(await look(page, 'account-passkey')).toEqual({ light: [], dark: [], overflow: [] })
+    expect(await checkPage(page, 'account-passkey')).toEqual({ light: [], dark: [], overflow: [] })
     await press(page, 'Add a passkey')
     await page.getByRole('alert').filter({ hasText: 'has a passkey of yours already' }).waitFor()
     await press(page, 'Sign out')
-    expect(await look(page, 'sign-in-passkey')).toEqual({ light: [], dark: [], overflow: [] })
+    expect(await checkPage(page, 'sign-in-passkey')).toEqual({ light: [], dark: [], overflow: [] })
     const usePasskey = () => press(page, 'Sign in with a passkey')
     await usePasskey()
     await page.waitForURL(`${stage.localhost}/admin`)
@@ -262,7 +262,7 @@ describe.runIf(isThere)('the Developer page', () => {
     expect(await focused('input[name=email][aria-invalid=true][aria-describedby=email-problem]')).toBe(true)
     await open(owner, '/admin')
     await owner.keyboard.press('?')
-    expect(await look(owner, 'shortcuts')).toEqual({ light: [], dark: [], overflow: [] })
+    expect(await checkPage(owner, 'shortcuts')).toEqual({ light: [], dark: [], overflow: [] })
     await owner.getByLabel('Use these shortcuts in this browser').uncheck()
     await owner.keyboard.press('Escape')
     await owner.keyboard.press('g')
@@ -277,7 +277,7 @@ describe.runIf(isThere)('the Developer page', () => {
     await dialog.getByRole('link', { name: 'Payouts', exact: true }).waitFor()
     await owner.keyboard.type('mira')
     await dialog.getByRole('link', { name: /^Mira/ }).first().waitFor()
-    expect(await look(owner, 'search-dialog')).toEqual({ light: [], dark: [], overflow: [] })
+    expect(await checkPage(owner, 'search-dialog')).toEqual({ light: [], dark: [], overflow: [] })
     await owner.keyboard.press('ArrowDown')
     await owner.keyboard.press('ArrowUp')
     await owner.keyboard.press('Enter')
@@ -305,7 +305,7 @@ describe.runIf(isThere)('the Developer page', () => {
       const page = name.startsWith('sign-in') ? await visit() : owner
       await open(page, path)
       if (link) await page.locator(link).first().click()
-      expect(await look(page, name)).toEqual({ light: [], dark: [], overflow: [] })
+      expect(await checkPage(page, name)).toEqual({ light: [], dark: [], overflow: [] })
       if (page !== owner) await page.context().close()
     },
   )
@@ -333,11 +333,11 @@ describe.runIf(isThere)('the Developer page', () => {
     })
     expect(ran).toBe(false)
     expect(noticed.join()).toContain('Content Security Policy')
-    expect((await look(page)).light.join()).toContain('image-alt')
+    expect((await checkPage(page)).light.join()).toContain('image-alt')
     await page.context().close()
   })
 
   test('no page logged an error or failed to load a resource', () => {
-    expect(complaints).toEqual([])
+    expect(consoleErrors).toEqual([])
   })
 })

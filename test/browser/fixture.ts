@@ -116,20 +116,20 @@ async function startEvil() {
 }
 
 /** Collects the errors of a page: its script, its policy, and resources that failed to load. */
-export function watch(page: Page, complaints: string[]): void {
+export function watch(page: Page, consoleErrors: string[]): void {
   page.on('console', (message) => {
     // The browser logs this for every page with an error status, including those that tests request.
     const isPage = message.text().startsWith('Failed to load resource') && message.location().url === page.url()
-    if (['error', 'warning'].includes(message.type()) && !isPage) complaints.push(message.text())
+    if (['error', 'warning'].includes(message.type()) && !isPage) consoleErrors.push(message.text())
   })
-  page.on('pageerror', (error) => complaints.push(String(error)))
+  page.on('pageerror', (error) => consoleErrors.push(String(error)))
   page.on('requestfailed', (request) => {
     const why = request.failure()?.errorText
     // Navigation aborts the request of an icon.
-    if (why !== 'net::ERR_ABORTED') complaints.push(`${request.url()} ${why}`)
+    if (why !== 'net::ERR_ABORTED') consoleErrors.push(`${request.url()} ${why}`)
   })
   page.on('response', (response) => {
     if (response.status() >= 400 && !response.request().isNavigationRequest())
-      complaints.push(`${response.url()} ${response.status()}`)
+      consoleErrors.push(`${response.url()} ${response.status()}`)
   })
 }

@@ -211,14 +211,14 @@ async function shoot(made: Made) {
     nobody: '',
   }
   const pages = new Map<string, Page>()
-  const complaints: string[] = []
+  const consoleErrors: string[] = []
   let count = 0
   const problems = new Set<string>()
   for (const { name, path, as = 'full', act, screen, media = 'screen' } of shotsOf(made)) {
     if (!new RegExp(values.only).test(name)) continue
     if (!pages.has(as)) {
       const page = await signedIn(browser, tokens[as])
-      watch(page, complaints)
+      watch(page, consoleErrors)
       pages.set(as, page)
     }
     const page = pages.get(as) as Page
@@ -251,7 +251,7 @@ async function shoot(made: Made) {
     }
   }
   await browser.close()
-  console.log([...problems, ...complaints.map((one) => `console: ${one}`)].join('\n'))
+  console.log([...problems, ...consoleErrors.map((one) => `console: ${one}`)].join('\n'))
   console.log(
     server
       .log()
@@ -260,7 +260,7 @@ async function shoot(made: Made) {
       .slice(0, 5)
       .join('\n'),
   )
-  console.log(`${count} screenshots in ${OUT}; ${problems.size} findings, ${complaints.length} console messages`)
+  console.log(`${count} screenshots in ${OUT}; ${problems.size} findings, ${consoleErrors.length} console messages`)
 }
 
 try {

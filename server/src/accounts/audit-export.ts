@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { invalid } from '../contract/errors.ts'
 import { findChainBreak, listChain, UnstatedErasures } from '../core/audit.ts'
 import type { Context } from '../core/context.ts'
-import { splitLines, toNdjsonStream } from '../core/ndjson.ts'
+import { splitLines, toByteStream } from '../core/ndjson.ts'
 import type { Reads } from '../database/database.ts'
 import type { AuditRow } from '../database/tables.ts'
 import { findAuditHead } from './queries.ts'
@@ -21,7 +21,7 @@ const START: Position = { seq: 0, hash: '' }
  */
 export async function exportAudit(ctx: Context, after = 0): Promise<ReadableStream<Uint8Array>> {
   const from = await findPosition(ctx.db, ctx.shop.id, after)
-  return toNdjsonStream(linesOf(ctx.db, ctx.shop.id, from, async () => void (await ctx.recheck?.(ctx.db.read))))
+  return toByteStream(linesOf(ctx.db, ctx.shop.id, from, async () => void (await ctx.recheck?.(ctx.db.read))))
 }
 
 /** The row of a chain with this number. @throws ApiError 400 `invalid_parameter`. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { concurrentChange } from '../contract/errors.ts'
 import { type Context, nowIso, type Operator } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
-import { toNdjsonStream } from '../core/ndjson.ts'
+import { toByteStream } from '../core/ndjson.ts'
 import { pagesOf, type Row, SHOP_TABLES, type TableName } from '../database/table-keys.ts'
 import { updateShopIfUnchanged } from './queries.ts'
 import { operatorContext } from './shops.ts'
@@ -40,7 +40,7 @@ const PAGE_SIZE = 100
  * @throws ApiError 404 `shop_not_found`.
  */
 export const exportShop = async (operator: Operator, shopId: string): Promise<ReadableStream<Uint8Array>> =>
-  toNdjsonStream(linesOf(await operatorContext(operator, shopId)))
+  toByteStream(linesOf(await operatorContext(operator, shopId)))
 
 /** The lines of the export of a shop, each with its line break. */
 export async function* linesOf(ctx: Context): AsyncGenerator<string, void> {

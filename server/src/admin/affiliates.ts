@@ -1,7 +1,7 @@
 import * as affiliates from '../affiliates/affiliates.ts'
 import type { AffiliateFigures, AffiliateSort } from '../affiliates/figures.ts'
 import * as figures from '../affiliates/figures.ts'
-import { findByCode } from '../affiliates/lookup.ts'
+import { findByCode } from '../affiliates/search.ts'
 import { ApiError, invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { CsvCell } from '../core/csv.ts'

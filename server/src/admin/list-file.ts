@@ -1,7 +1,7 @@
 import { nowIso } from '../core/context.ts'
 import { BYTE_ORDER_MARK, type CsvCell, spreadsheetLine } from '../core/csv.ts'
 import { toUnits } from '../core/currencies.ts'
-import { toNdjsonStream } from '../core/ndjson.ts'
+import { toByteStream } from '../core/ndjson.ts'
 import { localDate, localTime } from '../core/time-zone.ts'
 import { type Html, html } from './html.ts'
 import type { PageRequest, View } from './route.ts'
@@ -36,7 +36,7 @@ export async function listFile<Next>(
     }
   }
   const file = `${name}-${localDate(nowIso(ctx), zone)}.csv`
-  return { title: '', body: html``, download: { name: file, content: toNdjsonStream(lines()) } }
+  return { title: '', body: html``, download: { name: file, content: toByteStream(lines()) } }
 }
 
 /** The id of the last row of a full page, after which a list continues. */

@@ -1,4 +1,4 @@
-import type { FoundAffiliate } from '../affiliates/lookup.ts'
+import type { FoundAffiliate } from '../affiliates/search.ts'
 import { invalid } from '../contract/errors.ts'
 import { isLargeList } from '../core/list-size.ts'
 import { parseQueryInstant } from '../core/time.ts'

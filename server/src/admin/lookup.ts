@@ -1,4 +1,4 @@
-import { type FoundAffiliate, findByText } from '../affiliates/lookup.ts'
+import { type FoundAffiliate, findByText } from '../affiliates/search.ts'
 import { invalid } from '../contract/errors.ts'
 import * as programs from '../programs/programs.ts'
 import type { PageRequest } from './route.ts'

@@ -15,7 +15,7 @@ import { emailKey } from '../engine/normalize.ts'
 import { findProgram } from '../programs/queries.ts'
 import { findNameHolders, type HeldName } from './name-queries.ts'
 import * as affiliates from './queries.ts'
-import { affiliateList, findAffiliate, findAffiliatesById, hasMoreUnpaid, searchable } from './queries.ts'
+import { affiliateList, findAffiliate, findAffiliatesById, hasMoreIneligibleThan, searchable } from './queries.ts'
 import { issueAt } from './tokens.ts'
 
 /** Lists affiliates that are not archived, or those that are, newest first. */
@@ -256,7 +256,8 @@ export async function findUnarchived(ctx: Context, id: string): Promise<Affiliat
 }
 
 /** Whether so many affiliates are archived or rejected that reading the archived ones takes long. */
-export const areManyArchived = ({ db, shop }: Context): Promise<boolean> => hasMoreUnpaid(db.read, shop.id, LARGE)
+export const areManyArchived = ({ db, shop }: Context): Promise<boolean> =>
+  hasMoreIneligibleThan(db.read, shop.id, LARGE)
 
 /** The names of up to a page of affiliates by id, including archived ones. */
 export async function affiliateNames(ctx: Context, ids: string[]): Promise<Map<string, string>> {

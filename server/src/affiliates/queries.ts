@@ -22,16 +22,18 @@ const unarchived = (db: Reader, shopId: string) =>
 const archived = (db: Reader, shopId: string) =>
   db.selectFrom('affiliates').selectAll().where('shopId', '=', shopId).where('deletedAt', 'is not', null)
 
-/** Whether more affiliates are archived or rejected than a number; reads only these, in an index. */
-export const hasMoreUnpaid = async (db: Reader, shopId: string, most: number): Promise<boolean> =>
-  (await db
+/** The ids of archived and rejected affiliates, who are not paid. */
+export const ineligibleAffiliates = (db: Reader, shopId: string) =>
+  db
     .selectFrom('affiliates')
-    .select('id')
-    .where('shopId', '=', shopId)
+    .select('affiliates.id')
+    .where('affiliates.shopId', '=', shopId)
+    // A literal instead of a parameter: a partial index is only used when its condition is part of the query.
     .where(sql<boolean>`("deletedAt" is not null or status = 'REJECTED')`)
-    .limit(1)
-    .offset(most)
-    .executeTakeFirst()) !== undefined
+
+/** Whether there are more ineligible affiliates than a number; reads only these, in an index. */
+export const hasMoreIneligibleThan = async (db: Reader, shopId: string, most: number): Promise<boolean> =>
+  (await ineligibleAffiliates(db, shopId).limit(1).offset(most).executeTakeFirst()) !== undefined
 
 export const findAffiliate = (db: Reader, shopId: string, id: string): Promise<AffiliateRow | undefined> =>
   unarchived(db, shopId).where('id', '=', id).executeTakeFirst()

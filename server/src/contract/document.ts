@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { isCheckout } from '../checkout.ts'
+import { runsFromSource } from '../runs-from-source.ts'
 import type { ErrorCode } from './errors.ts'
 
 /** The part of JSON Schema and OpenAPI that this server uses. */
@@ -84,7 +84,7 @@ export interface Document {
 }
 
 // The published package contains a copy.
-const SOURCE = new URL(isCheckout ? '../../../openapi.yaml' : '../openapi.yaml', import.meta.url)
+const SOURCE = new URL(runsFromSource ? '../../../openapi.yaml' : '../openapi.yaml', import.meta.url)
 /** Reads openapi.yaml: the source of truth about the API, served unchanged. */
 export function readDocumentText(): string {
   text ??= readFileSync(SOURCE, 'utf8')

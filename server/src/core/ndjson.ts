@@ -4,12 +4,12 @@ import { yieldToEventLoop } from '../database/event-loop.ts'
 const SLICE_LENGTH = 64 * 1024
 
 /**
- * Streams lines as the client reads them, in slices. When the source throws, the connection is closed without the end of the
+ * Streams text as the client reads it, in slices. When the source throws, the connection is closed without the end of the
  * response, so the client notices.
  *
  * @param lines each with its line break.
  */
-export function toNdjsonStream(lines: AsyncGenerator<string, void>): ReadableStream<Uint8Array> {
+export function toByteStream(lines: AsyncGenerator<string, void>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   return new ReadableStream({
     pull: async (controller) => {

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { isCheckout } from '../checkout.ts'
+import { runsFromSource } from '../runs-from-source.ts'
 import type { Report, ReportRequest } from './database.ts'
 import { installationState } from './installation-files.ts'
 import { ReportQueue } from './report-queue.ts'
@@ -23,7 +23,7 @@ interface Job {
   reject: (error: Error) => void
 }
 
-const THREAD = new URL(isCheckout ? './report-thread.ts' : './report-thread.js', import.meta.url)
+const THREAD = new URL(runsFromSource ? './report-thread.ts' : './report-thread.js', import.meta.url)
 const TIMEOUT_MS = 30_000
 /** The sums of several million commissions. */
 const LONG_TIMEOUT_MS = 300_000

@@ -50,7 +50,7 @@ export function payoutLines(rows: readonly PayoutRow[]): PayoutLine[] | null {
 }
 
 /** The commissions held back because their affiliate is archived or rejected; null when the sum exceeds the safe range. */
-export function heldBack(rows: readonly PayoutRow[]): Pick<PayoutSums, 'commissions' | 'commissionCents'> | null {
+export function heldBackTotals(rows: readonly PayoutRow[]): Pick<PayoutSums, 'commissions' | 'commissionCents'> | null {
   const waiting = sumRows(rows)
   return waiting && { commissions: waiting.commissions, commissionCents: waiting.commissionCents }
 }

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { isCheckout } from '../checkout.ts'
+import { runsFromSource } from '../runs-from-source.ts'
 
 /** The logo that Redoc loads from a server of its vendor, as an image without a request. */
 const LOGO = /https:\/\/cdn\.redoc\.ly\/redoc\/logo-mini(-full)?\.svg/g
@@ -8,7 +8,7 @@ const WORDMARK = `data:image/svg+xml,${encodeURIComponent('<svg xmlns="http://ww
 /** Whether the script is there. A checkout without development dependencies does not have it. */
 export function hasRedoc(): boolean {
   if (script !== undefined) return true
-  if (!isCheckout) return true
+  if (!runsFromSource) return true
   try {
     redoclyCli()
     return true
@@ -28,7 +28,7 @@ export function readRedoc(): string {
 let script: string | undefined
 
 function readScript(): string {
-  if (!isCheckout) return readFileSync(new URL('redoc/redoc.js', import.meta.url), 'utf8')
+  if (!runsFromSource) return readFileSync(new URL('redoc/redoc.js', import.meta.url), 'utf8')
   return readFileSync(new URL('lib/chunks/redoc.standalone.js', redoclyCli()), 'utf8').replaceAll(LOGO, WORDMARK)
 }
 

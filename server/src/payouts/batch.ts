@@ -7,8 +7,8 @@ import { parseBodyInstant } from '../core/time.ts'
 import type { Transaction } from '../database/database.ts'
 import type { CommissionRow, PayoutBatchRow } from '../database/tables.ts'
 import { carryDebts, currenciesOf, type PayoutTotals, payoutTotals, resolveMinimumPayout } from '../engine/payout.ts'
-import { type Debt, insertDebts, insertWaitingDebts } from './debts.ts'
-import { batchEvent } from './events.ts'
+import { batchEvent } from './batch-resource.ts'
+import { type Debt, insertDebts, insertPendingDebts } from './debts.ts'
 import {
   type CandidateFilter,
   findBatch,
@@ -51,7 +51,7 @@ export async function recomputeBatch(
   const isLarge = batch.commissions > MAX_AT_ONCE
   // Pending debts must be inserted first: the totals below are computed from rows.
   const affiliateIds = isLarge ? [...new Set(changed.map(({ before }) => before.affiliateId))] : undefined
-  await insertWaitingDebts(ctx, trx, batchId, affiliateIds ? { affiliateIds } : {})
+  await insertPendingDebts(ctx, trx, batchId, affiliateIds ? { affiliateIds } : {})
   const computed = isLarge
     ? await computeChanged(trx, batch, changed)
     : computeBatch(await sumBatch(trx, ctx.shop.id, batchId), batch.periodEnd)

@@ -15,11 +15,8 @@ export async function insertDebts(ctx: DebtContext, trx: Transaction, batchId: s
   const rows = debts.flatMap(({ balancing, open, programId }) => {
     const debtId = ctx.newId('com')
     const inBatch = { orderStatus: 'PAYABLE', payoutBatchId: batchId, programId, debtId } as const
-    const waiting = { orderStatus: 'APPROVED', payoutBatchId: null, programId, debtId } as const
-    return [
-      carried(ctx, balancing, { ...inBatch, id: debtId }),
-      carried(ctx, open, { ...waiting, id: ctx.newId('com') }),
-    ]
+    const next = { orderStatus: 'APPROVED', payoutBatchId: null, programId, debtId } as const
+    return [carried(ctx, balancing, { ...inBatch, id: debtId }), carried(ctx, open, { ...next, id: ctx.newId('com') })]
   })
   await insertCommissions(trx, ctx.shop.id, rows)
 }
@@ -38,7 +35,12 @@ const MAX_AT_CREATION = 100
 const MAX_INSERTED = 200
 
 /** Inserts the first debts of a batch that is created in steps. The others become rows of `reservationChanges`, which cost a tenth. */
-export async function beginDebts(ctx: DebtContext, trx: Transaction, batchId: string, debts: Debt[]): Promise<void> {
+export async function insertFirstDebts(
+  ctx: DebtContext,
+  trx: Transaction,
+  batchId: string,
+  debts: Debt[],
+): Promise<void> {
   await insertDebts(ctx, trx, batchId, debts.slice(0, MAX_AT_CREATION))
   const rows = debts.slice(MAX_AT_CREATION).map(
     ({ affiliateId, debtCents, programId }): ReservationChangeRow => ({
@@ -61,7 +63,7 @@ interface BatchKey {
   batchId: string
 }
 
-const waiting = (db: Reader, { shopId, batchId }: BatchKey) =>
+const pendingDebts = (db: Reader, { shopId, batchId }: BatchKey) =>
   db
     .selectFrom('reservationChanges')
     .where('shopId', '=', shopId)
@@ -69,18 +71,18 @@ const waiting = (db: Reader, { shopId, batchId }: BatchKey) =>
     .where('commissions', '=', 1)
 
 /** Whether debts of a batch are not inserted yet. */
-export const hasWaitingDebts = async (db: Reader, key: BatchKey): Promise<boolean> =>
-  (await waiting(db, key).select('commissionId').limit(1).executeTakeFirst()) !== undefined
+export const hasPendingDebts = async (db: Reader, key: BatchKey): Promise<boolean> =>
+  (await pendingDebts(db, key).select('commissionId').limit(1).executeTakeFirst()) !== undefined
 
 /** Inserts debts of a batch that are not inserted yet: those of some affiliates, or at most `limit`. Returns how many. */
-export async function insertWaitingDebts(
+export async function insertPendingDebts(
   ctx: DebtContext,
   trx: Transaction,
   batchId: string,
   { affiliateIds, limit }: { affiliateIds?: string[]; limit?: number },
 ): Promise<number> {
   const key = { shopId: ctx.shop.id, batchId }
-  let found = waiting(trx, key).select(['commissionId', 'affiliateId', 'programId', 'commissionCents'])
+  let found = pendingDebts(trx, key).select(['commissionId', 'affiliateId', 'programId', 'commissionCents'])
   if (affiliateIds) found = found.where('affiliateId', 'in', affiliateIds)
   if (limit !== undefined) found = found.orderBy('commissionId').limit(limit)
   const rows = await found.execute()
@@ -116,7 +118,7 @@ export async function insertWaitingDebts(
 }
 
 /** The debts of batches that are not inserted yet, as sums of commissions. */
-export async function sumWaitingDebts(
+export async function sumPendingDebts(
   db: Reader,
   shopId: string,
   batchIds: string[],

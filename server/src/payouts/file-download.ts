@@ -1,6 +1,6 @@
 import { invalid } from '../contract/errors.ts'
 import { type Context, nowIso } from '../core/context.ts'
-import { toNdjsonStream } from '../core/ndjson.ts'
+import { toByteStream } from '../core/ndjson.ts'
 import { runReport } from '../core/report.ts'
 import { METHODS_OF } from '../engine/payment-line.ts'
 import { payoutNotFound } from './batch.ts'
@@ -53,7 +53,7 @@ export async function download(ctx: Context, id: string, part: number) {
     }
     yield writer.tail
   }
-  return { name: paymentFileName(file, part), type: TYPES[writer.extension], content: toNdjsonStream(texts()) }
+  return { name: paymentFileName(file, part), type: TYPES[writer.extension], content: toByteStream(texts()) }
 }
 
 /** The ready payments of a batch that a format can pay, and how many it cannot: ready for another format, or blocked. */

@@ -9,7 +9,7 @@ import { enqueue, listReceivers } from '../core/outbox.ts'
 import type { AuditChain, Transaction } from '../database/database.ts'
 import { isSqlite } from '../database/event-loop.ts'
 import type { PayoutJobRow } from '../database/tables.ts'
-import { hasWaitingDebts, insertWaitingDebts } from './debts.ts'
+import { hasPendingDebts, insertPendingDebts } from './debts.ts'
 import * as queries from './step-queries.ts'
 
 /** How long a process that no longer responds keeps its lease on a batch. Each step renews it. */
@@ -72,7 +72,7 @@ export class StepSize {
 
 /**
  * Runs the remaining steps of a batch until none is left, another run takes the lease over, or the server stops. A batch
- * that is still under construction is given up.
+ * that is still being created is given up.
  */
 export async function runJob(deps: JobDeps, lease: queries.Lease): Promise<void> {
   try {
@@ -102,8 +102,8 @@ function debtStep(ctx: StepContext, job: PayoutJobRow, size: StepSize): Promise<
   const change = async (trx: Transaction) => {
     const isHeld = await queries.updateJob(trx, job, { claimedUntil: leaseEnd(ctx) })
     if (!isHeld) return false
-    await insertWaitingDebts(ctx, trx, batchId, { limit: size.rows })
-    return hasWaitingDebts(trx, job)
+    await insertPendingDebts(ctx, trx, batchId, { limit: size.rows })
+    return hasPendingDebts(trx, job)
   }
   return ctx.db.transact((trx) => size.measure(trx, () => change(trx)), shopId)
 }
@@ -150,7 +150,7 @@ async function step(
 class LeaseLostError extends Error {}
 
 /** {@link runJob} after a change that is already committed: a failure is logged, and the lease lets another run continue. */
-export const finishJob = (deps: JobDeps, lease: queries.Lease): Promise<void> =>
+export const tryRunJob = (deps: JobDeps, lease: queries.Lease): Promise<void> =>
   bestEffort(deps.log, 'payout_steps_interrupted', () => runJob(deps, lease))
 
 /** Takes a job over whose lease has expired, and runs it. */
@@ -186,7 +186,7 @@ export async function awaitDebts(
   deps: JobDeps,
   { shopId, batchId }: { shopId: string; batchId: string },
 ): Promise<void> {
-  while (!deps.stopping.aborted && (await hasWaitingDebts(deps.db.read, { shopId, batchId }))) {
+  while (!deps.stopping.aborted && (await hasPendingDebts(deps.db.read, { shopId, batchId }))) {
     const job = await findJob(deps.db.read, shopId, batchId)
     if (!job) return
     if (hasExpired(deps, job)) await resumeJob(deps, job)
@@ -195,7 +195,7 @@ export async function awaitDebts(
 }
 
 /**
- * Waits for what a new batch depends on: releases of commissions, open debts, and a construction with the same `Idempotency-Key`.
+ * Waits for what a new batch depends on: releases of commissions, open debts, and a creation with the same `Idempotency-Key`.
  * Resumes what a dead process left.
  */
 export async function awaitJobs(deps: JobDeps, shopId: string, idempotencyKey: string | undefined): Promise<void> {

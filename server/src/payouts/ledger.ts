@@ -2,7 +2,7 @@ import { invalid } from '../contract/errors.ts'
 import type { Context } from '../core/context.ts'
 import { csvLine } from '../core/csv.ts'
 import { recordAccess } from '../core/mutate.ts'
-import { toNdjsonStream } from '../core/ndjson.ts'
+import { toByteStream } from '../core/ndjson.ts'
 import { runReport } from '../core/report.ts'
 import { localDate, monthPeriod } from '../core/time-zone.ts'
 import { defineReport } from '../database/database.ts'
@@ -43,7 +43,7 @@ export async function exportLedger(ctx: Context, month: string): Promise<Readabl
   if (month.startsWith('0000') || month.startsWith('9999'))
     throw invalid('invalid_parameter', 'month must be YYYY-MM, such as 2026-10.')
   await recordAccess(ctx, 'ledger.exported', null)
-  return toNdjsonStream(linesOf(ctx, month))
+  return toByteStream(linesOf(ctx, month))
 }
 
 async function* linesOf(ctx: Context, month: string): AsyncGenerator<string, void> {

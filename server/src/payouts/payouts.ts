@@ -11,7 +11,7 @@ import { mapPage, readCursor } from '../core/pagination.ts'
 import { readList, runReport } from '../core/report.ts'
 import { defineReport, type Reader, type Transaction } from '../database/database.ts'
 import type { PayoutBatchRow } from '../database/tables.ts'
-import { heldBack, payoutLines } from '../engine/payout.ts'
+import { heldBackTotals, payoutLines } from '../engine/payout.ts'
 import {
   type BatchPlan,
   batchTooLarge,
@@ -21,15 +21,15 @@ import {
   payoutNotFound,
   planBatch,
 } from './batch.ts'
-import { construct, dryRunReport, type HeldBack, previewReport, rejectOverlap } from './construction.ts'
-import { beginDebts, insertDebts, sumWaitingDebts } from './debts.ts'
+import { batchEvent, toBatch } from './batch-resource.ts'
+import { changeBatch } from './change-batch.ts'
+import { createLargeBatch, dryRunReport, type HeldBackSum, previewReport, rejectOverlap } from './create-large-batch.ts'
+import { insertDebts, insertFirstDebts, sumPendingDebts } from './debts.ts'
 import { deleteLines, discardPreparing } from './discard.ts'
-import { batchEvent, toBatch } from './events.ts'
 import { awaitJobs } from './jobs.ts'
 import { sumFiles, sumReturned } from './line-queries.ts'
 import type { BatchFilter } from './queries.ts'
 import * as queries from './queries.ts'
-import { inSteps } from './steps.ts'
 
 export type { BatchFilter }
 
@@ -103,8 +103,8 @@ export async function create(ctx: Context, body: Body<'createPayout'>) {
     await queries.assignCandidates(trx, ctx.shop.id, { ...filter, currency, exceptAffiliateIds: belowMinimum }, batch)
     // The totals come from the commissions that were assigned.
     const plan = planBatch(current, filter, await queries.sumBatch(trx, ctx.shop.id, batch.id), initialSums)
-    const withheld = heldBack(await queries.sumHeldBack(trx, ctx.shop.id, { ...filter, currency }))
-    return insertBatch(ctx, trx, { id: batch.id, filter, plan, withheld, hasSteps: false })
+    const heldBack = heldBackTotals(await queries.sumHeldBack(trx, ctx.shop.id, { ...filter, currency }))
+    return insertBatch(ctx, trx, { id: batch.id, filter, plan, heldBack, hasSteps: false })
   })
 }
 
@@ -114,8 +114,8 @@ async function createLarge(ctx: Context, filter: queries.CandidateFilter) {
   if (stored) return stored
   const minimums = affiliateMinimumsByCurrency(ctx.shop)
   const found = await runReport(ctx, previewReport, { shopId: ctx.shop.id, query: { filter, minimums } })
-  const constructing = construct(ctx, filter, found, (trx, { heldBack: waiting, ...made }) =>
-    insertBatch(ctx, trx, { ...made, filter, withheld: heldBack([toHeldBackRow(waiting)]) }),
+  const constructing = createLargeBatch(ctx, filter, found, (trx, { heldBack, ...made }) =>
+    insertBatch(ctx, trx, { ...made, filter, heldBack: heldBackTotals([toHeldBackRow(heldBack)]) }),
   )
   return constructing.catch(async (error) => {
     if (!ctx.idempotency || !(error instanceof ApiError) || error.status >= 500) throw error
@@ -127,25 +127,25 @@ async function createLarge(ctx: Context, filter: queries.CandidateFilter) {
   })
 }
 
-const toHeldBackRow = (waiting: HeldBack) => ({ ...waiting, affiliateId: '', currency: '', taxWithheldCents: 0 })
+const toHeldBackRow = (sum: HeldBackSum) => ({ ...sum, affiliateId: '', currency: '', taxWithheldCents: 0 })
 
 interface PlannedBatch {
   id: string
   filter: queries.CandidateFilter
   plan: BatchPlan
-  withheld: Withheld
+  heldBack: HeldBackTotals
   hasSteps: boolean
 }
 
 /** What a batch holds back; null when the sum exceeds the largest exact integer. */
-type Withheld = ReturnType<typeof heldBack>
+type HeldBackTotals = ReturnType<typeof heldBackTotals>
 
 /** Inserts the batch of commissions that reference it already, and the debts it carries forward. */
 async function insertBatch(ctx: Context, trx: Transaction, planned: PlannedBatch) {
-  const { id, filter, plan, withheld, hasSteps } = planned
-  const row = { id, version: 1, ...newBatch(ctx, filter, plan, withheld) }
+  const { id, filter, plan, heldBack, hasSteps } = planned
+  const row = { id, version: 1, ...newBatch(ctx, filter, plan, heldBack) }
   await queries.insertBatch(trx, ctx.shop.id, row)
-  await (hasSteps ? beginDebts : insertDebts)(ctx, trx, id, plan.debts)
+  await (hasSteps ? insertFirstDebts : insertDebts)(ctx, trx, id, plan.debts)
   const { periodStart, periodEnd, currency, commissions, netPayableCents } = row
   const data = {
     periodStart,
@@ -173,11 +173,11 @@ export async function pay(ctx: Context, { id, expectedTotalCents }: Query<'payPa
   if (!batch) throw payoutNotFound()
   rejectUnpayable(batch, expectedTotalCents)
   let discarded: string[] = []
-  const reply = await inSteps(ctx, batch, async (trx, startSteps) => {
+  const reply = await changeBatch(ctx, batch, async (trx, scheduleSteps) => {
     const paidAt = nowIso(ctx)
     const changes = { status: 'PAID' as const, paidAt, updatedAt: paidAt }
     if (!(await queries.updateBatchIfUnchanged(trx, ctx.shop.id, batch, changes))) throw concurrentChange()
-    const isStepped = await startSteps('PAYING', paidAt)
+    const isStepped = await scheduleSteps('PAYING', paidAt)
     if (!isStepped) await queries.updateToPaid(trx, ctx.shop.id, id, paidAt)
     const paid = { shopId: ctx.shop.id, batchId: id, paidAt }
     const { currency, commissions: count, netPayableCents } = batch
@@ -200,23 +200,23 @@ export async function pay(ctx: Context, { id, expectedTotalCents }: Query<'payPa
 async function preview(ctx: Context, filter: queries.CandidateFilter) {
   await findStoredResponse(ctx, ctx.db.read)
   const minimums = affiliateMinimumsByCurrency(ctx.shop)
-  const { estimate, withheld } = await runReport(ctx, dryRunReport, {
+  const { estimate, heldBack } = await runReport(ctx, dryRunReport, {
     shopId: ctx.shop.id,
     query: { filter, minimums },
   })
   const plan = checkPlan(ctx, estimate, () => estimate)
-  const held = withheld[plan.currency]
-  return toBatch({ id: null, ...newBatch(ctx, filter, plan, held === undefined ? heldBack([]) : held) })
+  const found = heldBack[plan.currency]
+  return toBatch({ id: null, ...newBatch(ctx, filter, plan, found === undefined ? heldBackTotals([]) : found) })
 }
 
-/** A new batch without its id. @param withheld the sums of the commissions that it cannot pay */
+/** A new batch without its id. @param heldBack the sums of the commissions that it cannot pay */
 function newBatch(
   ctx: Context,
   filter: queries.CandidateFilter,
   { currency, totals, minimumPayoutCents }: BatchPlan,
-  withheld: Withheld,
+  heldBack: HeldBackTotals,
 ) {
-  if (!withheld) throw batchTooLarge()
+  if (!heldBack) throw batchTooLarge()
   const createdAt = nowIso(ctx)
   return {
     status: 'OPEN' as const,
@@ -225,8 +225,8 @@ function newBatch(
     includeEarlier: filter.includeEarlier ? (1 as const) : (0 as const),
     currency,
     ...totals,
-    heldBackCommissions: withheld.commissions,
-    heldBackCents: withheld.commissionCents,
+    heldBackCommissions: heldBack.commissions,
+    heldBackCents: heldBack.commissionCents,
     minimumPayoutCents,
     failureReason: null,
     createdAt,
@@ -263,7 +263,7 @@ export const batchLinesReport = defineReport(
   'batchLinesReport',
   async (db, { shopId, query: batchIds }: { shopId: string; query: string[] }): Promise<Lines> => {
     if (batchIds.length === 0) return new Map()
-    const rows = [...(await queries.sumBatches(db, shopId, batchIds)), ...(await sumWaitingDebts(db, shopId, batchIds))]
+    const rows = [...(await queries.sumBatches(db, shopId, batchIds)), ...(await sumPendingDebts(db, shopId, batchIds))]
     const contacts = await findContacts(db, shopId, new Set(rows.map((row) => row.affiliateId)))
     const byBatch = Map.groupBy(rows, (row) => row.batchId)
     return new Map(
@@ -309,7 +309,7 @@ export async function cancel(ctx: Context, id: string): Promise<components['sche
   if (batch.status !== 'OPEN' && batch.status !== 'FAILED') {
     throw conflict('payout_not_cancelable', `This payout batch is ${batch.status} and cannot be canceled.`)
   }
-  return inSteps(ctx, batch, async (trx, startSteps) => {
+  return changeBatch(ctx, batch, async (trx, scheduleSteps) => {
     const sent = await sumFiles(trx, ctx.shop.id, id)
     if (sent.isPreparing || sent.returnedCents !== sent.sentCents) throw hasSentLines()
     const updatedAt = nowIso(ctx)
@@ -318,7 +318,7 @@ export async function cancel(ctx: Context, id: string): Promise<components['sche
     const changes = { ...kept, status: 'FAILED' as const, failureReason: CANCELED_REASON, updatedAt }
     if (!(await queries.updateBatchIfUnchanged(trx, ctx.shop.id, batch, changes))) throw concurrentChange()
     const canceledDebts = await queries.cancelCarriedDebts(trx, ctx.shop.id, id, updatedAt)
-    const isStepped = await startSteps('RELEASING', updatedAt)
+    const isStepped = await scheduleSteps('RELEASING', updatedAt)
     // Half of the rows of debts were in the batch.
     const released = isStepped
       ? batch.commissions - kept.commissions - canceledDebts / 2

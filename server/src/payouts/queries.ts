@@ -1,4 +1,5 @@
 import { type ExpressionBuilder, type SelectQueryBuilder, sql } from 'kysely'
+import { ineligibleAffiliates } from '../affiliates/queries.ts'
 import { BY_AFFILIATE, isUnpaid, paidColumns } from '../commissions/job-queries.ts'
 import {
   type Condition,
@@ -154,15 +155,6 @@ export const unassignedBatches = (db: Reader, shopId: string) =>
 /** The approved commissions of the period. */
 const approvedInPeriod = (filter: CandidateFilter): Range => ofPeriod(APPROVED, firstInstant(filter), filter.periodEnd)
 
-/** Archived and rejected affiliates are not paid; their commissions are held back. */
-const unpaidAffiliates = (db: Reader, shopId: string) =>
-  db
-    .selectFrom('affiliates')
-    .select('affiliates.id')
-    .where('affiliates.shopId', '=', shopId)
-    // A literal instead of a parameter: a partial index is only used when its condition is part of the query.
-    .where(sql<boolean>`("deletedAt" is not null or status = 'REJECTED')`)
-
 export const CENTS = sumParts('commissionAmountCents')
 export const TAX = sumParts('taxWithheldCents')
 
@@ -199,7 +191,7 @@ const sumsOf =
     const own =
       isPayable === undefined
         ? sums
-        : sums.where('affiliateId', isPayable ? 'not in' : 'in', unpaidAffiliates(db, shopId))
+        : sums.where('affiliateId', isPayable ? 'not in' : 'in', ineligibleAffiliates(db, shopId))
     return toSubtotals(await own.execute())
   }
 
@@ -261,8 +253,9 @@ export async function countApproved(db: Reader, shopId: string): Promise<number>
   return counts.reduce((sum, count) => sum + count, 0)
 }
 
-export const listUnpaidAffiliates = async (db: Reader, shopId: string): Promise<string[]> =>
-  (await unpaidAffiliates(db, shopId).execute()).map(({ id }) => id)
+/** The affiliates whose commissions are held back. */
+export const listIneligibleAffiliateIds = async (db: Reader, shopId: string): Promise<string[]> =>
+  (await ineligibleAffiliates(db, shopId).execute()).map(({ id }) => id)
 
 async function sumInParts(db: Reader, shopId: string, range: Range, sums: SumPart): Promise<Subtotal[]> {
   const merged = new Map<string, Subtotal>()
@@ -289,7 +282,10 @@ export async function assignCandidates(
   batch: { id: string; updatedAt: string },
 ): Promise<void> {
   const canBePaid: Condition = (eb) =>
-    eb.and([isUnbatched(shopId, filter)(eb), eb('commissions.affiliateId', 'not in', unpaidAffiliates(trx, shopId))])
+    eb.and([
+      isUnbatched(shopId, filter)(eb),
+      eb('commissions.affiliateId', 'not in', ineligibleAffiliates(trx, shopId)),
+    ])
   const changes = { payoutBatchId: batch.id, orderStatus: 'PAYABLE', updatedAt: batch.updatedAt } as const
   await updateCommissions(trx, shopId, { range: approvedInPeriod(filter), condition: canBePaid }, changes)
 }

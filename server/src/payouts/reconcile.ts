@@ -10,7 +10,8 @@ import type { Transaction } from '../database/database.ts'
 import type { PayoutFileRow, PayoutLineRow } from '../database/tables.ts'
 import { decideResult, lineIdOf, type PaymentDecision } from '../engine/payment-line.ts'
 import { payoutNotFound } from './batch.ts'
-import { batchEvent } from './events.ts'
+import { batchEvent } from './batch-resource.ts'
+import { changeBatch } from './change-batch.ts'
 import {
   findFile,
   findLines,
@@ -23,7 +24,6 @@ import {
   updateToPaidById,
 } from './line-queries.ts'
 import * as queries from './queries.ts'
-import { inSteps } from './steps.ts'
 
 type Schemas = components['schemas']
 type PaymentResult = Schemas['PaymentResult']
@@ -83,7 +83,7 @@ async function record(ctx: Context, batchId: string, matches: Match[]): Promise<
   const batch = await queries.findBatch(ctx.db.read, ctx.shop.id, batchId)
   if (!batch) throw payoutNotFound()
   await payAhead(ctx, matches)
-  return inSteps(ctx, batch, async (trx, startSteps) => {
+  return changeBatch(ctx, batch, async (trx, startSteps) => {
     const rows = new Map(
       (
         await findLines(
@@ -240,7 +240,7 @@ async function updateFileSums(ctx: Context, trx: Transaction, file: PayoutFileRo
   await updateFile(trx, file, { settledLines, settledCents, returnedLines, returnedCents, updatedAt: nowIso(ctx) })
 }
 
-type StartSteps = Parameters<Parameters<typeof inSteps>[2]>[1]
+type StartSteps = Parameters<Parameters<typeof changeBatch>[2]>[1]
 
 /** Marks a batch as paid when every payment of it was settled or returned. */
 async function payIfComplete(ctx: Context, trx: Transaction, { batchId, paidAt }: PaidBatch, startSteps: StartSteps) {

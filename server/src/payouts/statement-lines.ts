@@ -5,7 +5,7 @@ import type { RestrictionCode } from '../engine/facts.ts'
 import { EARNED, type StatementCommission, type StatementPayment, type StatementRefund } from './statement-queries.ts'
 
 /** A line of a statement, before it is numbered. Amounts are in cents. */
-export interface Entry {
+export interface StatementEntry {
   at: string
   kind: 'ORDER' | 'REFUND' | 'ADJUSTMENT' | 'PAYMENT'
   /** In plain words. */
@@ -23,7 +23,7 @@ export interface Entry {
 }
 
 /** A numbered line with the balance after it, and a hash that covers it and every line before it. */
-export interface StatementLine extends Entry {
+export interface StatementLine extends StatementEntry {
   line: number
   balanceCents: number
   hash: string
@@ -52,7 +52,7 @@ const sha256 = (values: unknown[]): string => hash('sha256', JSON.stringify(valu
 /** The hash of the content of a line alone. */
 export const contentHash = (line: Omit<StatementLine, 'hash'>): string => sha256(HASHED.map((name) => line[name]))
 export const chainHash = (previous: string, content: string): string => sha256([previous, content])
-export const headHash = sha256
+export const hashHeader = sha256
 
 const money = (cents: number, currency: string): string => `${toUnits(cents, currency)} ${currency}`
 
@@ -96,7 +96,7 @@ const rateOf = ({ commissionType, commissionRateBps, commissionBaseCents, curren
 const isEarned = (status: StatementCommission['orderStatus']): boolean => EARNED.includes(status)
 
 /** An order with what it earned originally; its refunds are lines of their own. */
-export function orderEntry(row: StatementCommission, refunds: StatementRefund[]): Entry {
+export function orderEntry(row: StatementCommission, refunds: StatementRefund[]): StatementEntry {
   const sum = (column: 'commissionCents' | 'taxCents') => refunds.reduce((all, refund) => all + refund[column], 0)
   const commissionCents = row.commissionAmountCents - sum('commissionCents')
   const taxWithheldCents = row.taxWithheldCents - sum('taxCents')
@@ -123,7 +123,7 @@ export const refundedAt = ({ createdAt, happenedAt }: StatementRefund): string =
 export const refundNet = ({ orderStatus, commissionCents, taxCents }: StatementRefund): number =>
   isEarned(orderStatus) ? commissionCents - taxCents : 0
 
-export function refundEntry(refund: StatementRefund): Entry {
+export function refundEntry(refund: StatementRefund): StatementEntry {
   const { externalRefundId, goodsCents, orderCurrency, reason } = refund
   const goods = `goods of ${money(goodsCents, orderCurrency)}`
   return {
@@ -148,7 +148,7 @@ export function partsOfAdjustment({ orderId }: Pick<StatementCommission, 'orderI
   return { subject, cause }
 }
 
-export function adjustmentEntry(row: StatementCommission, orders: Map<string, Named>): Entry {
+export function adjustmentEntry(row: StatementCommission, orders: Map<string, Named>): StatementEntry {
   const { subject, cause } = partsOfAdjustment(row)
   const order = orders.get(subject)
   const isRefund = order !== undefined && cause !== 'reversal' && cause !== 'carry'
@@ -179,7 +179,7 @@ function adjustmentReason(row: StatementCommission, cause: string, order: string
   return 'Adjustment'
 }
 
-export function paymentEntry(payment: StatementPayment, netCents: number, timeZone: string): Entry {
+export function paymentEntry(payment: StatementPayment, netCents: number, timeZone: string): StatementEntry {
   const [first, last] = [payment.periodStart, payment.periodEnd].map((at) => localDate(at, timeZone))
   const count = `${payment.commissions} ${payment.commissions === 1 ? 'entry' : 'entries'}`
   return {

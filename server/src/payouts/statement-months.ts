@@ -88,7 +88,7 @@ export const statementMonthsReport = defineReport(
       paid: await sumPaidBySlot(snapshot, account, bounds),
       refunds: await listRefundsOf(snapshot, { ...account, periodStart: bounds[0] ?? '' }),
     }))
-    const earned = [...rows.earned, ...movesOf(rows.refunds, bounds)]
+    const earned = [...rows.earned, ...refundShifts(rows.refunds, bounds)]
     const currencies = [...new Set([...earned, ...rows.paid].map(({ currency }) => currency))].sort()
     const all = bounds.slice(1).map((): MonthSums[] => [])
     for (const currency of currencies) {
@@ -111,7 +111,7 @@ export const statementMonthsReport = defineReport(
 )
 
 /** The stored amounts include refunds at the time of the order. A refund counts when it was recorded. */
-const movesOf = (refunds: StatementRefund[], bounds: string[]): SlotSum[] =>
+const refundShifts = (refunds: StatementRefund[], bounds: string[]): SlotSum[] =>
   refunds.flatMap((refund) => {
     const slotOf = (at: string) => bounds.filter((bound) => at >= bound).length
     const netCents = BigInt(refundNet(refund))

@@ -5,7 +5,7 @@ import type { Reader } from '../database/database.ts'
 import type { CommissionRow, PayoutBatchRow, RefundRow } from '../database/tables.ts'
 
 /** One affiliate and a period, both instants inclusive. */
-export interface Account {
+export interface StatementScope {
   shopId: string
   affiliateId: string
   periodStart: string
@@ -26,7 +26,7 @@ const CENTS = sumParts('commissionAmountCents')
 const TAX = sumParts('taxWithheldCents')
 
 /** Commissions as users see them while a batch changes in steps. */
-const effective = (db: Reader, { shopId, affiliateId }: Pick<Account, 'shopId' | 'affiliateId'>) =>
+const effective = (db: Reader, { shopId, affiliateId }: Pick<StatementScope, 'shopId' | 'affiliateId'>) =>
   withJob(db, shopId).where('commissions.affiliateId', '=', affiliateId)
 
 export type StatementCommission = Pick<
@@ -49,7 +49,7 @@ export type StatementCommission = Pick<
 >
 
 /** The commissions and adjustments of the period, oldest first. */
-export const listCommissionsOf = (db: Reader, account: Account): Promise<StatementCommission[]> =>
+export const listCommissionsOf = (db: Reader, account: StatementScope): Promise<StatementCommission[]> =>
   effective(db, account)
     .select([
       'commissions.id',
@@ -84,7 +84,7 @@ export type StatementRefund = Pick<
   }
 
 /** Refunds of unpaid commissions whose order or refund is in the period or later. */
-export const listRefundsOf = (db: Reader, account: Omit<Account, 'periodEnd'>): Promise<StatementRefund[]> =>
+export const listRefundsOf = (db: Reader, account: Omit<StatementScope, 'periodEnd'>): Promise<StatementRefund[]> =>
   effective(db, account)
     .innerJoin('refunds', (join) =>
       join.onRef('refunds.shopId', '=', 'commissions.shopId').onRef('refunds.commissionId', '=', 'commissions.id'),
@@ -133,7 +133,7 @@ const sums = [
 ] as const
 
 /** What was earned before the period, as it is now. */
-export const sumEarnedBefore = async (db: Reader, account: Account): Promise<Sum[]> =>
+export const sumEarnedBefore = async (db: Reader, account: StatementScope): Promise<Sum[]> =>
   (
     await effective(db, account)
       .select('currency')
@@ -147,7 +147,7 @@ export const sumEarnedBefore = async (db: Reader, account: Account): Promise<Sum
 const paidAt = EFFECTIVE.paidAt
 
 /** What was paid before the period. */
-export const sumPaidBefore = async (db: Reader, account: Account): Promise<Sum[]> =>
+export const sumPaidBefore = async (db: Reader, account: StatementScope): Promise<Sum[]> =>
   (
     await effective(db, account)
       .select('currency')
@@ -166,7 +166,7 @@ export interface StatementPayment extends Sum {
 }
 
 /** What was paid in the period, by batch. */
-export async function listPayments(db: Reader, account: Account): Promise<StatementPayment[]> {
+export async function listPayments(db: Reader, account: StatementScope): Promise<StatementPayment[]> {
   const rows = await effective(db, account)
     .innerJoin('payoutBatches', (join) =>
       join
@@ -216,7 +216,11 @@ const slotOf = (at: Expression<string | null>, bounds: string[]) => {
 }
 
 /** What was earned before each of the ascending bounds, as it is now. */
-export async function sumEarnedBySlot(db: Reader, account: Pick<Account, 'shopId' | 'affiliateId'>, bounds: string[]) {
+export async function sumEarnedBySlot(
+  db: Reader,
+  account: Pick<StatementScope, 'shopId' | 'affiliateId'>,
+  bounds: string[],
+) {
   const rows: SlotRow[] = await effective(db, account)
     .select(slotOf(sql.ref('commissions.happenedAt'), bounds))
     .select('currency')
@@ -229,7 +233,11 @@ export async function sumEarnedBySlot(db: Reader, account: Pick<Account, 'shopId
 }
 
 /** What was paid before each of the ascending bounds. */
-export async function sumPaidBySlot(db: Reader, account: Pick<Account, 'shopId' | 'affiliateId'>, bounds: string[]) {
+export async function sumPaidBySlot(
+  db: Reader,
+  account: Pick<StatementScope, 'shopId' | 'affiliateId'>,
+  bounds: string[],
+) {
   const rows: SlotRow[] = await effective(db, account)
     .select(slotOf(paidAt, bounds))
     .select('currency')
@@ -243,7 +251,7 @@ export async function sumPaidBySlot(db: Reader, account: Pick<Account, 'shopId' 
 /** When the first order or adjustment of the affiliate happened. */
 export async function findFirstInstant(
   db: Reader,
-  { shopId, affiliateId }: Pick<Account, 'shopId' | 'affiliateId'>,
+  { shopId, affiliateId }: Pick<StatementScope, 'shopId' | 'affiliateId'>,
 ): Promise<string | undefined> {
   const [first] = await db
     .selectFrom('commissions')

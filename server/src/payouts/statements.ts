@@ -15,23 +15,23 @@ import {
   adjustmentEntry,
   chainHash,
   contentHash,
-  type Entry,
-  headHash,
+  hashHeader,
   orderEntry,
   partsOfAdjustment,
   paymentEntry,
   refundEntry,
   refundedAt,
   refundNet,
+  type StatementEntry,
   type StatementLine,
 } from './statement-lines.ts'
 import {
-  type Account,
   listCommissionsOf,
   listOrdersOf,
   listPayments,
   listRefundsOf,
   type StatementCommission,
+  type StatementScope,
   sumEarnedBefore,
   sumPaidBefore,
 } from './statement-queries.ts'
@@ -77,7 +77,7 @@ interface StatementFile {
 
 async function renderFile(ctx: Context, affiliateId: string, { month, format }: StatementFile) {
   const query = { ...accountOf(ctx, affiliateId, month), format }
-  const { text, ...facts } = found(await runReport(ctx, statementReport, { shopId: ctx.shop.id, query }, TIMEOUT_MS))
+  const { text, ...facts } = unwrap(await runReport(ctx, statementReport, { shopId: ctx.shop.id, query }, TIMEOUT_MS))
   return { text, audit: { action: 'statement.issued', subjectId: affiliateId, data: { month, ...facts } } }
 }
 
@@ -97,7 +97,7 @@ export async function read(
   { month, ...page }: { month: string; page: number; limit: number },
 ): Promise<StatementPage> {
   const query = { ...accountOf(ctx, affiliateId, month), ...page }
-  return found(await runReport(ctx, statementPageReport, { shopId: ctx.shop.id, query }, TIMEOUT_MS))
+  return unwrap(await runReport(ctx, statementPageReport, { shopId: ctx.shop.id, query }, TIMEOUT_MS))
 }
 
 function accountOf({ shop }: Context, affiliateId: string, month: string) {
@@ -112,7 +112,7 @@ const isMonth = (text: string): boolean => /^(?!0000|9999)\d{4}-(0[1-9]|1[0-2])$
 
 type Failure = 'NO_AFFILIATE' | 'TOO_LARGE'
 
-function found<Found extends object>(result: Found | Failure): Found {
+function unwrap<Found extends object>(result: Found | Failure): Found {
   if (result === 'NO_AFFILIATE') throw affiliateNotFound()
   if (result === 'TOO_LARGE') throw balanceTooLarge()
   return result
@@ -124,13 +124,13 @@ export const balanceTooLarge = () =>
     `A balance of this affiliate exceeds ${Number.MAX_SAFE_INTEGER} cents, the largest total that can be represented exactly, so its statements cannot be computed.`,
   )
 
-interface StatementQuery extends Omit<Account, 'shopId'> {
+interface StatementQuery extends Omit<StatementScope, 'shopId'> {
   month: string
   timeZone: string
   shopName: string
 }
 
-interface Issued {
+interface IssuedStatement {
   text: JsonText<Statement>
   number: string
   digest: string
@@ -150,7 +150,7 @@ export const statementReport = defineReport(
     _db,
     { shopId, query: { format, ...query } }: { shopId: string; query: StatementQuery & { format: StatementFormat } },
     inSnapshot,
-  ): Promise<Issued | Failure> => {
+  ): Promise<IssuedStatement | Failure> => {
     const account = { shopId, ...query }
     const rows = await inSnapshot((snapshot) => readRows(snapshot, account))
     const computed = rows ? computeStatement(account, rows) : 'NO_AFFILIATE'
@@ -185,7 +185,7 @@ export const statementPageReport = defineReport(
 type Rows = NonNullable<Awaited<ReturnType<typeof readRows>>>
 
 /** Everything that a statement is computed from. */
-async function readRows(db: Reader, account: Account) {
+async function readRows(db: Reader, account: StatementScope) {
   const [affiliate] = await findAffiliatesById(db, account.shopId, [account.affiliateId])
   if (!affiliate) return null
   const commissions = await listCommissionsOf(db, account)
@@ -202,9 +202,9 @@ async function readRows(db: Reader, account: Account) {
 }
 
 function computeStatement(
-  query: Account & StatementQuery,
+  query: StatementScope & StatementQuery,
   rows: Rows,
-): { statement: Statement; contents: Issued['contents'] } | Failure {
+): { statement: Statement; contents: IssuedStatement['contents'] } | Failure {
   const { affiliate } = rows
   const entries = toEntries(query, rows)
   const openings = entries && openingBalances(query, rows)
@@ -224,7 +224,7 @@ function computeStatement(
     currencies,
   }
   const { lines, contents } = numberLines(head, entries)
-  const digest = lines.at(-1)?.hash ?? headHash(Object.values(head))
+  const digest = lines.at(-1)?.hash ?? hashHeader(Object.values(head))
   const number = `${query.month}-${affiliate.id.slice(-6)}-${digest.slice(0, 8)}`
   return { statement: { ...head, number, digest, lines }, contents }
 }
@@ -232,10 +232,10 @@ function computeStatement(
 /** How many content hashes an audit record holds. */
 const MAX_CONTENTS = 500
 
-function numberLines(head: object & Pick<Statement, 'currencies'>, entries: Entry[]) {
+function numberLines(head: object & Pick<Statement, 'currencies'>, entries: StatementEntry[]) {
   const balances = new Map(head.currencies.map(({ currency, openingCents }) => [currency, openingCents]))
   const contents: Record<string, string> = {}
-  let previous = headHash(Object.values(head))
+  let previous = hashHeader(Object.values(head))
   const lines = entries.map((entry, index): StatementLine => {
     const balanceCents = (balances.get(entry.currency) ?? 0) + entry.amountCents
     balances.set(entry.currency, balanceCents)
@@ -249,7 +249,7 @@ function numberLines(head: object & Pick<Statement, 'currencies'>, entries: Entr
 }
 
 /** Orders, refunds and reversals have audit records with their amounts. */
-const isUncovered = ({ kind, orderId }: Entry): boolean =>
+const isUncovered = ({ kind, orderId }: StatementEntry): boolean =>
   kind === 'PAYMENT' || (kind === 'ADJUSTMENT' && orderId === null)
 
 const ORDER_OF_KINDS = ['ORDER', 'REFUND', 'ADJUSTMENT', 'PAYMENT']
@@ -261,7 +261,7 @@ const adjustmentsOf = (commissions: StatementCommission[]) =>
   commissions.filter((row) => isAdjustment(row) && row.orderStatus !== 'CANCELED')
 
 /** Null when a payment exceeds the largest exact integer. */
-function toEntries({ periodStart, periodEnd, timeZone }: StatementQuery, rows: Rows): Entry[] | null {
+function toEntries({ periodStart, periodEnd, timeZone }: StatementQuery, rows: Rows): StatementEntry[] | null {
   const { commissions, refunds, payments } = rows
   const orders = new Map(rows.orders.map((row) => [row.id, row]))
   const byCommission = Map.groupBy(refunds, ({ commissionId }) => commissionId)
@@ -275,14 +275,14 @@ function toEntries({ periodStart, periodEnd, timeZone }: StatementQuery, rows: R
     if (netCents === null) return null
     if (netCents !== 0) lines.push(paymentEntry(payment, netCents, timeZone))
   }
-  const place = ({ kind }: Entry) => ORDER_OF_KINDS.indexOf(kind)
+  const place = ({ kind }: StatementEntry) => ORDER_OF_KINDS.indexOf(kind)
   // Sorting is stable, so entries of the same time and kind keep the order of their ids.
   lines.sort((a, b) => (a.at === b.at ? place(a) - place(b) : a.at < b.at ? -1 : 1))
   return lines
 }
 
 /** The balances before the period, by currency. */
-function openingBalances({ periodStart }: Account, { earnedBefore, paidBefore, refunds }: Rows) {
+function openingBalances({ periodStart }: StatementScope, { earnedBefore, paidBefore, refunds }: Rows) {
   const balances = new Map<string, bigint>()
   const add = (currency: string, cents: bigint) => balances.set(currency, (balances.get(currency) ?? 0n) + cents)
   for (const { currency, netCents } of earnedBefore) add(currency, netCents)
@@ -303,7 +303,7 @@ const COLUMNS = {
 } as const
 
 /** Null when a balance exceeds the largest exact integer. */
-function sumByCurrency(openings: Map<string, bigint>, entries: Entry[]): CurrencySums[] | null {
+function sumByCurrency(openings: Map<string, bigint>, entries: StatementEntry[]): CurrencySums[] | null {
   const names = new Set([...openings.keys(), ...entries.map(({ currency }) => currency)])
   const all: CurrencySums[] = []
   for (const currency of [...names].sort()) {

@@ -73,7 +73,7 @@ const addToBatch = (trx: Transaction, shopId: string, ids: string[]) =>
     .where('commissionAmountCents', '<>', 0)
     .returning(['affiliateId', 'programId', 'currency', 'commissionAmountCents', 'taxWithheldCents'])
 
-/** Reserves commissions for a batch under construction: neither their version nor a visible column changes. */
+/** Reserves commissions for a batch that is being created: neither their version nor a visible column changes. */
 export const reserveCommissions = (trx: Transaction, lease: Lease, ids: string[]): Promise<Reserved[]> =>
   addToBatch(trx, lease.shopId, ids).set({ payoutBatchId: lease.batchId }).execute()
 

@@ -9,7 +9,7 @@ import { defineReport } from '../database/database.ts'
 import { exactSum } from '../engine/money.ts'
 
 import { findContacts } from './payouts.ts'
-import { type CandidateFilter, listUnpaidAffiliates, sumUnbatched, type UnbatchedSum } from './queries.ts'
+import { type CandidateFilter, listIneligibleAffiliateIds, sumUnbatched, type UnbatchedSum } from './queries.ts'
 
 type Schemas = components['schemas']
 type Reason = 'LATE' | 'BELOW_MINIMUM' | 'DEBT' | 'HELD_BACK'
@@ -68,7 +68,7 @@ export const unpaidReport = defineReport(
     { shopId, query: { filter, minimums } }: { shopId: string; query: UnpaidQuery },
   ): Promise<Found | null> => {
     const sums = await sumUnbatched(db, shopId, filter)
-    const heldBack = new Set(await listUnpaidAffiliates(db, shopId))
+    const heldBack = new Set(await listIneligibleAffiliateIds(db, shopId))
     const balances = [...Map.groupBy(sums, ({ affiliateId, currency }) => `${affiliateId} ${currency}`).values()]
       .flatMap((own) => unpaidOf(own, { filter, minimums, isHeldBack: heldBack.has(own[0]?.affiliateId ?? '') }))
       .sort((a, b) => (a.net === b.net ? (a.affiliateId < b.affiliateId ? -1 : 1) : a.net > b.net ? -1 : 1))

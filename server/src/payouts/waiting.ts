@@ -8,7 +8,13 @@ import { defineReport, type Reader } from '../database/database.ts'
 import { type BlockedReason, blockedReason, type PaymentMethod } from '../engine/payment-line.ts'
 import { minimumPayout } from './batch.ts'
 import { findContacts } from './payouts.ts'
-import { type CandidateFilter, countApproved, listUnpaidAffiliates, type Subtotal, sumVisible } from './queries.ts'
+import {
+  type CandidateFilter,
+  countApproved,
+  listIneligibleAffiliateIds,
+  type Subtotal,
+  sumVisible,
+} from './queries.ts'
 import { listApprovedCurrencies, sumInOpenBatches } from './waiting-queries.ts'
 
 /** What becomes of the approved balance of an affiliate if a batch of everything is created now. */
@@ -97,7 +103,7 @@ export const waitingReport = defineReport(
 )
 
 async function classifier(db: Reader, shopId: string, rows: Subtotal[]) {
-  const heldBack = new Set(await listUnpaidAffiliates(db, shopId))
+  const heldBack = new Set(await listIneligibleAffiliateIds(db, shopId))
   const methods = await findMethods(db, shopId, [...new Set(rows.map(({ affiliateId }) => affiliateId))])
   return (own: Subtotal[], currency: string, minimumCents: number): Balance[] =>
     [...Map.groupBy(own, ({ affiliateId }) => affiliateId)].map(([affiliateId, some]) => {

@@ -1,6 +1,6 @@
 import { openPayee } from '../affiliates/payees.ts'
 import { type Context, nowIso } from '../core/context.ts'
-import { toNdjsonStream } from '../core/ndjson.ts'
+import { toByteStream } from '../core/ndjson.ts'
 import { runReport } from '../core/report.ts'
 import { defineReport } from '../database/database.ts'
 import { PRIMARY_KEYS, pagesOf, type Row, type TableName } from '../database/table-keys.ts'
@@ -19,7 +19,7 @@ import { requireAddress } from './request.ts'
  */
 export async function exportPerson(ctx: Context, email: string): Promise<ReadableStream<Uint8Array>> {
   const address = requireAddress(email)
-  return toNdjsonStream(linesOf(ctx, address, await readPortion(ctx, address)))
+  return toByteStream(linesOf(ctx, address, await readPortion(ctx, address)))
 }
 
 /** The lines of the export of a person, each with its line break. */

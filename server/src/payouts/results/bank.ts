@@ -10,8 +10,8 @@ import {
 } from './result.ts'
 import { childrenOf, elementAt, readXml, textAt, type XmlElement } from './xml.ts'
 
-/** The elements that are read here, by the names of ISO 20022. */
-const KEPT = new Set(
+/** The elements that are read here, by the names of ISO 20022. Elements that are not listed are skipped. */
+const READ_ELEMENTS = new Set(
   `Document CstmrPmtStsRpt GrpHdr CreDtTm OrgnlGrpInfAndSts OrgnlMsgId GrpSts OrgnlPmtInfAndSts PmtInfSts TxInfAndSts
   OrgnlEndToEndId TxSts StsRsnInf Rsn Cd Prtry AddtlInf OrgnlTxRef Amt InstdAmt AcctSvcrRef
   BkToCstmrStmt Stmt BkToCstmrDbtCdtNtfctn Ntfctn Ntry NtryDtls TxDtls Refs EndToEndId Sts CdtDbtInd RvslInd BkTxCd Domn
@@ -33,7 +33,7 @@ export function readBankMessage(text: string, file: string): ReportedResults {
     },
     Ntry: (entry: XmlElement) => readEntry(found, entry),
   }
-  const message = elementAt(readXml(text, file, { keep: KEPT, onEnd }), 'Document')
+  const message = elementAt(readXml(text, file, { keep: READ_ELEMENTS, onEnd }), 'Document')
   const report = elementAt(message, 'CstmrPmtStsRpt')
   if (report) {
     const date = dateOf(textAt(report, 'GrpHdr', 'CreDtTm'))

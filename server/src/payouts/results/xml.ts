@@ -9,10 +9,10 @@ export interface XmlElement {
   children: Map<string, XmlElement[]>
 }
 
-interface Names {
+interface XmlOptions {
   /** The elements that are kept. Others are skipped with their content. */
   keep: ReadonlySet<string>
-  /** What reads an element as soon as it ends, by name. The element is not kept. */
+  /** Handlers called when an element ends, by name. The element is not kept. */
   onEnd: Record<string, (element: XmlElement) => void>
 }
 
@@ -30,7 +30,7 @@ const MAX_ELEMENTS = 1_000_000
  * @returns the document, whose only child is the root element.
  * @throws UnreadableFileError
  */
-export function readXml(text: string, file: string, { keep, onEnd }: Names): XmlElement {
+export function readXml(text: string, file: string, { keep, onEnd }: XmlOptions): XmlElement {
   const root = newElement({})
   const open: { name: string; element: XmlElement }[] = [{ name: '', element: root }]
   let skipped = 0

@@ -49,7 +49,7 @@ const SERIOUS = ['serious', 'critical']
  * Runs axe in light mode at full size and in dark mode at 360 px, and reports horizontal overflow. Writes screenshots when
  * SCREENSHOTS=1.
  */
-export async function look(page: Page, name?: string) {
+export async function checkPage(page: Page, name?: string) {
   const size = page.viewportSize() ?? { width: 1280, height: 720 }
   const keep = async (kind: string) => {
     if (name && draws) await page.screenshot({ path: `${FOLDER}${name}-${kind}.png`, fullPage: true })

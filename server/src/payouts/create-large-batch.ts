@@ -5,7 +5,7 @@ import type { Mutation } from '../core/mutate.ts'
 import { mutate } from '../core/mutate.ts'
 import { defineReport, type Transaction } from '../database/database.ts'
 import type { CommissionRow, PayoutJobRow, ReservationChangeRow } from '../database/tables.ts'
-import { heldBack, payoutTotals } from '../engine/payout.ts'
+import { heldBackTotals, payoutTotals } from '../engine/payout.ts'
 import {
   type BatchPlan,
   checkPlan,
@@ -15,16 +15,16 @@ import {
   MAX_AT_ONCE,
   toEstimate,
 } from './batch.ts'
-import { finishJob, leaseEnd, newLease, StepSize } from './jobs.ts'
-import { type CandidateFilter, firstInstant, listUnpaidAffiliates, type Subtotal, sumVisible } from './queries.ts'
+import { leaseEnd, newLease, StepSize, tryRunJob } from './jobs.ts'
+import { type CandidateFilter, firstInstant, listIneligibleAffiliateIds, type Subtotal, sumVisible } from './queries.ts'
 import * as queries from './step-queries.ts'
 
-/** What a batch would contain, read before it is constructed. */
+/** What a batch would contain, read before it is created. */
 interface Preview {
   estimate: Estimate
   commissions: number
   /** The affiliates whose commissions are held back, as of the start: all commissions of an affiliate are treated alike. */
-  unpaidIds: string[]
+  ineligibleIds: string[]
 }
 
 interface PreviewQuery {
@@ -41,7 +41,7 @@ export const previewReport = defineReport(
     const sums = await sumVisible(db, shopId, filter, { isPayable: true })
     const commissions = sums.reduce((sum, row) => sum + row.commissions, 0)
     const estimate = withoutDebts(toEstimate(sums, filter.periodEnd, minimums))
-    return { estimate, commissions, unpaidIds: await listUnpaidAffiliates(db, shopId) }
+    return { estimate, commissions, ineligibleIds: await listIneligibleAffiliateIds(db, shopId) }
   },
   { isLong: true },
 )
@@ -49,7 +49,7 @@ export const previewReport = defineReport(
 /** The batch that would be created, and what it would hold back by currency; null when that sum is too large. */
 export interface DryRun {
   estimate: Estimate
-  withheld: Record<string, ReturnType<typeof heldBack>>
+  heldBack: Record<string, ReturnType<typeof heldBackTotals>>
 }
 
 /** Reads every commission of the period once. The affiliates are many, and only sums are copied between threads. */
@@ -57,16 +57,16 @@ export const dryRunReport = defineReport(
   import.meta.url,
   'dryRunReport',
   async (db, { shopId, query: { filter, minimums } }: { shopId: string; query: PreviewQuery }): Promise<DryRun> => {
-    const unpaid = new Set(await listUnpaidAffiliates(db, shopId))
+    const ineligible = new Set(await listIneligibleAffiliateIds(db, shopId))
     const { payable = [], held = [] } = Object.groupBy(await sumVisible(db, shopId, filter), ({ affiliateId }) =>
-      unpaid.has(affiliateId) ? 'held' : 'payable',
+      ineligible.has(affiliateId) ? 'held' : 'payable',
     )
     const estimate = withoutDebts(toEstimate(payable, filter.periodEnd, minimums))
     const belowMinimum = Object.fromEntries(Object.keys(estimate.belowMinimum).map((currency) => [currency, []]))
-    const withheld = [...Map.groupBy(held, ({ currency }) => currency)].map(
-      ([currency, rows]) => [currency, heldBack(rows)] as const,
+    const heldBack = [...Map.groupBy(held, ({ currency }) => currency)].map(
+      ([currency, rows]) => [currency, heldBackTotals(rows)] as const,
     )
-    return { estimate: { ...estimate, belowMinimum }, withheld: Object.fromEntries(withheld) }
+    return { estimate: { ...estimate, belowMinimum }, heldBack: Object.fromEntries(heldBack) }
   },
   { isLong: true },
 )
@@ -79,21 +79,21 @@ const withoutDebts = ({ currencies, computed, belowMinimum }: Estimate): Estimat
 })
 
 /** The commissions that a batch cannot pay. */
-export interface HeldBack {
+export interface HeldBackSum {
   commissions: number
   commissionAmountCents: bigint
 }
 
 /** A batch that can be inserted, and what it holds back. */
-interface Constructed {
+interface CreatedBatch {
   plan: BatchPlan
   /** Steps follow, which can insert its debts. */
   hasSteps: boolean
-  heldBack: HeldBack
+  heldBack: HeldBackSum
 }
 
 /** Inserts the batch in the caller's transaction. */
-type Insert<T> = (trx: Transaction, batch: { id: string } & Constructed) => Promise<Mutation<T>>
+type Insert<T> = (trx: Transaction, batch: { id: string } & CreatedBatch) => Promise<Mutation<T>>
 
 /**
  * Creates a batch of commissions of which there may be a million. Candidates are found outside of the shop's lock and
@@ -102,43 +102,43 @@ type Insert<T> = (trx: Transaction, batch: { id: string } & Constructed) => Prom
  *
  * @throws ApiError as {@link checkPlan}; 503 when the server stops.
  */
-export async function construct<T>(
+export async function createLargeBatch<T>(
   ctx: Context,
   filter: CandidateFilter,
-  { estimate, commissions, unpaidIds }: Preview,
+  { estimate, commissions, ineligibleIds }: Preview,
   insert: Insert<T>,
 ): Promise<T> {
   const { currency, belowMinimum } = checkPlan(ctx, estimate, () => estimate)
-  const excluded = { unpaidIds: new Set(unpaidIds), belowMinimum: new Set(belowMinimum) }
-  const gathering = new Gathering(ctx, { ...filter, currency }, excluded)
-  if (commissions <= MAX_AT_ONCE) return constructAtOnce(ctx, gathering, estimate, insert)
+  const excluded = { ineligibleIds: new Set(ineligibleIds), belowMinimum: new Set(belowMinimum) }
+  const candidates = new CandidateReader(ctx, { ...filter, currency }, excluded)
+  if (commissions <= MAX_AT_ONCE) return createSmallBatch(ctx, candidates, estimate, insert)
   const lease = { shopId: ctx.shop.id, batchId: ctx.newId('bat'), ...newLease(ctx) }
   try {
-    await ctx.db.transact((trx) => startJob(ctx, trx, lease, gathering.filter), ctx.shop.id)
-    const sums = await reserveAll(ctx, gathering, lease)
-    return await publish(ctx, { lease, sums, gathering, estimate }, insert)
+    await ctx.db.transact((trx) => startJob(ctx, trx, lease, candidates.filter), ctx.shop.id)
+    const sums = await reserveAll(ctx, candidates, lease)
+    return await commitBatch(ctx, { lease, sums, candidates, estimate }, insert)
   } finally {
     // Completes a batch that was created, and gives up one that was not.
-    await finishJob(ctx, lease)
+    await tryRunJob(ctx, lease)
   }
 }
 
 /** For a small batch in a shop with many approved commissions: candidates are read before the transaction. */
-async function constructAtOnce<T>(
+async function createSmallBatch<T>(
   ctx: Context,
-  gathering: Gathering,
+  candidates: CandidateReader,
   estimate: Estimate,
   insert: Insert<T>,
 ): Promise<T> {
   const ids: string[] = []
-  for await (const some of gathering.pages()) ids.push(...some)
+  for await (const some of candidates.pages()) ids.push(...some)
   return mutate(ctx, async (trx, shop) => {
-    await rejectOverlap(trx, shop.id, gathering.filter)
+    await rejectOverlap(trx, shop.id, candidates.filter)
     const id = ctx.newId('bat')
     const sums = new BatchSums()
     sums.add(await queries.assignCommissions(trx, { shopId: shop.id, batchId: id, updatedAt: nowIso(ctx) }, ids))
-    const plan = checkPlan({ ...ctx, shop }, sums.estimate(gathering.filter, []), () => estimate)
-    return insert(trx, { id, plan, heldBack: gathering.heldBack, hasSteps: false })
+    const plan = checkPlan({ ...ctx, shop }, sums.estimate(candidates.filter, []), () => estimate)
+    return insert(trx, { id, plan, heldBack: candidates.heldBack, hasSteps: false })
   })
 }
 
@@ -161,7 +161,7 @@ async function startJob(
 }
 
 /**
- * Two batches that select the same commissions must not be constructed at once: each would get an arbitrary part.
+ * Two batches that select the same commissions must not be created at the same time: each would get an arbitrary part.
  *
  * @throws ApiError 409 `payout_claimed_concurrently`.
  */
@@ -190,14 +190,14 @@ type Candidate = Pick<
 
 /** The affiliates that a batch does not pay, as of the start: all commissions of an affiliate are treated alike. */
 interface Excluded {
-  unpaidIds: Set<string>
+  ineligibleIds: Set<string>
   belowMinimum: Set<string>
 }
 
 /** Finds the candidates of a batch, outside of any transaction. */
-class Gathering {
+class CandidateReader {
   readonly filter: CandidateFilter
-  readonly heldBack: HeldBack = { commissions: 0, commissionAmountCents: 0n }
+  readonly heldBack: HeldBackSum = { commissions: 0, commissionAmountCents: 0n }
   readonly #ctx: Context
   readonly #excluded: Excluded
   readonly #affiliateIds: Set<string> | undefined
@@ -223,7 +223,7 @@ class Gathering {
     if (programId && row.programId !== programId) return false
     if (this.#affiliateIds && !this.#affiliateIds.has(row.affiliateId)) return false
     if (this.#excluded.belowMinimum.has(row.affiliateId)) return false
-    if (!this.#excluded.unpaidIds.has(row.affiliateId)) return true
+    if (!this.#excluded.ineligibleIds.has(row.affiliateId)) return true
     this.heldBack.commissions++
     this.heldBack.commissionAmountCents += BigInt(row.commissionAmountCents)
     return false
@@ -231,10 +231,10 @@ class Gathering {
 }
 
 /** Reserves every candidate in steps. */
-async function reserveAll(ctx: Context, gathering: Gathering, lease: queries.Lease): Promise<BatchSums> {
+async function reserveAll(ctx: Context, candidates: CandidateReader, lease: queries.Lease): Promise<BatchSums> {
   const sums = new BatchSums()
   const size = new StepSize()
-  for await (const ids of gathering.pages()) {
+  for await (const ids of candidates.pages()) {
     while (ids.length > 0) {
       if (ctx.stopping.aborted) throw storageUnavailable(new Error('The server stops'))
       const some = ids.splice(0, size.rows)
@@ -255,7 +255,7 @@ async function reserveAll(ctx: Context, gathering: Gathering, lease: queries.Lea
   return sums
 }
 
-/** @throws ApiError 409 `payout_claimed_concurrently` when another run has given the construction up. */
+/** @throws ApiError 409 `payout_claimed_concurrently` when another run has given it up. */
 async function requireLease(trx: Transaction, { shopId, batchId, claimedBy }: queries.Lease): Promise<void> {
   const job = await findJob(trx, shopId, batchId)
   if (job?.claimedBy !== claimedBy || job.phase !== 'RESERVING') throw claimedConcurrently()
@@ -264,20 +264,20 @@ async function requireLease(trx: Transaction, { shopId, batchId, claimedBy }: qu
 interface Reservation {
   lease: queries.Lease
   sums: BatchSums
-  gathering: Gathering
+  candidates: CandidateReader
   estimate: Estimate
 }
 
 /** Creates the batch of a reservation in one transaction. */
-const publish = <T>(ctx: Context, { lease, sums, gathering, estimate }: Reservation, insert: Insert<T>) =>
+const commitBatch = <T>(ctx: Context, { lease, sums, candidates, estimate }: Reservation, insert: Insert<T>) =>
   mutate(ctx, async (trx, shop) => {
     await requireLease(trx, lease)
     const changes = await queries.listReservationChanges(trx, lease)
-    const plan = checkPlan({ ...ctx, shop }, sums.estimate(gathering.filter, changes), () => estimate)
+    const plan = checkPlan({ ...ctx, shop }, sums.estimate(candidates.filter, changes), () => estimate)
     await queries.deleteReservationChanges(trx, lease)
     const changedAt = nowIso(ctx)
     await queries.updateJob(trx, lease, { phase: 'ASSIGNING', changedAt, idempotencyKey: null })
-    return insert(trx, { id: lease.batchId, plan, heldBack: gathering.heldBack, hasSteps: true })
+    return insert(trx, { id: lease.batchId, plan, heldBack: candidates.heldBack, hasSteps: true })
   })
 
 type Sum = Pick<Subtotal, 'commissions' | 'commissionAmountCents' | 'taxWithheldCents'>
@@ -296,13 +296,13 @@ const isNegative = ({ commissionAmountCents, taxWithheldCents }: Sum) => commiss
 /** The sums of a batch of one currency, as commissions are added. Computing the totals reads only debtors and changes. */
 class BatchSums {
   /** By affiliate and program. */
-  readonly #lines = new Map<string, Line>()
+  readonly #lines = new Map<string, AffiliateSums>()
   readonly #debtors = new Set<string>()
   readonly #total = emptySum()
 
   add(rows: queries.Reserved[]): void {
     for (const row of rows) {
-      const line = this.#lines.get(row.affiliateId) ?? new Line()
+      const line = this.#lines.get(row.affiliateId) ?? new AffiliateSums()
       this.#lines.set(row.affiliateId, line)
       line.add(row)
       addTo(this.#total, row)
@@ -314,9 +314,9 @@ class BatchSums {
   /** The batch after commissions changed since they were added. Does not keep the changes. */
   estimate({ currency, periodEnd }: CandidateFilter, changes: ReservationChangeRow[]): Estimate {
     const total = { ...this.#total }
-    const changed = new Map<string, Line>()
+    const changed = new Map<string, AffiliateSums>()
     for (const { commissionCents, ...change } of changes) {
-      const line = changed.get(change.affiliateId) ?? this.#lines.get(change.affiliateId)?.copy() ?? new Line()
+      const line = changed.get(change.affiliateId) ?? this.#lines.get(change.affiliateId)?.copy() ?? new AffiliateSums()
       changed.set(change.affiliateId, line)
       const amounts = { ...change, commissionAmountCents: commissionCents }
       line.add(amounts)
@@ -341,7 +341,7 @@ class BatchSums {
 }
 
 /** The sums of one affiliate. */
-class Line {
+class AffiliateSums {
   readonly total = emptySum()
   readonly #programs = new Map<string | null, Sum>()
 
@@ -352,8 +352,8 @@ class Line {
     addTo(this.total, row)
   }
 
-  copy(): Line {
-    const line = new Line()
+  copy(): AffiliateSums {
+    const line = new AffiliateSums()
     for (const [programId, sum] of this.#programs) line.add({ ...sum, programId })
     return line
   }
