@@ -173,10 +173,13 @@ test('a link ends when the affiliate is rejected or archived, or the shop suspen
   const expectEnded = async (link: string) => {
     for (const address of addresses(tokenOf(link)))
       expect([address, ...codeOf(await open(address))]).toEqual([address, 401, 'session_expired'])
+    return wordsOf((await open(link)).text)
   }
   expect((await open(own)).status).toBe(200)
   await update(other.id, { status: 'REJECTED' })
-  await expectEnded(own)
+  const { name } = await expectOk(shop.server.request('GET', '/api/v1/shop'))
+  const ended = await expectEnded(own)
+  for (const shown of [`Your page at ${name} can be opened`, `Ask ${name} for it`]) expect(ended).toContain(shown)
   await update(other.id, { status: 'APPROVED' })
   // If it leaked, it must not open again.
   await expectEnded(own)
@@ -187,7 +190,8 @@ test('a link ends when the affiliate is rejected or archived, or the shop suspen
   await expectOk(shop.server.request('DELETE', `/api/v1/affiliates?id=${other.id}`))
   await expectEnded(own)
   await expectOk(operate(shop.server, 'POST', `/shops/${shop.server.shop.shopId}/suspend`))
-  await expectEnded(path)
+  for (const text of [await expectEnded(path), wordsOf((await open('/affiliate?token=x')).text)])
+    expect([text.includes(name), text]).toEqual([false, expect.stringContaining('This page cannot be opened')])
 })
 
 test('another shop cannot create a link', async () => {

@@ -253,5 +253,13 @@ export async function fillShop({ api, owner }: { api: Api; owner: Api }, hooks: 
   await owner('DELETE', `/keys/${old.id}`)
   // After the orders, so that the page of an archived affiliate has figures.
   await api('DELETE', `/affiliates?id=${affiliates[40]!.id}`)
-  return { nisa, maelle, archived: affiliates[40]!, batch: second, euros, orderName: '#2720' }
+  return {
+    nisa,
+    maelle,
+    archived: affiliates[40]!,
+    rejected: affiliates[335]!,
+    batch: second,
+    euros,
+    orderName: '#2720',
+  }
 }

@@ -14,6 +14,7 @@ export interface Made {
   nisa: string
   maelle: string
   archived: string
+  rejected: string
   batch: string
   euros: string
   orderName: string
@@ -95,7 +96,7 @@ const chooseFile = (contentOf: (page: Page) => string | Promise<string>) => asyn
 
 /** The pages and their states. */
 export function shotsOf(made: Made): Shot[] {
-  const { nisa, maelle, archived, batch, euros } = made
+  const { nisa, maelle, archived, rejected, batch, euros } = made
   const order = encodeURIComponent(made.orderName)
   const days = (count: number) => new Date(Date.now() - count * 86_400_000).toISOString().slice(0, 10)
   return [
@@ -427,6 +428,7 @@ export function shotsOf(made: Made): Shot[] {
         await page.locator('tbody a').nth(1).click()
       },
     },
+    { name: 'own-page-ended', path: `own:${rejected}`, as: 'nobody' },
     { name: 'own-page-expired', path: '/affiliate?token=x', as: 'nobody' },
     { name: 'statement', path: 'statement' },
     { name: 'statement-print', path: 'statement', media: 'print' },

@@ -153,6 +153,7 @@ async function make(): Promise<Made> {
     nisa: filled.nisa.id,
     maelle: filled.maelle.id,
     archived: filled.archived.id,
+    rejected: filled.rejected.id,
     batch: filled.batch.id,
     euros: filled.euros.id,
     orderName: filled.orderName,
@@ -233,7 +234,8 @@ async function shoot(made: Made) {
           )
         else if (path === 'statement') {
           await page.goto(`${site}/admin/affiliates/${made.nisa}`)
-          await page.getByRole('link', { name: /^Statement/ }).click()
+          const to = await page.getByRole('link', { name: /^Statement/ }).getAttribute('href')
+          await page.goto(`${site}${to}`)
         } else await page.goto(site + path)
         await page.mouse.move(0, 0)
         await act?.(page)

@@ -1,12 +1,13 @@
 import type { Hono, Context as HonoContext } from 'hono'
 import { listOf } from '../affiliates/aliases.ts'
 import { readBalance } from '../affiliates/balance.ts'
-import { openPageLink } from '../affiliates/own-page.ts'
+import { openPageLink, shopOfLink } from '../affiliates/own-page.ts'
 import { summarize } from '../analytics/analytics.ts'
 import * as commissions from '../commissions/commissions.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Context } from '../core/context.ts'
 import { LARGE, sizeOf } from '../core/list-size.ts'
+import type { ShopRow } from '../database/tables.ts'
 import type { RestrictionCode } from '../engine/facts.ts'
 import { limitPublic } from '../http/rate-limit.ts'
 import { inlineStyleSource, pageHeaders, toApiError } from '../http/response.ts'
@@ -51,6 +52,18 @@ const COLUMNS: Column[] = [
   inCard('bare', wideColumn('Details')),
 ]
 
+const tokenOf = (c: HonoContext<Env>): string => new URL(c.req.url).searchParams.get('token') ?? ''
+
+/** Says whom to ask for a new link. */
+const endedPage = ({ name, storeDomain }: ShopRow): Html =>
+  signedOutLayout(
+    'This link has ended',
+    html`<p class="lead">Your page at ${isolated(name)} can be opened with a new link.</p>
+<p>Ask ${isolated(name)} for it: reply to the message with which you received this one${storeDomain ? html`, or use the contact page of <a href="${`https://${storeDomain}/`}">${storeDomain}</a>` : ''}. Links end after a while, so that a forwarded one does not stay open.</p>`,
+    undefined,
+    name,
+  )
+
 /** Mounts the pages of an affiliate, which a link opens without a sign-in. */
 export function mountAffiliatePage(app: Hono<Env>, server: Server): void {
   const mount = (path: string, render: (request: OwnRequest, c: HonoContext<Env>) => Promise<Html | Response>) =>
@@ -59,7 +72,7 @@ export function mountAffiliatePage(app: Hono<Env>, server: Server): void {
       try {
         await limitPublic(server, state)
         const query = new URL(c.req.url).searchParams
-        const opened = await openPageLink({ ...server.deps, requestId: state.requestId }, query.get('token') ?? '')
+        const opened = await openPageLink({ ...server.deps, requestId: state.requestId }, tokenOf(c))
         const size = await sizeOf(opened.ctx, { list: 'commissions', scope: opened.affiliate.id })
         const page = await render({ ...opened, query, commissions: size }, c)
         // The link may have ended during the request.
@@ -68,7 +81,10 @@ export function mountAffiliatePage(app: Hono<Env>, server: Server): void {
       } catch (thrown) {
         if (thrown instanceof PastLastPage) return c.redirect(thrown.to, 303)
         const error = toApiError(server, thrown as Error, logFields(state))
-        const page = signedOutLayout('This page cannot be opened', html`<p class="lead">${error.message}</p>`)
+        const shop = error.code === 'session_expired' ? await shopOfLink(server.deps, tokenOf(c)) : undefined
+        const page = shop
+          ? endedPage(shop)
+          : signedOutLayout('This page cannot be opened', html`<p class="lead">${error.message}</p>`)
         return sendPage(c, { ...error, status: error.status, page })
       }
     })

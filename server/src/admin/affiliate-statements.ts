@@ -92,7 +92,7 @@ export async function statementPage({ ctx, affiliate, query, commissions }: OwnR
   const file = (format: StatementFormat) => ownUrl(`${path}/file`, query, { format })
   const { pagination } = toPage([], asked, statement.lineCount)
   return html`<p class="crumb"><a href="${ownUrl(STATEMENTS_PATH, query)}">← All statements</a></p>
-<div class="head"><h2>${monthText(month)}</h2><div class="actions"><a class="button" href="${file('html')}">Print</a><a class="button" href="${file('csv')}" download>Download as CSV</a><a class="button" href="${file('json')}" download>Download to verify</a></div></div>
+<div class="head"><h2>${monthText(month)}</h2><div class="actions"><a class="button" href="${file('html')}" target="_blank">Print<span class="visually-hidden"> (opens a new tab)</span></a><a class="button" href="${file('csv')}" download>Download as CSV</a><a class="button" href="${file('json')}" download>Download to verify</a></div></div>
 ${statement.currencies.map((one) => sumsOf(one))}
 ${
   statement.lines.length

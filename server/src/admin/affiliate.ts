@@ -21,7 +21,7 @@ import { programOptions } from './lookup.ts'
 import { linkOf } from './referral-link.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES, OWNER_ONLY, rolesAndAuditOf, validateBody } from './route.ts'
-import { badge, copyable, count, counted, day, empty, facts, money, nameOf, urlWithQuery } from './show.ts'
+import { badge, copyable, count, counted, day, empty, facts, money, monthText, nameOf, urlWithQuery } from './show.ts'
 import { ACTIONS, type Column, numberColumn, pageOf, pager, table, wideColumn } from './table.ts'
 
 type Affiliate = components['schemas']['Affiliate']
@@ -337,5 +337,5 @@ async function archive({ ctx, params }: PageRequest) {
 function statementLink({ ctx, zone }: PageRequest, { id }: Affiliate): Html {
   const month = lastMonth(nowIso(ctx), zone)
   const path = `/admin/v1/affiliates/${id}/statement/file`
-  return html` · <a href="${urlWithQuery(path, { month, format: 'html' })}">Statement of ${month}</a>`
+  return html` · <a href="${urlWithQuery(path, { month, format: 'html' })}" target="_blank">Statement of ${monthText(month)}<span class="visually-hidden"> (opens a new tab)</span></a>`
 }

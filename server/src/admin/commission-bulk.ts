@@ -107,7 +107,7 @@ ${form(
   request,
   PATH,
   html`${Object.entries(shownFilter(filter)).map(([name, value]) => hidden(name, value))}${hidden('shown', shownText(sums))}
-<div class="sticky"><button name="action" value="approve" class="main">Approve ${counted(total(sums), 'commission')}</button> <button name="action" value="reject">Reject ${counted(total(sums), 'commission')}</button> <a class="button" href="${back}">Back</a></div>`,
+<div class="sticky"><button name="action" value="approve" class="main">Approve ${inWords(sums)}</button> <button name="action" value="reject">Reject ${inWords(sums)}</button> <a class="button" href="${back}">Back</a></div>`,
 )}</section>`,
   }
 }

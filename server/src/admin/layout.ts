@@ -79,11 +79,11 @@ ${lead ? html`<p class="lead">${lead}</p>` : ''}</div>
 ${actions ? html`<div class="actions">${actions}</div>` : ''}</div>`
 
 /** Renders a page without a session. */
-export const signedOutLayout = (title: string, body: Html, head?: Html): Html =>
+export const signedOutLayout = (title: string, body: Html, head?: Html, shop = 'Referral Program'): Html =>
   document(
-    `${title} · Referral Program`,
+    `${title} · ${shop}`,
     html`<main id="main" class="alone" tabindex="-1">
-${shopName('Referral Program')}
+${shopName(shop)}
 <h1>${title}</h1>
 ${body}
 </main>`,

@@ -4,6 +4,7 @@ import type { components } from '../contract/schema.d.ts'
 import { type Context, clockOf, type Deps, nowIso, systemClock } from '../core/context.ts'
 import { recordAccess } from '../core/mutate.ts'
 import type { Reader } from '../database/database.ts'
+import type { ShopRow } from '../database/tables.ts'
 import { toAffiliate } from './affiliates.ts'
 import { findAffiliate } from './queries.ts'
 import { isRevoked, issueAt } from './tokens.ts'
@@ -58,6 +59,13 @@ export async function openPageLink(deps: Deps & { requestId: string }, sealed: s
   const { shop, row } = await findOpen(deps, deps.db.read, token)
   const ctx: Context = { ...deps, ...clockOf(deps, shop), shop, actor: `affiliate:${row.id}`, recheck }
   return { ctx, affiliate: toAffiliate(row), expiresAt: token.expiresAt }
+}
+
+/** The shop of a link that was valid once, to be asked for a new one. Undefined for a link that no shop created. */
+export async function shopOfLink(deps: Pick<Deps, 'vault' | 'db'>, sealed: string): Promise<ShopRow | undefined> {
+  const text = deps.vault.open(sealed, BOUND)
+  const shop = text === null ? undefined : await findShop(deps.db.read, (JSON.parse(text) as Token).shopId)
+  return shop?.suspendedAt === null ? shop : undefined
 }
 
 function readToken({ vault }: Pick<Deps, 'vault'>, sealed: string): Token {

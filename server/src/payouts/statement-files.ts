@@ -82,9 +82,11 @@ td:nth-child(2) { white-space: nowrap } td:nth-child(3) { overflow-wrap: anywher
 thead { display: table-header-group } tr { break-inside: avoid }
 @media screen and (max-width: 40rem) {
   body { margin: 1rem auto } table, thead, tbody { display: block } tr { display: grid; grid-template-columns: 1fr 5.5rem 6rem; border-bottom: 1px solid #ddd; padding: .25rem 0 }
-  th, td { border: 0; padding: 0 .25rem } :is(th, td):is(:nth-child(1), :nth-child(4), :nth-child(5)), th:nth-child(3) { display: none } td:nth-child(3) { grid-row: 2; grid-column: 1 / -1 }
+  th, td { border: 0; padding: 0 .25rem } :is(th, td):nth-child(1), th:is(:nth-child(3), :nth-child(4), :nth-child(5)), td:is(:nth-child(4), :nth-child(5)):empty { display: none } td:nth-child(3) { grid-row: 2; grid-column: 1 / -1 }
+  td:is(:nth-child(4), :nth-child(5)) { grid-row: 3; text-align: left; color: #555; font-size: .85em } td:nth-child(4) { grid-column: 1 } td:nth-child(5) { grid-column: 2 / -1; text-align: right }
+  td:nth-child(4)::before { content: 'Commission ' } td:nth-child(5)::before { content: 'Tax withheld ' }
 }
-@media print { body { margin: 0; max-width: none; font-size: 11px } }
+@media print { .screen { display: none } body { margin: 0; max-width: none; font-size: 11px } }
 `
 
 /** A page that prints well, without script and external resources. */
@@ -95,6 +97,7 @@ function toHtml(statement: Statement): string {
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title}</title><style>${STATEMENT_STYLE}</style></head>
 <body><main><h1>${title}</h1>
 <p><bdi>${escapeHtml(shopName)}</bdi> to <bdi>${escapeHtml(name)}</bdi> (${escapeHtml(email)})<br>${escapeHtml(month)}, ${escapeHtml(timeZone)}</p>
+<p class="small screen">Print this page, or save it as PDF, with the menu of your browser (Ctrl+P or ⌘P). Close this tab to go back.</p>
 ${currencies.map((sums) => section(sums, lines, timeZone)).join('\n') || '<p>Nothing was earned or paid.</p>'}
 <p class="small">Digest ${digest}</p></main></body></html>
 `
