@@ -237,6 +237,13 @@ export function shotsOf(made: Made): Shot[] {
       path: '/admin/affiliates/new',
       act: submit({ Name: 'Jo', Email: 'not an address' }, /Create|Add|Save/),
     },
+    {
+      name: 'affiliate-letter',
+      path: '/admin/affiliates?status=PENDING',
+      act: async (page) => {
+        await follow('main tbody tr:last-child th a', 'main .head button.main')(page)
+      },
+    },
     { name: 'affiliate-edit', path: `/admin/affiliates/${nisa}/edit` },
     { name: 'affiliate-archive', path: `/admin/affiliates/${nisa}/archive` },
     { name: 'affiliate-payee', path: `/admin/affiliates/${nisa}/payee` },

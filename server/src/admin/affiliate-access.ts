@@ -1,5 +1,6 @@
 import { createPageLink, LINK_HOURS } from '../affiliates/own-page.ts'
 import { createToken, revokeTokens, TOKEN_SCOPES } from '../affiliates/tokens.ts'
+import { letterWith } from './affiliate-letter.ts'
 import { form, select } from './form.ts'
 import { type Html, html } from './html.ts'
 import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type Show, validateBody } from './route.ts'
@@ -40,9 +41,10 @@ ${form(request, `${LIST}/${id}/tokens/revoke`, html`<button class="danger">Revok
 
 async function createLink({ ctx, params, form, origin }: PageRequest) {
   const id = params.id ?? ''
-  const { path } = await createPageLink(ctx, id, Number(form.get('hours') ?? DEFAULT_HOURS))
-  const text = 'Send this link to the affiliate.'
-  return { to: `${LIST}/${id}`, flash: { text, secret: { name: 'Link to their own page', value: origin + path } } }
+  const page = await createPageLink(ctx, id, Number(form.get('hours') ?? DEFAULT_HOURS))
+  const letter = letterWith(id, { ...page, origin })
+  const secret = { name: 'Link to their own page', value: letter.address }
+  return { to: `${LIST}/${id}`, flash: { text: 'Send this link to the affiliate.', secret, letter } }
 }
 
 async function create({ ctx, params, form }: PageRequest) {

@@ -12,6 +12,7 @@ import { lastMonth } from '../core/time-zone.ts'
 import { accessCard, affiliateAccessRoutes } from './affiliate-access.ts'
 import { affiliateEditRoutes } from './affiliate-edit.ts'
 import { affiliateCharts, figureSummary } from './affiliate-figures.ts'
+import { firstLetter, letterCard } from './affiliate-letter.ts'
 import { COMMISSION_COLUMNS, commissionCells, namesOf } from './commission-table.ts'
 import { assignCode, codeForm } from './coupons.ts'
 import { confirmation, form, input, select } from './form.ts'
@@ -78,7 +79,7 @@ async function show(asked: PageRequest): Promise<View> {
     actions: isOwner
       ? html`<a class="button" href="${LIST}/${one.id}/edit">Edit</a><a class="button" href="${LIST}/${one.id}/payee">Payee details</a>${statusButtons(request, one)}`
       : undefined,
-    body: html`${one.deletedAt === null ? '' : archivedNotice(one.deletedAt, zone)}<section aria-labelledby="all-time"><h2 id="all-time">All time</h2>${figureSummary(figures, ctx.shop.currency)}</section>
+    body: html`${one.deletedAt === null ? '' : archivedNotice(one.deletedAt, zone)}${isOwner ? letterCard(asked, one) : ''}<section aria-labelledby="all-time"><h2 id="all-time">All time</h2>${figureSummary(figures, ctx.shop.currency)}</section>
 <section aria-labelledby="balance"><h2 id="balance">Balance</h2>${balance(request, balances, total)}</section>
 ${charts}
 <div class="columns"><div>
@@ -176,10 +177,11 @@ const statusButtons = (request: PageRequest, { id, status }: Affiliate): Html =>
   )
 }
 
-async function changeStatus({ ctx, params, form }: PageRequest) {
+async function changeStatus(request: PageRequest) {
+  const { ctx, params, form } = request
   const sent = { status: form.get('status') ?? '' }
   const body = validateBody('updateAffiliate', sent)
-  const { id, name, status } = await affiliates.update(ctx, params.id ?? '', body).catch(async (error) => {
+  const changed = await affiliates.update(ctx, params.id ?? '', body).catch(async (error) => {
     // Pressed twice: the first request has done it.
     const now =
       error instanceof ApiError && error.code === 'concurrent_change'
@@ -188,7 +190,9 @@ async function changeStatus({ ctx, params, form }: PageRequest) {
     if (!now || now.deletedAt !== null || now.status !== body.status) throw error
     return now
   })
-  return { to: `${LIST}/${id}`, flash: { text: `${nameOf(status)} ${name}.` } }
+  const { id, name, status } = changed
+  const letter = await firstLetter(request, changed)
+  return { to: `${LIST}/${id}`, flash: { text: `${nameOf(status)} ${name}.`, ...(letter && { letter }) } }
 }
 
 async function changeCode(request: PageRequest) {

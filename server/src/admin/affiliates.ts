@@ -8,6 +8,7 @@ import type { CsvCell } from '../core/csv.ts'
 import { isLargeList, sizesByStatus } from '../core/list-size.ts'
 import { isDeepPage } from '../core/pagination.ts'
 import { figureCells, figureFileCells, figureHeading } from './affiliate-figures.ts'
+import { firstLetter } from './affiliate-letter.ts'
 import { field, form, hidden, input, select } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
 import { readListKept } from './kept.ts'
@@ -336,7 +337,7 @@ async function creation(request: PageRequest): Promise<View> {
   return {
     title: 'New affiliate',
     crumb: { to: PATH, text: 'Affiliates' },
-    lead: 'A link and a discount code are generated. Both can be given to the affiliate at once.',
+    lead: 'A link and a discount code are generated. A message with both is offered once the affiliate is approved.',
     body: html`<section class="card narrow">${form(
       request,
       `${PATH}/new`,
@@ -348,13 +349,16 @@ ${select('campaignId', 'Program', [['', 'The default program of the shop'], ...p
   }
 }
 
-async function create({ ctx, form }: PageRequest) {
+async function create(request: PageRequest) {
+  const { ctx, form } = request
   const sent = {
     name: form.get('name') ?? '',
     email: form.get('email')?.trim() ?? '',
     campaignId: field(form, 'campaignId'),
   }
-  const { id, name, status } = await affiliates.create(ctx, validateBody('createAffiliate', sent))
+  const created = await affiliates.create(ctx, validateBody('createAffiliate', sent))
+  const { id, name, status } = created
   const text = `Affiliate ${name} created${status === 'PENDING' ? '; awaiting approval' : ' and approved'}.`
-  return { to: `${PATH}/${id}`, flash: { text } }
+  const letter = await firstLetter(request, created)
+  return { to: `${PATH}/${id}`, flash: { text, ...(letter && { letter }) } }
 }

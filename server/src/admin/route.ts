@@ -21,6 +21,8 @@ export interface PageRequest {
   problem?: { field: string; text: string }
   /** Submitted form fields, to show a rejected form with its input; empty for page requests. */
   form: URLSearchParams
+  /** The message of the form that led here. */
+  flash?: Flash
   /** The file that was chosen in a form. */
   file?: Uint8Array | undefined
 }
@@ -59,10 +61,20 @@ interface Secret {
   also?: { name: string; value: string }
 }
 
+/** What a message to an affiliate contains that their data does not. */
+export interface Letter {
+  affiliateId: string
+  /** Of their own page. */
+  address: string
+  expiresAt: string
+}
+
 /** A message shown once, on the next page. Secrets appear nowhere else. */
 export interface Flash {
   text: string
   secret?: Secret
+  /** The page of an affiliate offers a message to them. */
+  letter?: Letter
 }
 
 /** Redirect after a successful form. */

@@ -83,13 +83,14 @@ function pageRequestOf(c: HonoContext<Env>, owner: SignedIn, ctx: OwnerContext):
 }
 
 async function show({ c, server, owner, request }: Call, { show, audit, path }: Page): Promise<Response> {
+  const cookie = getCookie(c, FLASH_COOKIE)
+  const flash = readFlash(server.deps.vault, owner.session.tokenHash, cookie)
+  if (flash) request.flash = flash
   const view = await show(request)
   if (audit && !view.isEmpty) await recordAccess(request.ctx, audit, view.subjectId ?? null)
   else await request.ctx.recheck(request.ctx.db.read)
   if (view.download) return sendFile(c, view.download)
-  const cookie = getCookie(c, FLASH_COOKIE)
   if (cookie) c.header('Set-Cookie', clearFlashCookie(request.ctx.isHttps))
-  const flash = readFlash(server.deps.vault, owner.session.tokenHash, cookie)
   return sendPage(c, { status: 200, page: layout(request, view, { path, flash }) })
 }
 
