@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { type CountFilter, countRows, withoutIndex } from '../core/queries.ts'
 import { defineReport, type Reader } from '../database/database.ts'
 import type { CommissionRow } from '../database/tables.ts'
 
@@ -16,15 +17,35 @@ export interface ModerationFilter {
   maxAmountCents?: number | null
 }
 
-function movableCommissions(db: Reader, shopId: string, filter: ModerationFilter) {
+type Indexed = 'orderStatus' | 'affiliateId' | 'programId'
+
+/** The condition that the fewest commissions meet. SQLite expects as many of one affiliate as of another. */
+async function rarestOf(db: Reader, shopId: string, filter: ModerationFilter): Promise<Indexed> {
+  const { statuses, affiliateId, programId } = filter
+  const count = (one: Omit<CountFilter, 'list'>) => countRows(db, shopId, { list: 'commissions', ...one })
+  const sizes: [column: Indexed, rows: number][] = []
+  if (affiliateId) sizes.push(['affiliateId', await count({ scope: affiliateId })])
+  if (programId) sizes.push(['programId', await count({ programId })])
+  if (sizes.length === 0) return 'orderStatus'
+  const ofStatuses = await Promise.all(statuses.map((status) => count({ status })))
+  sizes.push(['orderStatus', ofStatuses.reduce((sum, rows) => sum + rows, 0)])
+  return sizes.reduce((least, one) => (one[1] < least[1] ? one : least))[0]
+}
+
+function movableCommissions(
+  db: Reader,
+  shopId: string,
+  { filter, rarest }: { filter: ModerationFilter; rarest: Indexed },
+) {
   const { affiliateId, programId, from, to, currency, minAmountCents: min, maxAmountCents: max } = filter
+  const column = (name: Indexed) => (name === rarest ? name : withoutIndex(db, name))
   let list = db
     .selectFrom('commissions')
     .where('shopId', '=', shopId)
-    .where('orderStatus', 'in', filter.statuses)
+    .where(column('orderStatus'), 'in', filter.statuses)
     .where('trackingMethod', '<>', 'ADJUSTMENT')
-  if (affiliateId) list = list.where('affiliateId', '=', affiliateId)
-  if (programId) list = list.where('programId', '=', programId)
+  if (affiliateId) list = list.where(column('affiliateId'), '=', affiliateId)
+  if (programId) list = list.where(column('programId'), '=', programId)
   if (from) list = list.where('happenedAt', '>=', from)
   if (to) list = list.where('happenedAt', '<=', to)
   if (currency) list = list.where('currency', '=', currency)
@@ -48,7 +69,7 @@ export const movableReport = defineReport(
     db,
     { shopId, query: { limit, ...filter } }: { shopId: string; query: ModerationFilter & { limit: number } },
   ): Promise<MovableCommissions> => {
-    const list = movableCommissions(db, shopId, filter)
+    const list = movableCommissions(db, shopId, { filter, rarest: await rarestOf(db, shopId, filter) })
     const { total } = await list.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
     const first = limit === 0 ? [] : await list.select('id').orderBy('happenedAt').orderBy('id').limit(limit).execute()
     return { ids: first.map(({ id }) => id), total }
@@ -63,7 +84,7 @@ export const movableSumsReport = defineReport(
   import.meta.url,
   'movableSumsReport',
   async (db, { shopId, query }: { shopId: string; query: ModerationFilter }): Promise<MovableSums> =>
-    movableCommissions(db, shopId, query)
+    movableCommissions(db, shopId, { filter: query, rarest: await rarestOf(db, shopId, query) })
       .select('currency')
       .select((eb) => eb.fn.countAll<number>().as('commissions'))
       .select(sql<number>`cast(sum("commissionAmountCents") as bigint)`.as('commissionCents'))
