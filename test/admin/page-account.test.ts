@@ -64,6 +64,26 @@ describe('the sessions of a user', () => {
     await shop.owner.signIn()
   })
 
+  test('one from a link names the owner who created the link, on the page of the user and in the audit', async () => {
+    await shop.owner.signIn()
+    await shop.owner.submit('/admin/team', [
+      ['email', 'two@shop.example'],
+      ['role', 'OWNER'],
+    ])
+    const team = (await shop.owner.open('/admin/team')).text
+    const second = /team\/(usr_\w+)\/revoke"[^>]*>Revoke<span[^>]*> two@shop/.exec(team)?.[1] ?? ''
+    expect(wordsOf(team)).toMatch(/two@shop\.example Owner Active [^<]*? Never/)
+    await shop.owner.submit(`/admin/team/${second}/link`)
+    const token = /token=(rl_\w+)/.exec((await shop.owner.open('/admin/team')).text)?.[1] ?? ''
+    const visitor = visitorOf(shop.server)
+    await visitor.send('/admin/sign-in', [['token', token]])
+    const { email = '' } = rowsOf(shop.server, 'users').find(({ role }) => role === 'OWNER') ?? {}
+    expect(wordsOf((await visitor.open('/admin/account')).text)).toContain(`One-time link created by ${email}`)
+    expect(await shop.words('/audit')).toContain(`Signed in with a one-time link created by ${email}`)
+    const after = wordsOf((await shop.owner.open('/admin/team')).text)
+    expect(after).not.toMatch(/two@shop\.example Owner Active [^<]*? Never Sign-in/)
+  })
+
   test('those of another user or shop cannot be ended', async () => {
     const desk = await signedIn(FIREFOX)
     const { ownerToken } = await shop.server.createShop()

@@ -1,7 +1,7 @@
 // SQLite only: the pages call the use cases that are tested on both databases
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { expectOk } from '../support/shop.ts'
-import { type Fields, noticeOf } from './page-fixture.ts'
+import { type Fields, noticeOf, wordsOf } from './page-fixture.ts'
 import { codeOf, openPageShop, type PageShop } from './page-shop.ts'
 
 let shop: PageShop
@@ -58,6 +58,13 @@ test('users are added with a token that is shown once, sign in with a link, and 
   const id = /team\/(usr_\w+)\/revoke"[^>]*>Revoke<span[^>]*> new@shop/.exec(page.text)?.[1] ?? ''
   const linked = await owner.submit(`/admin/team/${id}/link`)
   expect((await owner.open(linked.headers.get('Location') ?? '')).text).toContain('/admin/sign-in?token=rl_')
+  expect(wordsOf((await owner.open(`/admin/team/${id}/token`)).text)).toContain(
+    'new@shop.example is signed out everywhere',
+  )
+  const replaced = await owner.submit(`/admin/team/${id}/token`)
+  expect(replaced.status).toBe(303)
+  expect((await owner.open('/admin/team')).text).toMatch(/ro_\w{40}/)
+  expect(codeOf(await owner.submit('/admin/team/usr_unknown/token'))).toEqual([404, 'user_not_found'])
   expect((await done(`/team/${id}/revoke`, [])).notice).toBe('User revoked and signed out.')
   const own = (await expectOk(shop.server.request('GET', '/admin/v1/session', { key: shop.server.shop.ownerToken })))
     .user.id

@@ -392,6 +392,7 @@ export function shotsOf(made: Made): Shot[] {
     { name: 'key-revoke', path: '/admin/keys', act: link('a[href$=revoke]') },
     { name: 'settings', path: '/admin/settings' },
     { name: 'team', path: '/admin/team' },
+    { name: 'team-token', path: '/admin/team', act: link('a[href$="/token"]') },
     { name: 'test-shops', path: '/admin/test-shops' },
     { name: 'test-shops-empty', path: '/admin/test-shops', as: 'empty' },
     {

@@ -74,17 +74,20 @@ export async function signIn(deps: SignInDeps, token: string): Promise<NewSessio
   const recheck = async (db: Reader) => (await findSignedIn(db)).shop
   const ctx: Context = { ...deps, ...clockOf(deps, shop), shop, actor: `user:${user.id}`, recheck }
   return mutate(ctx, async (trx) => {
-    if (isLink && !(await sessions.deleteSignInLink(trx, shop.id, hashSecret(token)))) throw signInRejected()
-    return createSession(deps, trx, { user, shop }, isLink ? 'link' : 'token')
+    if (!isLink) return createSession(deps, trx, { user, shop }, 'token')
+    const link = await sessions.findSignInLink(trx, hashSecret(token))
+    if (!link || !(await sessions.deleteSignInLink(trx, shop.id, link.tokenHash))) throw signInRejected()
+    return createSession(deps, trx, { user, shop }, 'link', link.createdBy)
   })
 }
 
-/** Inserts a session; part of a sign-in. */
+/** Inserts a session; part of a sign-in. `linkCreatedBy`: who created its link, who may be another user. */
 export async function createSession(
   { random, newId, now, client }: SignInDeps,
   trx: Transaction,
   { user, shop }: Pick<Owner, 'user' | 'shop'>,
   method: SignInMethod,
+  linkCreatedBy: string | null = null,
 ) {
   const createdAt = nowIso({ now })
   await sessions.deleteExpired(trx, shop.id, createdAt)
@@ -95,12 +98,15 @@ export async function createSession(
     userId: user.id,
     id: newId('ses'),
     method,
+    linkCreatedBy,
     ...client,
     createdAt,
     expiresAt: new Date(now() + SESSION_MS).toISOString(),
   }
   await sessions.insertSession(trx, shop.id, session)
-  const audit = { action: 'session.created', subjectId: user.id, data: { by: method } }
+  await sessions.updateLastSignIn(trx, shop.id, { id: user.id, at: createdAt })
+  const data = { by: method, ...(linkCreatedBy && { linkCreatedBy }) }
+  const audit = { action: 'session.created', subjectId: user.id, data }
   return { result: { user, shop, session, secret }, audit }
 }
 
@@ -158,7 +164,12 @@ export async function createSignInLink(ctx: Context, userId: string): Promise<st
     const system = systemClock(ctx)
     await sessions.deleteExpired(trx, ctx.shop.id, nowIso(system))
     const expiresAt = new Date(system.now() + LINK_MS).toISOString()
-    await sessions.insertSignInLink(trx, ctx.shop.id, { tokenHash: hashSecret(token), userId, expiresAt })
+    await sessions.insertSignInLink(trx, ctx.shop.id, {
+      tokenHash: hashSecret(token),
+      userId,
+      createdBy: ctx.actor,
+      expiresAt,
+    })
     return { result: token, audit: { action: 'sign_in_link.created', subjectId: userId } }
   })
 }

@@ -50,6 +50,14 @@ export async function deleteSession(trx: Transaction, shopId: string, tokenHash:
   await trx.deleteFrom('sessions').where('shopId', '=', shopId).where('tokenHash', '=', tokenHash).execute()
 }
 
+export async function updateLastSignIn(
+  trx: Transaction,
+  shopId: string,
+  { id, at }: { id: string; at: string },
+): Promise<void> {
+  await trx.updateTable('users').set({ lastSignInAt: at }).where('shopId', '=', shopId).where('id', '=', id).execute()
+}
+
 /** Newest first. */
 export const listSessionsOf = (db: Reader, shopId: string, userId: string): Promise<SessionRow[]> =>
   db

@@ -28,6 +28,10 @@ export const list = async (ctx: Context): Promise<{ data: User[] }> => ({
   data: (await listUsers(ctx.db.read, ctx.shop.id)).map(toUser),
 })
 
+/** When users last signed in, by their ids. */
+export const lastSignIns = async (ctx: Context): Promise<Map<string, string | null>> =>
+  new Map((await listUsers(ctx.db.read, ctx.shop.id)).map(({ id, lastSignInAt }) => [id, lastSignInAt]))
+
 /** Creates a user. The token is in the result only. @throws ApiError 409 `user_exists`. */
 export async function create(
   ctx: Context,
@@ -142,7 +146,7 @@ export function newUser(
   const id = deps.newId('usr')
   const tokenHash = hashSecret(ownerToken)
   const known = { id, shopId, email, emailKey: emailKey(email), role, tokenHash }
-  const row = { ...known, challengeAt: null, createdAt: nowIso(deps), revokedAt: null }
+  const row = { ...known, challengeAt: null, lastSignInAt: null, createdAt: nowIso(deps), revokedAt: null }
   return { row, ownerToken }
 }
 

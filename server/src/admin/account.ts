@@ -1,5 +1,6 @@
 import * as passkeys from '../accounts/passkeys.ts'
 import * as sessions from '../accounts/sessions.ts'
+import * as users from '../accounts/users.ts'
 import { field, form, hidden, input, passkeyForm } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
 import { ALL_ROLES, type PageRequest, type Route, type View } from './route.ts'
@@ -47,7 +48,7 @@ async function show(request: PageRequest): Promise<View> {
 ${await passkeySection(request)}
 <h2>Sessions</h2>
 <p class="hint">A session ends after 12 hours, or when you end it.</p>
-${sessionList(request, all)}`,
+${await sessionList(request, all)}`,
   }
 }
 
@@ -89,22 +90,27 @@ async function removePasskey({ ctx, params }: PageRequest) {
   return { to: PATH, flash: { text: 'Passkey removed. Sessions that it created remain until you end them.' } }
 }
 
-function sessionList(request: PageRequest, all: sessions.ListedSession[]): Html {
+async function sessionList(request: PageRequest, all: sessions.ListedSession[]): Promise<Html> {
+  const names = new Map((await users.list(request.ctx)).data.map(({ id, email }) => [id, email]))
   const { data, pagination } = slice(all, request.query)
   return html`${table(
     'Sessions',
     SESSION_COLUMNS,
-    data.map((one) => sessionRow(request, one)),
+    data.map((one) => sessionRow(request, one, names)),
   )}
 ${pager(PATH, request.query, pagination)}
 ${all.length > 1 ? form(request, `${PATH}/sessions/end-others`, html`<button>End all other sessions</button>`) : ''}`
 }
 
-const sessionRow = (request: PageRequest, one: sessions.ListedSession): Cell[] => [
+/** Another owner can create a link, so the user sees who did. */
+const creatorOf = (actor: string, names: Map<string, string>): string =>
+  actor === 'operator' ? 'the operator of the server' : (names.get(actor.replace('user:', '')) ?? actor)
+
+const sessionRow = (request: PageRequest, one: sessions.ListedSession, names: Map<string, string>): Cell[] => [
   html`${one.browser}${one.isCurrent ? html`<small>This browser</small>` : ''}`,
   one.network,
   time(one.createdAt, '', request.zone),
-  METHODS[one.method],
+  html`${METHODS[one.method]}${one.linkCreatedBy ? html`<small>created by ${isolated(creatorOf(one.linkCreatedBy, names))}</small>` : ''}`,
   time(one.expiresAt, '', request.zone),
   one.isCurrent
     ? ''

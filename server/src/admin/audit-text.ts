@@ -190,7 +190,8 @@ const SENTENCES: Readonly<Record<string, (one: Told) => Html>> = {
   'key.revoked': ({ subject }) => html`Revoked the API key ${subject()}`,
   'user.created': ({ subject, text }) => html`Added the user ${subject()} as ${nameOf(text('role')).toLowerCase()}`,
   'owner_token.replaced': ({ subject }) => html`Replaced the access token of ${subject()}`,
-  'session.created': ({ text }) => html`Signed in ${WAYS[text('by')] ?? ''}`,
+  'session.created': ({ text, names }) =>
+    html`Signed in ${WAYS[text('by')] ?? ''}${text('linkCreatedBy') ? html` created by ${isolated(actorName(text('linkCreatedBy'), names))}` : ''}`,
   'session.ended': () => html`Signed out`,
   'sessions.ended': ({ number }) => html`Ended ${counted(number('count'), 'session')}`,
   'webhook.test_sent': () => html`Sent a test event`,
@@ -207,6 +208,14 @@ const VERBS: Readonly<Record<string, string>> = {
   shown: 'Viewed',
   accessed: 'Viewed',
   exported: 'Downloaded',
+}
+
+/** Users and keys by their names: `user:usr_…` is an email address, `key:key_…` the label of the key. */
+export function actorName(actor: string, names: Pick<Names, 'users' | 'keys'>): string {
+  if (actor === 'operator') return 'The operator of the server'
+  const id = actor.replace(/^(user|key):/, '')
+  const label = names.keys.get(id)
+  return names.users.get(id) ?? (label === undefined ? actor : `API key ${label}`)
 }
 
 /** What a record says, in a sentence with names; for other actions, their words and the subject. */

@@ -4,7 +4,7 @@ import type { components } from '../contract/schema.d.ts'
 import { countAudits } from '../core/audit.ts'
 import type { CsvCell } from '../core/csv.ts'
 import { LARGE } from '../core/list-size.ts'
-import { type Names, namesOf, sentenceOf } from './audit-text.ts'
+import { actorName, type Names, namesOf, sentenceOf } from './audit-text.ts'
 import { field, hidden, select } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
 import { asOf, readKept, readListKept, stillReading } from './kept.ts'
@@ -184,13 +184,6 @@ const row = (one: AuditRecord, names: Names): Cell[] => [
   time(one.createdAt, '–', names.zone),
   one.seq,
 ]
-
-/** Users and keys by their names: `user:usr_…` is an email address, `key:key_…` the label of the key. */
-function actorName(actor: string, names: Names): string {
-  const id = actor.replace(/^(user|key):/, '')
-  const label = names.keys.get(id)
-  return names.users.get(id) ?? (label === undefined ? actor : `API key ${label}`)
-}
 
 const MAX_DETAILS = 200
 

@@ -94,6 +94,7 @@ export interface UserRow {
   tokenHash: string
   /** When the last challenge of a passkey that was answered had been issued; older ones are rejected. */
   challengeAt: string | null
+  lastSignInAt: string | null
   createdAt: string
   revokedAt: string | null
 }
@@ -257,6 +258,8 @@ export interface SessionRow {
   /** Shown in forms instead of the hash. */
   id: string
   method: SignInMethod
+  /** Who created the link of the sign-in, as in the audit; null without one. */
+  linkCreatedBy: string | null
   /** The kind of browser and system, such as `Firefox on Linux`. */
   browser: string
   /** Roughly where the sign-in came from, such as `203.0.113.0/24`. */
@@ -273,6 +276,8 @@ export interface SignInLinkRow {
   tokenHash: string
   shopId: string
   userId: string
+  /** The caller's name in the audit. */
+  createdBy: string
   expiresAt: string
 }
 

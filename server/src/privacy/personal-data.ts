@@ -51,12 +51,12 @@ export const COLUMNS: { [Table in Stored]: { [Column in keyof Tables[Table]]: Ki
     name: 'shop',
   },
   users: {
-    ...none('id shopId role tokenHash challengeAt createdAt revokedAt'),
+    ...none('id shopId role tokenHash challengeAt lastSignInAt createdAt revokedAt'),
     email: 'email',
     emailKey: 'emailKey',
   },
-  sessions: none('tokenHash shopId userId id method browser network createdAt expiresAt'),
-  signInLinks: none('tokenHash shopId userId expiresAt'),
+  sessions: none('tokenHash shopId userId id method linkCreatedBy browser network createdAt expiresAt'),
+  signInLinks: none('tokenHash shopId userId createdBy expiresAt'),
   passkeys: {
     ...none('id shopId userId credentialId publicKey counter transports createdAt lastUsedAt'),
     name: 'shop',

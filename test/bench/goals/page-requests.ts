@@ -164,6 +164,7 @@ export function requestsOf({ ownPage }: LargeShop, size: Size): Timed[] {
     ...page('/settings', ''),
     ...page('/team', ''),
     { ...timed('/admin/team/usr_unknown/revoke'), status: 404 },
+    { ...timed('/admin/team/usr_unknown/token'), status: 404 },
     ...page('/test-shops', ''),
     ...page(`/test-shops/${ID.testShop}/delete`, ''),
     ...page('/account', ''),
