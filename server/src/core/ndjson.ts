@@ -3,11 +3,14 @@ import { yieldToEventLoop } from '../database/event-loop.ts'
 /** The size of a slice: between slices, other requests proceed. */
 const SLICE_LENGTH = 64 * 1024
 
+/** Among lines, before one that takes long to read. */
+export const FLUSH = ''
+
 /**
  * Streams text as the client reads it, in slices. When the source throws, the connection is closed without the end of the
  * response, so the client notices.
  *
- * @param lines each with its line break.
+ * @param lines each with its line break. After {@link FLUSH}, what was written so far is sent.
  */
 export function toByteStream(lines: AsyncGenerator<string, void>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
@@ -18,7 +21,7 @@ export function toByteStream(lines: AsyncGenerator<string, void>): ReadableStrea
       let slice = ''
       while (slice.length < SLICE_LENGTH) {
         const { value, done } = await lines.next()
-        if (done) break
+        if (done || (value === FLUSH && slice !== '')) break
         slice += value
       }
       if (slice === '') controller.close()

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { findAffiliatesById, findMethods } from '../affiliates/queries.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Query } from '../contract/spec.ts'
@@ -5,6 +6,7 @@ import type { Context } from '../core/context.ts'
 import { BYTE_ORDER_MARK, spreadsheetLine } from '../core/csv.ts'
 import { toUnits } from '../core/currencies.ts'
 import { recordAccess } from '../core/mutate.ts'
+import { FLUSH, toByteStream } from '../core/ndjson.ts'
 import { type Page, toPage } from '../core/pagination.ts'
 import { runReport } from '../core/report.ts'
 import { defineReport, type Reader } from '../database/database.ts'
@@ -94,19 +96,34 @@ async function withContacts(db: Reader, shopId: string, lines: UnnamedLine[]): P
 }
 
 /** All payments of a batch as CSV, for a spreadsheet. Only payment files contain account details. Does not audit; the caller must. */
-export async function describeAllLines(ctx: Context, batchId: string): Promise<string> {
+export async function describeAllLines(ctx: Context, batchId: string): Promise<ReadableStream<Uint8Array>> {
   const batch = await findBatch(ctx.db.read, ctx.shop.id, batchId)
   if (!batch) throw payoutNotFound()
-  return runReport(ctx, paymentLinesFile, { shopId: ctx.shop.id, query: { batch } })
+  const reading = runReport(ctx, paymentLinesFile, { shopId: ctx.shop.id, query: { batch } })
+  // A report that is rejected at once is shown as an error. Later, the download ends early.
+  await Promise.race([reading, sleep(REJECTED_MS, undefined, { ref: false })])
+  return toByteStream(linesOfFile(reading))
+}
+
+/** A full queue rejects a report at once. */
+const REJECTED_MS = 5
+
+/** The heading is sent while the lines of a large batch are added up. */
+async function* linesOfFile(reading: Promise<string[]>): AsyncGenerator<string, void> {
+  yield `${BYTE_ORDER_MARK}${spreadsheetLine(FILE_HEADING)}`
+  yield FLUSH
+  yield* await reading
 }
 
 const FILE_HEADING = ['name', 'email', 'amount', 'currency', 'state', 'method', 'paymentReference', 'reference', 'date']
+
+const LINES_AT_ONCE = 1000
 
 /** Text instead of rows, since a large batch has a hundred thousand, which would take the event loop long to receive. */
 export const paymentLinesFile = defineReport(
   import.meta.url,
   'paymentLinesFile',
-  async (db, { shopId, query: { batch } }: { shopId: string; query: { batch: PayoutBatchRow } }): Promise<string> => {
+  async (db, { shopId, query: { batch } }: { shopId: string; query: { batch: PayoutBatchRow } }): Promise<string[]> => {
     const lines = await withContacts(db, shopId, await readLines(db, batch))
     const rows = lines.map((line) => [
       line.name,
@@ -119,7 +136,13 @@ export const paymentLinesFile = defineReport(
       line.reference,
       line.date,
     ])
-    return `${BYTE_ORDER_MARK}${[FILE_HEADING, ...rows].map(spreadsheetLine).join('')}`
+    const starts = Array.from({ length: Math.ceil(rows.length / LINES_AT_ONCE) }, (_, n) => n * LINES_AT_ONCE)
+    return starts.map((start) =>
+      rows
+        .slice(start, start + LINES_AT_ONCE)
+        .map(spreadsheetLine)
+        .join(''),
+    )
   },
   { isLong: true },
 )

@@ -8,6 +8,8 @@ export interface Timed {
   path: string
   /** 200 otherwise. */
   status?: number
+  /** A file that is sent while it is read: its time is that of its first byte. */
+  isDownload?: boolean
 }
 
 interface Size {
@@ -146,7 +148,7 @@ export function requestsOf({ ownPage }: LargeShop, size: Size): Timed[] {
     ...page(`/payouts/${ID.batch}`, ''),
     ...page('/payouts/bat_open/cancel', ''),
     ...page('/payouts/bat_open/send', 'format=paypal', 'format=csv'),
-    ...page('/payouts/bat_open/lines.csv', ''),
+    { ...timed('/admin/payouts/bat_open/lines.csv'), isDownload: true },
     ...page(`/payout-files/${ID.file}/download`, 'part=1'),
     ...page(`/payout-files/${ID.file}/discard`, ''),
     ...page('/journey', '', `affiliateId=${affiliate}`, `sessionId=${LARGE.session}`, `customerEmail=${LARGE.email}`),

@@ -114,8 +114,10 @@ async function timesOf(url: string, request: Timed, { shop, cookies }: Callers):
         : { Cookie: cookies[n] ?? '' }
     const startedAt = performance.now()
     const reply = await fetch(`${url}${request.path}`, { headers, redirect: 'manual' })
-    const text = await reply.text()
-    times.push(performance.now() - startedAt)
+    const [first, ...rest] = await readParts(reply)
+    const end = performance.now()
+    times.push((request.isDownload ? (first?.at ?? end) : end) - startedAt)
+    const text = [first, ...rest].map((part) => part?.text ?? '').join('')
     if (reply.status !== (request.status ?? 200)) {
       say(`${request.name} answered ${reply.status}: ${text.slice(0, 100)}`)
       break
@@ -126,6 +128,14 @@ async function timesOf(url: string, request: Timed, { shop, cookies }: Callers):
   const sorted = times.toSorted((a, b) => a - b)
   const [first = 0] = times
   return { first, p50: sorted[sorted.length >> 1] ?? 0, worst: sorted.at(-1) ?? 0, others: await others() }
+}
+
+/** The parts of a body, and when each arrived. */
+async function readParts({ body }: Response): Promise<{ text: string; at: number }[]> {
+  const parts: { text: string; at: number }[] = []
+  if (body)
+    for await (const text of body.pipeThrough(new TextDecoderStream())) parts.push({ text, at: performance.now() })
+  return parts
 }
 
 /** Sends small requests one after another. Returns the longest wait. */
