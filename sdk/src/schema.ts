@@ -1525,6 +1525,7 @@ export interface paths {
         /**
          * Redeliver an event
          * @description Sends the same bytes to the subscription again, with the same `webhook-id` and a new `webhook-timestamp`. It is logged as a separate delivery.
+         *     A delivery that is `RETRYING` is attempted now instead of at `nextAttemptAt`, and stays the same delivery.
          *
          *     Writes the audit record `delivery.redelivered` in the same transaction.
          */
@@ -8538,7 +8539,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The new, pending delivery. */
+            /** @description The pending delivery. */
             200: {
                 headers: {
                     [name: string]: unknown;

@@ -74,7 +74,7 @@ test('many deliveries are counted before they are redelivered, and queued once',
     owner.open(`/admin/deliveries/redeliver?subscriptionId=${id}&from=2026-11-02T00:00&${query}`)
 
   const list = await owner.open('/admin/deliveries?status=FAILED')
-  expect(wordsOf(list.text)).toContain('Redeliver these 3')
+  expect(wordsOf(list.text)).toContain('Redeliver 3 deliveries')
   expect(list.text).toContain(`/admin/deliveries/redeliver?subscriptionId=${id}&amp;status=FAILED"`)
   expect((await owner.open('/admin/deliveries')).text).not.toContain('/admin/deliveries/redeliver?')
   expect(wordsOf((await preview('status=SENT&to=')).text)).toContain('No deliveries match')
@@ -197,7 +197,10 @@ test('the page of a delivery shows its payload, its outcome, and other deliverie
   expect(words).toMatch(/Next attempt Nov \d+, 2026 \d\d:\d\d (?!UTC)/)
   expect(text).toContain('&quot;message&quot;: &quot;This is a test event.&quot;')
   expect(text).not.toContain('hush-hush')
-  expect(text).not.toContain(`/admin/deliveries/${one!.id}/redeliver`)
+  expect(text).toContain('Retry now')
+  const retried = await owner.submit(`/admin/deliveries/${one!.id}/redeliver`)
+  expect(retried.headers.get('Location')).toBe(`/admin/deliveries/${one!.id}`)
+  expect((await owner.open(`/admin/deliveries/${one!.id}`)).text).not.toContain('Retry now')
   const finished = { status: 'FAILED', nextAttemptAt: null, finishedAt: nextAttemptAt }
   updateRows(fixture, 'deliveries', finished as Partial<DeliveryRow>, { id: one!.id })
   const again = await owner.submit(`/admin/deliveries/${one!.id}/redeliver`)

@@ -117,6 +117,22 @@ test.each([
   expect(Math.abs(next - wait)).toBeLessThan(5 * SECOND)
 })
 
+test('200 for the redelivery of a retrying delivery, which is attempted at once and stays the same', async () => {
+  await fixture.receiver.respond('/repaired', 500)
+  retried('/repaired')
+  await fixture.send()
+  await fixture.test()
+  await until(() => count('RETRYING') === 1)
+  await fixture.receiver.respond('/repaired', 200)
+  const { id } = fixture.deliveries()[0]!
+  const { status, body } = await fixture.request('POST', `/admin/v1/deliveries/${id}/redeliver`, {
+    key: fixture.shop.ownerToken,
+  })
+  expect([status, body.data]).toMatchObject([200, { id, status: 'PENDING', attempts: 1, nextAttemptAt: null }])
+  await until(() => count('SENT') === 1)
+  expect(fixture.deliveries()).toMatchObject([{ id, attempts: 2 }])
+})
+
 test('410 disables a subscription with retries, with an audit; its other deliveries fail, and it receives nothing more', async () => {
   const id = retried('/status/410')
   const other = fixture.plant(fixture.receiver.at('/status/410/other'))

@@ -175,8 +175,8 @@ ${chips(
 }
 
 function row(request: PageRequest, one: Delivery, subscription: Subscription | undefined): Cell[] {
-  const canBeSent = one.finishedAt !== null && subscription !== undefined
-  const again = html`<input type="hidden" name="back" value="${String(request.query)}"><button class="small">Redeliver<span class="visually-hidden"> ${one.event} of ${one.createdAt}</span></button>`
+  const canBeSent = one.status !== 'PENDING' && subscription !== undefined
+  const again = html`<input type="hidden" name="back" value="${String(request.query)}"><button class="small">${one.status === 'RETRYING' ? 'Retry now' : 'Redeliver'}<span class="visually-hidden"> ${one.event} of ${one.createdAt}</span></button>`
   return [
     html`<a href="${PATH}/${one.id}"><code>${one.event}</code></a>`,
     subscription ? visibleUrl(subscription.url, request.isOwner) : html`<em>removed</em>`,

@@ -38,7 +38,7 @@ const OUTCOMES: Readonly<Record<string, string>> = {
 export const responseOf = ({ code, httpStatus, nextAttemptAt }: Delivery, zone: string): Html | string =>
   code === null
     ? 'pending'
-    : html`${httpStatus ?? ''} <code>${code}</code>${nextAttemptAt ? html`, next attempt ${time(nextAttemptAt, '–', zone)}` : ''}`
+    : html`${httpStatus ?? html`<code>${code}</code>`}${nextAttemptAt ? html`<small>again ${time(nextAttemptAt, '–', zone)}</small>` : ''}`
 
 export const durationOf = ({ durationMs }: Delivery): string => (durationMs === null ? '–' : `${durationMs} ms`)
 
@@ -48,8 +48,8 @@ export async function showDelivery(request: PageRequest): Promise<View> {
   const { delivery: one, payload, isErased, others } = await deliveries.read(ctx, params.id ?? '')
   const byId = new Map((await webhooks.list(ctx)).data.map((webhook) => [webhook.id, webhook]))
   const webhook = byId.get(one.subscriptionId)
-  const canBeSent = one.finishedAt !== null && webhook?.status === 'enabled' && !isErased
-  const again = html`<button class="main">Redeliver</button>`
+  const canBeSent = one.status !== 'PENDING' && webhook?.status === 'enabled' && !isErased
+  const again = html`<button class="main">${one.status === 'RETRYING' ? 'Retry now' : 'Redeliver'}</button>`
   return {
     title: one.event,
     crumb: { to: PATH, text: 'Deliveries' },

@@ -14,6 +14,7 @@ import {
   isFiltered,
   type LoggedDelivery,
   listDeliveriesOfEvent,
+  retryNow,
 } from './delivery-queries.ts'
 import { findSubscription } from './queries.ts'
 import { listStillRedeliverable, redeliverableReport } from './redelivery-queries.ts'
@@ -64,7 +65,7 @@ export async function read({ db, shop }: Context, id: string): Promise<DeliveryD
 const deliveryNotFound = () => notFound('delivery_not_found', 'No delivery with this id exists in your shop.')
 
 /**
- * Queues a finished delivery again, with the same payload and `webhook-id`.
+ * Queues a finished delivery again, with the same payload and `webhook-id`, or makes the next attempt of a retrying one now.
  *
  * @throws ApiError 404 `delivery_not_found` or `webhook_not_found`, 409 `delivery_not_finished`, `delivery_erased` or
  *   `webhook_disabled`.
@@ -73,7 +74,7 @@ export async function redeliver(ctx: Context, id: string): Promise<Delivery> {
   const row = await mutate(ctx, async (trx) => {
     const before = await findDelivery(trx, ctx.shop.id, id)
     if (!before) throw deliveryNotFound()
-    if (before.finishedAt === null)
+    if (before.status === 'PENDING')
       throw conflict('delivery_not_finished', 'This delivery is still pending. Wait until it has finished.')
     if (before.erasedAt !== null)
       throw conflict('delivery_erased', 'A person was erased from this event, so it can no longer be sent as it was.')
@@ -81,6 +82,11 @@ export async function redeliver(ctx: Context, id: string): Promise<Delivery> {
     const subscription = await findSubscription(trx, ctx.shop.id, subscriptionId)
     if (!subscription) throw notFound('webhook_not_found', 'The webhook subscription of this delivery was deleted.')
     requireEnabled(subscription)
+    if (before.status === 'RETRYING') {
+      await retryNow(trx, ctx.shop.id, id)
+      const result: LoggedDelivery = { ...before, status: 'PENDING', nextAttemptAt: null }
+      return { result, audit: { action: 'delivery.redelivered', subjectId: id, data: { event, deliveryId: id } } }
+    }
     const again = { id: ctx.newId('dlv'), eventId, subscriptionId, webhookId, follows: null, createdAt: nowIso(ctx) }
     await insertDeliveries(trx, ctx.shop.id, [again])
     const result: LoggedDelivery = { ...again, ...UNSENT, event, erasedAt: null, shopId: ctx.shop.id }

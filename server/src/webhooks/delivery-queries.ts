@@ -118,6 +118,17 @@ export async function deletePending(trx: Transaction, shopId: string, subscripti
   }
 }
 
+/** Marks a RETRYING delivery as PENDING before it is due. One that another process made PENDING stays so. */
+export async function retryNow(trx: Transaction, shopId: string, id: string): Promise<void> {
+  await trx
+    .updateTable('deliveries')
+    .set({ status: 'PENDING', nextAttemptAt: null })
+    .where(isRetrying)
+    .where('shopId', '=', shopId)
+    .where('id', '=', id)
+    .execute()
+}
+
 /**
  * Marks RETRYING deliveries that are due by `now` as PENDING, oldest first, at most DUE_BATCH_SIZE: of one shop by its clock, or of all
  * shops by the clock of the server, which no clock is behind. Returns how many there were.
