@@ -113,6 +113,44 @@ describe('an unencoded plus in the query', () => {
   )
 })
 
+describe('a search for an affiliate', () => {
+  const NAMES = [
+    'Zoë Müller-Łukaszewicz',
+    'Šárka Dvořáková',
+    'Wojciech Żółć',
+    'Séamus O’Brien',
+    'Ñandú Ærø',
+    'Νίκος',
+    'ИЛЬЯ Королёв',
+  ]
+  test.beforeAll(async ({ server }) => {
+    for (const [n, name] of NAMES.entries()) await newAffiliate(server, { email: `q${n}@fold.example`, name })
+    // A vowel of this script is a mark.
+    await newAffiliate(server, { email: 'q8@fold.example', name: 'कि' })
+  })
+
+  test.for([
+    ['muller', 0],
+    ['MÜLLER\u2011lukas', 0],
+    ['Mu\u0308ller', 0],
+    ['dvorakova', 1],
+    ['zolc', 2],
+    ["o'brien", 3],
+    ['o’brien', 3],
+    ['seamus', 3],
+    ['nandu aero', 4],
+    ['νικοσ', 5],
+    ['королев', 6],
+  ] as const)('q=%s', async ([q, n], { client }) => {
+    const { data } = await client.affiliates.list({ q })
+    expect(data.flatMap(({ name, email }) => (email.endsWith('@fold.example') ? [name] : []))).toEqual([NAMES[n]])
+  })
+
+  test.for(['कु', 'mueller', '\u0301'])('q=%s finds none of them', async (q, { client }) => {
+    expect((await client.affiliates.list({ q })).data).toEqual([])
+  })
+})
+
 describe('one order', () => {
   test.for([
     ['caf\u00e9-1', 'cafe\u0301-1'],

@@ -82,10 +82,10 @@ const sortOf = ({ ctx }: PageRequest, { sort = NEWEST_FIRST }: Filter): Affiliat
   currency: ctx.shop.currency,
 })
 
-/** The filter as the list of the API has it. Codes are not part of its search. */
+/** The filter as the list has it. Aliases are found whole. */
 async function listFilter({ ctx }: PageRequest, { q, status, campaignId }: Filter) {
   const byCode = q && (await findByCode(ctx, q))
-  const search = byCode ? { id: byCode.id } : { ...(q && { q }) }
+  const search = byCode ? { id: byCode.id } : { ...(q && { q, hasCodes: true }) }
   const isArchived = status === ARCHIVED
   return {
     ...search,

@@ -8,6 +8,7 @@ import { type AuditEntry, mutate } from '../core/mutate.ts'
 import type { WebhookEvent } from '../core/outbox.ts'
 import { isDeepPage, mapPage, readCursor, type Uncounted } from '../core/pagination.ts'
 import { readList } from '../core/report.ts'
+import { searchable } from '../core/searchable.ts'
 import type { Transaction } from '../database/database.ts'
 import type { AffiliateRow } from '../database/tables.ts'
 import { codeFromBytes, codeKey, slugAttempt, slugFrom } from '../engine/affiliate-codes.ts'
@@ -15,11 +16,18 @@ import { emailKey } from '../engine/normalize.ts'
 import { findProgram } from '../programs/queries.ts'
 import { findNameHolders, type HeldName } from './name-queries.ts'
 import * as affiliates from './queries.ts'
-import { affiliateList, findAffiliate, findAffiliatesById, hasMoreIneligibleThan, searchable } from './queries.ts'
+import { affiliateList, findAffiliate, findAffiliatesById, hasMoreIneligibleThan } from './queries.ts'
 import { issueAt } from './tokens.ts'
 
+/** What the pages filter by, and the API does not. */
+export interface PageFilter {
+  /** `q` also finds a part of the discount code. */
+  hasCodes?: boolean
+  isArchived?: boolean
+}
+
 /** Lists affiliates that are not archived, or those that are, newest first. */
-export async function list(ctx: Context, query: Query<'listAffiliates'> & Uncounted & { isArchived?: boolean }) {
+export async function list(ctx: Context, query: Query<'listAffiliates'> & Uncounted & PageFilter) {
   const start = await readCursor(ctx, 'affiliates', query)
   const readsMany = Boolean(query.q || query.isArchived) || isDeepPage(query)
   return mapPage(await readList(ctx, affiliateList, { ...query, start }, readsMany), toAffiliate)

@@ -3,7 +3,7 @@ import type { Query } from '../contract/spec.ts'
 import type { Context } from '../core/context.ts'
 import { isDeepPage, mapPage } from '../core/pagination.ts'
 import { readList, runReport } from '../core/report.ts'
-import { toAffiliate } from './affiliates.ts'
+import { type PageFilter, toAffiliate } from './affiliates.ts'
 import { type AffiliateFigures, type CurrencySums, findFigures, findProgramFigures } from './figure-queries.ts'
 import { type AffiliateSort, findAffiliatesById, sortedAffiliateIds, sortedAffiliateList } from './queries.ts'
 
@@ -33,7 +33,7 @@ export const othersOf = ({ sums }: AffiliateFigures, currency: string): Currency
 /** Lists affiliates in an order. A figure is compared for every affiliate of the shop, so this runs in the report worker. */
 export async function listSorted(
   ctx: Context,
-  query: Omit<Query<'listAffiliates'>, 'after'> & { isArchived?: boolean },
+  query: Omit<Query<'listAffiliates'>, 'after'> & PageFilter,
   sort: AffiliateSort,
 ) {
   const readsMany = sort.by !== 'joined' || Boolean(query.q || query.isArchived) || isDeepPage(query)
@@ -43,7 +43,7 @@ export async function listSorted(
 /** The ids of all affiliates that match, in an order. */
 export const listSortedIds = (
   ctx: Context,
-  query: Pick<Query<'listAffiliates'>, 'id' | 'status' | 'campaignId' | 'q'> & { isArchived?: boolean },
+  query: Pick<Query<'listAffiliates'>, 'id' | 'status' | 'campaignId' | 'q'> & PageFilter,
   sort: AffiliateSort,
 ): Promise<string[]> => runReport(ctx, sortedAffiliateIds, { shopId: ctx.shop.id, query: { ...query, sort } })
 

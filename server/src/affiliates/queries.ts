@@ -1,9 +1,11 @@
 import { sql } from 'kysely'
 import { countOf, likePattern, type Page, type PageQuery, pageOf, toPage, type Uncounted } from '../core/pagination.ts'
 import { countRows, updateIfUnchanged, withoutIndex } from '../core/queries.ts'
+import { searchable } from '../core/searchable.ts'
 import { defineReport, type Reader, type Transaction } from '../database/database.ts'
 import { prepared, preparedByShape } from '../database/prepared.ts'
 import type { AffiliateRow, ConnectionRow, PayeeRow } from '../database/tables.ts'
+import { codeKey } from '../engine/affiliate-codes.ts'
 import { restorePlusSigns } from '../engine/normalize.ts'
 import { type AffiliateOrder, figureOf } from './figure-queries.ts'
 
@@ -12,6 +14,8 @@ interface AffiliateFilter {
   status?: AffiliateRow['status']
   campaignId?: string
   q?: string
+  /** `q` also finds a part of the discount code. */
+  hasCodes?: boolean
   /** Those that are archived, instead of those that are not. They are not counted. */
   isArchived?: boolean
 }
@@ -81,7 +85,9 @@ async function matching(db: Reader, shopId: string, query: AffiliateFilter & Unc
   if (programId) list = list.where(byProgram ? 'campaignId' : withoutIndex(db, 'campaignId'), '=', programId)
   if (query.q) {
     const texts = [...new Set([query.q, restorePlusSigns(query.q)])].map((text) => likePattern(searchable([text])))
-    list = list.where((eb) => eb.or(texts.map((text) => sql<boolean>`"searchText" like ${text} escape '\\'`)))
+    const found = texts.map((text) => sql<boolean>`"searchText" like ${text} escape '\\'`)
+    if (query.hasCodes) found.push(sql<boolean>`"codeKey" like ${likePattern(codeKey(query.q))} escape '\\'`)
+    list = list.where((eb) => eb.or(found))
   }
   const total =
     id || query.q || query.isArchived || query.isUncounted
@@ -148,23 +154,6 @@ async function isStatusMoreSelective(
   const list = 'affiliates'
   return (await countRows(db, shopId, { list, status })) < (await countRows(db, shopId, { list, programId }))
 }
-
-/**
- * The searchable texts, one per line. Letter case is folded here so that both databases find the same rows. Folding to
- * lower, upper and lower case makes `ß` equal `SS`; both small sigmas are equal, as are i and the dotted capital I.
- */
-export const searchable = (texts: (string | null)[]): string =>
-  texts
-    .filter((text) => text !== null)
-    .map((text) => text.replaceAll('\n', ' '))
-    .join('\n')
-    .normalize('NFC')
-    .toLowerCase()
-    .toUpperCase()
-    .toLowerCase()
-    .replaceAll('ς', 'σ')
-    .replaceAll('i\u0307', 'i')
-    .normalize('NFC')
 
 export async function insertAffiliate(
   trx: Transaction,

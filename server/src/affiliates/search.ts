@@ -25,9 +25,9 @@ export async function findExactly({ db, shop }: Context, text: string): Promise<
   return (await findAffiliatesById(db.read, shop.id, [...ids])).filter(({ deletedAt }) => deletedAt === null)
 }
 
-/** The affiliates that a typed text can mean: by exact id or code, then by name and email. */
+/** The affiliates that a typed text can mean: by exact id or code, then by a part of the name, email or code. */
 export async function findByText(ctx: Context, text: string, limit: number): Promise<FoundAffiliate[]> {
   const isId = text.startsWith('aff_')
   const exact = isId ? (await findAffiliatesById(ctx.db.read, ctx.shop.id, [text]))[0] : await findByCode(ctx, text)
-  return exact ? [exact] : (await list(ctx, { q: text, page: 1, limit })).data
+  return exact ? [exact] : (await list(ctx, { q: text, hasCodes: true, page: 1, limit })).data
 }

@@ -5073,7 +5073,7 @@ export interface operations {
                 status?: components["schemas"]["AffiliateStatus"];
                 /** @description Only affiliates of this program. */
                 campaignId?: components["schemas"]["Id"];
-                /** @description Case-insensitive search in name, email, first and last name. `%` and `_` are literal characters. A `+` in an email address may be sent unencoded. */
+                /** @description Search in name, email, first and last name, regardless of letter case, accents, and forms of apostrophes and hyphens. `%` and `_` are literal characters. A `+` in an email address may be sent unencoded. */
                 q?: string;
             };
             header?: never;
