@@ -8,7 +8,7 @@ const read = (file: string) => readFileSync(`${ROOT}${file}`, 'utf8')
 const workspace = parse(read('pnpm-workspace.yaml'))
 const lockfile = parse(read('pnpm-lock.yaml'))
 
-// Tools that are installed into a folder of their own while their test runs.
+// Tools that are installed into their own folder while their test runs.
 const apart = globSync('test/long/*/package.json', { cwd: ROOT })
 const BINARIES = 'test/postgres-binaries'
 const manifests = [

@@ -20,7 +20,7 @@ test('429 after 600 requests of one user in a window, by token, session and page
   const byToken = () => owner('GET', '/session')
   const bySession = () => owner('GET', '/session', undefined, { key: null, headers })
   const { user } = await expectOk(byToken())
-  // Signing in is not counted here: it has a window of its own.
+  // Signing in is not counted here: it has its own window.
   await Promise.all(Array.from({ length: 593 }, () => server.limiter.consume(`user:${user.id}`, 600)))
   for (let i = 0; i < 2; i++) {
     expect((await byToken()).status).toBe(200)

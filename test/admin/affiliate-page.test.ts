@@ -58,7 +58,7 @@ const addresses = (token: string): string[] =>
 const tokenOf = (path: string) => new URL(`http://test${path}`).searchParams.get('token') ?? ''
 const thisMonth = () => new Date(shop.server.deps.now()).toISOString().slice(0, 7)
 
-test('every address of a link has the data of its affiliate alone', async () => {
+test('every page of a link shows only its affiliate’s data', async () => {
   const all = addresses(tokenOf(path))
   expect(all.length).toBe(6)
   for (const address of all) {

@@ -43,7 +43,7 @@ describe('the sessions of a user', () => {
     expect(shop.audits().map(({ action }) => action)).toContain('session.ended')
   })
 
-  test('one that has ended already changes nothing', async () => {
+  test('ending an ended session changes nothing', async () => {
     const desk = await signedIn(FIREFOX)
     const phone = await signedIn(SAFARI)
     const path = endOf(await desk.open('/admin/account'), 'Safari on iOS')
@@ -53,7 +53,7 @@ describe('the sessions of a user', () => {
     expect([await isSignedIn(phone), count()]).toEqual([false, before + 1])
   })
 
-  test('all others end together, of this user only', async () => {
+  test('all other sessions of this user end together', async () => {
     const phone = await signedIn(SAFARI)
     const desk = await signedIn(FIREFOX)
     await desk.submit('/admin/account/sessions/end-others')

@@ -90,7 +90,7 @@ test('a file begins with a byte order mark, and no cell of it starts a row or a 
   expect(text).toContain(`\r\n"Maëlle;'=1+1;x =2+2;' -3",`)
 })
 
-test('orders, payouts, and the audit log are downloaded, too', async ({ server, owner, client }) => {
+test('orders, payouts, and the audit log have CSV downloads', async ({ server, owner, client }) => {
   const program = await client.programs.create({ name: 'P', autoApproveOrder: true, autoApproveAffiliate: true })
   const { id, discountCode } = await client.affiliates.create({
     name: 'Nisa',

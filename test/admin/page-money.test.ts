@@ -97,7 +97,7 @@ test('negative values are drawn below the axis', () => {
   expect(axisOf(text)).toBe('50')
 })
 
-test('a chart of zeros has its axis at the bottom, and no half of one', () => {
+test('a chart of zeros has its axis at the bottom and no tick at 0.5', () => {
   const text = drawn([0, 0])
   expect(axisOf(text)).toBe('100')
   expect(text).not.toContain('0.5')

@@ -24,9 +24,7 @@ const hiddenIn = (text: string): Fields =>
     value,
   ])
 
-test('payments are sent once after a question, and their file is downloaded as often as it is needed', async ({
-  server,
-}) => {
+test('payments are sent once, after confirmation; the file can be downloaded repeatedly', async ({ server }) => {
   const batch = await openBatch(server, 2)
   const blocked = addAffiliate(server)
   addCommission(server, { affiliateId: blocked })

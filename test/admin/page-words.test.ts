@@ -137,7 +137,7 @@ const IDS: Record<string, string> = {
   webhooks: ID.webhook,
 }
 
-test('no form answers wrong input with a name or an instruction of the API', async ({ ownerServer: server }) => {
+test('form errors contain no API field names or API instructions', async ({ ownerServer: server }) => {
   const visitor = visitorOf(server)
   await visitor.signIn()
   const forms = server.app.routes.filter(({ method, path }) => method === 'POST' && /^\/admin\/(?!v1|sign-)/.test(path))

@@ -24,7 +24,7 @@ export interface Memory {
 
 /**
  * The memory of a real server process while notifications without a valid signature are held open one byte short, each
- * from an address of its own, so that only the bounds for all addresses together apply.
+ * from its own address, so that only the bounds for all addresses together apply.
  */
 export async function holdUploads(uploads: number): Promise<Memory> {
   const world = await createWorld({ engine: 'sqlite' }, { REFERRAL_TRUST_PROXY: '1' })

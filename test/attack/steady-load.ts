@@ -24,7 +24,7 @@ export interface SteadyLoad {
 }
 
 /**
- * Sends requests from a thread of its own. They are prepared and signed before the first one is sent, so that only copying
+ * Sends requests from its own thread. They are prepared and signed before the first one is sent, so that only copying
  * them to the socket remains during a measurement.
  */
 export async function startSteadyLoad(url: string, streams: LoadStream[], seconds: number): Promise<SteadyLoad> {

@@ -15,7 +15,7 @@ const wrapper = join(folder.path, 'referral')
 const calls = join(folder.path, 'calls')
 let shop: Shop
 let watcher: FSWatcher | undefined
-/** Whether every command is a process of its own, which takes several times as long as a call in this one. */
+/** Whether every command is its own process, which takes several times as long as a call in this one. */
 let asProcess = false
 
 /** Runs a command that the script has called, and passes its output and code back. */

@@ -11,7 +11,7 @@ const execFile = promisify(execFileCallback)
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const env = { ...process.env, NODE_COMPILE_CACHE: COMPILE_CACHE }
 
-test('every rule has a name of its own, and names a page and a heading that exist', () => {
+test('every rule has its own name, and names a page and a heading that exist', () => {
   const names = checks.map(({ name }) => name)
   expect(new Set(names).size).toBe(names.length)
   const headings = (page: string) =>

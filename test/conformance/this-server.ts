@@ -15,7 +15,7 @@ export interface EmptyShop {
 
 export type ThisServer = Awaited<ReturnType<typeof startThisServer>>
 
-/** A server process for a run of the suite. Without `databaseUrl`, its database is a file in a folder of its own. */
+/** A server process for a run of the suite. Without `databaseUrl`, its database is a file in its own folder. */
 export async function startThisServer(databaseUrl?: string) {
   const folder = temporaryFolder()
   const receiverPort = await freePort()

@@ -40,7 +40,7 @@ test('with a locked table, requests pass in time, each is logged, and counting r
   expect(seen.map(({ exceeded }) => exceeded)).toEqual([false, false, false, true, true])
 })
 
-test('every request of four processes gets a number of its own, however many rows have replaced each other', async () => {
+test('every request of four processes gets its own number, however many rows have replaced each other', async () => {
   const urls = { redisUrl: undefined, databaseUrl: database.url }
   const processes = await Promise.all([1, 2, 3, 4].map(() => openLimitStore(urls, LIMITER_OPTIONS)))
   const keys = ['key:c', 'key:d', 'key:e']

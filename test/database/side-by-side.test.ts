@@ -30,7 +30,7 @@ const get = (trx: Transaction, name: string) =>
 const names = async () =>
   (await db.read.selectFrom('installationSettings').select('name').orderBy('name').execute()).map((row) => row.name)
 
-/** Runs work together, each part with a touch of its own. */
+/** Runs work together, each part with its own touch. */
 const together = <T>(work: (trx: Transaction, i: number) => Promise<T>, touch = (i: number) => [`row:${i}`]) =>
   Promise.allSettled(numbers.map((i) => db.transact((trx) => work(trx, i), SHOP, touch(i))))
 

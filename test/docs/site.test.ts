@@ -75,7 +75,7 @@ test('llms.txt lists every page, as Markdown', () => {
   for (const link of links) expect(readFileSync(join(SITE, link), 'utf8'), link).toMatch(/^#|^---/)
 })
 
-test('every error code has an anchor of its own', () => {
+test('every error code has its own anchor', () => {
   const errors = idsOf('reference/errors.html')
   const codes = JSON.parse(readFileSync(join(ROOT, 'server/src/contract/document.json'), 'utf8')).components.schemas
     .ErrorCode.enum

@@ -4,7 +4,7 @@ import { test as baseTest } from '../support/test.ts'
 
 const test = baseTest.extend('options', { scope: 'file' }, { limited: true, config: { trustProxy: 1 } })
 
-/** A caller without a credential, from an address of its own. */
+/** A caller without a credential, from its own address. */
 const from =
   (server: TestServer, address: string) =>
   (path: string, headers: Record<string, string> = {}) =>

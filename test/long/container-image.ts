@@ -14,7 +14,7 @@ const RUN = '--rm --read-only --read-only-tmpfs=false --cap-drop=ALL --security-
 const LIMITS = '--cgroups=disabled --ulimit=nofile=1024:1024 --ulimit=nproc=4096:4096'
 const HYBRID_CGROUPS = '/sys/fs/cgroup/unified'
 
-/** The image of deploy/Dockerfile, in a storage of its own. */
+/** The image of deploy/Dockerfile, in its own storage. */
 export interface ContainerImage {
   /** The base image: the one that the Dockerfile names, or what replaced it. */
   base: string

@@ -12,7 +12,7 @@ export interface LongTest {
   title: string
   /** Runs once per engine, with `TEST_ENGINE` set. Defaults to SQLite only. */
   engines?: Engine[]
-  /** Settings of a PostgreSQL of its own, which is otherwise as installed; without them, one that is fast to set up. */
+  /** Settings of its own PostgreSQL, which is otherwise as installed; without them, one that is fast to set up. */
   postgres?: string[]
   /** The timeout. */
   minutes: number

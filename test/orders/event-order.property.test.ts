@@ -58,7 +58,7 @@ test.beforeAll(async ({ server }) => {
   await expectOk(till.admin('PATCH', '/settings', { taxWithholdingBps: 1000 }))
   for (const [code, program] of Object.entries(PROGRAMS)) {
     const { campaignId } = await till.affiliate(code, program)
-    // A part of each order at a rate of its own.
+    // A part of each order at its own rate.
     const rule = { programId: campaignId, kind: 'variant', value: '1', commissionPercent: 33.3 }
     await expectOk(till.admin('POST', '/product-rules', rule))
   }
@@ -154,7 +154,7 @@ async function netOf(orderId: string): Promise<number[]> {
   ]
 }
 
-/** Every order has a day of its own, so that a batch of the day pays this order alone. */
+/** Every order has its own day, so that a batch of the day pays this order alone. */
 let days = 0
 
 test('refunds and cancellations before and after the payment, in any order, take back the same amount', {

@@ -115,7 +115,7 @@ describe('a statement', () => {
     expect((await read(owner, id, '2026-10')).number).toBe(after.number)
   })
 
-  test('months are those of the shop, and currencies have balances of their own', async ({ server, owner }) => {
+  test('months are those of the shop, and currencies have their own balances', async ({ server, owner }) => {
     await expectOk(owner('PATCH', '/settings', { timeZone: 'America/New_York' }))
     const id = addAffiliate(server)
     addCommission(server, { affiliateId: id, happenedAt: '2026-11-01T03:59:59.999Z' })

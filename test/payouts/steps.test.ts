@@ -218,7 +218,7 @@ test('requests with the same Idempotency-Key that arrive together return one bat
   expect(await audits(server, 'payout.created')).toBe(1)
 })
 
-test('409 for a process that was so slow that another one gave its batch up and created it', async ({ server }) => {
+test('409 for a process whose lease was taken over while it was slow', async ({ server }) => {
   addMany(server, COMMISSIONS, AFFILIATES)
   const taken: unknown[] = []
   const { result } = await atEveryStep(

@@ -119,7 +119,7 @@ export const keyWays: Record<string, Way> = {
 
 let made = 0
 
-/** A new owner with a token of their own. */
+/** A new owner with their own token. */
 export async function newOwner({ deps, server }: OtherProcess) {
   const named = { shop: server.shop.shopId, email: `owner-${++made}@shop.example` }
   const { userId, ownerToken } = await createUser(deps, { ...named, role: 'OWNER' })

@@ -13,7 +13,7 @@ import type { Sql, Statement } from './sql.ts'
 // Access to stored rows, for tests whose subject is storage: the outbox, the audit log, damage, retention and states
 // that no request can produce.
 
-/** A connection of its own to a server's database. */
+/** A separate connection to a server's database. */
 export type Connection = Pick<TestServer, 'sql'>
 
 type Table = keyof typeof PRIMARY_KEYS

@@ -91,7 +91,7 @@ async function manualOrders(server: TestServer): Promise<void> {
 const payByPaypal = (server: TestServer, affiliateId: string) =>
   expectOk(admin(server, 'PUT', `/affiliates/${affiliateId}/payee`, { method: 'PAYPAL', email: 'noor@example.com' }))
 
-/** The example file, with one line of a batch of its own. Replaces an earlier one. */
+/** The example file, with one line of its own batch. Replaces an earlier one. */
 async function sendExample(server: TestServer): Promise<string> {
   deleteRows(server, 'payoutLines', { fileId: ID.file })
   deleteRows(server, 'payoutFiles', { id: ID.file })
@@ -116,7 +116,7 @@ async function freshProgram(server: TestServer): Promise<void> {
   await payByPaypal(server, affiliate.id)
 }
 
-/** A payment file with one line of a batch of its own. */
+/** A payment file with one line of its own batch. */
 export async function freshFile(server: TestServer): Promise<string> {
   const { id: batchId } = await freshBatch(server)
   const id = `fresh-${made++}`

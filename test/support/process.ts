@@ -16,7 +16,7 @@ export interface Finished {
   stderr: string
 }
 
-/** A folder of its own that is removed afterwards. */
+/** A separate folder that is removed afterwards. */
 export function temporaryFolder(): { path: string; remove: () => void } {
   const path = mkdtempSync(join(tmpdir(), 'referral-process-'))
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) }

@@ -52,7 +52,7 @@ export interface TestServerOptions {
   limited?: boolean
 }
 
-/** The whole server on a database of its own, with a shop, a clock that only tests move, and a checked fetch. */
+/** The whole server on its own database, with a shop, a clock that only tests move, and a checked fetch. */
 export async function testServer(options: TestServerOptions = {}) {
   const { url, dir, db, sql, settled, remove } = await testDatabase()
   const clock = {

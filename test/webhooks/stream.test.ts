@@ -50,7 +50,7 @@ let orders = 0
 const order = (server: TestServer) =>
   expectOk(convert(server, { externalOrderId: `s-${++orders}`, amountCents: 100, couponCode: 'NISA16' }))
 
-test('200 the exact bytes and headers of each event, signed with a secret of its own, and nothing in the outbox', async ({
+test('200 the exact bytes and headers of each event, signed with its own secret, and nothing in the outbox', async ({
   server,
 }) => {
   const client = await listen(server)

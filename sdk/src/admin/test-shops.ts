@@ -7,7 +7,7 @@ import type { RequestBody } from '../types.ts'
 
 type Schemas = components['schemas']
 
-/** Test shops: data, keys and a clock of their own. */
+/** Test shops, with their own data, keys, and clock. */
 export const testShops = (core: Core) => ({
   /**
    * Lists the test shops of the shop.

@@ -177,7 +177,7 @@ const MAX_ENDED_KEYS = 200
 const BATCH_SIZE = 100
 
 /**
- * Assigns a rate-limit window to a new key: null for a window of its own, or the id of the key whose window it continues.
+ * Assigns a rate-limit window to a new key: null for its own window, or the id of the key whose window it continues.
  * A shop has no more windows than active keys can exist, so creating and revoking keys does not raise its rate limit. When
  * all windows exist, a new key continues the one that has been unused longest. Deletes the keys that ended longest ago.
  *

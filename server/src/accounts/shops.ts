@@ -60,7 +60,7 @@ export interface NewShop {
   plan?: Plan
   currency?: string
   ownerEmail?: string
-  /** Creates a test shop, which has a clock of its own. */
+  /** Creates a test shop, which has its own clock. */
   test?: boolean
 }
 

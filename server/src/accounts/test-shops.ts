@@ -29,7 +29,7 @@ export async function list(ctx: OwnerContext): Promise<{ data: TestShop[] }> {
 }
 
 /**
- * Creates a shop with data of its own, the plan, limits, currency and time zone of the caller's shop, and a clock that can be advanced. Its
+ * Creates a shop with its own data, the plan, limits, currency and time zone of the caller's shop, and a clock that can be advanced. Its
  * owner token and its key, with every scope, are in the result only.
  *
  * @throws ApiError 409 `test_shop_limit_reached`, or `shop_is_test` in a test shop.

@@ -27,7 +27,7 @@ const TOKEN_SECONDS = [
   ['86400', 'for a day'],
 ] as const
 
-/** What gives an affiliate access to its own data: a link to a page of this server, or a token for a page of the merchant. */
+/** Access of an affiliate to its own data: a link to a page of this server, or a token for the merchant's site. */
 export const accessCard = (request: PageRequest, { id }: { id: string }): Html =>
   html`<section class="card" aria-labelledby="own"><h2 id="own">Their own page</h2>
 <p class="hint">A page to share with the affiliate. It shows only their own link, code, orders and balance.</p>

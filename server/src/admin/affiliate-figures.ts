@@ -61,7 +61,7 @@ export const figureFileCells = (figures: AffiliateFigures = NO_FIGURES, own: str
   ]
 }
 
-/** What an affiliate brought and earned in all, or what the orders of a program did, which has no clicks. */
+/** All-time traffic, earnings, and payments of an affiliate, or the orders of a program, which has no clicks. */
 export const figureSummary = (figures: AffiliateFigures, own: string, hasClicks = true): Html =>
   html`${facts(
     [
@@ -74,7 +74,7 @@ export const figureSummary = (figures: AffiliateFigures, own: string, hasClicks 
     'stats',
   )}${FIGURES_HINT}`
 
-/** What the figures count, so that they can be compared with the lists of orders and commissions. */
+/** Explains which rows the figures count, for comparison with the lists of orders and commissions. */
 export const FIGURES_HINT: Html = html`<p class="hint">Revenue is goods before discounts and refunds. Lists show goods after discounts. Orders and revenue count orders whose commission is pending, approved, payable, or paid, and not those that were rejected, canceled, or refunded in full.</p>`
 
 /** The charts of a period of one affiliate. */

@@ -320,7 +320,7 @@ ${value ? heldBackText(value) : stillReading(`Calculating the balance of ${count
   return { title: 'Archive this affiliate?', crumb: { to: `${LIST}/${id}`, text: name }, subjectId: id, body }
 }
 
-/** What happens to the balance of an affiliate who is archived. */
+/** The effect of archiving on the balance of an affiliate. */
 function heldBackText({ balances }: Balances): Html {
   const sumOf = (cents: (one: Balances['balances'][number]) => number) =>
     balances

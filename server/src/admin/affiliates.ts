@@ -38,7 +38,7 @@ const PATH = '/admin/affiliates'
 const ARCHIVED = 'ARCHIVED'
 const STATUSES = ['PENDING', 'APPROVED', 'ACTIVE', 'REJECTED', ARCHIVED] as const
 
-/** What the list can be sorted by: the heading of its column, the names of both orders, and the order that comes first. */
+/** Sort keys: the heading of the column, the names of both directions, and the default direction. */
 const ORDERS: Record<AffiliateSort['by'], { heading: string; ascending: string; descending: string; first: Way }> = {
   joined: { heading: 'Joined', ascending: 'Oldest first', descending: 'Newest first', first: '-' },
   name: { heading: 'Affiliate', ascending: 'Name, A to Z', descending: 'Name, Z to A', first: '' },

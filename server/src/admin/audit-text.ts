@@ -11,7 +11,7 @@ import { counted, money, monthText, nameOf, urlWithQuery } from './show.ts'
 
 type AuditRecord = components['schemas']['AuditRecord']
 
-/** What the records of a page name. */
+/** Names of the subjects of audit records. */
 export interface Names {
   users: Map<string, string>
   affiliates: Map<string, string>
@@ -69,7 +69,7 @@ interface Told {
   number: (name: string) => number
   /** An amount of the data, in its currency or in that of the commission. */
   amount: (name: string) => string
-  /** What the record is about, as a link where it has a page. */
+  /** The subject of the record, as a link where it has a page. */
   subject: () => Html
   affiliate: () => Html
 }
@@ -218,7 +218,7 @@ export function actorName(actor: string, names: Pick<Names, 'users' | 'keys'>): 
   return names.users.get(id) ?? (label === undefined ? actor : `API key ${label}`)
 }
 
-/** What a record says, in a sentence with names; for other actions, their words and the subject. */
+/** Renders a record as a sentence with names and links; for other actions, their words and the subject. */
 export function sentenceOf(record: AuditRecord, names: Names): Html {
   // Nothing is left of a record from which a person was erased.
   const isErased = record.salt === null

@@ -29,7 +29,7 @@ interface Terms {
   cookieDurationDays: string
 }
 
-/** What past orders would have earned under other terms, first under the current ones. Nothing is stored. */
+/** The earnings of past orders under other terms, first under the current ones. Nothing is stored. */
 async function show(request: PageRequest): Promise<View> {
   const { ctx, query } = request
   const one = await programs.find(ctx, request.params.id ?? '')

@@ -48,10 +48,10 @@ export function chart({ name, total, note, dates, values, before = [], show, tic
     return html`<rect class="bar" x="${index * STEP + GAP / 2}" y="${from.toFixed(2)}" width="${STEP - GAP}" height="${height.toFixed(2)}"></rect>`
   })
   const width = Math.max(1, values.length) * STEP
-  // Nothing before is not a comparison.
+  // Without earlier values, there is nothing to compare.
   const earlierValues = before.some((value) => value !== 0) ? before : []
   const line = earlierValues.map((value, index) => `${index * STEP + STEP / 2},${y(value).toFixed(2)}`).join(' ')
-  // Half of one order does not exist.
+  // No middle tick at 0.5: counts are integers.
   const middle = top > 1 ? [top / 2] : []
   const ticks = low < 0 ? [top, 0, low] : [top, ...middle, 0]
   const marks = values.map((value, index) => {

@@ -86,7 +86,7 @@ export const commissionCells = (one: Commission, names: CommissionNames, zone: s
   affiliateCell(one, names.affiliates),
   time(one.happenedAt, '–', zone),
   one.trackingMethod === 'ADJUSTMENT' ? '–' : goodsCell(one, names),
-  // A negative adjustment takes a paid commission back, in a row of its own.
+  // A negative adjustment takes a paid commission back, in its own row.
   one.orderStatus === 'REVERSED' && one.payoutBatchId !== null
     ? money(one.commissionAmountCents, one.currency)
     : earned(one.commissionAmountCents, one.currency, one.orderStatus),

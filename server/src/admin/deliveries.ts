@@ -73,7 +73,7 @@ ${notice}${found && pager(PATH, query, found.pagination)}`,
 
 type Filter = Pick<Query<'listDeliveries'>, 'subscriptionId' | 'event' | 'status'>
 
-/** What a delivery that can be sent again did. */
+/** Outcomes of deliveries that can be sent again. */
 const REDELIVERABLE: Readonly<Record<string, string>> = { FAILED: 'failed', SENT: 'were sent' }
 
 /** Leads from a list of finished deliveries of one webhook to the page that redelivers them. */

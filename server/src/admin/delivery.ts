@@ -21,7 +21,7 @@ const COLUMNS: Column[] = [
   inCard('inline', numberColumn('Duration')),
 ]
 
-/** What the codes of the delivery log mean. */
+/** Explanations of the codes of the delivery log. */
 const OUTCOMES: Readonly<Record<string, string>> = {
   ok: 'The receiver accepted it.',
   http_4xx: 'The receiver rejected it.',

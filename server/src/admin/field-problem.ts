@@ -39,7 +39,7 @@ const flatName = (message: string): string =>
 
 const CONTROL = /<(input|select|textarea)\b[^>]*>/g
 
-/** What ends a control: a reason inside of a select or a label would not be shown, or would be part of its name. */
+/** The end of a control: a reason inside of a select or a label would not be shown, or would be part of its name. */
 function endOf(tag: string): string {
   if (tag.startsWith('<select')) return '</select>'
   if (tag.startsWith('<textarea')) return '</textarea>'

@@ -147,20 +147,20 @@ export const textarea = ({ name, label, hint, id = name, value = '', maxlength =
 <textarea id="${id}" name="${name}" maxlength="${maxlength}"${hint ? html` aria-describedby="${`${id}-hint`}"` : ''}>${value}</textarea>
 ${hintOf(id, hint)}</div>`
 
-/** Renders the field of a code. The script tells while typing whether the code is allowed, and the server again. */
+/** Renders the field of a code. The script validates the code while typing; the server validates it again. */
 export const codeInput = ({ id, value, label = 'Code' }: { id: string; value: string; label?: string }): Html =>
   html`<div class="field"><label for="${id}">${label}</label>
 <input id="${id}" name="code" value="${value}" maxlength="60" autocomplete="off" spellcheck="false" data-code="${`${id}-check`}" aria-describedby="${`${id}-hint ${id}-check`}">
 <p class="hint" id="${id}-hint">${CODE_RULE}</p><p class="hint bad-text" id="${id}-check" aria-live="polite"></p></div>`
 
 const CODE_RULE =
-  'Up to 9 characters, without spaces and without 0, o and O, which customers confuse when they type a code. Empty: a random code of 8 characters.'
+  'Up to 9 characters, without spaces and without 0, o and O, which customers confuse when they type a code. Leave empty to generate a code of 8 characters.'
 
 /** Renders a checkbox with an explanation. */
 export const checkbox = (name: string, label: string, isChecked: boolean, hint?: string): Html =>
   html`<label class="box"><input type="checkbox" name="${name}" value="1"${isChecked ? html` checked` : ''}> <span>${label}${hint ? html` <small>${hint}</small>` : ''}</span></label>`
 
-/** Renders a field that forms send unseen. */
+/** Renders a hidden field. */
 export const hidden = (name: string, value: string): Html => html`<input type="hidden" name="${name}" value="${value}">`
 
 /** A field with the id of what a form creates: a form that is sent twice creates it once. */

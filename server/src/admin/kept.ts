@@ -7,7 +7,7 @@ import { type Html, html } from './html.ts'
 import type { PageRequest } from './route.ts'
 import { time } from './show.ts'
 
-/** Figures of a large shop are kept for a minute: they can be the sums of a million commissions. */
+/** Figures of a large shop are fresh for a minute: they can be the sums of a million commissions. */
 const KEPT_MS = 60_000
 /** Reading them takes at most a twentieth of the time of the report thread, which other shops need. */
 const MIN_PAUSE = 20
@@ -35,21 +35,21 @@ export interface Kept<T> {
   readAt: string | null
 }
 
-/** What a page reads. */
+/** A value to cache, and how to read it. */
 interface Figures<T, Own extends Context> {
-  /** What they are, with everything that they depend on. */
+  /** Cache key; must contain everything the value depends on. */
   key: readonly unknown[]
-  /** Whether the shop has so much that reading may take longer than a page may. Otherwise the page waits. */
+  /** Whether reading may take longer than a page may. Otherwise the page waits. */
   isLarge: boolean
-  /** Reads with the given context: short reports of other pages do not wait for its reports. */
+  /** Must use the given context, which routes long reports to a separate thread. */
   read: (ctx: Own) => Promise<T>
-  /** Whether it is still shown after its user has changed something. */
+  /** Whether the value survives a change by its user. */
   outlivesForms?: boolean
 }
 
 /**
- * Reads figures that a page shows. Those of a large shop may be up to an hour old when the page opens; they are shown with
- * their time, and read again for the next request.
+ * Stale-while-revalidate cache for figures of large shops; small shops bypass it. Figures may be up to an hour old when the
+ * page opens; they are shown with their time, and read again for the next request.
  */
 export async function readKept<T, Own extends Context>(ctx: Own, figures: Figures<T, Own>): Promise<Kept<T>> {
   const { key, isLarge, read, outlivesForms = false } = figures

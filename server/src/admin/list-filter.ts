@@ -137,7 +137,7 @@ interface FilterFields {
   /** Fields that are used rarely, behind a button. */
   more?: { names: readonly string[]; fields: Html | Html[] }
   button?: string
-  /** What the form is, if it does not filter a list. */
+  /** The accessible name of a form that does not filter a list. */
   label?: string
   /** The button is the main action of the page. */
   isMain?: boolean

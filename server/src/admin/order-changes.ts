@@ -61,7 +61,7 @@ const DONE = {
 } as const
 type Action = keyof typeof DONE
 
-/** What the difference is, since none of them changes the order in the store. */
+/** Explains each action; none changes the order in the store. */
 const EFFECTS: Record<Action, string> = {
   approve: 'Approve: it is paid with a payout.',
   reject: 'Reject: the affiliate did not earn it. It can be reopened.',
@@ -72,7 +72,7 @@ const EFFECTS: Record<Action, string> = {
 
 const REFUNDABLE = ['PENDING', 'APPROVED', 'ACCEPTED', 'PAYABLE', 'PAID']
 
-/** What an owner can do with the commission of an order. */
+/** The actions of an owner on the commission of an order. */
 export function changes(request: PageRequest, one: Commission): Html {
   const { form: sent } = request
   const moves = MOVES[one.orderStatus] ?? []

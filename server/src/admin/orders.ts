@@ -99,7 +99,7 @@ ${arithmetic(found)}
 const isUndone = (commission: Explanation['commission']): commission is Schemas['Commission'] =>
   commission !== null && commission.restrictionReasonCode === null && UNDONE.has(commission.orderStatus)
 
-/** What matters most about an order. */
+/** The summary of an order. */
 function orderStats(found: Explanation, names: Names): Html {
   const { affiliate, arithmetic } = found
   const amountOf = (step: string) => arithmetic.findLast((line) => line.step === step)
@@ -211,7 +211,7 @@ const arithmetic = (found: Explanation): Html => {
   )
 }
 
-/** What the affiliate receives: what remains of the commission, without the tax on it. Later changes of a paid one are rows of their own. */
+/** What the affiliate receives: what remains of the commission, without the tax on it. Later changes of a paid one are separate rows. */
 function payableOf({ arithmetic, commission }: Explanation) {
   const now = arithmetic.findLast(({ step }) => step === 'now')
   if (!commission || !now?.cents || now.cents !== commission.commissionAmountCents) return { tax: [] }

@@ -8,7 +8,7 @@ import type { PageRequest } from './route.ts'
 import { count, counted, money } from './show.ts'
 import { disabledItems } from './webhooks.ts'
 
-/** What needs a decision; empty when nothing does. */
+/** Items that need a decision; empty without any. */
 export async function attentionList(request: PageRequest, attention: Attention): Promise<Html> {
   const { isOwner } = request
   const [unpaid, blocked, disabled] = await Promise.all([

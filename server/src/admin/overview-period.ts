@@ -82,7 +82,7 @@ function periodOf({ first, last }: { first: string; last: string }, timeZone: st
 
 const daysText = (days: number): string => (days === 1 ? 'day' : `${days} days`)
 
-/** What is shown and with what it is compared. */
+/** The shown period and the one it is compared with. */
 export const periodText = ({ days, firstDay, lastDay, given }: Period): Html =>
   given.days
     ? html`The last ${days} days, compared with the ${days} days before.`

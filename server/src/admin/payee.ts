@@ -19,7 +19,7 @@ const METHODS = [
   ['SEPA', 'Bank transfer (SEPA)'],
 ] as const
 
-/** The fields of each way of payment. */
+/** The fields of each payment method. */
 const FIELDS: Record<string, readonly string[]> = {
   PAYPAL: ['email'],
   WISE: ['email', 'name'],

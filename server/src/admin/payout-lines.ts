@@ -71,7 +71,7 @@ export async function readPayments({ ctx, query }: PageRequest, batch: Batch): P
   return { batch, files, lines, readAt }
 }
 
-/** What to do next with an open batch: send its payments, record what was paid, or mark it as paid. */
+/** The next steps of an open batch: send its payments, record what was paid, or mark it as paid. */
 export function nextSteps({ batch, files, lines }: BatchPayments, markAsPaid: Html): Html {
   const { id, currency } = batch
   const of = (state: (typeof STATES)[number]) => lines?.totals[state] ?? { lines: 0, cents: 0 }
@@ -195,7 +195,7 @@ const row = (line: Line): Cell[] => [
   referenceCell(line),
 ]
 
-/** The end of the reference tells payments apart; all of it is one key press away. */
+/** Shows the end of the reference; the rest is in the disclosure. */
 function referenceCell({ paymentReference, reference, date }: Line): Cell {
   if (!paymentReference) return reference ? isolated(reference) : '–'
   return html`<details><summary><code>…${paymentReference.slice(-6)}</code>${date ? html` <small>${dayText(date)}</small>` : ''}</summary><code class="break">${paymentReference}</code>${reference ? html`<small class="line break">${isolated(reference)}</small>` : ''}</details>`

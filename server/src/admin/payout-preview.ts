@@ -26,7 +26,7 @@ export interface BatchInput {
   from: string
   until: string
   currency: string | undefined
-  /** What happens to approved commissions from before the period. */
+  /** Whether approved commissions from before the period are included. */
   earlier: 'include' | 'exclude'
 }
 
@@ -114,7 +114,7 @@ ${pager(`${PATH}/new`, query, affiliates.pagination, PAYEES)}`
 /** The parameter of the page of payees. */
 const PAYEES = 'payees'
 
-/** What the batch does not pay, and why. */
+/** The balances that the batch does not pay, with reasons. */
 function unpaidAfter(
   request: PageRequest,
   { reasons, affiliates, truncated }: Schemas['Unpaid'],

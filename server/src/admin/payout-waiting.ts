@@ -34,7 +34,7 @@ const NAMES: Record<WaitingPart, string> = {
   HELD_BACK: 'Held back',
 }
 
-/** What a batch of everything would contain: blocked payments are part of it, and can be sent later. */
+/** The parts that a batch of everything would contain: blocked payments can be sent later. */
 export const IN_NEW_BATCH: readonly WaitingPart[] = ['PAYABLE', 'BLOCKED']
 
 type Read = Awaited<ReturnType<typeof readWaiting>>

@@ -46,7 +46,7 @@ const TITLES: Record<number, string> = {
 
 const ICONS: Readonly<Record<number, IconName>> = { 403: 'account', 404: 'search' }
 
-/** What the first part of a path is about. */
+/** The subject of a page, by the first part of its path. */
 const SUBJECTS: Readonly<Record<string, string>> = {
   audit: 'the audit log',
   keys: 'API keys',
@@ -55,7 +55,7 @@ const SUBJECTS: Readonly<Record<string, string>> = {
   team: 'the team',
   'test-shops': 'test shops',
 }
-/** What staff see as well, so that only its changes are reserved for owners. */
+/** Pages that staff can see: only their changes are reserved for owners. */
 const OF_STAFF = /^(orders|commissions|affiliates|programs|coupons|webhooks|deliveries)$/
 
 /** Why staff may not open a page or send a form, and whom to ask. */

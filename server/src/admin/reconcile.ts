@@ -84,7 +84,7 @@ async function preview(request: PageRequest): Promise<View> {
   return previewPage(request, found)
 }
 
-/** What each decision means, and in which order they are shown. */
+/** The text of each decision, in the order in which they are shown. */
 const DECISIONS: Record<Decision, Html> = {
   unknown: html`${badge('REVIEW')} No payment with this reference was sent`,
   amount_mismatch: html`${badge('REVIEW')} Amount or currency differs from what was sent`,

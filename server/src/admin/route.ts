@@ -33,7 +33,7 @@ export interface View {
   crumb?: { to: string; text: string }
   /** Statuses after the title. */
   badges?: Html | Html[]
-  /** What the page is about, in a sentence. */
+  /** One sentence below the title. */
   lead?: Html | string
   /** Links and buttons next to the title. */
   actions?: Html | Html[] | undefined

@@ -19,7 +19,7 @@ const MAX_HITS = 5
 interface Hit {
   to: string
   text: Html | string
-  /** What distinguishes it from others with the same text. */
+  /** Distinguishes it from others with the same text. */
   about?: Html | string
 }
 

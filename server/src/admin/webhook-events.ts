@@ -40,7 +40,7 @@ const choiceOf = ({ events, extendedEvents: isAll }: Known): Choice => {
   return isAll ? 'all' : 'basic'
 }
 
-/** What a webhook receives, in the words of the form. */
+/** The events of a webhook, as the form names them. */
 export function receivedEvents(known: Known): Html {
   const choice = choiceOf(known)
   if (choice === 'some') return eventNames(known.events)

@@ -103,7 +103,7 @@ export async function disabledItems({ ctx }: PageRequest): Promise<string[]> {
   ]
 }
 
-/** What webhooks do not receive and could, and what they lose. Each with what to do about it. */
+/** Events that webhooks could receive but do not, and events they lose, each with its remedy. */
 function warnings(request: PageRequest, shown: Subscription[]): Html {
   const off = shown.filter(({ retryPolicy }) => retryPolicy === 'none').length
   return html`${off === 0 ? '' : html`<p class="notice wait">${counted(off, 'webhook has', 'webhooks have')} no retries. An event is lost when the receiver does not respond at that moment.</p>`}

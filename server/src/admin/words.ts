@@ -77,7 +77,7 @@ const BY_LABEL = [...LABELS].map(([name, label]) => [label, name] as const).sort
 export const fieldOfLabel = (message: string): string | undefined =>
   BY_LABEL.find(([label]) => message.startsWith(`${label} `))?.[1]
 
-/** What the forms say in place of the message of the API, by how that begins. */
+/** Texts of forms that replace messages of the API, by their beginning. */
 const SENTENCES: readonly (readonly [message: RegExp, sentence: string])[] = [
   [
     /^(?:debtor\.)?iban (?:must be text|is not a valid).*/,

@@ -11,7 +11,7 @@ export interface CurrencySums {
   paidCents: bigint
 }
 
-/** What an affiliate, or those of a program, brought and earned, of all time. */
+/** All-time traffic and earnings of an affiliate, or of those of a program. */
 export interface AffiliateFigures {
   clicks: number
   orders: number
@@ -93,7 +93,7 @@ async function readFigures(
   return figures
 }
 
-/** What a list of affiliates can be sorted by. */
+/** Sort keys of a list of affiliates. */
 export type AffiliateOrder = 'clicks' | 'orders' | 'revenue' | 'commission' | 'joined' | 'name'
 
 /** The number that affiliates are sorted by; amounts in one currency, since sums never cross currencies. */

@@ -14,11 +14,11 @@ export type { AffiliateFigures, AffiliateSort, CurrencySums }
 /** Of an affiliate without clicks and orders. */
 export const NO_FIGURES: AffiliateFigures = { clicks: 0, orders: 0, sums: [] }
 
-/** What affiliates brought and earned, by id. */
+/** Traffic and earnings of affiliates, by id. */
 export const figuresOf = (ctx: Context, ids: string[]): Promise<Map<string, AffiliateFigures>> =>
   findFigures(ctx.db.read, ctx.shop.id, ids)
 
-/** What the orders of programs brought and earned, by id. */
+/** Orders and earnings of programs, by id. */
 export const programFiguresOf = (ctx: Context, ids: string[]): Promise<Map<string, AffiliateFigures>> =>
   findProgramFigures(ctx.db.read, ctx.shop.id, ids)
 
@@ -47,7 +47,7 @@ export const listSortedIds = (
   sort: AffiliateSort,
 ): Promise<string[]> => runReport(ctx, sortedAffiliateIds, { shopId: ctx.shop.id, query: { ...query, sort } })
 
-/** Affiliates in the order of these ids. Of those that were not archived, without those that were in the meantime. */
+/** Affiliates in the order of these ids. Skips affiliates archived since the ids were read. */
 export async function listByIds(ctx: Context, ids: string[], isArchived = false): Promise<Affiliate[]> {
   const rows = new Map((await findAffiliatesById(ctx.db.read, ctx.shop.id, ids)).map((row) => [row.id, row]))
   return ids

@@ -15,7 +15,7 @@ export interface MatchedAffiliate {
   alias?: string
 }
 
-/** What matched: an official name, or an alias of a kind. */
+/** The match: an official name, or an alias of a kind. */
 type MatchedBy = 'OFFICIAL' | AliasRow['kind']
 
 /** Affiliates that are found by something official, and those with an alias. One statement, so that a miss costs no other. */

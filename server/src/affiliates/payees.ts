@@ -123,7 +123,7 @@ export function toAccount(
 
 /** Territories whose accounts belong to banks of another country. */
 const BANKS_OF_TERRITORIES: Record<string, string[]> = {
-  // Overseas departments have IBANs of France, and banks with a country code of their own.
+  // Overseas departments have IBANs of France, and banks with their own country code.
   FR: ['GF', 'GP', 'MQ', 'RE', 'YT', 'PM', 'BL', 'MF'],
   GB: ['GG', 'IM', 'JE'],
 }

@@ -10,7 +10,7 @@ import { findAffiliate, updateAffiliateIfUnchanged } from './queries.ts'
 
 type AffiliateToken = components['schemas']['AffiliateToken']
 
-/** What a token may be able to read; it never has a scope that its creator lacks. */
+/** The scopes that a token can have; never one that its creator lacks. */
 export const TOKEN_SCOPES = ['affiliates:read', 'commissions:read', 'coupons:read', 'analytics:read'] as const
 
 const DEFAULT_SECONDS = 3600

@@ -222,7 +222,7 @@ export type AdjustmentColumns = Pick<
   | 'happenedAt'
 >
 
-/** A row without an order of its own: a refund of a paid commission, a reversal, or a debt that is carried forward. */
+/** A row without its own order: a refund of a paid commission, a reversal, or a debt that is carried forward. */
 export function adjustmentRow(ctx: Pick<Context, 'now'>, columns: AdjustmentColumns): Omit<CommissionRow, 'shopId'> {
   const createdAt = nowIso(ctx)
   return {

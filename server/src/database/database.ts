@@ -164,7 +164,7 @@ export interface Report<Input extends ReportRequest, Result> {
   run: (db: Reader, input: Input, inSnapshot?: InSnapshot) => Promise<Result>
   /** Equal requests that wait share one run. */
   isShared: boolean
-  /** It can read every commission of a shop, so it runs in a thread of its own, where no short report waits for it. */
+  /** It can read every commission of a shop, so it runs in its own thread, where no short report waits for it. */
   isLong: boolean
 }
 

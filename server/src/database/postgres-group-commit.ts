@@ -30,7 +30,7 @@ const LOCK_WAIT_MS = 50
  * also shares round trips, because it runs side by side with merged statements. Locking the rows of the shops in
  * `auditHeads` serializes the groups of several processes. A group skips shops that another process has locked. Their work
  * waits in this process: a single connection waits for one of these locks at a time, so that processes take turns. Work
- * without a shop has a transaction of its own.
+ * without a shop has its own transaction.
  */
 export class PostgresGroupCommit {
   readonly #pool: PostgresPool
@@ -140,7 +140,7 @@ export class PostgresGroupCommit {
   }
 
   /**
-   * Settles all jobs except those that need a transaction of their own and those whose shop is locked. If the connection is
+   * Settles all jobs except those that need their own transaction and those whose shop is locked. If the connection is
    * lost before the commit, nothing has changed, so it retries once on another. Returns the locked shops.
    */
   async #settleGroup(group: Group, begun?: Connection): Promise<string[]> {

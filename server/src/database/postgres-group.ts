@@ -71,7 +71,7 @@ export async function runGroup(
   }
 }
 
-/** Runs a job in a transaction of its own, so that it sees exactly which of its statements failed. @throws StorageError */
+/** Runs a job in its own transaction, so that it sees exactly which of its statements failed. @throws StorageError */
 export async function runAlone(
   session: PostgresSession<Job>,
   job: Job,

@@ -8,7 +8,7 @@ import type { PostgresSession, ShopJob, TracedStatement } from './postgres-sessi
  */
 export const touchCheck = {
   isEnabled: false,
-  /** How many jobs got a transaction of their own after a shared one had failed. */
+  /** How many jobs got their own transaction after a shared one had failed. */
   separated: 0,
 }
 

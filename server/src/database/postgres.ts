@@ -164,7 +164,7 @@ function retryRead<T>(error: StorageError, again: () => Promise<T>): Promise<T> 
   throw error
 }
 
-/** Kysely locks migrations in the session, which transaction pooling does not keep; `migrate` has a lock of its own. */
+/** Kysely locks migrations in the session, which transaction pooling does not keep; `migrate` has its own lock. */
 class PlainDialect extends PostgresDialect {
   override createAdapter(): PostgresAdapter {
     const withoutLock = { acquireMigrationLock: async () => {}, releaseMigrationLock: async () => {} }
@@ -172,7 +172,7 @@ class PlainDialect extends PostgresDialect {
   }
 }
 
-/** Runs `work` with a plain connection of its own. */
+/** Runs `work` with its own plain connection. */
 export async function withPostgresConnection<Schema, T>(
   url: string,
   work: (db: Kysely<Schema>) => Promise<T>,

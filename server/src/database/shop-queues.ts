@@ -29,7 +29,7 @@ const MAX_GROUP = 64
 const MAX_MISSES = 2
 
 /**
- * The queues of all shops. Shops whose jobs can all run side by side share a group. A shop has a group of its own when some
+ * The queues of all shops. Shops whose jobs can all run side by side share a group. A shop has its own group when some
  * of its jobs run alone or in turn, so that others do not wait for them. A shop is in one group at a time. Shops take turns.
  */
 export class ShopQueues {

@@ -108,7 +108,7 @@ function findDamage(connection: SQLite.Database): string[] {
   return rows.map((row) => row.integrity_check).filter((line) => line !== 'ok')
 }
 
-/** Runs `work` with a plain connection of its own. */
+/** Runs `work` with its own plain connection. */
 export async function withSqliteConnection<Schema, T>(
   path: string,
   work: (db: Kysely<Schema>) => Promise<T>,

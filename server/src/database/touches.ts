@@ -12,7 +12,7 @@ interface Declared {
 
 /**
  * Divides jobs into waves that run in sequence. The jobs of a wave have no touch in common and run side by side.
- * Jobs that share a touch keep their order. A job without declared touches is a wave of its own.
+ * Jobs that share a touch keep their order. A job without declared touches is its own wave.
  */
 export function planWaves<Job extends Declared>(jobs: readonly Job[]): Job[][] {
   const waves: Job[][] = []

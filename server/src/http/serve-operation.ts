@@ -63,7 +63,7 @@ export function startRequest(server: Server, c: HonoContext<Env>): RequestState 
 }
 
 /**
- * The address is computed on demand. An object literal with a getter would get a hidden class of its own, which V8 keeps
+ * The address is computed on demand. An object literal with a getter would get its own hidden class, which V8 keeps
  * together with the whole request until the next full garbage collection.
  */
 class StartedRequest implements RequestState {

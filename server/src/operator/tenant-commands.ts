@@ -62,7 +62,7 @@ function addShopCommands(shop: Command, add: AddCommand): void {
     .addOption(planOption().default('PROFESSIONAL'))
     .option('--currency <code>', 'ISO 4217 currency code', 'USD')
     .option('--owner-email <email>', 'the owner', 'owner@localhost')
-    .option('--test', 'a test shop, with keys rk_test_… and a clock of its own')
+    .option('--test', 'a test shop, with keys rk_test_… and its own clock')
 
   add(shop, 'list', 'list the shops', async (deps, print) => {
     const data = await shops.list(deps)

@@ -175,7 +175,7 @@ export function planBatch(
   return checkPlan(ctx, toEstimate(rows, periodEnd, minimums), initial)
 }
 
-/** What a batch of some commissions would contain. */
+/** The contents of a batch of some commissions. */
 export interface Estimate {
   /** In alphabetical order. */
   currencies: string[]

@@ -19,7 +19,7 @@ import { leaseEnd, newLease, StepSize, tryRunJob } from './jobs.ts'
 import { type CandidateFilter, firstInstant, listIneligibleAffiliateIds, type Subtotal, sumVisible } from './queries.ts'
 import * as queries from './step-queries.ts'
 
-/** What a batch would contain, read before it is created. */
+/** The contents of a batch, read before it is created. */
 interface Preview {
   estimate: Estimate
   commissions: number

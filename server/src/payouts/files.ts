@@ -131,7 +131,7 @@ const createAtOnce = (ctx: Context, file: PayoutFileRow, affiliateIds: string[])
     return finish(ctx, trx, { ...(current ?? file), ...added })
   })
 
-/** Many lines: each step is a transaction of its own. */
+/** Many lines: each step is its own transaction. */
 async function createInSteps(ctx: Context, file: PayoutFileRow, affiliateIds: string[]): Promise<PayoutFile> {
   await mutate(ctx, async (trx) => {
     const isKnown = await findFile(trx, ctx.shop.id, file.id)

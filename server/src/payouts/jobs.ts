@@ -119,7 +119,7 @@ async function step(
 ): Promise<queries.BatchCursor | undefined> {
   const page = await queries.readBatchPage(ctx.db.read, job, after, size.rows)
   const last = page.at(-1)
-  // In a transaction of its own: a read that began before the last change still finds the job.
+  // In its own transaction: a read that began before the last change still finds the job.
   if (!last) {
     await ctx.db.transact((trx) => queries.deleteJob(trx, job), job.shopId)
     return undefined

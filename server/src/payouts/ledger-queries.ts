@@ -100,7 +100,7 @@ export const findLedgerBatch = (db: Reader, shopId: string, { from, to, after }:
     .limit(1)
     .executeTakeFirst()
 
-/** What each affiliate was paid by a batch in the period, as {@link listPayments} has it for one affiliate. */
+/** Payments to each affiliate by a batch in the period; {@link listPayments} for all affiliates. */
 export async function listLedgerPayments(
   db: Reader,
   shopId: string,

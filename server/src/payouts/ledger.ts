@@ -157,7 +157,7 @@ async function pageOf(
     payoutBatchId: one.payoutBatchId,
     status: one.orderStatus,
     currency: one.currency,
-    // What it earned originally; refunds are rows of their own.
+    // What it earned originally; refunds are separate rows.
     commissionCents: one.commissionAmountCents - one.refundedCents,
     taxWithheldCents: one.taxWithheldCents - one.refundedTaxCents,
     commissionId: one.id,

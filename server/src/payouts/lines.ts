@@ -198,7 +198,7 @@ const MAX_BATCHES = 3
 /** Lines are read commission by commission. The page of a larger batch shows what is blocked. */
 const MAX_COMMISSIONS = 2000
 
-/** What blocks the payment of open batches, and how many of them were not read. Does not audit; the caller must. */
+/** Blocked payments of open batches, and how many batches were not read. Does not audit; the caller must. */
 export async function readBlocked(ctx: Context): Promise<{ blocked: BlockedPayments[]; unread: number }> {
   const { data, pagination } = await listBatches(ctx.db.read, ctx.shop.id, {
     status: 'OPEN',

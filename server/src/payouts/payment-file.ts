@@ -145,7 +145,7 @@ export function renderPaymentFile(
   })
 }
 
-/** What payees read on their account statement: the month of the batch in the time zone of the shop, or its first and last one. */
+/** The remittance text for payees: the month of the batch in the time zone of the shop, or its first and last one. */
 export function paymentText(
   { periodStart, periodEnd }: { periodStart: string; periodEnd: string },
   timeZone: string,

@@ -137,7 +137,7 @@ interface PlannedBatch {
   hasSteps: boolean
 }
 
-/** What a batch holds back; null when the sum exceeds the largest exact integer. */
+/** The totals that a batch holds back; null when the sum exceeds the largest exact integer. */
 type HeldBackTotals = ReturnType<typeof heldBackTotals>
 
 /** Inserts the batch of commissions that reference it already, and the debts it carries forward. */

@@ -19,7 +19,7 @@ type PaymentResult = Schemas['PaymentResult']
 export interface PreviewedResult {
   result: PaymentResult
   decision: Schemas['ReconciledResult']['result']
-  /** What was sent; null for an unknown reference. */
+  /** The sent payment; null for an unknown reference. */
   sent: { batchId: string; affiliateId: string; name: string; amountCents: number; currency: string } | null
 }
 
@@ -29,7 +29,7 @@ export interface ResultPreview extends Pick<ReportedResults, 'kind' | 'others'> 
   pending: number
   /** The number of rows that cannot be read. */
   unreadable: number
-  /** What is wrong with the first of these rows. */
+  /** The problems of the first of these rows. */
   problems: string[]
 }
 

@@ -12,7 +12,7 @@ export interface StatementEntry {
   reason: string
   currency: string
   status: string | null
-  /** What the balance changes by: 0 for an order that is not approved. */
+  /** The change of the balance: 0 for an order that is not approved. */
   amountCents: number
   commissionCents: number
   taxWithheldCents: number
@@ -95,7 +95,7 @@ const rateOf = ({ commissionType, commissionRateBps, commissionBaseCents, curren
 
 const isEarned = (status: StatementCommission['orderStatus']): boolean => EARNED.includes(status)
 
-/** An order with what it earned originally; its refunds are lines of their own. */
+/** An order with what it earned originally; its refunds are separate lines. */
 export function orderEntry(row: StatementCommission, refunds: StatementRefund[]): StatementEntry {
   const sum = (column: 'commissionCents' | 'taxCents') => refunds.reduce((all, refund) => all + refund[column], 0)
   const commissionCents = row.commissionAmountCents - sum('commissionCents')

@@ -74,7 +74,7 @@ export const listCommissionsOf = (db: Reader, account: StatementScope): Promise<
     .orderBy('commissions.id')
     .execute()
 
-/** Refunds that reduced a commission before it was paid. Later ones have an adjustment of their own. */
+/** Refunds that reduced a commission before it was paid. Later ones have their own adjustment. */
 export type StatementRefund = Pick<
   RefundRow,
   'commissionId' | 'externalRefundId' | 'reason' | 'goodsCents' | 'commissionCents' | 'taxCents' | 'createdAt'
@@ -132,7 +132,7 @@ const sums = [
   TAX.low.as('taxLow'),
 ] as const
 
-/** What was earned before the period, as it is now. */
+/** Sums earned before the period, as they are now. */
 export const sumEarnedBefore = async (db: Reader, account: StatementScope): Promise<Sum[]> =>
   (
     await effective(db, account)
@@ -146,7 +146,7 @@ export const sumEarnedBefore = async (db: Reader, account: StatementScope): Prom
 
 const paidAt = EFFECTIVE.paidAt
 
-/** What was paid before the period. */
+/** Sums paid before the period. */
 export const sumPaidBefore = async (db: Reader, account: StatementScope): Promise<Sum[]> =>
   (
     await effective(db, account)
@@ -165,7 +165,7 @@ export interface StatementPayment extends Sum {
   periodEnd: PayoutBatchRow['periodEnd']
 }
 
-/** What was paid in the period, by batch. */
+/** Payments in the period, by batch. */
 export async function listPayments(db: Reader, account: StatementScope): Promise<StatementPayment[]> {
   const rows = await effective(db, account)
     .innerJoin('payoutBatches', (join) =>
@@ -215,7 +215,7 @@ const slotOf = (at: Expression<string | null>, bounds: string[]) => {
   return sql<number>`case ${sql.join(cases, sql` `)} end`.as('slot')
 }
 
-/** What was earned before each of the ascending bounds, as it is now. */
+/** Sums earned before each of the ascending bounds, as they are now. */
 export async function sumEarnedBySlot(
   db: Reader,
   account: Pick<StatementScope, 'shopId' | 'affiliateId'>,
@@ -232,7 +232,7 @@ export async function sumEarnedBySlot(
   return rows.map((row): SlotSum => ({ slot: row.slot, ...netOf(row) }))
 }
 
-/** What was paid before each of the ascending bounds. */
+/** Sums paid before each of the ascending bounds. */
 export async function sumPaidBySlot(
   db: Reader,
   account: Pick<StatementScope, 'shopId' | 'affiliateId'>,

@@ -99,7 +99,7 @@ interface Rules extends UnpaidQuery {
   isHeldBack: boolean
 }
 
-/** What a batch leaves of one affiliate's commissions in one currency. */
+/** The part of one affiliate's commissions in one currency that a batch does not pay. */
 function unpaidOf(sums: UnbatchedSum[], { filter, minimums, isHeldBack }: Rules): Balance[] {
   if (isHeldBack) return balancesOf(sums, 'HELD_BACK')
   const minimumCents = minimums[sums[0]?.currency ?? ''] ?? 0

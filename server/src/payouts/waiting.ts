@@ -17,7 +17,7 @@ import {
 } from './queries.ts'
 import { listApprovedCurrencies, sumInOpenBatches } from './waiting-queries.ts'
 
-/** What becomes of the approved balance of an affiliate if a batch of everything is created now. */
+/** The fate of the approved balance of an affiliate if a batch of everything is created now. */
 export const WAITING_PARTS = ['PAYABLE', 'BLOCKED', 'BELOW_MINIMUM', 'DEBT', 'HELD_BACK'] as const
 export type WaitingPart = (typeof WAITING_PARTS)[number]
 
@@ -32,7 +32,7 @@ interface WaitingSum {
 export interface WaitingSums {
   currency: string
   parts: Partial<Record<WaitingPart, WaitingSum>>
-  /** What is neither paid nor waiting. */
+  /** Commissions in open batches. */
   inOpenBatches: Omit<WaitingSum, 'affiliates'>
   /** The smallest total of a batch; null while two settings of it differ. */
   minimumPayoutCents: number | null
@@ -137,7 +137,7 @@ function partsOf(balances: Balance[]): WaitingSums['parts'] {
   return parts
 }
 
-/** The largest balances first; of debts, too. */
+/** Sorted by absolute balance, largest first. */
 async function pageOf(
   db: Reader,
   shopId: string,

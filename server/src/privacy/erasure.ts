@@ -83,7 +83,7 @@ export async function readErasure(ctx: Context, id: string): Promise<Erasure> {
   }
 }
 
-/** {@link erasePerson} for a process of its own: returns when the erasure has ended. */
+/** {@link erasePerson} in a separate process: returns when the erasure has ended. */
 export async function erasePersonCompletely(ctx: Context, email: string): Promise<Erasure> {
   const row = (await findUnfinished(ctx, requireAddress(email))) ?? (await begin(ctx, requireAddress(email)))
   await run(ctx, row)

@@ -1,4 +1,4 @@
-// A process of its own with the environment of one engine. Fills the shop of the heavy requests with as many commissions and
+// A separate process with the environment of one engine. Fills the shop of the heavy requests with as many commissions and
 // affiliates as its arguments say, and writes how to reach it into a file.
 import { writeFileSync } from 'node:fs'
 import { operatorContext } from '../../../server/src/accounts/shops.ts'
@@ -13,7 +13,7 @@ import setUpPostgres from '../../support/postgres.ts'
 export interface LargeShop {
   url: string
   shopId: string
-  /** Of users with the role `OWNER`. Each has a rate limit of its own. */
+  /** Of users with the role `OWNER`. Each has its own rate limit. */
   tokens: string[]
   keys: string[]
   /** The path of the page of the affiliate with the most commissions. */

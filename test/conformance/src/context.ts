@@ -27,7 +27,7 @@ export interface Shop {
 
 const DAY_MS = 86_400_000
 
-/** What a check can do: send requests, create data of its own, and state what it expects. */
+/** What a check can do: send requests, create its own data, and state what it expects. */
 export class Context {
   readonly shop: Shop
   /** Prefix of every name, so that concurrent runs do not collide. */

@@ -107,7 +107,7 @@ function distanceOf(a: string, b: string): number {
 }
 
 /**
- * Tests whether a server follows the contract. Everything it creates has a name of its own.
+ * Tests whether a server follows the contract. Everything it creates has its own name.
  *
  * @throws {UsageError} when no check starts with one of `only`
  */

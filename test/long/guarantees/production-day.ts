@@ -283,7 +283,7 @@ async function verify(site: Site, shops: Merchant[]): Promise<void> {
   assert.deepEqual(await site.world.problems(), [])
 }
 
-/** The backup, restored into a database of its own, has the orders that were acknowledged before it. */
+/** The backup, restored into its own database, has the orders that were acknowledged before it. */
 async function verifyBackup(
   site: Site,
   dump: string,

@@ -6,7 +6,7 @@ import { lineIdOf } from '../../engine/payment-line.ts'
 /** A result as the service accepts it. */
 export type PaymentResult = components['schemas']['PaymentResult']
 
-/** What a file of a bank or payment service reports. */
+/** The results in a file of a bank or payment service. */
 export interface ReportedResults {
   /** The kind of file, for people. */
   kind: string

@@ -109,7 +109,7 @@ export function readTable(text: string, file: string): ReportedResults {
       continue
     }
     if (!isPaymentReference(paymentReference)) {
-      // Each row of our own table is about a payment of the service.
+      // In our own CSV format, every row must name a payment.
       if (format.pending && paymentReference !== undefined) found.problems.push(unknownReference(paymentReference))
       else addOther(found, paymentReference)
       continue
