@@ -60,10 +60,10 @@ test.for([
   ['to=2026-10-19', 'From must be a day, such as 2026-11-02.'],
   ['from=2026-02-30', 'From must be a day, such as 2026-11-02.'],
   ['from=2026-10-19&to=soon', 'To must be a day, such as 2026-11-02.'],
-  ['from=2026-10-20&to=2026-10-19', 'To must not be before “From”.'],
+  ['from=2026-10-20&to=2026-10-19', '“To” must not be before “From”.'],
   ['from=2026-10-20&to=2026-11-03', 'To must not be in the future.'],
   ['from=2026-11-03', 'From must not be in the future.'],
-  ['from=2025-10-01&to=2026-10-19', 'From must be at most 366 days before “To”.'],
+  ['from=2025-10-01&to=2026-10-19', '“From” must be at most 366 days before “To”.'],
 ])('400 at the field of the overview for %s: %s', async ([query, sentence], { server }) => {
   const page = visitorOf(server)
   await page.signIn(server.shop.ownerToken)

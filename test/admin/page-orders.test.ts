@@ -129,13 +129,14 @@ test('lists show what is left of refunded goods, and cross out what is not owed'
 
 test.for([
   ['/admin/orders', 'min=ten', 'At least must be an amount, such as 10.50.'],
-  ['/admin/orders', 'max=1&min=2', 'At most must not be less than “At least”.'],
+  ['/admin/orders', 'max=1&min=2', '“At most” must not be less than “At least”.'],
   ['/admin/orders', 'currency=dollars', 'Currency must be three letters, such as USD.'],
   ['/admin/orders', 'from=soon', 'From must be a day, such as 2026-10-31.'],
-  ['/admin/orders', 'from=2026-10-02&to=2026-10-01', 'To must not be before “From”.'],
+  ['/admin/orders', 'from=2026-10-02&to=2026-10-01', '“To” must not be before “From”.'],
   ['/admin/commissions', 'status=ALL&min=ten', 'At least must be an amount, such as 10.50.'],
+  ['/admin/orders', `affiliate=${'x'.repeat(321)}`, 'Affiliate must have at most 320 characters.'],
   ['/admin/commissions', 'to=2026-02-30', 'To must be a day, such as 2026-10-31.'],
-])('400 at the field of %s?%s: %s', async ([path, query, sentence], { server }) => {
+])('400 at the field of %s?%.50s: %s', async ([path, query, sentence], { server }) => {
   const page = visitorOf(server)
   await page.signIn(server.shop.ownerToken)
   const { status, text } = await page.open(`${path}?${query}`)

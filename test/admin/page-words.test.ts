@@ -27,7 +27,7 @@ const key = (label: string, expiresAt: string): Fields => [
 test.each<[string, Fields, string]>([
   ['payouts', period('2026-10-01', 'soon'), 'Last day must be a day, such as 2026-10-31.'],
   ['payouts', period('2026-02-30', '2026-10-31'), 'First day must be a day, such as 2026-10-31.'],
-  ['payouts', period('2026-10-31', '2026-10-01'), 'Last day must be after First day.'],
+  ['payouts', period('2026-10-31', '2026-10-01'), '“Last day” must be after “First day”.'],
   ['payouts', period('2026-10-01', '2026-10-31', 'dollars'), 'Currency must be three capital letters, like USD.'],
   ['keys', key('Cron', 'tomorrow'), 'Expires must be a day, such as 2026-10-31.'],
   ['keys', key('x'.repeat(101), ''), 'Label must be text of 1 to 100 characters.'],
@@ -121,8 +121,9 @@ const names = new Set(
     .map(([, name = '']) => name),
 )
 
-/** Names of fields, and what only a caller of the API can do. */
-const OF_THE_API = /\b[a-z]+[A-Z]\w+|\b[Ss]end (either|\w+ to)\b|\b[Ff]etch\b|property of this request/
+/** Names of fields, such as at the beginning of a sentence, and what only a caller of the API can do. */
+const OF_THE_API =
+  /^[a-z]|\bdebtor\.|\b[a-z]+[A-Z]\w+|\b[Ss]end (either|\w+ to)\b|\b[Ff]etch\b|property of this request/
 
 /** Ids of the example shop by the first part of a path. */
 const IDS: Record<string, string> = {

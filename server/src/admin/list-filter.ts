@@ -91,7 +91,8 @@ export interface AffiliateFilter {
 
 /** Reads the field `affiliate`. A page of a large shop does not wait for the search; a form does. */
 export async function readAffiliate(request: PageRequest, { affiliate }: Given): Promise<AffiliateFilter> {
-  if (!affiliate) return { affiliate, matches: [], isSearching: false, affiliateId: undefined }
+  if (!affiliate || request.problem?.field === 'affiliate')
+    return { affiliate: undefined, matches: [], isSearching: false, affiliateId: undefined }
   const { value } = await readKept(request.ctx, {
     key: ['affiliate', affiliate],
     isLarge: request.form.size === 0 && (await isLargeList(request.ctx, { list: 'affiliates' })),

@@ -40,6 +40,8 @@ const LABELS = new Map([
   ['storeWebhookSecret', 'Store secret'],
   ['role', 'Role'],
   ['timeZone', 'Time zone'],
+  ['affiliate', 'Affiliate'],
+  ['order', 'Order'],
   ['from', 'From'],
   ['to', 'To'],
   ['min', 'At least'],
@@ -90,6 +92,9 @@ const SENTENCES: readonly (readonly [message: RegExp, sentence: string])[] = [
   [/^(?:taxWithholdingBps|Tax withheld) must be.*/, 'Enter a percentage from 0 to 100, such as 12.5.'],
   [/^name must be text of \d+ to (\d+) .*/, 'Enter a name of at most $1 characters.'],
   [/^name must not be blank.*/, 'Enter a name.'],
+  [/^hours must be.*/, 'Choose how long the link is valid.'],
+  [/^[a-z]\w* must be one of .*/, 'Choose one of the offered options.'],
+  [/^ids\b.*/, 'Select at least one row of the list.'],
   [/^country must be.*/, 'Enter the two letters of the country, such as DE.'],
   [/^timeZone must be.*/, 'Choose a time zone, such as Europe/Berlin.'],
 ]
@@ -100,14 +105,18 @@ const INSTANT = /an ISO 8601 date \((.+?)\) or a timestamp .+?(?=\.$)/
 const SETTING = /^(REFERRAL|METRICS|OPERATOR)_/
 
 /** A message of the API with the labels of the form and names instead of constants. Date fields accept days only. */
-const withLabels = (message: string): string =>
-  message
-    .replace(/^debtor\./, '')
-    .replace(/^\w+|\b[a-z]+[A-Z]\w+/g, (name) => LABELS.get(name) ?? name)
+function withLabels(message: string): string {
+  const quoted = (name: string) => (LABELS.has(name) ? `“${LABELS.get(name)}”` : name)
+  const text = message.replace(/^debtor\./, '').replace(/(?!^)\b[a-z]+[A-Z]\w+/g, quoted)
+  // Two labels in one sentence are quoted to be told apart.
+  const label = (name: string) => (text.includes('“') ? quoted(name) : (LABELS.get(name) ?? name))
+  return text
+    .replace(/^\w+/, label)
     .replace(INSTANT, 'a day, such as $1')
     .replace(/\b[A-Z]+(?:_[A-Z]+)+\b/g, (name) =>
       SETTING.test(name) ? name : (KINDS.get(name) ?? nameOf(name).toLowerCase()),
     )
+}
 
 /**
  * The message of an error as a page shows it: in the words of its form, with money instead of cents.
