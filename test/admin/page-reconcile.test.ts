@@ -205,6 +205,29 @@ test('400 for a body that is not a form', async ({ server }) => {
   }
 })
 
+test('a boundary longer than the standard allows is rejected before the body is searched for it', async ({
+  server,
+}) => {
+  const visitor = visitorOf(server)
+  await visitor.signIn(server.shop.ownerToken)
+  const boundary = 'a'.repeat(7000)
+  const cookie = [...visitor.jar].map(([name, value]) => `${name}=${value}`).join('; ')
+  const headers = { Cookie: cookie, 'Content-Type': `multipart/form-data; boundary=${boundary}` }
+  const body = `--${boundary}\r\n${`\r\n--${boundary.slice(1)}b`.repeat(300)}`
+  const startedAt = performance.now()
+  expect((await server.fetch(`http://test${PATH}`, { method: 'POST', body, headers })).status).toBe(400)
+  expect(performance.now() - startedAt).toBeLessThan(1500)
+})
+
+test('typed payments have few columns, so that filling their lines takes no time', async ({ server }) => {
+  const visitor = visitorOf(server)
+  await visitor.signIn(server.shop.ownerToken)
+  const startedAt = performance.now()
+  const refused = await visitor.submit(PATH, [['report', `${','.repeat(10_000)}\n${'x\n'.repeat(5000)}`]])
+  expect([refused.status, noticeOf(refused)]).toEqual([400, 'The first line has too many columns. Choose a file.'])
+  expect(performance.now() - startedAt).toBeLessThan(1500)
+})
+
 test('results that no preview wrote are rejected before they are parsed', async ({ server }) => {
   const visitor = visitorOf(server)
   await visitor.signIn(server.shop.ownerToken)

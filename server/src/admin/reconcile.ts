@@ -60,7 +60,7 @@ ${textarea({
   name: 'report',
   label: 'Report',
   value: request.form.get('report') ?? `${HEADING}\n`,
-  maxlength: 60_000,
+  maxlength: MAX_TYPED,
   hint: html`One payment per line: its reference, <code>settled</code> or <code>returned</code>, and the reason if there is one. The columns <code>amount</code>, <code>currency</code>, <code>date</code>, and <code>reference</code> of the bank can be added.`,
 })}</details>
 <div class="sticky"><button class="main">Preview</button> <a class="button" href="/admin/payouts">Back</a></div>`,
@@ -68,11 +68,19 @@ ${textarea({
   }
 }
 
+/** In characters; the columns are those of the hint and a few more. */
+const MAX_TYPED = 60_000
+const MAX_TYPED_COLUMNS = 20
+
 /** Typed lines may leave out their last cells. */
-function typedReport(text: string): Uint8Array {
-  const [heading = '', ...lines] = text.trim().split(/\r?\n/)
-  const commas = (line: string) => line.split(',').length
-  const missing = (line: string) => (line.includes('"') ? 0 : Math.max(0, commas(heading) - commas(line)))
+function typedReport(sent: string): Uint8Array {
+  const text = sent.replaceAll('\r\n', '\n')
+  if (text.length > MAX_TYPED) throw invalidBody('The typed payments are too long. Choose a file.')
+  const [heading = '', ...lines] = text.trim().split('\n')
+  const commas = (line: string) => line.split(',').length - 1
+  const wanted = commas(heading)
+  if (wanted >= MAX_TYPED_COLUMNS) throw invalidBody('The first line has too many columns. Choose a file.')
+  const missing = (line: string) => (line.includes('"') ? 0 : Math.max(0, wanted - commas(line)))
   const rows = lines.filter((line) => line.trim()).map((line) => line + ','.repeat(missing(line)))
   if (rows.length === 0) throw invalidBody('Choose a file, or type at least one payment.')
   return Buffer.from([heading, ...rows].join('\n'))
