@@ -218,10 +218,21 @@ test('a batch shows its payments with their states; details of the payee unblock
     ['country', 'DE'],
   ])
   expect(codeOf(wrong)).toEqual([400, 'payee_invalid'])
-  await done(payee, [
-    ['method', 'PAYPAL'],
-    ['email', 'mira@pay.example'],
-  ])
+  // The blocked ones are gone through one after another.
+  const blocked = `${to}?state=BLOCKED`
+  expect((await owner.open(blocked)).text).toContain(`href="/admin${payee}?${new URLSearchParams({ back: blocked })}"`)
+  for (const [back, next] of [
+    ['https://evil.example/', `/admin/affiliates/${shop.affiliateId}`],
+    ['/admin/payouts//evil.example', `/admin/affiliates/${shop.affiliateId}`],
+    [blocked, blocked],
+  ] as const) {
+    const saved = await done(payee, [
+      ['method', 'PAYPAL'],
+      ['email', 'mira@pay.example'],
+      ['back', back],
+    ])
+    expect(saved).toEqual({ to: next, notice: 'Payee details saved.' })
+  }
   const shown = await owner.open(`/admin${payee}`)
   expect([shown.text.includes('mira@pay.example'), wordsOf(shown.text).includes('PayPal')]).toEqual([false, true])
   expect(await words(`${path}?state=READY`)).toMatch(/Ready PayPal/)

@@ -3,6 +3,7 @@ import { LARGE } from '../core/list-size.ts'
 import { readBlocked } from '../payouts/lines.ts'
 import { type Html, html, isolated } from './html.ts'
 import { readKept } from './kept.ts'
+import { payeeLink } from './payee.ts'
 import { inNoBatch, inOpenBatches, readWaitingKept } from './payout-waiting.ts'
 import type { PageRequest } from './route.ts'
 import { count, counted, money } from './show.ts'
@@ -64,7 +65,7 @@ async function blockedItems({ ctx }: PageRequest, { commissions }: Attention): P
   const items = (value?.blocked ?? []).map(({ batchId, currency, lines, cents, affiliates }) => {
     const names = affiliates.map(
       ({ id, name }, index) =>
-        html`${index > 0 ? ', ' : ''}<a href="/admin/affiliates/${id}/payee">${isolated(name)}</a>`,
+        html`${index > 0 ? ', ' : ''}<a href="${payeeLink(id, `/admin/payouts/${batchId}?state=BLOCKED`)}">${isolated(name)}</a>`,
     )
     const more = lines > affiliates.length ? ` and ${count(lines - affiliates.length)} more` : ''
     const text = counted(lines, 'payment is', 'payments are')

@@ -1,10 +1,10 @@
 import * as affiliates from '../affiliates/affiliates.ts'
 import * as payees from '../affiliates/payees.ts'
 import { ApiError } from '../contract/errors.ts'
-import { confirmation, field, form, input, select } from './form.ts'
+import { confirmation, field, form, hidden, input, select } from './form.ts'
 import { type Html, html } from './html.ts'
 import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type View, validateBody } from './route.ts'
-import { day, facts } from './show.ts'
+import { day, facts, urlWithQuery } from './show.ts'
 
 export const payeeRoutes: Route[] = [
   { path: '/affiliates/:id/payee', ...rolesAndAuditOf('getPayee'), show },
@@ -12,6 +12,16 @@ export const payeeRoutes: Route[] = [
   { path: '/affiliates/:id/payee/delete', roles: OWNER_ONLY, show: confirmRemoval },
   { path: '/affiliates/:id/payee/delete', ...rolesAndAuditOf('deletePayee'), act: remove, page: show },
 ]
+
+/** The page of the payee details of an affiliate, and the page of payouts that follows when they are saved. */
+export const payeeLink = (affiliateId: string, back: string): string =>
+  urlWithQuery(`/admin/affiliates/${affiliateId}/payee`, { back })
+
+/** A page of payouts, to go through the blocked ones one after another; otherwise that of the affiliate. */
+function backOf(sent: URLSearchParams, affiliateId: string): string {
+  const back = sent.get('back') ?? ''
+  return /^\/admin\/payouts\/[\w?=&-]+$/.test(back) ? back : `/admin/affiliates/${affiliateId}`
+}
 
 const METHODS = [
   ['PAYPAL', 'PayPal'],
@@ -52,20 +62,21 @@ async function show(request: PageRequest): Promise<View> {
   const path = `/admin/affiliates/${id}/payee`
   const asked = sent.get('method') ?? query.get('method') ?? known?.method ?? 'PAYPAL'
   const method = METHODS.find(([one]) => one === asked)?.[0] ?? 'PAYPAL'
+  const back = backOf(sent.size ? sent : query, id)
   return {
     title: `How ${name} is paid`,
     crumb: { to: `/admin/affiliates/${id}`, text: name },
     lead: 'Details are stored encrypted and shown masked. Only payment files contain them in full.',
     subjectId: id,
     body: html`${known ? current(known, path, zone) : ''}
-<form class="filters" method="get" action="${path}">${select('method', 'Payment method', METHODS, method)}
+<form class="filters" method="get" action="${path}">${hidden('back', back)}${select('method', 'Payment method', METHODS, method)}
 <div class="row"><button>Choose</button></div></form>
 <section class="card narrow">${form(
       request,
       path,
-      html`<input type="hidden" name="method" value="${method}">
+      html`${hidden('method', method)}${hidden('back', back)}
 ${(fieldsOf(method)).map((one) => detail(one as keyof typeof LABELS, sent))}
-<div class="sticky"><button class="main">${known ? 'Replace the details' : 'Save'}</button> <a class="button" href="/admin/affiliates/${id}">Back</a></div>`,
+<div class="sticky"><button class="main">${known ? 'Replace the details' : 'Save'}</button> <a class="button" href="${back}">Back</a></div>`,
     )}</section>`,
   }
 }
@@ -96,7 +107,7 @@ async function set({ ctx, params, form }: PageRequest) {
   const names = fieldsOf(method)
   const details = Object.fromEntries(names.flatMap((name) => (field(form, name) ? [[name, field(form, name)]] : [])))
   await payees.setPayee(ctx, params.id ?? '', validateBody('setPayee', { method, ...details }))
-  return { to: `/admin/affiliates/${params.id}`, flash: { text: 'Payee details saved.' } }
+  return { to: backOf(form, params.id ?? ''), flash: { text: 'Payee details saved.' } }
 }
 
 async function confirmRemoval(request: PageRequest): Promise<View> {

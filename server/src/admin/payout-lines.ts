@@ -6,6 +6,7 @@ import { describeAllLines, describeLines } from '../payouts/lines.ts'
 import { confirmation } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
 import { figuresOf, readKept, stillReading } from './kept.ts'
+import { payeeLink } from './payee.ts'
 import { downloadLinks, payoutSendRoutes, sendLinks } from './payout-send.ts'
 import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type View } from './route.ts'
 import { badge, count, counted, dayText, empty, money, nameOf, tabs, time, urlWithQuery } from './show.ts'
@@ -115,7 +116,15 @@ ${
     ? html`<p class="notice wait">${counted(totals.BLOCKED.lines, 'payment')} ${totals.BLOCKED.lines === 1 ? 'is' : 'are'} blocked. Enter or change the payee details, or pay manually.</p>`
     : ''
 }
-${data.length ? table('Payments', LINES, data.map(row)) : html`<p>This batch pays no affiliate.</p>`}
+${
+  data.length
+    ? table(
+        'Payments',
+        LINES,
+        data.map((line) => row(line, path)),
+      )
+    : html`<p>This batch pays no affiliate.</p>`
+}
 ${pager(path, query, pagination, 'lines')}
 ${data.length ? html`<p class="row"><a class="button small" href="${path}/lines.csv">Download as CSV</a></p>` : ''}${readAt === null ? '' : html`<p class="hint">${figuresOf(readAt, zone)}</p>`}`
 }
@@ -183,12 +192,12 @@ export function blockedText({ reason, method, currency }: Pick<Line, 'reason' | 
   return method === 'SEPA' ? 'SEPA pays at most 999,999,999.99 EUR' : `PayPal pays ${currency} in whole units only`
 }
 
-const row = (line: Line): Cell[] => [
+const row = (line: Line, path: string): Cell[] => [
   html`<a href="/admin/affiliates/${line.affiliateId}">${isolated(line.name || line.affiliateId)}</a><small>${isolated(line.email)}</small>`,
   money(line.amountCents, line.currency),
   html`${badge(line.state)}${line.reason ? html`<small>${isolated(blockedText(line))}</small>` : ''}`,
   line.state === 'BLOCKED'
-    ? html`<a href="/admin/affiliates/${line.affiliateId}/payee">${line.method ? 'Change details' : 'Enter details'}</a>`
+    ? html`<a href="${payeeLink(line.affiliateId, `${path}?state=BLOCKED`)}">${line.method ? 'Change details' : 'Enter details'}</a>`
     : line.method
       ? nameOf(line.method)
       : 'Manually',

@@ -107,7 +107,7 @@ function payeeSection(
     ? html`<p class="notice wait">${counted(blocked.affiliates, 'payment')} of ${money(blocked.netPayableCents, currency)} cannot be sent before the payee details are entered or changed.</p>`
     : ''
   return html`<h2>In this batch</h2>${notice}
-${affiliateTable('Payees', affiliates.data, currency)}
+${affiliateTable('Payees', affiliates.data, { currency, path: `${PATH}/new?${query}` })}
 ${pager(`${PATH}/new`, query, affiliates.pagination, PAYEES)}`
 }
 

@@ -14,6 +14,7 @@ import {
 import { select } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
 import { figuresOf, type Kept, readKept, stillReading } from './kept.ts'
+import { payeeLink } from './payee.ts'
 import { blockedText } from './payout-lines.ts'
 import { OWNER_ONLY, type PageRequest, type Route, type View } from './route.ts'
 import { counted, count as counts, empty, money, nameOf, tabs, urlWithQuery } from './show.ts'
@@ -175,11 +176,7 @@ async function list(request: PageRequest): Promise<View> {
 ${partTabs(own, currency, part)}
 ${
   data.length
-    ? table(
-        'Affiliates',
-        COLUMNS,
-        data.map((one) => row(one, currency)),
-      )
+    ? affiliateTable('Affiliates', data, { currency, path: urlWithQuery(LIST, { currency, why: part }) })
     : empty('No affiliates in this group', '', 'payouts')
 }
 ${pager(LIST, query, pagination)}${readAt === null ? '' : html`<p class="hint">${figuresOf(readAt, zone)}</p>`}`,
@@ -216,18 +213,22 @@ const COLUMNS: Column[] = [
 ]
 
 /** Affiliates with their balance, and what prevents its payment. */
-export const affiliateTable = (name: string, list: WaitingAffiliate[], currency: string): Html =>
+export const affiliateTable = (
+  name: string,
+  list: WaitingAffiliate[],
+  { currency, path }: { currency: string; path: string },
+): Html =>
   table(
     name,
     COLUMNS,
-    list.map((one) => row(one, currency)),
+    list.map((one) => row(one, currency, path)),
   )
 
-const row = (one: WaitingAffiliate, currency: string): Cell[] => [
+const row = (one: WaitingAffiliate, currency: string, path: string): Cell[] => [
   html`<a href="/admin/affiliates/${one.affiliateId}">${isolated(one.name || one.affiliateId)}</a><small>${isolated(one.email)}</small>`,
   money(one.netPayableCents, currency),
   counts(one.commissions),
-  html`${one.reason ? blockedText({ ...one, currency }) : nameOf(one.method ?? '')}${one.part === 'HELD_BACK' ? '' : html`<small><a href="/admin/affiliates/${one.affiliateId}/payee">${one.method ? 'Change details' : 'Enter details'}<span class="visually-hidden"> of ${isolated(one.name)}</span></a></small>`}`,
+  html`${one.reason ? blockedText({ ...one, currency }) : nameOf(one.method ?? '')}${one.part === 'HELD_BACK' ? '' : html`<small><a href="${payeeLink(one.affiliateId, path)}">${one.method ? 'Change details' : 'Enter details'}<span class="visually-hidden"> of ${isolated(one.name)}</span></a></small>`}`,
 ]
 
 /** The field of the currency of a new batch, with the sum that waits in each, and the currency that is chosen. */
