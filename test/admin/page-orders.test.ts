@@ -1,7 +1,7 @@
 // SQLite only: the pages call the use cases that are tested on both databases
 import { expect } from 'vitest'
 import { insertRows, rowsOf } from '../support/inspect.ts'
-import { convert, expectOk } from '../support/shop.ts'
+import { convert, expectOk, withAffiliate } from '../support/shop.ts'
 import { testWithNewShop as test } from '../support/test.ts'
 import { visitorOf, wordsOf } from './page-fixture.ts'
 
@@ -181,4 +181,32 @@ test('a long list continues after the last order of a page, complete and without
   const search = async () => wordsOf((await page.open('/admin/orders?min=0.31&max=0.60&page=2')).text)
   expect(await search()).toContain('Searching')
   await expect.poll(search, SOON).toContain('Page 2 of 2 (30 in total)')
+})
+
+test('a journey is found by an order, and by the name, the email or the code of an affiliate', async ({ server }) => {
+  await withAffiliate(server, { program: { autoApproveOrder: false } })
+  const owner = visitorOf(server)
+  await owner.signIn(server.shop.ownerToken)
+  let made = 7700
+  const order = (body: object) =>
+    expectOk(convert(server, { externalOrderId: `j-${++made}`, amountCents: 10_000, couponCode: 'NISA16', ...body }))
+  const sent = { orderName: '#7701', customerEmail: 'journey@shop.example', sessionId: 'session-7701' }
+  await order(sent)
+  const shown = async (query: Record<string, string>) =>
+    wordsOf((await owner.open(`/admin/journey?${new URLSearchParams(query)}`)).text)
+  const queries: Record<string, string>[] = [
+    { order: '#7701' },
+    { order: '7701' },
+    { customerEmail: sent.customerEmail },
+    { affiliate: 'NISA16' },
+  ]
+  for (const who of queries)
+    expect(await shown(who), JSON.stringify(who)).toMatch(
+      /Order #7701 .*Goods 100\.00 USD .*Commission 16\.00 USD · Pending/,
+    )
+  expect(await shown({ affiliate: 'nisa kar' })).toContain('Order #7701')
+  expect(await shown({ affiliate: 'nobody' })).toContain('No affiliate matches nobody')
+  expect(await shown({ order: '#0' })).toContain('No order matches #0')
+  await order({ orderName: '#7702' })
+  expect(await shown({ order: '#7702' })).toContain('was reported without an email address and without a session.')
 })

@@ -352,6 +352,7 @@ export function shotsOf(made: Made): Shot[] {
       }),
     },
     { name: 'journey', path: '/admin/journey' },
+    { name: 'journey-order', path: '/admin/journey?order=%232003' },
     { name: 'journey-customer', path: '/admin/journey?customerEmail=ada@example.com' },
     { name: 'webhooks', path: '/admin/webhooks' },
     { name: 'webhooks-empty', path: '/admin/webhooks', as: 'empty' },

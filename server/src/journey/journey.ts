@@ -18,6 +18,20 @@ const DEFAULT_DAYS = 90
  * @throws ApiError 400 `journey_identifier_required`, `invalid_parameter` or `period_invalid`.
  */
 export async function read(ctx: Context, query: Query<'getJourney'>): Promise<Schemas['Journey']> {
+  const { rows, total } = await findRows(ctx, query)
+  return { journey: rows.map(toEntry), total }
+}
+
+/** Like {@link read}, with the stored ids of the orders. */
+export async function readWithOrders(
+  ctx: Context,
+  query: Query<'getJourney'>,
+): Promise<{ entries: (Schemas['JourneyEntry'] & { orderId: string | null })[]; total: number }> {
+  const { rows, total } = await findRows(ctx, query)
+  return { entries: rows.map((row) => ({ ...toEntry(row), orderId: row.orderId })), total }
+}
+
+async function findRows(ctx: Context, query: Query<'getJourney'>) {
   const { sessionId, affiliateId, customerEmail, limit } = query
   if (sessionId === undefined && affiliateId === undefined && customerEmail === undefined) {
     throw invalid('journey_identifier_required', 'Send at least one of sessionId, affiliateId and customerEmail.')
@@ -25,8 +39,7 @@ export async function read(ctx: Context, query: Query<'getJourney'>): Promise<Sc
   const customerEmailKeys = customerEmail === undefined ? undefined : emailKeysFromQuery(customerEmail)
   const bounds = lastDays(ctx, query, DEFAULT_DAYS)
   const who = { sessionId: sessionId?.trim(), affiliateId, customerEmailKeys }
-  const { rows, total } = await readList(ctx, journeyList, { ...who, ...bounds, limit }, true)
-  return { journey: rows.map(toEntry), total }
+  return readList(ctx, journeyList, { ...who, ...bounds, limit }, true)
 }
 
 const toEntry = (row: JourneyRowWithOutcome): Schemas['JourneyEntry'] => ({

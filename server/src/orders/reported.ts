@@ -95,8 +95,8 @@ export async function findReported(ctx: Context, text: string, limit: number): P
   return (await readOrders(ctx, [...ids])).slice(0, limit)
 }
 
-/** Orders with their commissions, in this order. */
-async function readOrders({ db, shop }: Context, orderIds: string[]): Promise<ReportedOrder[]> {
+/** Orders with their commissions by their stored ids, in this order. */
+export async function readOrders({ db, shop }: Context, orderIds: string[]): Promise<ReportedOrder[]> {
   const rows = new Map((await findOrdersById(db.read, shop.id, orderIds)).map((row) => [row.orderId, row]))
   const ids = [...rows.values()].flatMap(({ commissionId }) => commissionId ?? [])
   const [owned, refunded] = await Promise.all([
@@ -127,6 +127,16 @@ const toReported = (row: OrderSummary, own: CommissionRow | undefined, refundedC
 export async function findIdByName(ctx: Context, name: string): Promise<string | undefined> {
   const [credited] = await findByOrderName(ctx, name)
   return credited?.orderId ?? findUncreditedByName(ctx.db.read, ctx.shop.id, name)
+}
+
+/** Whose order it was, as reported. */
+export async function findVisitor(
+  { db, shop }: Context,
+  orderId: string,
+): Promise<{ customerEmail: string | undefined; sessionId: string | undefined }> {
+  const row = await findOrder(db.read, shop.id, orderId)
+  const order = row && parseFacts(row.facts).order
+  return { customerEmail: order?.customerEmail ?? undefined, sessionId: order?.sessionId ?? undefined }
 }
 
 /** The name of an order as the merchant knows it, if its report contained one. */
