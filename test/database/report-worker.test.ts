@@ -179,6 +179,19 @@ test.runIf(engine === 'postgres')(
   },
 )
 
+test('the sign-in page starts the report thread, so that the next page does not wait for it', async () => {
+  const server = await testServer()
+  let threads = 0
+  const count = () => threads++
+  process.on('worker', count)
+  await server.fetch('http://test/admin/sign-in')
+  await expect.poll(() => threads).toBe(1)
+  await run(server, 'shops')
+  process.off('worker', count)
+  expect(threads).toBe(1)
+  await server.close()
+})
+
 test('closing the database terminates the worker and rejects queued reports', async () => {
   const other = await testServer()
   const stuck = other.db.runReport(testReport, asked('hang')).catch((error) => error)

@@ -24,6 +24,8 @@ const MAX_RESPONSE_BYTES = 16 * 1024
 export function mountSignIn(app: Hono<Env>, server: Server): void {
   app.get(PATH, async (c) => {
     await limitPublic(server, c.get('request'))
+    // Most pages after it read a report.
+    server.deps.db.startReports()
     const query = new URL(c.req.url).searchParams
     const note = query.has('signed-out') ? html`<p class="notice good" role="status">You are signed out.</p>` : html``
     const given = { token: query.get('token'), next: nextPath(query), note }

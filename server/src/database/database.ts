@@ -34,6 +34,8 @@ export interface Database extends Reads {
    * primary when the replica does not respond or has not caught up. Undefined without a replica.
    */
   replicaReads?: (shopId: string) => Promise<Reads>
+  /** Starts the thread of reports, which the first of them would wait for. */
+  startReports: () => void
   migrate: () => Promise<void>
   isMigrated: () => Promise<boolean>
   /** Runs the integrity check of the engine. Returns one line per problem. */

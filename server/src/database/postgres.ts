@@ -54,6 +54,7 @@ export function openPostgres(url: string, observer: DatabaseObserver, readUrl?: 
   return {
     ...primary,
     ...(replica && { replicaReads: (shopId) => replica.readsOf(shopId) }),
+    startReports: () => reports.start(),
     transact: (work, shopId, touches) => commits.transact(work, shopId, touches),
     migrate: async () => {
       await checkConnection(writing)

@@ -52,6 +52,11 @@ export class ReportWorkers {
       : this.#short.run(report, input, timeoutMs)
   }
 
+  /** Starts the thread of short reports before the first of them, which would wait for it. */
+  start(): void {
+    this.#short.start()
+  }
+
   async close(): Promise<void> {
     await Promise.all([this.#short.close(), this.#long.close()])
   }
@@ -113,6 +118,13 @@ export class ReportWorker {
     if (!this.#queue.add(input, job)) return Promise.reject(new QueueFullError())
     this.#next()
     return result
+  }
+
+  /** Starts the thread, unless it runs or the installation was replaced. */
+  start(): void {
+    if (this.#worker || this.#isClosed || this.#isPaused || this.#isReplaced()) return
+    this.#worker = this.#start()
+    this.#worker.unref()
   }
 
   async close(): Promise<void> {

@@ -32,6 +32,7 @@ export function openSqlite(path: string, { onGroup = () => {}, onRead }: Databas
     read: createSqliteKysely<Tables>(reader, onRead).db,
     transact: commits.transact,
     runReport: (...request) => reports.run(...request),
+    startReports: () => reports.start(),
     migrate: () => withSqliteConnection(path, migrate),
     isMigrated: () => withSqliteConnection(path, isMigrated),
     findDamage: async () => findDamage(reader),
