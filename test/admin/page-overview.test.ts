@@ -59,6 +59,26 @@ test('the overview of a large shop opens before its figures are added up, reads 
   db.runReport = runReport
 })
 
+test('pages that are opened one after another leave room for other reports of the shop', SOON, async () => {
+  const visitor = visitorOf(server)
+  await visitor.signIn()
+  const { db } = server.deps
+  const runReport = db.runReport
+  const gate = Promise.withResolvers<void>()
+  let reports = 0
+  db.runReport = async (...report) => {
+    reports++
+    await gate.promise
+    return runReport(...report)
+  }
+  const open = async (month: number) => (await visitor.open(`/admin?from=2026-0${month}-01&to=2026-0${month}-28`)).text
+  for (let month = 1; month <= 9; month++) expect(wordsOf(await open(month))).toContain('Calculating this period…')
+  expect(reports).toBe(8)
+  gate.resolve()
+  await expect.poll(async () => wordsOf(await open(9)), SOON).toContain('Figures of')
+  db.runReport = runReport
+})
+
 test('figures that cannot be read are read again by the next request', async () => {
   const visitor = visitorOf(server)
   await visitor.signIn()

@@ -17,6 +17,8 @@ const SHOWN_MS = 3_600_000
 const WAIT_MS = 10
 const RELOAD_MS = 1500
 const MAX_KEPT = 200
+/** Of one shop at a time; other pages start theirs when they are opened again. Pages that were left would fill the queue of reports. */
+const MAX_READINGS = 8
 
 interface Entry {
   value?: unknown
@@ -59,7 +61,8 @@ export async function readKept<T, Own extends Context>(ctx: Own, figures: Figure
   delete kept.rejection
   if (rejection) throw rejection
   const age = Math.abs(ctx.now() - kept.readAt)
-  if (age > Math.max(KEPT_MS, MIN_PAUSE * kept.tookMs)) kept.reading ??= readAgain(ctx, kept, read)
+  if (age > Math.max(KEPT_MS, MIN_PAUSE * kept.tookMs) && readingsOf(ctx) < MAX_READINGS)
+    kept.reading ??= readAgain(ctx, kept, read)
   if ('value' in kept && age <= SHOWN_MS) return { value: kept.value as T, readAt: new Date(kept.readAt).toISOString() }
   const soon = kept.reading?.catch(unlessRead)
   const value = await Promise.race([soon, sleep(WAIT_MS, undefined, { ref: false })]).catch((error) => {
@@ -73,6 +76,9 @@ export async function readKept<T, Own extends Context>(ctx: Own, figures: Figure
 function unlessRead(error: Error): undefined {
   if (!(error instanceof StorageError)) throw error
 }
+
+const readingsOf = ({ db, shop }: Context): number =>
+  [...(keptBy.get(db) ?? [])].filter(([key, { reading }]) => reading && isOf(key, [shop.id])).length
 
 /** The least recently created entries make room for others. */
 function entryOf(
