@@ -88,6 +88,48 @@ test('payouts are filtered by status, currency, and period, with the total of wh
   expect((await server.request('GET', '/api/v1/payouts?currency=EUR')).body.pagination.total).toBe(4)
 })
 
+test('a page has 25, 50, or 100 rows, as its address says', async ({ server }) => {
+  for (let n = 0; n < 60; n++) addAffiliate(server, { name: `Person ${n}` })
+  const affiliateId = addAffiliate(server)
+  insertRows(
+    server,
+    'commissions',
+    Array.from({ length: 60 }, () => commissionRow(server, { affiliateId, orderStatus: 'PENDING' })),
+  )
+  const page = await ownerOf(server)
+  const linksIn = (text: string) =>
+    Object.fromEntries(
+      [...(/<span class="sizes">.*?<\/span>/s.exec(text)?.[0] ?? '').matchAll(/<a href="([^"]*)">(\d+)/g)].map(
+        ([, to = '', size = '']) => [size, to.replaceAll('&amp;', '&')],
+      ),
+    )
+  const opened = async (path: string) => {
+    const { text } = await page.open(path)
+    return { rows: [...text.matchAll(/name="ids"/g)].length, sizes: linksIn(text), text }
+  }
+  const second = await opened('/admin/affiliates?status=APPROVED&page=2')
+  expect(second.rows).toBe(25)
+  expect(second.sizes).toEqual({
+    50: '/admin/affiliates?status=APPROVED&page=1&size=50',
+    100: '/admin/affiliates?status=APPROVED&page=1&size=100',
+  })
+  const all = await opened(second.sizes[100]!)
+  expect([all.rows, Object.keys(all.sizes)]).toEqual([61, ['25', '50']])
+  // The filter keeps the size, and the file has every row anyway.
+  expect(all.text).toContain('<input type="hidden" name="size" value="100">')
+  expect(all.text).toContain('href="/admin/affiliates.csv?status=APPROVED"')
+  for (const size of ['30', '1000', 'x']) expect((await opened(`/admin/affiliates?size=${size}`)).rows).toBe(25)
+  for (const path of ['/admin/commissions?status=PENDING', '/admin/commissions?status=PENDING&min=0.01']) {
+    const { rows, sizes } = await opened(path)
+    expect([path, rows, (await opened(sizes[100]!)).rows]).toEqual([path, 25, 60])
+  }
+  const ids = [...all.text.matchAll(/name="ids" value="(\w+)"/g)].map(([, id = '']): [string, string] => ['ids', id])
+  // Tabs, filters, and headings keep it.
+  for (const to of ['sort=-orders&amp;size=100', 'status=REJECTED&amp;size=100']) expect(all.text).toContain(to)
+  const moved = await page.submit('/admin/affiliates/status', [...ids, ['move', 'REJECTED'], ['size', '100']])
+  expect(moved.headers.get('Location')).toBe('/admin/affiliates?size=100')
+})
+
 test('every filtered list shows its filters, each with a link that removes it, and counts its statuses', async ({
   server,
   client,

@@ -66,6 +66,8 @@ interface Filter {
   campaignId: string | undefined
   /** As in the address: `-commission`. Undefined for newest first. */
   sort: string | undefined
+  /** The rows of a page, as in the address. */
+  size: string | undefined
 }
 
 const filterOf = (sent: URLSearchParams): Filter => ({
@@ -73,6 +75,7 @@ const filterOf = (sent: URLSearchParams): Filter => ({
   status: STATUSES.find((one) => one === sent.get('status')),
   campaignId: field(sent, 'campaignId'),
   sort: BY.flatMap((by) => [by, `-${by}`]).find((one) => one !== NEWEST_FIRST && one === sent.get('sort')),
+  size: field(sent, 'size'),
 })
 
 /** The order of the list; amounts are compared in the currency of the shop. */
@@ -302,7 +305,7 @@ function row(
   ]
 }
 
-/** A page of the list has 25; more at once would delay other changes. */
+/** A page of the list has at most as many; more at once would delay other changes. */
 const MAX_CHANGED = 100
 
 async function changeStatuses({ ctx, form }: PageRequest) {

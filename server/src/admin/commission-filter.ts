@@ -1,6 +1,6 @@
 import { countsByStatus } from '../commissions/commissions.ts'
 import type { components } from '../contract/schema.d.ts'
-import { select } from './form.ts'
+import { field, select } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
 import {
   type AffiliateFilter,
@@ -41,6 +41,8 @@ export interface CommissionFilter extends AffiliateFilter {
   maxAmountCents: number | undefined
   /** The parameters that are set, as in the address of the list. */
   given: Given
+  /** The rows of a page, as in the address. */
+  size: string | undefined
 }
 
 const MORE = ['programId', 'from', 'to', 'min', 'max', 'currency']
@@ -68,6 +70,7 @@ export async function readFilter(request: PageRequest, sent: URLSearchParams): P
     minAmountCents,
     maxAmountCents,
     given,
+    size: field(sent, 'size'),
   }
 }
 
@@ -84,7 +87,7 @@ const tabName = (one: StatusTab) => (one === 'PENDING' ? 'Awaiting approval' : o
 const COUNTED = ['status', 'affiliate', 'programId']
 
 export async function statusTabs({ ctx }: PageRequest, filter: CommissionFilter): Promise<Html> {
-  const { tab, given, affiliateId, programId, isSearching } = filter
+  const { tab, given, affiliateId, programId, isSearching, size } = filter
   const isCounted = !isSearching && Object.keys(given).every((name) => COUNTED.includes(name))
   const counts = isCounted
     ? await countsByStatus(ctx, { ...(affiliateId && { affiliateId }), ...(programId && { programId }) })
@@ -92,7 +95,7 @@ export async function statusTabs({ ctx }: PageRequest, filter: CommissionFilter)
   return tabs(
     'By status',
     STATUS_TABS.map((one) => ({
-      to: urlWithQuery(PATH, { ...given, status: one }),
+      to: urlWithQuery(PATH, { ...given, status: one, size }),
       text: tabName(one),
       isCurrent: one === tab,
       count: countOf(counts, one === 'ALL' ? undefined : one),
@@ -102,7 +105,7 @@ export async function statusTabs({ ctx }: PageRequest, filter: CommissionFilter)
 
 /** The form above the list. Fields that are used rarely are behind a button; what is set is shown as links that remove it. */
 export async function commissionFilterForm(request: PageRequest, filter: CommissionFilter): Promise<Html> {
-  const { tab, given } = filter
+  const { tab, given, size } = filter
   const programs = await programOptions(request)
   return html`${filterForm(request, {
     path: PATH,
@@ -116,7 +119,7 @@ ${dateInputs(request)}
 ${amountInputs(request)}`,
     },
   })}
-${chips(PATH, { ...given, status: tab }, conditionTexts(filter, programs))}
+${chips(PATH, { ...given, status: tab, size }, conditionTexts(filter, programs))}
 ${affiliateNotice(PATH, filter, given)}`
 }
 

@@ -23,7 +23,7 @@ import { fileLink } from './list-file.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES, rolesAndAuditOf, validateBody } from './route.ts'
 import { counted, empty, money, time, urlWithQuery } from './show.ts'
-import { ACTIONS, type Cell, CHOICE, nextPage, PAGE_SIZE, pageOf, pager, table } from './table.ts'
+import { ACTIONS, type Cell, CHOICE, nextPage, PAGE_SIZE, pageOf, pager, sizeOf, table } from './table.ts'
 
 type Commission = components['schemas']['Commission']
 
@@ -57,9 +57,12 @@ async function list(request: PageRequest): Promise<View> {
     : isOpen
       ? ''
       : emptyState(filter)
-  const kept = Object.entries({ ...filter.given, status: filter.tab, page: query.get('page') ?? '' }).map(
-    ([name, text]) => hidden(name, text),
-  )
+  const kept = Object.entries({
+    ...filter.given,
+    status: filter.tab,
+    page: query.get('page') ?? '',
+    size: query.get('size') ?? '',
+  }).map(([name, text]) => hidden(name, text))
   return {
     title: 'Commissions',
     actions: rows.length
@@ -91,18 +94,19 @@ async function read(request: PageRequest, filter: CommissionFilter): Promise<Fou
   if (filter.order) return { data: await findOfOrder(ctx, filter), rest: html`` }
   if (isByAmount(filter)) {
     const after = query.get('after') ?? undefined
+    const size = sizeOf(query)
     const { value: found, readAt } = await readKept(ctx, {
-      key: ['search', listFilter(filter), filter.currency, filter.minAmountCents, filter.maxAmountCents, after],
+      key: ['search', listFilter(filter), filter.currency, filter.minAmountCents, filter.maxAmountCents, after, size],
       isLarge: await isLargeList(ctx, { list: 'commissions' }),
-      read: (own) => search(own, { ...filter, after }, PAGE_SIZE),
+      read: (own) => search(own, { ...filter, after }, size),
     })
     if (!found) return searching('The commissions that match are being searched.')
     const { data, next } = found
     const hint =
-      next && data.length < PAGE_SIZE
+      next && data.length < size
         ? html`<p class="hint">Results go back to ${time(next.at, '–', request.zone)}. Continue on the next page.</p>`
         : ''
-    return { data, rest: html`${hint}${nextPage(PATH, query, next?.after)}${asOf(readAt, request.zone)}` }
+    return { data, rest: html`${hint}${nextPage(PATH, query, next?.after, true)}${asOf(readAt, request.zone)}` }
   }
   const asked = { ...pageOf(query), ...listFilter(filter) }
   const { affiliateId } = filter
@@ -191,7 +195,12 @@ const button = ({ id }: Commission, move: Move, order: string): Html =>
 /** The same page of the list. */
 async function back(request: PageRequest): Promise<string> {
   const { given, tab } = await readFilter(request, request.form)
-  return urlWithQuery(PATH, { ...given, status: tab, page: request.form.get('page') ?? undefined })
+  return urlWithQuery(PATH, {
+    ...given,
+    status: tab,
+    page: request.form.get('page') ?? undefined,
+    size: request.form.get('size') ?? undefined,
+  })
 }
 
 async function moderateOne(request: PageRequest) {

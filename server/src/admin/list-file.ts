@@ -52,6 +52,8 @@ export const timeCell = (at: string | null, zone: string): CsvCell => (at === nu
 
 /** A link to the file of a list with the same filter. */
 export function fileLink(path: string, query: URLSearchParams): Html {
-  const filter = new URLSearchParams([...query].filter(([name, value]) => value && !['page', 'after'].includes(name)))
+  const filter = new URLSearchParams(
+    [...query].filter(([name, value]) => value && !['page', 'after', 'size'].includes(name)),
+  )
   return html`<a class="button" href="${filter.size ? `${path}?${filter}` : path}" download>Download as CSV</a>`
 }

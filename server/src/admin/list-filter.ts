@@ -3,13 +3,14 @@ import { invalid } from '../contract/errors.ts'
 import { isLargeList } from '../core/list-size.ts'
 import { parseQueryInstant } from '../core/time.ts'
 import { endOfDay, isDay, startOfDay } from '../core/time-zone.ts'
-import { field, type Input, input } from './form.ts'
+import { field, hidden, type Input, input } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
 import { icon } from './icon.ts'
 import { readKept } from './kept.ts'
 import { findAffiliates } from './lookup.ts'
 import type { PageRequest } from './route.ts'
 import { dayText, typedAmount, typedCents, urlWithQuery } from './show.ts'
+import { PAGE_SIZE, sizeOf } from './table.ts'
 
 /** The filters of a list that are set, as in its address. */
 export type Given = Record<string, string>
@@ -145,14 +146,14 @@ interface FilterFields {
 }
 
 /** The form above a list. A rejected filter is shown again, with the reason. */
-export function filterForm({ problem }: PageRequest, given: FilterFields): Html {
+export function filterForm({ problem, query }: PageRequest, given: FilterFields): Html {
   const { path, fields, more, button = 'Filter', label, isMain } = given
   const isBehind = problem !== undefined && more?.names.includes(problem.field) === true
   const reason = problem
     ? html`<p class="problem bad-text" role="alert" id="${PROBLEM_ID}">${problem.text}</p>`
     : html``
   return html`<form class="filters" method="get" action="${path}"${label ? '' : html` role="search"`} aria-label="${label ?? 'Filter'}">
-${fields}
+${sizeOf(query) === PAGE_SIZE ? '' : hidden('size', String(sizeOf(query)))}${fields}
 ${more ? html`<details${isBehind ? html` open` : ''}><summary>${icon('filter')}More filters</summary><div>${more.fields}${isBehind ? reason : ''}</div></details>` : ''}
 <div class="row"><button class="${isMain ? 'main' : ''}">${button}</button></div>${isBehind ? '' : reason}</form>`
 }

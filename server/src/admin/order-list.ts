@@ -61,7 +61,7 @@ async function read(
   const { data, next, total } = found
   const shown = new URLSearchParams(query)
   if (total !== undefined) {
-    const pagination = { page: asked.page, total, totalPages: Math.ceil(total / asked.limit) }
+    const pagination = { page: asked.page, limit: asked.limit, total, totalPages: Math.ceil(total / asked.limit) }
     return { found, notice: html`${asOf(readAt, zone)}${pager(PATH, shown, pagination)}` }
   }
   shown.delete('page')
@@ -69,7 +69,7 @@ async function read(
     next && data.length < asked.limit
       ? html`<p class="hint">Results go back to ${time(next.at, '–', zone)}. Continue on the next page.</p>`
       : ''
-  return { found, notice: html`${hint}${asOf(readAt, zone)}${nextPage(PATH, shown, next?.after)}` }
+  return { found, notice: html`${hint}${asOf(readAt, zone)}${nextPage(PATH, shown, next?.after, true)}` }
 }
 
 const row = (one: ReportedOrder, names: Names, zone: string): Cell[] => [

@@ -67,23 +67,31 @@ const cell = (content: Cell, { label, kind, card }: ColumnOptions, isHeader: boo
 }
 
 export const PAGE_SIZE = 25
+const PAGE_SIZES = [PAGE_SIZE, 50, 100]
 
 interface Pagination {
   page: number
+  /** The rows of a page. */
+  limit?: number
   total: number
   totalPages: number
 }
 
+/** The rows of a page of the main list, as the address asks for. */
+export const sizeOf = (query: URLSearchParams): number =>
+  PAGE_SIZES.find((size) => String(size) === query.get('size')) ?? PAGE_SIZE
+
 /** Reads the requested page of a list. `name` is the query parameter, for pages with several lists. */
 export function pageOf(query: URLSearchParams, name = 'page'): { page: number; limit: number } {
   const page = Number(query.get(name) ?? 1)
-  return { page: Number.isSafeInteger(page) && page > 0 && page < 1_000_000 ? page : 1, limit: PAGE_SIZE }
+  const limit = name === 'page' ? sizeOf(query) : PAGE_SIZE
+  return { page: Number.isSafeInteger(page) && page > 0 && page < 1_000_000 ? page : 1, limit }
 }
 
 /** Returns one page of a complete list. */
 export function slice<T>(all: T[], query: URLSearchParams, name = 'page'): { data: T[]; pagination: Pagination } {
   const { page, limit } = pageOf(query, name)
-  const pagination = { page, total: all.length, totalPages: Math.ceil(all.length / limit) }
+  const pagination = { page, limit, total: all.length, totalPages: Math.ceil(all.length / limit) }
   return { data: all.slice((page - 1) * limit, page * limit), pagination }
 }
 
@@ -104,32 +112,48 @@ export class PastLastPage extends Error {
  * @throws PastLastPage which leads to the last page: an empty one would say that there is nothing.
  */
 export function pager(path: string, query: URLSearchParams, pagination: Pagination, name = 'page'): Html {
-  const { page, total, totalPages } = pagination
-  if (totalPages < 2 && page === 1) return html``
-  const to = (number: number) => {
+  const { page, limit, total, totalPages } = pagination
+  if (totalPages < 2 && page === 1 && total <= PAGE_SIZE) return html``
+  const to = (number: number, size?: number) => {
     const there = new URLSearchParams(query)
     there.set(name, String(number))
+    if (size !== undefined) there.set('size', String(size))
     return `${path}?${there}`
   }
+  const isSized = name === 'page' && limit === sizeOf(query)
+  // The page that has the first row of this one.
+  const sizes = isSized ? sizeLinks(limit, (size) => to(Math.floor(((page - 1) * limit) / size) + 1, size)) : ''
   if (page > Math.max(1, totalPages)) throw new PastLastPage(to(Math.max(1, totalPages)))
   return html`<nav class="pager" aria-label="${name === 'page' ? 'Pages of this list' : `Pages of the list of ${name}`}">
 ${page > 1 ? html`<a class="button" rel="prev" href="${to(page - 1)}">Previous</a>` : ''}
 <span>Page ${count(page)} of ${count(totalPages)} (${count(total)} in total)</span>
 ${page < totalPages ? html`<a class="button" rel="next" href="${to(page + 1)}">Next</a>` : ''}
-</nav>`
+${sizes}</nav>`
 }
 
-/** A link to the next page of a list that continues after an item, and one back to its start. */
-export function nextPage(path: string, query: URLSearchParams, after: string | undefined): Html {
+const sizeLinks = (current: number, to: (size: number) => string): Html =>
+  html`<span class="sizes">Rows per page ${PAGE_SIZES.map((size) => (size === current ? html`<strong aria-current="true">${String(size)}</strong>` : html`<a href="${to(size)}">${String(size)}</a>`))}</span>`
+
+/**
+ * A link to the next page of a list that continues after an item, and one back to its start.
+ *
+ * @param isSized whether the rows of a page can be chosen
+ */
+export function nextPage(path: string, query: URLSearchParams, after: string | undefined, isSized = false): Html {
   const to = (id: string | undefined) => {
     const there = new URLSearchParams(query)
     if (id) there.set('after', id)
     else there.delete('after')
     return there.size ? `${path}?${there}` : path
   }
-  if (!after && !query.has('after')) return html``
+  const toSize = (size: number) => {
+    const there = new URLSearchParams(query)
+    there.set('size', String(size))
+    return `${path}?${there}`
+  }
+  if (!after && !query.has('after') && !(isSized && sizeOf(query) !== PAGE_SIZE)) return html``
   return html`<nav class="pager" aria-label="Pages of this list">
 ${query.has('after') ? html`<a class="button" href="${to(undefined)}">First page</a>` : ''}
 ${after ? html`<a class="button" rel="next" href="${to(after)}">Next</a>` : ''}
-</nav>`
+${isSized ? sizeLinks(sizeOf(query), toSize) : ''}</nav>`
 }
