@@ -1,4 +1,4 @@
-import { createPageLink, LINK_HOURS } from '../affiliates/own-page.ts'
+import { createPortalLink, LINK_HOURS } from '../affiliates/portal-link.ts'
 import { createToken, revokeTokens, TOKEN_SCOPES } from '../affiliates/tokens.ts'
 import { letterWith } from './affiliate-letter.ts'
 import { form, select } from './form.ts'
@@ -41,7 +41,7 @@ ${form(request, `${LIST}/${id}/tokens/revoke`, html`<button class="danger">Revok
 
 async function createLink({ ctx, params, form, origin }: PageRequest) {
   const id = params.id ?? ''
-  const page = await createPageLink(ctx, id, Number(form.get('hours') ?? DEFAULT_HOURS))
+  const page = await createPortalLink(ctx, id, Number(form.get('hours') ?? DEFAULT_HOURS))
   const letter = letterWith(id, { ...page, origin })
   const secret = { name: 'Link to their own page', value: letter.address }
   return { to: `${LIST}/${id}`, flash: { text: 'Send this link to the affiliate.', secret, letter } }

@@ -2,8 +2,8 @@ import * as affiliates from '../affiliates/affiliates.ts'
 import type { components } from '../contract/schema.d.ts'
 import { form, input, select } from './form.ts'
 import { type Html, html } from './html.ts'
-import { programOptions } from './lookup.ts'
 import { OWNER_ONLY, type PageRequest, type Route, type View, validateBody } from './route.ts'
+import { programOptions } from './select-options.ts'
 import { nameOf } from './show.ts'
 
 type Affiliate = components['schemas']['Affiliate']

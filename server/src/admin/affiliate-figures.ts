@@ -2,12 +2,12 @@ import { type AffiliateFigures, type CurrencySums, NO_FIGURES, othersOf, sumsIn 
 import { readOverview } from '../analytics/overview.ts'
 import type { CsvCell } from '../core/csv.ts'
 import { toUnits } from '../core/currencies.ts'
-import { LARGE } from '../core/list-size.ts'
+import { MAX_INLINE_ROWS } from '../core/list-size.ts'
+import { lastDays, lengthTabs } from './chart-period.ts'
+import { amountCell } from './csv-download.ts'
 import { type Html, html } from './html.ts'
-import { figuresOf, readKept, stillReading } from './kept.ts'
-import { amountCell } from './list-file.ts'
-import { lastDays, lengthTabs } from './overview-period.ts'
 import { charts, currenciesOf, currencyTabs, shownCurrency } from './period-charts.ts'
+import { figuresAsOf, loadingNotice, readCached } from './report-cache.ts'
 import type { PageRequest } from './route.ts'
 import { count, facts, money } from './show.ts'
 import { type Cell, type Column, inCard, numberColumn } from './table.ts'
@@ -83,15 +83,15 @@ export async function affiliateCharts(request: PageRequest, { id }: { id: string
   const { currency } = ctx.shop
   const period = lastDays(request)
   const { before, from, to, timeZone, given } = period
-  const { value: shown, readAt } = await readKept(ctx, {
+  const { value: shown, readAt } = await readCached(ctx, {
     key: ['affiliate', id, currency, timeZone, to, before],
-    isLarge: entries > LARGE,
+    isLarge: entries > MAX_INLINE_ROWS,
     read: (own) => readOverview(own, { before, from, to, timeZone, affiliateId: id }),
-    outlivesForms: true,
+    survivesWrites: true,
   })
   const path = `/admin/affiliates/${id}`
   const bar = html`<div class="toolbar">${lengthTabs(request, path, given.days)}${shown ? currencyTabs(shown, request, { path, given }) : ''}</div>`
-  if (!shown) return html`${bar}${stillReading('Calculating this period…')}`
+  if (!shown) return html`${bar}${loadingNotice('Calculating this period…')}`
   const asked = shownCurrency(currenciesOf(shown, currency), query, currency)
-  return html`${bar}${charts(shown, period, { currency: asked, names: ['Commission', 'Clicks'] })}${readAt === null ? '' : html`<p class="hint">${figuresOf(readAt, zone)}</p>`}`
+  return html`${bar}${charts(shown, period, { currency: asked, names: ['Commission', 'Clicks'] })}${readAt === null ? '' : html`<p class="hint">${figuresAsOf(readAt, zone)}</p>`}`
 }

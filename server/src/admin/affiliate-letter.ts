@@ -1,4 +1,4 @@
-import { createPageLink } from '../affiliates/own-page.ts'
+import { createPortalLink } from '../affiliates/portal-link.ts'
 import type { components } from '../contract/schema.d.ts'
 import { type Html, html } from './html.ts'
 import { linkOf } from './referral-link.ts'
@@ -17,7 +17,7 @@ export async function firstLetter(
   { ctx, origin }: PageRequest,
   { id, status }: Affiliate,
 ): Promise<Letter | undefined> {
-  return isApproved(status) ? letterWith(id, { ...(await createPageLink(ctx, id, FIRST_HOURS)), origin }) : undefined
+  return isApproved(status) ? letterWith(id, { ...(await createPortalLink(ctx, id, FIRST_HOURS)), origin }) : undefined
 }
 
 /** A message with a link to the affiliate's own page. */

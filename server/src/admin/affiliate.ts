@@ -7,7 +7,7 @@ import * as commissions from '../commissions/commissions.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import { nowIso } from '../core/context.ts'
-import { LARGE, sizeOf } from '../core/list-size.ts'
+import { MAX_INLINE_ROWS, sizeOf } from '../core/list-size.ts'
 import { lastMonth } from '../core/time-zone.ts'
 import { accessCard, affiliateAccessRoutes } from './affiliate-access.ts'
 import { affiliateEditRoutes } from './affiliate-edit.ts'
@@ -17,11 +17,11 @@ import { COMMISSION_COLUMNS, commissionCells, namesOf } from './commission-table
 import { assignCode, codeForm } from './coupons.ts'
 import { confirmation, form, input, select } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
-import { figuresOf as asOfText, type Kept, readKept, readListKept, stillReading } from './kept.ts'
-import { programOptions } from './lookup.ts'
 import { linkOf } from './referral-link.ts'
+import { type Cached, figuresAsOf, loadingNotice, readCached, readCachedList } from './report-cache.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES, OWNER_ONLY, rolesAndAuditOf, validateBody } from './route.ts'
+import { programOptions } from './select-options.ts'
 import { badge, copyable, count, counted, day, empty, facts, money, monthText, nameOf, urlWithQuery } from './show.ts'
 import { ACTIONS, type Column, numberColumn, pageOf, pager, table, wideColumn } from './table.ts'
 
@@ -139,16 +139,19 @@ const addressOf = ({ homeAddress, homePostalCode, homeCity, homeState, homeCount
 
 type Balances = Awaited<ReturnType<typeof readBalance>>
 
-const readBalanceKept = ({ ctx }: PageRequest, { id, total }: { id: string; total: number }): Promise<Kept<Balances>> =>
-  readKept(ctx, { key: ['balance', id], isLarge: total > LARGE, read: (own) => readBalance(own, id) })
+const readBalanceKept = (
+  { ctx }: PageRequest,
+  { id, total }: { id: string; total: number },
+): Promise<Cached<Balances>> =>
+  readCached(ctx, { key: ['balance', id], isLarge: total > MAX_INLINE_ROWS, read: (own) => readBalance(own, id) })
 
-function balance({ ctx, zone }: PageRequest, { value, readAt }: Kept<Balances>, total: number): Html {
-  if (!value) return stillReading(`Calculating the balance of ${counted(total, 'commission')}…`)
+function balance({ ctx, zone }: PageRequest, { value, readAt }: Cached<Balances>, total: number): Html {
+  if (!value) return loadingNotice(`Calculating the balance of ${counted(total, 'commission')}…`)
   // The shop's currency first.
   const balances = value.balances.toSorted(
     (a, b) => Number(b.currency === ctx.shop.currency) - Number(a.currency === ctx.shop.currency),
   )
-  const asOf = readAt === null ? html`` : html`<p class="hint">${asOfText(readAt, zone)}</p>`
+  const asOf = readAt === null ? html`` : html`<p class="hint">${figuresAsOf(readAt, zone)}</p>`
   const [only, ...others] = balances
   if (others.length === 0)
     return html`${facts([...(only ? sums(only) : [['Unpaid', '0'] as const]), ['Commissions', count(total)]], 'stats')}${asOf}`
@@ -256,9 +259,9 @@ const CONNECTION_COLUMNS: Column[] = ['Kind', wideColumn('Value'), 'Since', ACTI
 async function connectionSection(request: PageRequest, { id, deletedAt }: Affiliate): Promise<Html> {
   const { isOwner, query, zone } = request
   const asked = { affiliateId: id, ...pageOf(query, 'connections') }
-  const { list: found, notice } = await readListKept(request, {
+  const { list: found, notice } = await readCachedList(request, {
     key: ['connections', asked],
-    isLarge: await connections.areMany(request.ctx, id, LARGE),
+    isLarge: await connections.areMany(request.ctx, id, MAX_INLINE_ROWS),
     read: (own) => connections.list(own, asked),
   })
   const data = found?.data ?? []
@@ -310,7 +313,7 @@ async function confirmArchive(request: PageRequest): Promise<View> {
   const total = await sizeOf(ctx, { list: 'commissions', scope: id })
   const { value } = await readBalanceKept(request, { id, total })
   const text = html`<p>${isolated(name)} is no longer listed and earns nothing on new orders. The code and link are not reassigned, and existing commissions are kept.</p>
-${value ? heldBackText(value) : stillReading(`Calculating the balance of ${counted(total, 'commission')}…`)}<p>This cannot be undone.</p>`
+${value ? heldBackText(value) : loadingNotice(`Calculating the balance of ${counted(total, 'commission')}…`)}<p>This cannot be undone.</p>`
   const body = confirmation(request, {
     text,
     action: `${LIST}/${id}/archive`,

@@ -9,15 +9,15 @@ import { isLargeList, sizesByStatus } from '../core/list-size.ts'
 import { isDeepPage } from '../core/pagination.ts'
 import { figureCells, figureFileCells, figureHeading } from './affiliate-figures.ts'
 import { firstLetter } from './affiliate-letter.ts'
+import { fileLink, listFile, nextAfter, ROWS_AT_ONCE, timeCell } from './csv-download.ts'
 import { field, form, hidden, input, select } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
-import { readListKept } from './kept.ts'
-import { fileLink, listFile, nextAfter, ROWS_AT_ONCE, timeCell } from './list-file.ts'
 import { filterForm, filterInput } from './list-filter.ts'
-import { programOptions } from './lookup.ts'
 import { linkOf } from './referral-link.ts'
+import { readCachedList } from './report-cache.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES, OWNER_ONLY, validateBody } from './route.ts'
+import { programOptions } from './select-options.ts'
 import { badge, chips, counted, countOf, day, empty, nameOf, tabs, urlWithQuery } from './show.ts'
 import {
   type Cell,
@@ -39,7 +39,7 @@ const ARCHIVED = 'ARCHIVED'
 const STATUSES = ['PENDING', 'APPROVED', 'ACTIVE', 'REJECTED', ARCHIVED] as const
 
 /** Sort keys: the heading of the column, the names of both directions, and the default direction. */
-const ORDERS: Record<AffiliateSort['by'], { heading: string; ascending: string; descending: string; first: Way }> = {
+const SORTS: Record<AffiliateSort['by'], { heading: string; ascending: string; descending: string; first: Way }> = {
   joined: { heading: 'Joined', ascending: 'Oldest first', descending: 'Newest first', first: '-' },
   name: { heading: 'Affiliate', ascending: 'Name, A to Z', descending: 'Name, Z to A', first: '' },
   clicks: { heading: 'Clicks', ascending: 'Fewest clicks', descending: 'Most clicks', first: '-' },
@@ -49,7 +49,7 @@ const ORDERS: Record<AffiliateSort['by'], { heading: string; ascending: string; 
 }
 /** The prefix of a descending order in an address. */
 type Way = '' | '-'
-const BY = Object.keys(ORDERS) as AffiliateSort['by'][]
+const BY = Object.keys(SORTS) as AffiliateSort['by'][]
 const NEWEST_FIRST = '-joined'
 
 export const affiliateRoutes: Route[] = [
@@ -105,7 +105,7 @@ async function list(request: PageRequest): Promise<View> {
   const [asked, sort, page] = [await listFilter(request, filter), sortOf(request, filter), pageOf(query)]
   const comparesAll = filter.sort !== undefined && sort.by !== 'joined'
   const [{ list: found, notice }, programs, tabsOfStatus] = await Promise.all([
-    readListKept(request, {
+    readCachedList(request, {
       key: ['affiliates', page, asked, sort],
       isLarge:
         status === ARCHIVED
@@ -162,7 +162,7 @@ const addressOf = (filter: Filter): string => urlWithQuery(PATH, { ...filter })
 /** On small screens, where rows are cards without headings, the list is sorted by a select. */
 const sortOptions = (): [string, string][] =>
   BY.flatMap((by) => {
-    const { first, ascending, descending } = ORDERS[by]
+    const { first, ascending, descending } = SORTS[by]
     const both: [string, string][] = [
       [by, ascending],
       [`-${by}`, descending],
@@ -173,7 +173,7 @@ const sortOptions = (): [string, string][] =>
 /** The heading of the current order leads to its opposite. */
 function columnsOf(filter: Filter, sort: AffiliateSort): Column[] {
   const sorted = (by: AffiliateSort['by'], column: (heading: string) => Column): Column => {
-    const { heading, first } = ORDERS[by]
+    const { heading, first } = SORTS[by]
     const isCurrent = sort.by === by
     const way = isCurrent ? (sort.isAscending ? '-' : '') : first
     return sortable(column(heading), {

@@ -3,13 +3,13 @@ import * as users from '../accounts/users.ts'
 import type { components } from '../contract/schema.d.ts'
 import { countAudits } from '../core/audit.ts'
 import type { CsvCell } from '../core/csv.ts'
-import { LARGE } from '../core/list-size.ts'
-import { actorName, type Names, namesOf, sentenceOf } from './audit-text.ts'
+import { MAX_INLINE_ROWS } from '../core/list-size.ts'
+import { actorName, namesOf, type SubjectNames, sentenceOf } from './audit-descriptions.ts'
+import { fileLink, listFile, nextAfter, ROWS_AT_ONCE, timeCell } from './csv-download.ts'
 import { field, hidden, select } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
-import { asOf, readKept, readListKept, stillReading } from './kept.ts'
-import { fileLink, listFile, nextAfter, ROWS_AT_ONCE, timeCell } from './list-file.ts'
 import { dateInputs, filterForm, filterInput, givenOf, rangeChips, readPeriod } from './list-filter.ts'
+import { asOfNotice, loadingNotice, readCached, readCachedList } from './report-cache.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { rolesAndAuditOf } from './route.ts'
 import { chips, empty, tabs, time, urlWithQuery } from './show.ts'
@@ -114,7 +114,7 @@ async function readEverything(request: PageRequest): Promise<Read> {
   const { query } = request
   const page = pageOf(query)
   const filter = listFilter(request)
-  const { list, notice } = await readListKept(request, {
+  const { list, notice } = await readCachedList(request, {
     key: ['audit', page, filter],
     isLarge: Object.keys(filter).length > 0 && (await isLarge(request)),
     read: (own) => audit.list(own, { ...page, ...filter }),
@@ -132,17 +132,17 @@ async function readChanges(request: PageRequest): Promise<Read> {
   const filter = { ...listFilter(request), limit: PAGE_SIZE, ...(beforeSeq && { beforeSeq }) }
   const shown = ({ data, next }: audit.ChangeList, readAt: string | null): Read => ({
     data,
-    notice: asOf(readAt, zone),
+    notice: asOfNotice(readAt, zone),
     pages: nextPage(PATH, query, next === undefined ? undefined : String(next)),
   })
   const recent = await audit.listChanges(ctx, { ...filter, maxRead: READ_AT_ONCE })
   if (recent.isComplete) return shown(recent, null)
-  const { value, readAt } = await readKept(ctx, {
+  const { value, readAt } = await readCached(ctx, {
     key: ['audit-changes', filter],
     isLarge: await isLarge(request),
     read: (own) => audit.listChanges(own, filter),
   })
-  if (!value) return { data: undefined, notice: stillReading('Searching changes…'), pages: html`` }
+  if (!value) return { data: undefined, notice: loadingNotice('Searching changes…'), pages: html`` }
   return shown(value, readAt)
 }
 
@@ -152,7 +152,8 @@ const beforeOf = (query: URLSearchParams): number | undefined => {
   return Number.isSafeInteger(seq) && seq > 0 ? seq : undefined
 }
 
-const isLarge = async ({ ctx }: PageRequest): Promise<boolean> => (await countAudits(ctx.db.read, ctx.shop.id)) > LARGE
+const isLarge = async ({ ctx }: PageRequest): Promise<boolean> =>
+  (await countAudits(ctx.db.read, ctx.shop.id)) > MAX_INLINE_ROWS
 
 const fileHeading = (zone: string) => ['Number', `Time (${zone})`, 'Action', 'By', 'Subject', 'Details', 'Request id']
 
@@ -178,7 +179,7 @@ async function download(request: PageRequest): Promise<View> {
   })
 }
 
-const row = (one: AuditRecord, names: Names): Cell[] => [
+const row = (one: AuditRecord, names: SubjectNames): Cell[] => [
   html`${sentenceOf(one, names)}${details(one)}`,
   isolated(actorName(one.actor, names)),
   time(one.createdAt, '–', names.zone),

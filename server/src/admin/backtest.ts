@@ -5,9 +5,9 @@ import * as programs from '../programs/programs.ts'
 import { pairChart } from './chart.ts'
 import { field, select } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
-import { figuresOf, readKept, stillReading } from './kept.ts'
 import { dayOr, filterForm, filterInput, type Given, givenOf, readPeriod } from './list-filter.ts'
 import { RATE_TYPES, typedNumber, typedRate } from './program-form.ts'
+import { figuresAsOf, loadingNotice, readCached } from './report-cache.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { rolesAndAuditOf, validateBody } from './route.ts'
 import { count, counted, empty, facts, money, rateText, tabs, urlWithQuery } from './show.ts'
@@ -126,14 +126,14 @@ async function compare(
     cookieDurationDays: typedNumber('cookieDurationDays', asked.cookieDurationDays),
     ...readPeriod(request, givenOf(new URLSearchParams(given), FIELDS)),
   })
-  const { value, readAt } = await readKept(ctx, {
+  const { value, readAt } = await readCached(ctx, {
     key: ['backtest', program, body],
     isLarge: await isLargeList(ctx, { list: 'commissions' }),
     read: (own) => backtest.run(own, body),
   })
-  if (!value) return stillReading('Comparing orders…')
+  if (!value) return loadingNotice('Comparing orders…')
   const title = isSame(asked, termsOf(program, ctx.shop.currency)) ? 'With the current terms' : 'With other terms'
-  return html`<h2>${title}</h2><p class="hint">${periodText(given)}</p>${result(value, ctx.shop.currency)}${readAt === null ? '' : html`<p class="hint">${figuresOf(readAt, zone)}</p>`}`
+  return html`<h2>${title}</h2><p class="hint">${periodText(given)}</p>${result(value, ctx.shop.currency)}${readAt === null ? '' : html`<p class="hint">${figuresAsOf(readAt, zone)}</p>`}`
 }
 
 function periodText({ from, to }: Given): string {

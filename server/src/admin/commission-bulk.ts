@@ -4,7 +4,7 @@ import { isLargeList } from '../core/list-size.ts'
 import { type CommissionFilter, conditionsText, readFilter } from './commission-filter.ts'
 import { form, hidden } from './form.ts'
 import { type Html, html } from './html.ts'
-import { figuresOf, readKept, stillReading } from './kept.ts'
+import { figuresAsOf, loadingNotice, readCached } from './report-cache.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { OWNER_ONLY, rolesAndAuditOf, validateBody } from './route.ts'
 import { count, counted, empty, money, urlWithQuery } from './show.ts'
@@ -74,7 +74,7 @@ async function preview(request: PageRequest): Promise<View> {
   const { ctx, zone } = request
   const back = urlWithQuery(LIST, filter.given)
   const conditions = await conditionsText(request, filter)
-  const { value: sums, readAt } = await readKept(request.ctx, {
+  const { value: sums, readAt } = await readCached(request.ctx, {
     key: ['bulk', filter.given, filter.affiliateId],
     // A rejected form shows the sums of now, which the next one is compared with.
     isLarge: sent.size === 0 && (await isLargeList(ctx, { list: 'commissions', status: 'PENDING' })),
@@ -88,7 +88,7 @@ async function preview(request: PageRequest): Promise<View> {
   if (!sums || filter.isSearching)
     return {
       ...view,
-      body: html`${conditions}${stillReading('Calculating matching commissions…')}`,
+      body: html`${conditions}${loadingNotice('Calculating matching commissions…')}`,
     }
   if (sums.length === 0) {
     return {
@@ -102,7 +102,7 @@ async function preview(request: PageRequest): Promise<View> {
     body: html`<section class="card narrow" aria-labelledby="matches"><h2 id="matches">${counted(total(sums), 'commission')}</h2>
 ${conditions}
 ${table('Sums by currency', ['Currency', numberColumn('Commissions'), numberColumn('Commission')], rows)}
-<p class="hint">${figuresOf(readAt, zone)} ${total(sums) > MAX_CHANGED ? `At most ${count(MAX_CHANGED)} are changed at a time, oldest first.` : 'Exactly these are changed.'} If their number or sums differ by then, nothing is changed, and this page shows the new sums. Each change is recorded in the audit log.</p>
+<p class="hint">${figuresAsOf(readAt, zone)} ${total(sums) > MAX_CHANGED ? `At most ${count(MAX_CHANGED)} are changed at a time, oldest first.` : 'Exactly these are changed.'} If their number or sums differ by then, nothing is changed, and this page shows the new sums. Each change is recorded in the audit log.</p>
 ${form(
   request,
   PATH,

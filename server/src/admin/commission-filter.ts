@@ -17,8 +17,8 @@ import {
   readAmounts,
   readPeriod,
 } from './list-filter.ts'
-import { programOptions } from './lookup.ts'
 import type { PageRequest } from './route.ts'
+import { programOptions } from './select-options.ts'
 import { chips, countOf, tabs, urlWithQuery } from './show.ts'
 
 type Status = components['schemas']['CommissionStatus']

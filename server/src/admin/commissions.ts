@@ -16,10 +16,10 @@ import {
   statusTabs,
 } from './commission-filter.ts'
 import { COMMISSION_COLUMNS, type CommissionNames, commissionCells, namesOf } from './commission-table.ts'
+import { fileLink } from './csv-download.ts'
 import { form, formOfButtons, hidden } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
-import { asOf, readKept, readListKept, stillReading } from './kept.ts'
-import { fileLink } from './list-file.ts'
+import { asOfNotice, loadingNotice, readCached, readCachedList } from './report-cache.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES, rolesAndAuditOf, validateBody } from './route.ts'
 import { counted, empty, money, time, urlWithQuery } from './show.ts'
@@ -85,7 +85,7 @@ interface Found {
 /** A rejected filter matches nothing. */
 const NOTHING: Found = { data: [], rest: html``, isOpen: true }
 
-const searching = (text: string): Found => ({ data: [], rest: stillReading(text), isOpen: true })
+const searching = (text: string): Found => ({ data: [], rest: loadingNotice(text), isOpen: true })
 
 /** A page of the list. */
 async function read(request: PageRequest, filter: CommissionFilter): Promise<Found> {
@@ -95,7 +95,7 @@ async function read(request: PageRequest, filter: CommissionFilter): Promise<Fou
   if (isByAmount(filter)) {
     const after = query.get('after') ?? undefined
     const size = sizeOf(query)
-    const { value: found, readAt } = await readKept(ctx, {
+    const { value: found, readAt } = await readCached(ctx, {
       key: ['search', listFilter(filter), filter.currency, filter.minAmountCents, filter.maxAmountCents, after, size],
       isLarge: await isLargeList(ctx, { list: 'commissions' }),
       read: (own) => search(own, { ...filter, after }, size),
@@ -106,11 +106,11 @@ async function read(request: PageRequest, filter: CommissionFilter): Promise<Fou
       next && data.length < size
         ? html`<p class="hint">Results go back to ${time(next.at, '–', request.zone)}. Continue on the next page.</p>`
         : ''
-    return { data, rest: html`${hint}${nextPage(PATH, query, next?.after, true)}${asOf(readAt, request.zone)}` }
+    return { data, rest: html`${hint}${nextPage(PATH, query, next?.after, true)}${asOfNotice(readAt, request.zone)}` }
   }
   const asked = { ...pageOf(query), ...listFilter(filter) }
   const { affiliateId } = filter
-  const { list: found, notice } = await readListKept(request, {
+  const { list: found, notice } = await readCachedList(request, {
     key: ['commissions', asked],
     isLarge:
       commissions.readsMany(asked) &&

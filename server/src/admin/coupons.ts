@@ -7,11 +7,11 @@ import * as coupons from '../coupons/coupons.ts'
 import { ORDER_FIGURE_COLUMNS, orderFigureCells } from './affiliate-figures.ts'
 import { codeInput, field, form, hidden, input } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
-import { readListKept } from './kept.ts'
 import { filterForm, filterInput } from './list-filter.ts'
-import { findAffiliates, programOptions } from './lookup.ts'
+import { readCachedList } from './report-cache.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES, OWNER_ONLY, validateBody } from './route.ts'
+import { findAffiliates, programOptions } from './select-options.ts'
 import { badge, chips, countOf, empty, money, nameOf, tabs, urlWithQuery } from './show.ts'
 import { type Cell, type Column, inCard, nameColumn, pageOf, pager, table, wideColumn } from './table.ts'
 
@@ -39,7 +39,7 @@ async function list(request: PageRequest): Promise<View> {
   const status = STATUSES.find((one) => one === query.get('status'))
   const asked = { ...pageOf(query), ...(code && { code }), ...(status && { status }) }
   const [{ list: found, notice }, programs, counts] = await Promise.all([
-    readListKept(request, {
+    readCachedList(request, {
       key: ['coupons', asked],
       isLarge: Boolean(code || isDeepPage(asked)) && (await isLargeList(ctx, { list: 'affiliates' })),
       read: (own) => coupons.list(own, asked),

@@ -9,8 +9,8 @@ import * as webhooks from '../webhooks/webhooks.ts'
 import { durationOf, responseOf, showDelivery } from './delivery.ts'
 import { field, form, hidden, input, select } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
-import { readKept, readListKept, stillReading } from './kept.ts'
 import { filterForm } from './list-filter.ts'
+import { loadingNotice, readCached, readCachedList } from './report-cache.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { rolesAndAuditOf, validateBody, visibleUrl } from './route.ts'
 import { badge, chips, counted, empty, nameOf, time, urlWithQuery } from './show.ts'
@@ -53,7 +53,7 @@ async function list(request: PageRequest): Promise<View> {
   const filter = { subscriptionId: field(query, 'subscriptionId'), event: field(query, 'event'), status }
   const isFiltered = Object.values(filter).some(Boolean)
   const page = pageOf(query)
-  const { list: found, notice } = await readListKept(request, {
+  const { list: found, notice } = await readCachedList(request, {
     key: ['deliveries', page, filter],
     isLarge: (isFiltered || isDeepPage(page)) && (await isLargeList(ctx, { list: 'deliveries' })),
     read: (own) => deliveries.list(own, { ...page, ...filter }),
@@ -93,7 +93,7 @@ async function previewMany(request: PageRequest): Promise<View> {
   const subscriptionId = field(query, 'subscriptionId') ?? ''
   const sent = { ...redeliverableOf(request, query), to: toInstant(field(query, 'to'), zone) ?? nowIso(ctx) }
   const body = validateBody('redeliverMany', { ...sent, dryRun: true })
-  const { value: found } = await readKept(request.ctx, {
+  const { value: found } = await readCached(request.ctx, {
     key: ['redeliver', subscriptionId, redeliverableOf(request, query), field(query, 'to')],
     isLarge: await isLargeList(ctx, { list: 'deliveries' }),
     read: (own) => deliveries.redeliverMany(own, subscriptionId, body),
@@ -104,7 +104,7 @@ async function previewMany(request: PageRequest): Promise<View> {
   const lead = `Finished deliveries of one webhook, in any period. Times are in ${zone}.`
   const view = { title: 'Redeliver in bulk', crumb: { to: back, text: 'Deliveries' }, lead }
   const period = periodForm(request, subscriptionId)
-  if (!found) return { ...view, body: stillReading('Counting matching deliveries…') }
+  if (!found) return { ...view, body: loadingNotice('Counting matching deliveries…') }
   const { remaining } = found
   if (remaining === 0)
     return {

@@ -1,6 +1,6 @@
 import type { ApiError, ErrorCode } from '../contract/errors.ts'
+import { fieldOfLabel } from './error-text.ts'
 import { type Html, html } from './html.ts'
-import { fieldOfLabel } from './words.ts'
 
 /** The fields that conflicts are about. */
 const FIELDS_OF_CODES: Partial<Record<ErrorCode, string>> = {

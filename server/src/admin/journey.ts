@@ -5,8 +5,8 @@ import * as journey from '../journey/journey.ts'
 import * as orders from '../orders/reported.ts'
 import { field } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
-import { asOf, readKept, stillReading } from './kept.ts'
 import { affiliateNotice, filterForm, filterInput, type Given, givenOf, readAffiliate } from './list-filter.ts'
+import { asOfNotice, loadingNotice, readCached } from './report-cache.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES } from './route.ts'
 import { empty, money, nameOf, time, urlWithQuery } from './show.ts'
@@ -31,7 +31,7 @@ async function show(request: PageRequest): Promise<View> {
   const named = affiliateId && !given.affiliate ? await affiliateNames(ctx, [affiliateId]) : undefined
   return {
     title: 'Journeys',
-    isEmpty: !isSubmitted,
+    skipAudit: !isSubmitted,
     lead: 'Activity of a customer, a session, or an affiliate’s visitors in the last 90 days. Entries match all given fields.',
     body: html`${filterForm(request, {
       path: PATH,
@@ -51,7 +51,7 @@ ${isSubmitted ? await found(request, given, affiliateId) : empty('Whose activity
 async function found(request: PageRequest, given: Given, affiliateId: string | undefined): Promise<Html> {
   if (request.problem) return html``
   const filter = await readAffiliate(request, given)
-  if (filter.isSearching) return stillReading('Searching for the affiliate…')
+  if (filter.isSearching) return loadingNotice('Searching for the affiliate…')
   if (filter.affiliate && filter.matches.length !== 1) return affiliateNotice(PATH, filter, given)
   const who = {
     customerEmail: given.customerEmail,
@@ -72,12 +72,12 @@ async function found(request: PageRequest, given: Given, affiliateId: string | u
 }
 
 async function timeline({ ctx, zone }: PageRequest, who: Partial<Parameters<typeof journey.read>[1]>): Promise<Html> {
-  const { value: read, readAt } = await readKept(ctx, {
+  const { value: read, readAt } = await readCached(ctx, {
     key: ['journey', who],
     isLarge: await isLargeList(ctx, { list: 'commissions' }),
     read: (own) => journey.readWithOrders(own, { ...who, limit: MAX_ENTRIES }),
   })
-  if (!read) return stillReading('Counting matching entries…')
+  if (!read) return loadingNotice('Counting matching entries…')
   const { entries, total } = read
   if (entries.length === 0)
     return empty('No activity', 'Clicks, page views and orders appear here as soon as they are reported.')
@@ -93,7 +93,7 @@ async function timeline({ ctx, zone }: PageRequest, who: Partial<Parameters<type
   ])
   const shown = { names, orders: new Map(reported.map((one) => [one.orderId, one])), zone, currency: ctx.shop.currency }
   return html`<p class="hint">${total > entries.length ? `The latest ${entries.length} of ${total} entries` : `${total} ${total === 1 ? 'entry' : 'entries'}`}, oldest first.</p>
-<ol class="timeline">${entries.map((entry) => step(entry, shown))}</ol>${asOf(readAt, zone)}`
+<ol class="timeline">${entries.map((entry) => step(entry, shown))}</ol>${asOfNotice(readAt, zone)}`
 }
 
 interface Shown {

@@ -6,9 +6,9 @@ import { endOfDay, isDay, startOfDay } from '../core/time-zone.ts'
 import { field, hidden, type Input, input } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
 import { icon } from './icon.ts'
-import { readKept } from './kept.ts'
-import { findAffiliates } from './lookup.ts'
+import { readCached } from './report-cache.ts'
 import type { PageRequest } from './route.ts'
+import { findAffiliates } from './select-options.ts'
 import { dayText, typedAmount, typedCents, urlWithQuery } from './show.ts'
 import { PAGE_SIZE, sizeOf } from './table.ts'
 
@@ -94,7 +94,7 @@ export interface AffiliateFilter {
 export async function readAffiliate(request: PageRequest, { affiliate }: Given): Promise<AffiliateFilter> {
   if (!affiliate || request.problem?.field === 'affiliate')
     return { affiliate: undefined, matches: [], isSearching: false, affiliateId: undefined }
-  const { value } = await readKept(request.ctx, {
+  const { value } = await readCached(request.ctx, {
     key: ['affiliate', affiliate],
     isLarge: request.form.size === 0 && (await isLargeList(request.ctx, { list: 'affiliates' })),
     read: (own) => findAffiliates({ ...request, ctx: own }, affiliate),

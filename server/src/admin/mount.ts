@@ -4,14 +4,13 @@ import { rejectMethod, toApiError } from '../http/response.ts'
 import { type Env, logFields, type Server } from '../http/server.ts'
 import { accountRoutes } from './account.ts'
 import { affiliatePageRoutes } from './affiliate.ts'
-import { mountAffiliatePage } from './affiliate-own.ts'
 import { affiliateRoutes } from './affiliates.ts'
 import { mountAssets } from './assets.ts'
 import { auditRoutes } from './audit.ts'
 import { backtestRoutes } from './backtest.ts'
 import { commissionBulkRoutes } from './commission-bulk.ts'
-import { commissionFileRoutes } from './commission-file.ts'
 import { commissionRoutes } from './commissions.ts'
+import { commissionFileRoutes } from './commissions-csv.ts'
 import { couponRoutes } from './coupons.ts'
 import { deliveryRoutes } from './deliveries.ts'
 import { journeyRoutes } from './journey.ts'
@@ -21,11 +20,12 @@ import { orderRoutes } from './orders.ts'
 import { overviewRoutes } from './overview.ts'
 import { payeeRoutes } from './payee.ts'
 import { payoutRoutes } from './payouts.ts'
-import { problemPage, sendPage } from './problem.ts'
+import { mountPortal } from './portal.ts'
 import { programPageRoutes } from './program.ts'
 import { programRoutes } from './programs.ts'
 import { searchRoutes } from './search.ts'
-import { servePage } from './serve.ts'
+import { problemPage, sendPage } from './send.ts'
+import { servePage } from './serve-page.ts'
 import { settingsRoutes } from './settings.ts'
 import { mountSignIn, signOutRoutes } from './sign-in.ts'
 import { teamRoutes } from './team.ts'
@@ -65,7 +65,7 @@ export function mountAdmin(app: Hono<Env>, server: Server): void {
   mountAssets(pages)
   mountSignIn(pages, server)
   mountOidc(pages, server)
-  mountAffiliatePage(pages, server)
+  mountPortal(pages, server)
   for (const route of routes)
     pages.on('show' in route ? 'GET' : 'POST', `/admin${route.path}`, servePage(server, route))
   for (const [path, methods] of methodsByPath(pages)) pages.all(path, rejectMethod(methods))

@@ -8,7 +8,7 @@ import type { Env, Server } from '../http/server.ts'
 import { hidden } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
 import { signedOutLayout } from './layout.ts'
-import { sendPage } from './problem.ts'
+import { sendPage } from './send.ts'
 import { nameOf } from './show.ts'
 import { mountSignInForm, nextPath, OIDC_PATH, sendRejection } from './sign-in.ts'
 

@@ -1,10 +1,10 @@
 import { affiliateNames } from '../affiliates/affiliates.ts'
 import type { CsvCell } from '../core/csv.ts'
 import { type FoundOrders, hasManyOrders, listReported, type ReportedOrder, readsMany } from '../orders/reported.ts'
+import { amountCell, fileLink, listFile, timeCell } from './csv-download.ts'
 import { type Html, html, isolated } from './html.ts'
-import { asOf, readKept, stillReading } from './kept.ts'
-import { amountCell, fileLink, listFile, timeCell } from './list-file.ts'
 import { type OrderListFilter, orderFilterForm, readOrderFilter } from './order-filter.ts'
+import { asOfNotice, loadingNotice, readCached } from './report-cache.ts'
 import type { PageRequest, View } from './route.ts'
 import { badge, earned, empty, goods, time, urlWithQuery } from './show.ts'
 import { type Cell, type Column, inCard, nameColumn, nextPage, numberColumn, pageOf, pager, table } from './table.ts'
@@ -50,26 +50,26 @@ async function read(
   filter: OrderListFilter,
 ): Promise<{ found: FoundOrders | undefined; notice: Html }> {
   const { ctx, query, zone } = request
-  if (filter.isSearching) return { found: undefined, notice: stillReading('Searching for the affiliate…') }
+  if (filter.isSearching) return { found: undefined, notice: loadingNotice('Searching for the affiliate…') }
   const asked = { ...pageOf(query), after: query.get('after') || undefined }
-  const { value: found, readAt } = await readKept(ctx, {
+  const { value: found, readAt } = await readCached(ctx, {
     key: ['orders', filter.listed, asked],
     isLarge: readsMany(filter.listed) && (await hasManyOrders(ctx)),
     read: (own) => listReported(own, filter.listed, asked),
   })
-  if (!found) return { found, notice: stillReading('Searching orders…') }
+  if (!found) return { found, notice: loadingNotice('Searching orders…') }
   const { data, next, total } = found
   const shown = new URLSearchParams(query)
   if (total !== undefined) {
     const pagination = { page: asked.page, limit: asked.limit, total, totalPages: Math.ceil(total / asked.limit) }
-    return { found, notice: html`${asOf(readAt, zone)}${pager(PATH, shown, pagination)}` }
+    return { found, notice: html`${asOfNotice(readAt, zone)}${pager(PATH, shown, pagination)}` }
   }
   shown.delete('page')
   const hint =
     next && data.length < asked.limit
       ? html`<p class="hint">Results go back to ${time(next.at, '–', zone)}. Continue on the next page.</p>`
       : ''
-  return { found, notice: html`${hint}${asOf(readAt, zone)}${nextPage(PATH, shown, next?.after, true)}` }
+  return { found, notice: html`${hint}${asOfNotice(readAt, zone)}${nextPage(PATH, shown, next?.after, true)}` }
 }
 
 const row = (one: ReportedOrder, names: Names, zone: string): Cell[] => [

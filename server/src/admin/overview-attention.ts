@@ -1,10 +1,10 @@
 import type { Attention } from '../analytics/attention.ts'
-import { LARGE } from '../core/list-size.ts'
+import { MAX_INLINE_ROWS } from '../core/list-size.ts'
 import { readBlocked } from '../payouts/lines.ts'
 import { type Html, html, isolated } from './html.ts'
-import { readKept } from './kept.ts'
 import { payeeLink } from './payee.ts'
 import { inNoBatch, inOpenBatches, readWaitingKept } from './payout-waiting.ts'
+import { readCached } from './report-cache.ts'
 import type { PageRequest } from './route.ts'
 import { count, counted, money } from './show.ts'
 import { disabledItems } from './webhooks.ts'
@@ -57,9 +57,9 @@ async function unpaidItems(request: PageRequest, { unpaidCommissions }: Attentio
 
 /** Who cannot be paid, with a link to what is missing. */
 async function blockedItems({ ctx }: PageRequest, { commissions }: Attention): Promise<Html[]> {
-  const { value } = await readKept(ctx, {
+  const { value } = await readCached(ctx, {
     key: ['blocked'],
-    isLarge: commissions > LARGE,
+    isLarge: commissions > MAX_INLINE_ROWS,
     read: readBlocked,
   })
   const items = (value?.blocked ?? []).map(({ batchId, currency, lines, cents, affiliates }) => {

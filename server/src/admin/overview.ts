@@ -3,11 +3,11 @@ import { add, isLargePeriod, type Overview, readOverview } from '../analytics/ov
 import { EMPTY_TALLY, type Tally } from '../engine/analytics.ts'
 import { FIGURES_HINT } from './affiliate-figures.ts'
 import { change } from './chart.ts'
+import { PERIOD_FIELDS, type Period, periodChoice, periodText, readPeriod } from './chart-period.ts'
 import { type Html, html, isolated } from './html.ts'
-import { figuresOf, type Kept, readKept, stillReading } from './kept.ts'
 import { attentionList } from './overview-attention.ts'
-import { PERIOD_FIELDS, type Period, periodChoice, periodText, readPeriod } from './overview-period.ts'
 import { charts, currenciesOf, currencyTabs, shownCurrency } from './period-charts.ts'
+import { type Cached, figuresAsOf, loadingNotice, readCached } from './report-cache.ts'
 import { ALL_ROLES, type PageRequest, type Route, type View } from './route.ts'
 import { count, empty, money } from './show.ts'
 import { nameColumn, numberColumn, table } from './table.ts'
@@ -24,10 +24,10 @@ async function show(request: PageRequest): Promise<View> {
     request.problem ? NOTHING : readFigures(ctx, period, attention),
     attentionList(request, attention),
   ])
-  const content = overview ? figures(request, period, overview) : stillReading('Calculating this period…')
+  const content = overview ? figures(request, period, overview) : loadingNotice('Calculating this period…')
   return {
     title: 'Overview',
-    lead: request.problem ? undefined : html`${periodText(period)} ${figuresOf(readAt, zone)}`,
+    lead: request.problem ? undefined : html`${periodText(period)} ${figuresAsOf(readAt, zone)}`,
     body: html`${firstSteps(request, attention)}
 ${needed}
 <div class="toolbar">${periodChoice(request, period)}${overview ? currencyTabs(overview, request, { path: '/admin', given: period.given }) : ''}</div>
@@ -42,12 +42,12 @@ const readFigures = async (
   ctx: PageRequest['ctx'],
   { before, from, to, timeZone }: Period,
   { commissions }: Attention,
-): Promise<Kept<Overview>> =>
-  readKept(ctx, {
+): Promise<Cached<Overview>> =>
+  readCached(ctx, {
     key: ['overview', ctx.shop.currency, timeZone, to, before],
     isLarge: await isLargePeriod(ctx, { before, to }, commissions),
     read: (own) => readOverview(own, { before, from, to, timeZone }),
-    outlivesForms: true,
+    survivesWrites: true,
   })
 
 function figures({ ctx, query }: PageRequest, period: Period, overview: Overview): Html {

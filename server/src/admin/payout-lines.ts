@@ -1,13 +1,13 @@
 import type { components } from '../contract/schema.d.ts'
-import { LARGE } from '../core/list-size.ts'
+import { MAX_INLINE_ROWS } from '../core/list-size.ts'
 import { discard } from '../payouts/discard.ts'
 import * as payoutFiles from '../payouts/files.ts'
 import { describeAllLines, describeLines } from '../payouts/lines.ts'
 import { confirmation } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
-import { figuresOf, readKept, stillReading } from './kept.ts'
 import { payeeLink } from './payee.ts'
 import { downloadLinks, payoutSendRoutes, sendLinks } from './payout-send.ts'
+import { figuresAsOf, loadingNotice, readCached } from './report-cache.ts'
 import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type View } from './route.ts'
 import { badge, count, counted, dayText, empty, money, nameOf, tabs, time, urlWithQuery } from './show.ts'
 import {
@@ -64,9 +64,9 @@ export async function readPayments({ ctx, query }: PageRequest, batch: Batch): P
   const state = stateIn(query)
   const asked = { ...pageOf(query, 'lines'), ...(state && { state }) }
   const files = await payoutFiles.findAll(ctx, batch.id)
-  const { value: lines, readAt } = await readKept(ctx, {
+  const { value: lines, readAt } = await readCached(ctx, {
     key: ['lines', batch, files, asked],
-    isLarge: batch.totals.commissions > LARGE,
+    isLarge: batch.totals.commissions > MAX_INLINE_ROWS,
     read: (own) => describeLines(own, batch.id, asked),
   })
   return { batch, files, lines, readAt }
@@ -91,7 +91,7 @@ export function nextSteps({ batch, files, lines }: BatchPayments, markAsPaid: Ht
 export function lineSection({ query, zone }: PageRequest, { batch, lines, readAt }: BatchPayments): Html {
   const { id, currency } = batch
   const path = `/admin/payouts/${id}`
-  if (!lines) return stillReading('Calculating the payments of this batch…')
+  if (!lines) return loadingNotice('Calculating the payments of this batch…')
   const state = stateIn(query)
   const { data, pagination, totals } = lines
   const shown = STATES.filter((one) => totals[one].lines > 0 || one === state)
@@ -126,7 +126,7 @@ ${
     : html`<p>This batch pays no affiliate.</p>`
 }
 ${pager(path, query, pagination, 'lines')}
-${data.length ? html`<p class="row"><a class="button small" href="${path}/lines.csv">Download as CSV</a></p>` : ''}${readAt === null ? '' : html`<p class="hint">${figuresOf(readAt, zone)}</p>`}`
+${data.length ? html`<p class="row"><a class="button small" href="${path}/lines.csv">Download as CSV</a></p>` : ''}${readAt === null ? '' : html`<p class="hint">${figuresAsOf(readAt, zone)}</p>`}`
 }
 
 const FILES: Column[] = [

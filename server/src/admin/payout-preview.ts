@@ -1,21 +1,21 @@
 import { ApiError } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
-import { LARGE } from '../core/list-size.ts'
+import { MAX_INLINE_ROWS } from '../core/list-size.ts'
 import { parseBodyInstant } from '../core/time.ts'
 import { parseCandidateFilter } from '../payouts/batch.ts'
 import * as payouts from '../payouts/payouts.ts'
 import { describe } from '../payouts/unpaid.ts'
 import { countWaiting, readWaiting } from '../payouts/waiting.ts'
+import { pageText } from './error-text.ts'
 import { form, hidden } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
-import { figuresOf, readKept, stillReading } from './kept.ts'
 import { firstInstantOf, lastInstantOf } from './list-filter.ts'
-import { batchAbout, batchFacts } from './payout-facts.ts'
+import { batchAbout, batchFacts } from './payout-summary.ts'
 import { affiliateTable, IN_NEW_BATCH, minimumsOf } from './payout-waiting.ts'
+import { figuresAsOf, loadingNotice, readCached } from './report-cache.ts'
 import { type PageRequest, validateBody } from './route.ts'
 import { counted, count as counts, day, money } from './show.ts'
 import { type Cell, type Column, nameColumn, numberColumn, pageOf, pager, table } from './table.ts'
-import { pageText } from './words.ts'
 
 type Schemas = components['schemas']
 type Batch = Schemas['PayoutBatch']
@@ -41,14 +41,14 @@ interface Preview {
 /** The preview of a batch, with the form that creates it. */
 export async function preview(request: PageRequest, batchInput: BatchInput): Promise<Html> {
   const { ctx, zone } = request
-  const { value, readAt } = await readKept(request.ctx, {
+  const { value, readAt } = await readCached(request.ctx, {
     key: ['preview', minimumsOf(request), batchInput, pageOf(request.query, PAYEES)],
-    isLarge: (await countWaiting(ctx)) > LARGE,
+    isLarge: (await countWaiting(ctx)) > MAX_INLINE_ROWS,
     read: (own) => readPreview({ ...request, ctx: own }, batchInput),
   })
-  if (!value) return stillReading('Calculating the approved commissions of this period…')
+  if (!value) return loadingNotice('Calculating the approved commissions of this period…')
   const { batch, rejected, unpaid, payees } = value
-  const asOf = readAt === null ? html`` : html`<p class="hint">${figuresOf(readAt, zone)}</p>`
+  const asOf = readAt === null ? html`` : html`<p class="hint">${figuresAsOf(readAt, zone)}</p>`
   const rest = html`${unpaid ? unpaidAfter(request, unpaid, !batch) : ''}${asOf}`
   if (batch)
     return html`${offer(request, batchInput, batch)}${payees ? payeeSection(request, batch, payees) : ''}${rest}`

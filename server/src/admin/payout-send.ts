@@ -1,6 +1,6 @@
 import type { components } from '../contract/schema.d.ts'
 import { nowIso } from '../core/context.ts'
-import { LARGE } from '../core/list-size.ts'
+import { MAX_INLINE_ROWS } from '../core/list-size.ts'
 import { localDate } from '../core/time-zone.ts'
 import { download, newFileId, sumSendable } from '../payouts/file-download.ts'
 import * as payoutFiles from '../payouts/files.ts'
@@ -8,7 +8,7 @@ import { partsOf } from '../payouts/payment-file.ts'
 import * as payouts from '../payouts/payouts.ts'
 import { field, form, hidden, input } from './form.ts'
 import { type Html, html } from './html.ts'
-import { figuresOf, readKept, stillReading } from './kept.ts'
+import { figuresAsOf, loadingNotice, readCached } from './report-cache.ts'
 import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type View, validateBody } from './route.ts'
 import { counted, facts, money, urlWithQuery } from './show.ts'
 
@@ -49,21 +49,21 @@ async function confirmSend(request: PageRequest): Promise<View> {
   const { ctx, query, form: sent } = request
   const batch = await payouts.find(ctx, request.params.id ?? '')
   const [format, name] = FORMATS.find(([one]) => one === (sent.get('format') ?? query.get('format'))) ?? FORMATS[3]
-  const { value: sums, readAt } = await readKept(ctx, {
+  const { value: sums, readAt } = await readCached(ctx, {
     key: ['sendable', batch.id, batch.totals, format],
-    isLarge: sent.size === 0 && batch.totals.commissions > LARGE,
+    isLarge: sent.size === 0 && batch.totals.commissions > MAX_INLINE_ROWS,
     read: (own) => sumSendable(own, batch.id ?? '', format),
   })
   const back = `/admin/payouts/${batch.id}`
   const view = { title: `Send payments as ${name} file`, crumb: { to: back, text: 'Payout' }, subjectId: batch.id }
-  if (!sums) return { ...view, body: stillReading('Calculating the payments that can be sent…') }
+  if (!sums) return { ...view, body: loadingNotice('Calculating the payments that can be sent…') }
   const { lines, cents, others, blocked } = sums
   const text = lines
     ? html`${facts([
         ['In the file', html`${counted(lines, 'payment')} <small>${money(cents, batch.currency)}</small>`],
         ['Paid by another method', others ? counted(others, 'payment') : undefined],
         ['Blocked', blocked ? counted(blocked, 'payment') : undefined],
-      ])}<p>The payments are marked as sent, so that no other file contains them, and their amounts no longer change. Then download the file, and upload it to ${format === 'csv' ? 'your bank or payment service' : format === 'sepa' ? 'your bank' : name}. ${figuresOf(readAt, request.zone)}</p>`
+      ])}<p>The payments are marked as sent, so that no other file contains them, and their amounts no longer change. Then download the file, and upload it to ${format === 'csv' ? 'your bank or payment service' : format === 'sepa' ? 'your bank' : name}. ${figuresAsOf(readAt, request.zone)}</p>`
     : html`<p>No payment of this batch can be sent in this format: none is ready, or the affiliates are paid by another method.</p>`
   return {
     ...view,

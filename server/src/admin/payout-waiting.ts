@@ -1,5 +1,5 @@
 import { affiliateMinimumsByCurrency } from '../accounts/settings.ts'
-import { LARGE } from '../core/list-size.ts'
+import { MAX_INLINE_ROWS } from '../core/list-size.ts'
 import {
   approvedCurrencies,
   countWaiting,
@@ -13,9 +13,9 @@ import {
 } from '../payouts/waiting.ts'
 import { select } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
-import { figuresOf, type Kept, readKept, stillReading } from './kept.ts'
 import { payeeLink } from './payee.ts'
 import { blockedText } from './payout-lines.ts'
+import { type Cached, figuresAsOf, loadingNotice, readCached } from './report-cache.ts'
 import { OWNER_ONLY, type PageRequest, type Route, type View } from './route.ts'
 import { counted, count as counts, empty, money, nameOf, tabs, urlWithQuery } from './show.ts'
 import { type Cell, type Column, inCard, nameColumn, numberColumn, pageOf, pager, table } from './table.ts'
@@ -44,11 +44,11 @@ type Read = Awaited<ReturnType<typeof readWaiting>>
 export async function readWaitingKept(
   { ctx }: PageRequest,
   list?: WaitingList,
-): Promise<Kept<Read> & { approved: number }> {
+): Promise<Cached<Read> & { approved: number }> {
   const approved = await countWaiting(ctx)
-  const kept = await readKept(ctx, {
+  const kept = await readCached(ctx, {
     key: ['waiting', minimumsOf({ ctx }), list],
-    isLarge: approved > LARGE,
+    isLarge: approved > MAX_INLINE_ROWS,
     read: (own) => readWaiting(own, list && { list }),
   })
   return { ...kept, approved }
@@ -69,8 +69,8 @@ export async function waitingSection(request: PageRequest): Promise<Html> {
   const waiting = value?.sums.filter((one) => sumOf(one, WAITING_PARTS).commissions > 0)
   if (waiting?.length === 0) return html``
   const content = waiting
-    ? html`${sumTable(waiting)}${notes(waiting, value?.sums ?? [])}${readAt === null ? '' : html`<p class="hint">${figuresOf(readAt, request.zone)}</p>`}`
-    : stillReading(
+    ? html`${sumTable(waiting)}${notes(waiting, value?.sums ?? [])}${readAt === null ? '' : html`<p class="hint">${figuresAsOf(readAt, request.zone)}</p>`}`
+    : loadingNotice(
         `Calculating the balances of ${counted(approved, 'approved commission')}, including those in open batches…`,
       )
   return html`<h2>Waiting for payout</h2>${content}`
@@ -167,7 +167,7 @@ async function list(request: PageRequest): Promise<View> {
         ? `${LEADS[part]}${minimumCents ? `: ${money(minimumCents, currency)}` : ''}.`
         : LEADS[part],
   }
-  if (!value?.affiliates) return { ...view, body: stillReading('Calculating the approved commissions…') }
+  if (!value?.affiliates) return { ...view, body: loadingNotice('Calculating the approved commissions…') }
   const { data, pagination } = value.affiliates
   const own = value.sums.find((one) => one.currency === currency)
   return {
@@ -179,7 +179,7 @@ ${
     ? affiliateTable('Affiliates', data, { currency, path: urlWithQuery(LIST, { currency, why: part }) })
     : empty('No affiliates in this group', '', 'payouts')
 }
-${pager(LIST, query, pagination)}${readAt === null ? '' : html`<p class="hint">${figuresOf(readAt, zone)}</p>`}`,
+${pager(LIST, query, pagination)}${readAt === null ? '' : html`<p class="hint">${figuresAsOf(readAt, zone)}</p>`}`,
   }
 }
 

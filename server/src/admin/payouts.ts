@@ -2,17 +2,16 @@ import * as commissions from '../commissions/commissions.ts'
 import { invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import { nowIso } from '../core/context.ts'
-import { LARGE } from '../core/list-size.ts'
+import { MAX_INLINE_ROWS } from '../core/list-size.ts'
 import { daysOfMonth, lastMonth } from '../core/time-zone.ts'
 import { sumUnsent } from '../payouts/lines.ts'
 import * as payouts from '../payouts/payouts.ts'
 import { COMMISSION_COLUMNS, commissionCells, namesOf } from './commission-table.ts'
+import { fileLink } from './csv-download.ts'
+import { inCurrency } from './error-text.ts'
 import { checkbox, confirmation, field, form, input, select } from './form.ts'
 import { type Html, html } from './html.ts'
-import { readListKept } from './kept.ts'
-import { fileLink } from './list-file.ts'
 import type { Given } from './list-filter.ts'
-import { batchAbout, batchFacts, period } from './payout-facts.ts'
 import { PAYOUT_FILTERS, payoutFilterForm, readPayoutFilter } from './payout-filter.ts'
 import {
   type BatchPayments,
@@ -22,14 +21,15 @@ import {
   payoutLineRoutes,
   readPayments,
 } from './payout-lines.ts'
-import { payoutListFileRoutes } from './payout-list-file.ts'
 import { type BatchInput, bodyFrom, preview } from './payout-preview.ts'
+import { batchAbout, batchFacts, period } from './payout-summary.ts'
 import { currencyChoice, payoutWaitingRoutes, waitingSection } from './payout-waiting.ts'
+import { payoutListFileRoutes } from './payouts-csv.ts'
 import { reconcileRoutes } from './reconcile.ts'
+import { readCachedList } from './report-cache.ts'
 import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type View } from './route.ts'
 import { badge, counted, count as counts, day, dayText, empty, money, tabs, typedCents, urlWithQuery } from './show.ts'
 import { type Cell, type Column, inCard, numberColumn, pageOf, pager, table } from './table.ts'
-import { inCurrency } from './words.ts'
 
 type Schemas = components['schemas']
 type Batch = Schemas['PayoutBatch']
@@ -115,7 +115,7 @@ async function showNew(request: PageRequest): Promise<View> {
     title: 'New payout batch',
     crumb: { to: PATH, text: 'Payouts' },
     lead: `A batch contains the approved commissions of a period that are not in another batch. Days are days in ${zone}.`,
-    isEmpty: !isSubmitted,
+    skipAudit: !isSubmitted,
     body: html`<form class="filters" method="get" action="${PATH}/new">
 ${input({ name: 'from', label: 'First day', type: 'date', value: batchInput.from, required: true })}
 ${input({ name: 'until', label: 'Last day', type: 'date', value: batchInput.until, required: true })}
@@ -200,9 +200,9 @@ async function hasCommissions({ ctx }: PageRequest, payoutBatchId: string): Prom
 async function commissionSection(request: PageRequest, batch: Batch & { id: string }): Promise<Html> {
   const { query, zone } = request
   const asked = { ...pageOf(query), payoutBatchId: batch.id }
-  const { list: own, notice } = await readListKept(request, {
+  const { list: own, notice } = await readCachedList(request, {
     key: ['batch', batch, asked],
-    isLarge: batch.totals.commissions > LARGE,
+    isLarge: batch.totals.commissions > MAX_INLINE_ROWS,
     read: (own) => commissions.list(own, asked),
   })
   const data = own?.data ?? []

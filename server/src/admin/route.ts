@@ -43,7 +43,7 @@ export interface View {
   /** A file to save instead of a page. */
   download?: FileDownload
   /** No data is shown yet, so no audit record is written. */
-  isEmpty?: boolean
+  skipAudit?: boolean
 }
 
 /** A file that browsers save. */

@@ -7,9 +7,9 @@ import * as payouts from '../payouts/search.ts'
 import * as programs from '../programs/programs.ts'
 import * as deliveries from '../webhooks/deliveries.ts'
 import { type Html, html, isolated } from './html.ts'
-import { readKept } from './kept.ts'
 import { pagesFor } from './menu.ts'
-import { period } from './payout-facts.ts'
+import { period } from './payout-summary.ts'
+import { readCached } from './report-cache.ts'
 import type { PageRequest } from './route.ts'
 import { badge, money, time, urlWithQuery } from './show.ts'
 
@@ -110,7 +110,7 @@ const isId = (text: string): boolean => /^[a-z]{3}_/.test(text)
 async function findPeople({ ctx }: PageRequest, text: string): Promise<Found> {
   const [exact, { value: containing }] = await Promise.all([
     findExactly(ctx, text),
-    readKept(ctx, {
+    readCached(ctx, {
       key: ['search', text],
       isLarge: !isId(text) && (await isLargeList(ctx, { list: 'affiliates' })),
       read: async (own) => {

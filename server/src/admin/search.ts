@@ -1,6 +1,6 @@
 import { field } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
-import { stillReading } from './kept.ts'
+import { loadingNotice } from './report-cache.ts'
 import { ALL_ROLES, type PageRequest, type Route, type View } from './route.ts'
 import { MAX_TEXT, searchForm } from './search-field.ts'
 import { type Found, findAnything, goTo, type Hits } from './search-hits.ts'
@@ -16,10 +16,10 @@ async function show(request: PageRequest): Promise<View> {
   return {
     title: 'Search',
     lead: 'Orders, affiliates, codes, programs, payouts by month, payment references, ids, and pages.',
-    isEmpty: !text,
+    skipAudit: !text,
     body: html`${searchForm(text, 'q')}
 <div class="found">${kinds.map(section)}
-${isSearching ? stillReading('Searching names and codes…') : ''}
+${isSearching ? loadingNotice('Searching names and codes…') : ''}
 ${kinds.length || isSearching ? '' : empty(html`Nothing matches ${isolated(text)}`, 'Search for a name, an email address, a code, an order, or an id.', 'search')}</div>`,
   }
 }

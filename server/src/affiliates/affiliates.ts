@@ -3,7 +3,7 @@ import { affiliateNotFound, concurrentChange, conflict, invalidBody, programNotF
 import type { components } from '../contract/schema.d.ts'
 import type { Body, Query } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
-import { LARGE } from '../core/list-size.ts'
+import { MAX_INLINE_ROWS } from '../core/list-size.ts'
 import { type AuditEntry, mutate } from '../core/mutate.ts'
 import type { WebhookEvent } from '../core/outbox.ts'
 import { isDeepPage, mapPage, readCursor, type Uncounted } from '../core/pagination.ts'
@@ -265,7 +265,7 @@ export async function findUnarchived(ctx: Context, id: string): Promise<Affiliat
 
 /** Whether so many affiliates are archived or rejected that reading the archived ones takes long. */
 export const areManyArchived = ({ db, shop }: Context): Promise<boolean> =>
-  hasMoreIneligibleThan(db.read, shop.id, LARGE)
+  hasMoreIneligibleThan(db.read, shop.id, MAX_INLINE_ROWS)
 
 /** The names of up to a page of affiliates by id, including archived ones. */
 export async function affiliateNames(ctx: Context, ids: string[]): Promise<Map<string, string>> {

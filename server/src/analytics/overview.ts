@@ -1,6 +1,6 @@
 import { findAffiliatesById } from '../affiliates/queries.ts'
 import type { Context } from '../core/context.ts'
-import { LARGE } from '../core/list-size.ts'
+import { MAX_INLINE_ROWS } from '../core/list-size.ts'
 import { countRows } from '../core/queries.ts'
 import { runReport } from '../core/report.ts'
 import { dateOfSlot, slotLength } from '../core/time-zone.ts'
@@ -27,7 +27,8 @@ export const isLargePeriod = async (
   { db, shop }: Context,
   { before, to }: Pick<OverviewRequest, 'before' | 'to'>,
   commissions: number,
-): Promise<boolean> => commissions > LARGE || hasMoreClicks(db.read, shop.id, { from: before, to }, LARGE)
+): Promise<boolean> =>
+  commissions > MAX_INLINE_ROWS || hasMoreClicks(db.read, shop.id, { from: before, to }, MAX_INLINE_ROWS)
 
 interface OverviewRequest {
   shopId: string
@@ -56,7 +57,7 @@ export const overviewReport = defineReport(
       dates.set(name, date)
       return date
     }
-    const hasFewClicks = affiliateId !== undefined && (await countClicksOf(db, shopId, affiliateId)) <= LARGE
+    const hasFewClicks = affiliateId !== undefined && (await countClicksOf(db, shopId, affiliateId)) <= MAX_INLINE_ROWS
     const both = { from: before, to, hasFewClicks, ...(affiliateId && { affiliateId }) }
     const [days, clicks, affiliates] = await Promise.all([
       sumCommissions(db, shopId, both, { slot }),

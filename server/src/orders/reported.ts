@@ -2,7 +2,7 @@ import { findCommission, findCommissionsById, listRefundedCents } from '../commi
 import { findByOrderName } from '../commissions/search.ts'
 import { invalid } from '../contract/errors.ts'
 import type { Context } from '../core/context.ts'
-import { LARGE } from '../core/list-size.ts'
+import { MAX_INLINE_ROWS } from '../core/list-size.ts'
 import { readList } from '../core/report.ts'
 import type { CommissionRow } from '../database/tables.ts'
 import { storedOrderIds } from '../engine/normalize.ts'
@@ -68,7 +68,7 @@ export async function listReported(
   const { db, shop } = ctx
   if (filter.outcome === NO_AFFILIATE && filter.affiliateId) return { data: [], next: undefined, total: 0 }
   const isLong = readsMany(filter)
-  const maxRead = isLong ? LARGE : after === undefined ? COUNTED + 1 : limit + 1
+  const maxRead = isLong ? MAX_INLINE_ROWS : after === undefined ? COUNTED + 1 : limit + 1
   const search: OrderSearch = { ...filter, limit, offset: after === undefined ? (page - 1) * limit : 0, maxRead }
   if (after !== undefined) {
     const last = await findOrder(db.read, shop.id, after)

@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs'
 import { operatorContext } from '../../../server/src/accounts/shops.ts'
 import { create as createUser } from '../../../server/src/accounts/users.ts'
-import { createPageLink } from '../../../server/src/affiliates/own-page.ts'
+import { createPortalLink } from '../../../server/src/affiliates/portal-link.ts'
 import { fillLargeShop, LARGE } from '../../attack/large-shop.ts'
 import { insertKeys } from '../../support/keys.ts'
 import { ownerServer } from '../../support/owner.ts'
@@ -41,7 +41,7 @@ for (let i = 0; i < USERS; i++)
 const keys = await insertKeys(ctx, USERS)
 // The clock of the measured server.
 server.clock.ms = Date.now()
-const { path } = await createPageLink(ctx, LARGE.affiliate, 168)
+const { path } = await createPortalLink(ctx, LARGE.affiliate, 168)
 await server.db.close()
 // With the last connection, SQLite moves its log into the database.
 server.sql.close()

@@ -1,14 +1,14 @@
-import type { OpenedPage } from '../affiliates/own-page.ts'
+import type { OpenedPortal } from '../affiliates/portal-link.ts'
 import { notFound } from '../contract/errors.ts'
 import { nowIso } from '../core/context.ts'
-import { LARGE } from '../core/list-size.ts'
+import { MAX_INLINE_ROWS } from '../core/list-size.ts'
 import { toPage } from '../core/pagination.ts'
 import { localDate } from '../core/time-zone.ts'
 import type { StatementFormat } from '../payouts/statement-files.ts'
 import { listMonths, type StatementMonth } from '../payouts/statement-months.ts'
 import { issueOnce, read, type StatementPage } from '../payouts/statements.ts'
 import { type Html, html, isolated } from './html.ts'
-import { readKept, stillReading } from './kept.ts'
+import { loadingNotice, readCached } from './report-cache.ts'
 import type { FileDownload } from './route.ts'
 import { day, empty, facts, money, monthText, urlWithQuery } from './show.ts'
 import { type Cell, type Column, inCard, numberColumn, pageOf, pager, table, wideColumn } from './table.ts'
@@ -16,10 +16,10 @@ import { type Cell, type Column, inCard, numberColumn, pageOf, pager, table, wid
 export const STATEMENTS_PATH = '/affiliate/statements'
 
 /** A page that a link opens, and what its address asks for. */
-export interface OwnRequest extends OpenedPage {
+export interface PortalRequest extends OpenedPortal {
   query: URLSearchParams
   /** How many commissions the affiliate has. */
-  commissions: number
+  commissionCount: number
 }
 
 const MONTHS = 12
@@ -32,14 +32,14 @@ const MONTH_COLUMNS: Column[] = [
 ]
 
 /** The months that have a statement, each with its sums by currency. */
-export async function monthsPage({ ctx, affiliate, query, commissions }: OwnRequest): Promise<Html> {
+export async function monthsPage({ ctx, affiliate, query, commissionCount }: PortalRequest): Promise<Html> {
   const asked = { page: pageOf(query).page, limit: MONTHS }
-  const { value: list } = await readKept(ctx, {
+  const { value: list } = await readCached(ctx, {
     key: ['own months', affiliate.id, asked, localDate(nowIso(ctx), ctx.shop.timeZone)],
-    isLarge: commissions > LARGE,
+    isLarge: commissionCount > MAX_INLINE_ROWS,
     read: (own) => listMonths(own, affiliate.id, asked),
   })
-  if (!list) return stillReading('Calculating your statements…')
+  if (!list) return loadingNotice('Calculating your statements…')
   if (list.pagination.total === 0)
     return empty('No statements yet', 'There is one for each month, from your first order on.', 'payouts')
   const thisMonth = localDate(nowIso(ctx), ctx.shop.timeZone).slice(0, 7)
@@ -58,7 +58,7 @@ function monthRow(
       ? html`${currencies.map((one) => html`<span class="line">${money(one[name], one.currency)}</span>`)}`
       : '–'
   return [
-    html`<a href="${ownUrl(`${STATEMENTS_PATH}/${month}`, query)}">${monthText(month)}</a>${isCurrent ? html`<small>So far</small>` : ''}`,
+    html`<a href="${portalUrl(`${STATEMENTS_PATH}/${month}`, query)}">${monthText(month)}</a>${isCurrent ? html`<small>So far</small>` : ''}`,
     amounts('openingCents'),
     amounts('earnedCents'),
     amounts('paidCents'),
@@ -67,7 +67,7 @@ function monthRow(
 }
 
 /** The address of a page of the same link. */
-export const ownUrl = (path: string, query: URLSearchParams, more: Record<string, string> = {}): string =>
+export const portalUrl = (path: string, query: URLSearchParams, more: Record<string, string> = {}): string =>
   urlWithQuery(path, { token: query.get('token') ?? '', ...more })
 
 const LINES = 50
@@ -80,18 +80,21 @@ const LINE_COLUMNS: Column[] = [
 ]
 
 /** A statement with its lines in words, and its files. */
-export async function statementPage({ ctx, affiliate, query, commissions }: OwnRequest, month: string): Promise<Html> {
+export async function statementPage(
+  { ctx, affiliate, query, commissionCount }: PortalRequest,
+  month: string,
+): Promise<Html> {
   const asked = { month, page: pageOf(query).page, limit: LINES }
-  const { value: statement } = await readKept(ctx, {
+  const { value: statement } = await readCached(ctx, {
     key: ['own statement', affiliate.id, asked],
-    isLarge: commissions > LARGE,
+    isLarge: commissionCount > MAX_INLINE_ROWS,
     read: (own) => read(own, affiliate.id, asked),
   })
-  if (!statement) return stillReading('Calculating your statement…')
+  if (!statement) return loadingNotice('Calculating your statement…')
   const path = `${STATEMENTS_PATH}/${month}`
-  const file = (format: StatementFormat) => ownUrl(`${path}/file`, query, { format })
+  const file = (format: StatementFormat) => portalUrl(`${path}/file`, query, { format })
   const { pagination } = toPage([], asked, statement.lineCount)
-  return html`<p class="crumb"><a href="${ownUrl(STATEMENTS_PATH, query)}">← All statements</a></p>
+  return html`<p class="crumb"><a href="${portalUrl(STATEMENTS_PATH, query)}">← All statements</a></p>
 <div class="head"><h2>${monthText(month)}</h2><div class="actions"><a class="button" href="${file('html')}" target="_blank">Print<span class="visually-hidden"> (opens a new tab)</span></a><a class="button" href="${file('csv')}" download>Download as CSV</a><a class="button" href="${file('json')}" download>Download to verify</a></div></div>
 ${statement.currencies.map((one) => sumsOf(one))}
 ${
@@ -142,7 +145,7 @@ const FILES: Record<StatementFormat, { type: string }> = {
  * @throws ApiError 404 `path_unknown` for another format.
  */
 export async function statementFile(
-  { ctx, affiliate, query }: OwnRequest,
+  { ctx, affiliate, query }: PortalRequest,
   month: string,
 ): Promise<FileDownload & { format: StatementFormat }> {
   const format = query.get('format') ?? ''

@@ -8,11 +8,11 @@ import type { PageRequest } from './route.ts'
 import { time } from './show.ts'
 
 /** Figures of a large shop are fresh for a minute: they can be the sums of a million commissions. */
-const KEPT_MS = 60_000
+const FRESH_MS = 60_000
 /** Reading them takes at most a twentieth of the time of the report thread, which other shops need. */
 const MIN_PAUSE = 20
 /** Older figures are still shown while they are read again. */
-const SHOWN_MS = 3_600_000
+const MAX_STALE_MS = 3_600_000
 /** How long a page waits for figures that are not kept. Then it opens without them, and again when they are read. */
 const WAIT_MS = 10
 const RELOAD_MS = 1500
@@ -32,7 +32,7 @@ interface Entry {
 const keptBy = new WeakMap<object, Map<string, Entry>>()
 
 /** Figures, undefined while they are read for the first time, and when they were read if that was before this request. */
-export interface Kept<T> {
+export interface Cached<T> {
   value: T | undefined
   readAt: string | null
 }
@@ -46,25 +46,26 @@ interface Figures<T, Own extends Context> {
   /** Must use the given context, which routes long reports to a separate thread. */
   read: (ctx: Own) => Promise<T>
   /** Whether the value survives a change by its user. */
-  outlivesForms?: boolean
+  survivesWrites?: boolean
 }
 
 /**
  * Stale-while-revalidate cache for figures of large shops; small shops bypass it. Figures may be up to an hour old when the
  * page opens; they are shown with their time, and read again for the next request.
  */
-export async function readKept<T, Own extends Context>(ctx: Own, figures: Figures<T, Own>): Promise<Kept<T>> {
-  const { key, isLarge, read, outlivesForms = false } = figures
+export async function readCached<T, Own extends Context>(ctx: Own, figures: Figures<T, Own>): Promise<Cached<T>> {
+  const { key, isLarge, read, survivesWrites = false } = figures
   if (!isLarge) return { value: await read(inThread(ctx, false)), readAt: null }
-  const kept = entryOf(ctx, { outlivesForms, key })
+  const kept = entryOf(ctx, { survivesWrites, key })
   const { rejection } = kept
   delete kept.rejection
   if (rejection) throw rejection
   const age = Math.abs(ctx.now() - kept.readAt)
-  if (age > Math.max(KEPT_MS, MIN_PAUSE * kept.tookMs) && readingsOf(ctx) < MAX_READINGS)
+  if (age > Math.max(FRESH_MS, MIN_PAUSE * kept.tookMs) && readingsOf(ctx) < MAX_READINGS)
     kept.reading ??= readAgain(ctx, kept, read)
-  if ('value' in kept && age <= SHOWN_MS) return { value: kept.value as T, readAt: new Date(kept.readAt).toISOString() }
-  const soon = kept.reading?.catch(unlessRead)
+  if ('value' in kept && age <= MAX_STALE_MS)
+    return { value: kept.value as T, readAt: new Date(kept.readAt).toISOString() }
+  const soon = kept.reading?.catch(ignoreStorageError)
   const value = await Promise.race([soon, sleep(WAIT_MS, undefined, { ref: false })]).catch((error) => {
     delete kept.rejection
     throw error
@@ -73,7 +74,7 @@ export async function readKept<T, Own extends Context>(ctx: Own, figures: Figure
 }
 
 /** The queue of reports may be full, or one may have been interrupted. Another request reads again. */
-function unlessRead(error: Error): undefined {
+function ignoreStorageError(error: Error): undefined {
   if (!(error instanceof StorageError)) throw error
 }
 
@@ -83,11 +84,11 @@ const readingsOf = ({ db, shop }: Context): number =>
 /** The least recently created entries make room for others. */
 function entryOf(
   { db, shop }: Context,
-  { outlivesForms, key: figures }: { outlivesForms: boolean; key: readonly unknown[] },
+  { survivesWrites, key: figures }: { survivesWrites: boolean; key: readonly unknown[] },
 ): Entry {
   const all = keptBy.get(db) ?? new Map<string, Entry>()
   keptBy.set(db, all)
-  const key = keyOf([shop.id, shop.erasureVersion, outlivesForms, ...figures])
+  const key = keyOf([shop.id, shop.erasureVersion, survivesWrites, ...figures])
   const known = all.get(key)
   if (known) return known
   // What was read before an erasure may name the person.
@@ -100,7 +101,7 @@ function entryOf(
 }
 
 /** Forgets what was kept for a shop: its user has changed something, and must see it. */
-export function forgetKept({ db, shop }: Context): void {
+export function invalidate({ db, shop }: Context): void {
   const all = keptBy.get(db)
   if (all) forget(all, (key) => isOf(key, [shop.id]) && !isOf(key, [shop.id, shop.erasureVersion, true]))
 }
@@ -137,15 +138,15 @@ function readAgain<Own extends Context>(ctx: Own, kept: Entry, read: (ctx: Own) 
 }
 
 /** Shown until figures are read. The script opens the page again. */
-export const stillReading = (text: string): Html =>
+export const loadingNotice = (text: string): Html =>
   html`<p class="notice info" role="status" data-reload="${String(RELOAD_MS)}">${text} <a href="">Refresh</a></p>`
 
 /** When the figures were read, if that was before this request. */
-export const figuresOf = (readAt: string | null, zone: string): Html =>
+export const figuresAsOf = (readAt: string | null, zone: string): Html =>
   readAt === null ? html`` : html`Figures of ${time(readAt, '', zone)}.`
 
 /** When the rows were read, if that was before this request. */
-export const asOf = (readAt: string | null, zone: string): Html =>
+export const asOfNotice = (readAt: string | null, zone: string): Html =>
   readAt === null ? html`` : html`<p class="hint">As of ${time(readAt, '', zone)}.</p>`
 
 interface Listed<Item> {
@@ -157,13 +158,13 @@ interface Listed<Item> {
  * A page of a list of which many rows are read, such as to count those that match. `notice` says when it was read, or that
  * it is being read.
  */
-export async function readListKept<Item>(
+export async function readCachedList<Item>(
   request: PageRequest,
   figures: Figures<Listed<Item>, OwnerContext>,
 ): Promise<{ list: Listed<Item> | undefined; notice: Html }> {
   // A rejected filter matches nothing.
   if (request.problem) return { list: undefined, notice: html`` }
-  const { value: list, readAt } = await readKept(request.ctx, figures)
-  if (!list) return { list, notice: stillReading('Counting matching rows…') }
-  return { list, notice: asOf(readAt, request.zone) }
+  const { value: list, readAt } = await readCached(request.ctx, figures)
+  if (!list) return { list, notice: loadingNotice('Counting matching rows…') }
+  return { list, notice: asOfNotice(readAt, request.zone) }
 }

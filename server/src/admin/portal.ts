@@ -1,32 +1,32 @@
 import type { Hono, Context as HonoContext } from 'hono'
 import { listOf } from '../affiliates/aliases.ts'
 import { readBalance } from '../affiliates/balance.ts'
-import { openPageLink, shopOfLink } from '../affiliates/own-page.ts'
+import { openPortal, shopOfLink } from '../affiliates/portal-link.ts'
 import { summarize } from '../analytics/analytics.ts'
 import * as commissions from '../commissions/commissions.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Context } from '../core/context.ts'
-import { LARGE, sizeOf } from '../core/list-size.ts'
+import { MAX_INLINE_ROWS, sizeOf } from '../core/list-size.ts'
 import type { ShopRow } from '../database/tables.ts'
 import type { RestrictionCode } from '../engine/facts.ts'
 import { limitPublic } from '../http/rate-limit.ts'
 import { inlineStyleSource, pageHeaders, toApiError } from '../http/response.ts'
 import { type Env, logFields, type Server } from '../http/server.ts'
 import { STATEMENT_STYLE } from '../payouts/statement-files.ts'
+import { adjustedOrders, orderOf } from './commission-table.ts'
+import { type Html, html, isolated } from './html.ts'
+import { signedOutLayout, standaloneLayout } from './layout.ts'
 import {
   monthsPage,
-  type OwnRequest,
-  ownUrl,
+  type PortalRequest,
+  portalUrl,
   STATEMENTS_PATH,
   statementFile,
   statementPage,
-} from './affiliate-statements.ts'
-import { adjustedOrders, orderOf } from './commission-table.ts'
-import { type Html, html, isolated } from './html.ts'
-import { readKept, stillReading } from './kept.ts'
-import { signedOutLayout, standaloneLayout } from './layout.ts'
-import { sendFile, sendPage } from './problem.ts'
+} from './portal-statements.ts'
 import { linkOf } from './referral-link.ts'
+import { loadingNotice, readCached } from './report-cache.ts'
+import { sendFile, sendPage } from './send.ts'
 import { badge, copyable, count, day, empty, facts, money, rateText, tabs, time } from './show.ts'
 import {
   type Cell,
@@ -65,16 +65,16 @@ const endedPage = ({ name, storeDomain }: ShopRow): Html =>
   )
 
 /** Mounts the pages of an affiliate, which a link opens without a sign-in. */
-export function mountAffiliatePage(app: Hono<Env>, server: Server): void {
-  const mount = (path: string, render: (request: OwnRequest, c: HonoContext<Env>) => Promise<Html | Response>) =>
+export function mountPortal(app: Hono<Env>, server: Server): void {
+  const mount = (path: string, render: (request: PortalRequest, c: HonoContext<Env>) => Promise<Html | Response>) =>
     app.get(path, async (c) => {
       const state = c.get('request')
       try {
         await limitPublic(server, state)
         const query = new URL(c.req.url).searchParams
-        const opened = await openPageLink({ ...server.deps, requestId: state.requestId }, tokenOf(c))
+        const opened = await openPortal({ ...server.deps, requestId: state.requestId }, tokenOf(c))
         const size = await sizeOf(opened.ctx, { list: 'commissions', scope: opened.affiliate.id })
-        const page = await render({ ...opened, query, commissions: size }, c)
+        const page = await render({ ...opened, query, commissionCount: size }, c)
         // The link may have ended during the request.
         await opened.ctx.recheck?.(opened.ctx.db.read)
         return page instanceof Response ? page : sendPage(c, { status: 200, page })
@@ -104,10 +104,14 @@ export function mountAffiliatePage(app: Hono<Env>, server: Server): void {
   })
 }
 
-function frame({ ctx, affiliate, expiresAt, query }: OwnRequest, current: 'OVERVIEW' | 'STATEMENTS', body: Html): Html {
+function frame(
+  { ctx, affiliate, expiresAt, query }: PortalRequest,
+  current: 'OVERVIEW' | 'STATEMENTS',
+  body: Html,
+): Html {
   const links = tabs('Your pages', [
-    { to: ownUrl(PATH, query), text: 'Overview', isCurrent: current === 'OVERVIEW' },
-    { to: ownUrl(STATEMENTS_PATH, query), text: 'Statements', isCurrent: current === 'STATEMENTS' },
+    { to: portalUrl(PATH, query), text: 'Overview', isCurrent: current === 'OVERVIEW' },
+    { to: portalUrl(STATEMENTS_PATH, query), text: 'Statements', isCurrent: current === 'STATEMENTS' },
   ])
   return standaloneLayout(
     ctx,
@@ -117,11 +121,11 @@ ${links}${body}`,
   )
 }
 
-async function overview(request: OwnRequest): Promise<Html> {
+async function overview(request: PortalRequest): Promise<Html> {
   const { ctx, affiliate, query } = request
   const asked = { affiliateId: affiliate.id, ...pageOf(query) }
   const kept = <T>(name: string, read: (ctx: Context) => Promise<T>) =>
-    readKept(ctx, { key: ['own page', name, asked], isLarge: request.commissions > LARGE, read })
+    readCached(ctx, { key: ['own page', name, asked], isLarge: request.commissionCount > MAX_INLINE_ROWS, read })
   const [{ value: balance }, { value: list }, { value: sums }, aliases] = await Promise.all([
     kept('balance', (own) => readBalance(own, affiliate.id)),
     kept('commissions', (own) => commissions.list(own, asked)),
@@ -142,7 +146,7 @@ ${facts(
   'facts share',
 )}</section>
 <h2>Balance</h2>
-${balance === undefined ? stillReading('Calculating your balance…') : balanceOf(balance.balances)}
+${balance === undefined ? loadingNotice('Calculating your balance…') : balanceOf(balance.balances)}
 <h2>Last 30 days</h2>
 ${
   sums
@@ -157,10 +161,10 @@ ${
         ],
         'stats',
       )
-    : stillReading('Calculating the last 30 days…')
+    : loadingNotice('Calculating the last 30 days…')
 }
 <h2>Orders</h2>
-${list ? await orderTable(request, list.data) : stillReading('Counting your orders…')}
+${list ? await orderTable(request, list.data) : loadingNotice('Counting your orders…')}
 ${list && pager(PATH, query, list.pagination)}`
 }
 
@@ -190,7 +194,7 @@ function balanceOf(balances: Balance[]): Html {
   )
 }
 
-async function orderTable({ ctx }: OwnRequest, list: Commission[]): Promise<Html> {
+async function orderTable({ ctx }: PortalRequest, list: Commission[]): Promise<Html> {
   if (list.length === 0)
     return empty('No orders yet', 'Orders with your code or through your link appear here.', 'orders')
   const { timeZone } = ctx.shop

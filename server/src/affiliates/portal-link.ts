@@ -29,7 +29,7 @@ interface Token {
  *
  * @throws ApiError 400 `invalid_body`, 404 `affiliate_not_found`.
  */
-export async function createPageLink(
+export async function createPortalLink(
   ctx: Context,
   affiliateId: string,
   hours: number,
@@ -46,14 +46,14 @@ export async function createPageLink(
 }
 
 /** The affiliate of a link, and a context that reads the shop for it. */
-export interface OpenedPage {
+export interface OpenedPortal {
   ctx: Context
   affiliate: components['schemas']['Affiliate']
   expiresAt: string
 }
 
 /** @throws ApiError 401 `session_expired` for a link that is invalid or has expired. */
-export async function openPageLink(deps: Deps & { requestId: string }, sealed: string): Promise<OpenedPage> {
+export async function openPortal(deps: Deps & { requestId: string }, sealed: string): Promise<OpenedPortal> {
   const token = readToken(deps, sealed)
   const recheck = async (db: Reader) => (await findOpen(deps, db, token)).shop
   const { shop, row } = await findOpen(deps, deps.db.read, token)

@@ -2,7 +2,7 @@ import type { components } from '../contract/schema.d.ts'
 import type { CsvCell } from '../core/csv.ts'
 import { localDate } from '../core/time-zone.ts'
 import * as payouts from '../payouts/payouts.ts'
-import { amountCell, listFile, nextAfter, ROWS_AT_ONCE, timeCell } from './list-file.ts'
+import { amountCell, listFile, nextAfter, ROWS_AT_ONCE, timeCell } from './csv-download.ts'
 import { readPayoutFilter } from './payout-filter.ts'
 import { OWNER_ONLY, type PageRequest, type Route, type View } from './route.ts'
 

@@ -5,7 +5,7 @@ import type { CsvCell } from '../core/csv.ts'
 import { type CommissionFilter, isByAmount, readFilter } from './commission-filter.ts'
 import { type CommissionNames, namesOf, orderOf } from './commission-table.ts'
 import { findOfOrder, listFilter } from './commissions.ts'
-import { amountCell, type FileRows, listFile, nextAfter, ROWS_AT_ONCE, timeCell } from './list-file.ts'
+import { amountCell, type FileRows, listFile, nextAfter, ROWS_AT_ONCE, timeCell } from './csv-download.ts'
 import { ALL_ROLES, type PageRequest, type Route, type View } from './route.ts'
 
 type Commission = components['schemas']['Commission']

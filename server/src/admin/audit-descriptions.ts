@@ -12,7 +12,7 @@ import { counted, money, monthText, nameOf, urlWithQuery } from './show.ts'
 type AuditRecord = components['schemas']['AuditRecord']
 
 /** Names of the subjects of audit records. */
-export interface Names {
+export interface SubjectNames {
   users: Map<string, string>
   affiliates: Map<string, string>
   programs: Map<string, string>
@@ -24,7 +24,7 @@ export interface Names {
 }
 
 /** Reads the names of what the records are about, each kind at once. */
-export async function namesOf({ ctx, zone }: PageRequest, records: AuditRecord[]): Promise<Names> {
+export async function namesOf({ ctx, zone }: PageRequest, records: AuditRecord[]): Promise<SubjectNames> {
   const ids = records.flatMap(({ subjectId, actor, data }) =>
     [subjectId, actor.replace(/^key:/, ''), data.affiliateId].filter((id) => typeof id === 'string'),
   )
@@ -61,9 +61,9 @@ export async function namesOf({ ctx, zone }: PageRequest, records: AuditRecord[]
 }
 
 /** A record with what its sentence needs. */
-interface Told {
+interface DescribedRecord {
   record: AuditRecord
-  names: Names
+  names: SubjectNames
   /** A text of the data; empty without one. */
   text: (name: string) => string
   number: (name: string) => number
@@ -74,7 +74,7 @@ interface Told {
   affiliate: () => Html
 }
 
-function tell(record: AuditRecord, names: Names): Told {
+function describe(record: AuditRecord, names: SubjectNames): DescribedRecord {
   const { data, subjectId } = record
   const text = (name: string) => (typeof data[name] === 'string' ? data[name] : '')
   const number = (name: string) => (typeof data[name] === 'number' ? data[name] : 0)
@@ -91,7 +91,7 @@ function tell(record: AuditRecord, names: Names): Told {
 }
 
 /** Names of subjects that have no page, and pages of those that have one, by the prefix of their id. */
-function subjectOf(id: string | null, names: Names): Html {
+function subjectOf(id: string | null, names: SubjectNames): Html {
   if (id === null) return html``
   const link = (to: string, text: string) => html`<a href="${to}">${isolated(text)}</a>`
   const kind = id.split('_')[0] ?? ''
@@ -109,14 +109,14 @@ function subjectOf(id: string | null, names: Names): Html {
   return text === undefined ? html`<code>${isolated(id)}</code>` : isolated(text)
 }
 
-const ofOrder = (verb: string) => (one: Told) =>
+const ofOrder = (verb: string) => (one: DescribedRecord) =>
   html`${verb} the commission of ${one.subject()}, ${one.amount('amountCents')}`
-const ofAffiliate = (text: string) => (one: Told) => html`${text} ${one.affiliate()}`
-const file = (verb: string) => (one: Told) =>
+const ofAffiliate = (text: string) => (one: DescribedRecord) => html`${text} ${one.affiliate()}`
+const file = (verb: string) => (one: DescribedRecord) =>
   html`${verb} the ${one.text('format')} file of a ${subjectOf(one.text('batchId') || null, one.names)}, ${one.amount('totalCents')}`
 
 const MODERATED: Readonly<Record<string, string>> = { approve: 'Approved', reject: 'Rejected', cancel: 'Canceled' }
-const WAYS: Readonly<Record<string, string>> = {
+const SIGN_IN_METHODS: Readonly<Record<string, string>> = {
   passkey: 'with a passkey',
   oidc: 'through single sign-on',
   link: 'with a one-time link',
@@ -124,7 +124,7 @@ const WAYS: Readonly<Record<string, string>> = {
 }
 
 /** Names of fields as words: `minimumPayoutCents` is `minimum payout`. */
-const fieldWords = (fields: unknown): string =>
+const humanizeFields = (fields: unknown): string =>
   (Array.isArray(fields) ? fields : [])
     .map((name) =>
       String(name)
@@ -134,7 +134,7 @@ const fieldWords = (fields: unknown): string =>
     )
     .join(', ')
 
-const SENTENCES: Readonly<Record<string, (one: Told) => Html>> = {
+const SENTENCES: Readonly<Record<string, (one: DescribedRecord) => Html>> = {
   'commission.created': ofOrder('Recorded'),
   'commission.approved': ofOrder('Approved'),
   'commission.rejected': ofOrder('Rejected'),
@@ -166,7 +166,7 @@ const SENTENCES: Readonly<Record<string, (one: Told) => Html>> = {
   'affiliate.updated': ({ affiliate, text, record }) =>
     text('status')
       ? html`Changed the status of ${affiliate()} from ${nameOf(text('previousStatus'))} to ${nameOf(text('status'))}`
-      : html`Changed ${fieldWords(record.data.fields)} of ${affiliate()}`,
+      : html`Changed ${humanizeFields(record.data.fields)} of ${affiliate()}`,
   'coupon.assigned': ({ affiliate, text }) =>
     html`Assigned the code <code>${isolated(text('code'))}</code> to ${affiliate()}`,
   'alias.created': ({ affiliate, text }) =>
@@ -182,16 +182,16 @@ const SENTENCES: Readonly<Record<string, (one: Told) => Html>> = {
   'statement.issued': ({ affiliate, text }) =>
     html`Issued the statement of ${monthOf(text('month'))} for ${affiliate()}`,
   'program.updated': ({ subject, record }) =>
-    html`Changed ${fieldWords(record.data.fields)} of the program ${subject()}`,
+    html`Changed ${humanizeFields(record.data.fields)} of the program ${subject()}`,
   'settings.updated': ({ record }) =>
-    html`Changed the settings: ${fieldWords(Object.keys(record.data.changes ?? {})) || 'store webhook secret'}`,
+    html`Changed the settings: ${humanizeFields(Object.keys(record.data.changes ?? {})) || 'store webhook secret'}`,
   'key.created': ({ subject }) => html`Created the API key ${subject()}`,
   'key.rotated': ({ subject }) => html`Rotated the API key ${subject()}`,
   'key.revoked': ({ subject }) => html`Revoked the API key ${subject()}`,
   'user.created': ({ subject, text }) => html`Added the user ${subject()} as ${nameOf(text('role')).toLowerCase()}`,
   'owner_token.replaced': ({ subject }) => html`Replaced the access token of ${subject()}`,
   'session.created': ({ text, names }) =>
-    html`Signed in ${WAYS[text('by')] ?? ''}${text('linkCreatedBy') ? html` created by ${isolated(actorName(text('linkCreatedBy'), names))}` : ''}`,
+    html`Signed in ${SIGN_IN_METHODS[text('by')] ?? ''}${text('linkCreatedBy') ? html` created by ${isolated(actorName(text('linkCreatedBy'), names))}` : ''}`,
   'session.ended': () => html`Signed out`,
   'sessions.ended': ({ number }) => html`Ended ${counted(number('count'), 'session')}`,
   'webhook.test_sent': () => html`Sent a test event`,
@@ -211,7 +211,7 @@ const VERBS: Readonly<Record<string, string>> = {
 }
 
 /** Users and keys by their names: `user:usr_…` is an email address, `key:key_…` the label of the key. */
-export function actorName(actor: string, names: Pick<Names, 'users' | 'keys'>): string {
+export function actorName(actor: string, names: Pick<SubjectNames, 'users' | 'keys'>): string {
   if (actor === 'operator') return 'The operator of the server'
   const id = actor.replace(/^(user|key):/, '')
   const label = names.keys.get(id)
@@ -219,11 +219,11 @@ export function actorName(actor: string, names: Pick<Names, 'users' | 'keys'>): 
 }
 
 /** Renders a record as a sentence with names and links; for other actions, their words and the subject. */
-export function sentenceOf(record: AuditRecord, names: Names): Html {
+export function sentenceOf(record: AuditRecord, names: SubjectNames): Html {
   // Nothing is left of a record from which a person was erased.
   const isErased = record.salt === null
   const known = isErased ? undefined : SENTENCES[record.action]
-  if (known) return known(tell(record, names))
+  if (known) return known(describe(record, names))
   const [noun = '', verb = ''] = record.action.split('.').map((part) => part.replaceAll('_', ' '))
   return html`${VERBS[verb] ?? nameOf(verb)} the ${noun.replace(/^key/, 'API key')} ${subjectOf(record.subjectId, names)}`
 }

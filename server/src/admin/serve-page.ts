@@ -21,14 +21,14 @@ import { limitPublic } from '../http/rate-limit.ts'
 import { shopOwner } from '../http/read-body.ts'
 import { toApiError } from '../http/response.ts'
 import { type Env, logFields, type Server } from '../http/server.ts'
+import { pageText } from './error-text.ts'
 import { fieldOf, withReason } from './field-problem.ts'
 import { MAX_FORM_BYTES, readForm, readUpload } from './form.ts'
-import { forgetKept } from './kept.ts'
 import { clearFlashCookie, FLASH_COOKIE, flashCookie, layout, readFlash } from './layout.ts'
-import { forbiddenText, problemView, sendFile, sendPage } from './problem.ts'
+import { invalidate } from './report-cache.ts'
 import { type Action, type Page, type PageRequest, type Route, SIGN_OUT } from './route.ts'
+import { forbiddenText, problemView, sendFile, sendPage } from './send.ts'
 import { PastLastPage } from './table.ts'
-import { pageText } from './words.ts'
 
 type SignedIn = Owner & { session: SessionRow }
 const isSessionOver = (error: unknown) => error instanceof ApiError && error.code === 'session_expired'
@@ -87,7 +87,7 @@ async function show({ c, server, owner, request }: Call, { show, audit, path }: 
   const flash = readFlash(server.deps.vault, owner.session.tokenHash, cookie)
   if (flash) request.flash = flash
   const view = await show(request)
-  if (audit && !view.isEmpty) await recordAccess(request.ctx, audit, view.subjectId ?? null)
+  if (audit && !view.skipAudit) await recordAccess(request.ctx, audit, view.subjectId ?? null)
   else await request.ctx.recheck(request.ctx.db.read)
   if (view.download) return sendFile(c, view.download)
   if (cookie) c.header('Set-Cookie', clearFlashCookie(request.ctx.isHttps))
@@ -101,7 +101,7 @@ async function act({ c, server, browser, owner, request }: Call, route: Action):
   }
   request.form = form
   const done = await route.act(request)
-  forgetKept(request.ctx)
+  invalidate(request.ctx)
   if ('body' in done) return sendPage(c, { status: 200, page: layout(request, done, { path: route.path }) })
   const { to, flash, cookie } = done
   if (cookie) c.header('Set-Cookie', cookie, { append: true })
