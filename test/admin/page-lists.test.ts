@@ -82,7 +82,7 @@ test('payouts are filtered by status, currency, and period, with the total of wh
   expect(countsOn(all)).toEqual({ All: '4', Open: '3', Processing: '0', Paid: '1', Failed: '0' })
   expect(chipsOn(await page.open('/admin/payouts?status=OPEN&currency=EUR&from=2026-09-01'))).toEqual([
     ['From Sep 1, 2026', '/admin/payouts?status=OPEN&currency=EUR'],
-    ['In EUR', '/admin/payouts?status=OPEN&from=2026-09-01'],
+    ['Currency EUR', '/admin/payouts?status=OPEN&from=2026-09-01'],
   ])
   // The API has no such filter, and ignores it as any unknown parameter.
   expect((await server.request('GET', '/api/v1/payouts?currency=EUR')).body.pagination.total).toBe(4)
@@ -176,7 +176,16 @@ test('every filtered list shows its filters, each with a link that removes it, a
   expect(countsOn(await page.open('/admin/coupons'))).toEqual({ All: '2', Pending: '1', ...statuses })
   // Nothing counts a search but reading its rows.
   expect(countsOn(await page.open('/admin/affiliates?q=nisa')).All).toBeUndefined()
-  const counted = { 'Awaiting approval': '2', Approved: '0', Payable: '0', Paid: '0', Rejected: '0', Refunded: '0' }
+  const counted = {
+    'Awaiting approval': '2',
+    Approved: '0',
+    Payable: '0',
+    Paid: '0',
+    Rejected: '0',
+    Refunded: '0',
+    Canceled: '0',
+    Reversed: '0',
+  }
   expect(countsOn(await page.open('/admin/commissions'))).toEqual({ ...counted, All: '2' })
   expect(countsOn(await page.open('/admin/commissions?affiliate=zoe')).All).toBe('0')
   expect(countsOn(await page.open(`/admin/commissions?affiliate=nisa&programId=${program.id}`)).All).toBe('2')

@@ -127,6 +127,62 @@ test('lists show what is left of refunded goods, and cross out what is not owed'
   expect(wordsOf((await page.open(`/admin/affiliates/${nisa.id}`)).text)).toContain('Revenue is goods before discounts')
 })
 
+test('a refund needs no id, and is recorded once when its form is sent twice', async ({ server, client }) => {
+  const { id } = await client.programs.create({ name: 'P', autoApproveAffiliate: true, autoApproveOrder: true })
+  const nisa = await client.affiliates.create({ name: 'Nisa', email: 'nisa@example.com', campaignId: id })
+  await expectOk(convert(server, { externalOrderId: 'R', amountCents: 9000, couponCode: nisa.discountCode }))
+  const page = visitorOf(server)
+  await page.signIn(server.shop.ownerToken)
+  const { text } = await page.open('/admin/orders?id=R')
+  expect(wordsOf(text)).toContain('Leave empty to refund the rest: 90.00 USD, with 14.40 USD of commission.')
+  const hidden = (name: string) => new RegExp(`name="${name}" value="([^"]*)"`).exec(text)?.[1] ?? ''
+  const fields = ['csrf', 'id', 'orderId', 'ownRefundId', 'currency'].map((name): [string, string] => [
+    name,
+    hidden(name),
+  ])
+  for (const _ of [1, 2]) {
+    const { status } = await page.send('/admin/orders/refund', [
+      ...fields,
+      ['externalRefundId', ''],
+      ['amount', '45.00'],
+    ])
+    expect(status).toBe(303)
+  }
+  const [one] = (await client.commissions.list({ externalOrderId: 'R' })).data
+  expect(one?.commissionAmountCents).toBe(720)
+})
+
+test('the tabs of commissions add up, and months of the shop are one link away', async ({ server, client, owner }) => {
+  await expectOk(owner('PATCH', '/settings', { timeZone: 'Pacific/Kiritimati' }))
+  const { id } = await client.programs.create({ name: 'P', autoApproveAffiliate: true })
+  const nisa = await client.affiliates.create({ name: 'Nisa', email: 'nisa@example.com', campaignId: id })
+  for (const [n, move] of ['approve', 'reject', 'cancel'].entries()) {
+    await expectOk(convert(server, { externalOrderId: `${n}`, amountCents: 9000, couponCode: nisa.discountCode }))
+    const { data } = await client.commissions.list({ externalOrderId: `${n}` })
+    await expectOk(owner('POST', `/commissions/${data[0]!.id}/${move}`, {}))
+  }
+  const page = visitorOf(server)
+  await page.signIn(server.shop.ownerToken)
+  const { text } = await page.open('/admin/commissions?status=ALL&min=20&affiliate=nisa')
+  expect(chipsOn(text)).toContainEqual([
+    '/admin/commissions?status=ALL&affiliate=nisa',
+    'Commission at least 20.00 USD',
+  ])
+  const all = (await page.open('/admin/commissions?status=ALL')).text
+  const tabsOf = /aria-label="By status".*?<\/nav>/s.exec(all)?.[0] ?? ''
+  const counts = [...tabsOf.matchAll(/class="count">(\d+)</g)].map(([, n]) => Number(n))
+  expect(counts.pop()).toBe(3)
+  expect(counts.reduce((sum, n) => sum + n, 0)).toBe(3)
+  expect(wordsOf(tabsOf)).toContain('Canceled 1')
+  for (const path of ['/admin/commissions?status=ALL', '/admin/orders', '/admin/payouts']) {
+    const list = (await page.open(path)).text
+    const [, to = ''] = /<a href="([^"]*)">Last month/.exec(list) ?? []
+    const { from, to: last } = Object.fromEntries(new URLSearchParams(to.replaceAll('&amp;', '&').split('?')[1]))
+    expect([path, from, last]).toEqual([path, '2026-10-01', '2026-10-31'])
+    expect([path, (await page.open(to.replaceAll('&amp;', '&'))).status]).toEqual([path, 200])
+  }
+})
+
 test.for([
   ['/admin/orders', 'min=ten', 'At least must be an amount, such as 10.50.'],
   ['/admin/orders', 'max=1&min=2', '“At most” must not be less than “At least”.'],

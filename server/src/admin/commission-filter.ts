@@ -12,6 +12,7 @@ import {
   filterInput,
   type Given,
   givenOf,
+  monthLinks,
   rangeChips,
   readAffiliate,
   readAmounts,
@@ -24,7 +25,20 @@ import { chips, countOf, tabs, urlWithQuery } from './show.ts'
 type Status = components['schemas']['CommissionStatus']
 
 const PATH = '/admin/commissions'
-export const STATUS_TABS = ['PENDING', 'APPROVED', 'PAYABLE', 'PAID', 'REJECTED', 'REFUNDED', 'ALL'] as const
+export const STATUS_TABS = [
+  'PENDING',
+  'APPROVED',
+  'PAYABLE',
+  'PAID',
+  'REJECTED',
+  'CANCELED',
+  'REFUNDED',
+  'REVERSED',
+  'ACCEPTED',
+  'ALL',
+] as const
+/** The service does not set it; its tab is shown when there is one. */
+const RARE = 'ACCEPTED'
 type StatusTab = (typeof STATUS_TABS)[number]
 
 /** The filter of the list of commissions, from the query or from a form that repeats it. */
@@ -94,7 +108,7 @@ export async function statusTabs({ ctx }: PageRequest, filter: CommissionFilter)
     : undefined
   return tabs(
     'By status',
-    STATUS_TABS.map((one) => ({
+    STATUS_TABS.filter((one) => one !== RARE || one === tab || countOf(counts, one)).map((one) => ({
       to: urlWithQuery(PATH, { ...given, status: one, size }),
       text: tabName(one),
       isCurrent: one === tab,
@@ -116,28 +130,33 @@ ${filterInput(request, { name: 'affiliate', label: 'Affiliate', placeholder: 'Na
       names: MORE,
       fields: html`<div class="wide">${select('programId', 'Program', [['', 'All'], ...programs], given.programId ?? '')}</div>
 ${dateInputs(request)}
-${amountInputs(request)}`,
+${amountInputs(request, 'Commission')}`,
     },
   })}
-${chips(PATH, { ...given, status: tab, size }, conditionTexts(filter, programs))}
+${monthLinks(request, PATH, { ...given, status: tab })}
+${chips(PATH, { ...given, status: tab, size }, conditionTexts(request, filter, programs))}
 ${affiliateNotice(PATH, filter, given)}`
 }
 
 /** Each condition of the filter as text, by its field. */
-function conditionTexts(filter: CommissionFilter, programs: Awaited<ReturnType<typeof programOptions>>) {
+function conditionTexts(
+  { ctx }: PageRequest,
+  filter: CommissionFilter,
+  programs: Awaited<ReturnType<typeof programOptions>>,
+) {
   const { given } = filter
   const program = programs.find(([id]) => id === given.programId)?.[1] ?? given.programId
   return {
     order: html`Order ${isolated(given.order ?? '')}`,
     affiliate: affiliateChip(filter),
     programId: html`Program ${isolated(program ?? '')}`,
-    ...rangeChips(given),
+    ...rangeChips(given, { amount: 'Commission', own: ctx.shop.currency }),
   }
 }
 
 /** The conditions that are set, in a sentence. */
 export async function conditionsText(request: PageRequest, filter: CommissionFilter): Promise<Html> {
-  const texts = Object.entries(conditionTexts(filter, await programOptions(request)))
+  const texts = Object.entries(conditionTexts(request, filter, await programOptions(request)))
   const set = texts.filter(([name]) => filter.given[name])
   return set.length
     ? html`<p>Filter: ${set.map(([, text], index) => html`${index > 0 ? ' · ' : ''}${text}`)}</p>`

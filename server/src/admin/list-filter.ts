@@ -1,15 +1,16 @@
 import type { FoundAffiliate } from '../affiliates/search.ts'
 import { invalid } from '../contract/errors.ts'
+import { nowIso } from '../core/context.ts'
 import { isLargeList } from '../core/list-size.ts'
 import { parseQueryInstant } from '../core/time.ts'
-import { endOfDay, isDay, startOfDay } from '../core/time-zone.ts'
+import { daysOfMonth, endOfDay, isDay, lastMonth, localDate, startOfDay } from '../core/time-zone.ts'
 import { field, hidden, type Input, input } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
 import { icon } from './icon.ts'
 import { readCached } from './report-cache.ts'
 import type { PageRequest } from './route.ts'
 import { findAffiliates } from './select-options.ts'
-import { dayText, typedAmount, typedCents, urlWithQuery } from './show.ts'
+import { dayText, money, tabs, typedAmount, typedCents, urlWithQuery } from './show.ts'
 import { PAGE_SIZE, sizeOf } from './table.ts'
 
 /** The filters of a list that are set, as in its address. */
@@ -162,19 +163,45 @@ export const dateInputs = (request: PageRequest): Html =>
   html`${filterInput(request, { name: 'from', label: 'From', type: 'date', maxlength: 10 })}
 ${filterInput(request, { name: 'to', label: 'To', type: 'date', maxlength: 10 })}`
 
-/** The inputs of {@link readAmounts}. */
-export function amountInputs(request: PageRequest): Html {
+/** Links to the list of this month and of the one before, by days of the shop. */
+export function monthLinks({ ctx, query, zone }: PageRequest, path: string, given: Given): Html {
+  const now = nowIso(ctx)
+  const months = { 'This month': localDate(now, zone).slice(0, 7), 'Last month': lastMonth(now, zone) }
+  const links = Object.entries(months).map(([text, month]) => {
+    const { first: from, last: to } = daysOfMonth(month)
+    const isCurrent = given.from === from && given.to === to
+    return { to: urlWithQuery(path, { ...given, from, to, size: query.get('size') ?? undefined }), text, isCurrent }
+  })
+  return html`<div class="toolbar">${tabs('Month', links, 'segments')}</div>`
+}
+
+/**
+ * The inputs of {@link readAmounts}.
+ *
+ * @param amount what is compared: `Commission`
+ */
+export function amountInputs(request: PageRequest, amount: string): Html {
   const own = request.ctx.shop.currency
-  return html`${filterInput(request, { name: 'min', label: 'At least', placeholder: typedAmount(1000, own), maxlength: 20 })}
-${filterInput(request, { name: 'max', label: 'At most', maxlength: 20 })}
+  return html`${filterInput(request, { name: 'min', label: `${amount} at least`, placeholder: typedAmount(1000, own), maxlength: 20 })}
+${filterInput(request, { name: 'max', label: `${amount} at most`, maxlength: 20 })}
 ${filterInput(request, { name: 'currency', label: 'Currency', placeholder: own, maxlength: 3 })}`
 }
 
 /** The texts of the chips of {@link dateInputs} and {@link amountInputs}. */
-export const rangeChips = ({ from, to, min, max, currency }: Given): Record<string, Html> => ({
+export const rangeChips = (
+  { from, to, min, max, currency }: Given,
+  { amount = '', own = '' } = {},
+): Record<string, Html> => ({
   from: html`From ${isolated(dayOr(from))}`,
   to: html`To ${isolated(dayOr(to))}`,
-  min: html`At least ${isolated(min ?? '')}`,
-  max: html`At most ${isolated(max ?? '')}`,
-  currency: html`In ${isolated(currency ?? '')}`,
+  min: html`${amount} at least ${isolated(amountOr(min, currency ?? own))}`,
+  max: html`${amount} at most ${isolated(amountOr(max, currency ?? own))}`,
+  currency: html`Currency ${isolated(currency?.toUpperCase() ?? '')}`,
 })
+
+/** A typed amount as money. */
+function amountOr(text = '', currency: string): string {
+  const code = currency.toUpperCase()
+  const cents = /^[A-Z]{3}$/.test(code) ? typedCents(text, code) : undefined
+  return cents === undefined ? text : money(cents, code)
+}

@@ -63,18 +63,25 @@ type Action = keyof typeof DONE
 
 /** Explains each action; none changes the order in the store. */
 const EFFECTS: Record<Action, string> = {
-  approve: 'Approve: it is paid with a payout.',
+  approve: 'Approve: the commission is included in the next payout.',
   reject: 'Reject: the affiliate did not earn it. It can be reopened.',
   cancel: 'Cancel: the order was canceled in your store. This cannot be undone.',
   reverse: 'Reverse: the order was canceled after the payment. The next payout subtracts what was paid.',
   reopen: 'Reopen: it awaits approval again.',
 }
 
+const BUTTONS: Partial<Record<Action, string>> = { approve: 'main', cancel: 'danger', reverse: 'danger' }
+
 const REFUNDABLE = ['PENDING', 'APPROVED', 'ACCEPTED', 'PAYABLE', 'PAID']
 
 /** The actions of an owner on the commission of an order. */
-export function changes(request: PageRequest, one: Commission): Html {
+export function changes(request: PageRequest, one: Commission, { refunds, arithmetic }: Schemas['Explanation']): Html {
   const { form: sent } = request
+  const goods = refunds.reduce(
+    (left, { goodsCents }) => left - goodsCents,
+    one.orderSubtotalCents - one.orderDiscountCents,
+  )
+  const earned = arithmetic.findLast(({ step }) => step === 'now')?.cents ?? 0
   const moves = MOVES[one.orderStatus] ?? []
   const fields = html`${hidden('id', one.id)}${hidden('orderId', one.orderId)}`
   return html`${
@@ -82,9 +89,9 @@ export function changes(request: PageRequest, one: Commission): Html {
       ? html`<section class="card" aria-labelledby="change"><h2 id="change">Change the commission</h2>${form(
           request,
           `${PATH}/move`,
-          html`${fields}${moves.map(([action, text]) => html`<button name="action" value="${action}" class="${action === 'approve' ? 'main' : ''}">${text}</button> `)}`,
+          html`${fields}${moves.map(([action, text]) => html`<button name="action" value="${action}" class="${BUTTONS[action] ?? ''}">${text}</button> `)}`,
           'row',
-        )}<p class="hint">${moves.map(([action]) => html`${EFFECTS[action]} `)}</p></section>`
+        )}<p class="hint">${moves.map(([action], n) => html`${n > 0 ? html`<br>` : ''}${EFFECTS[action]}`)}</p></section>`
       : ''
   }
 ${
@@ -94,8 +101,8 @@ ${
 ${form(
   request,
   `${PATH}/refund`,
-  html`${fields}<div class="fields">${input({ name: 'externalRefundId', label: 'Refund id', value: sent.get('externalRefundId') ?? '', required: true, maxlength: 255, hint: 'The id of the refund in your store. The same id again changes nothing.' })}
-${input({ name: 'amount', label: `Goods refunded, in ${one.orderCurrency}`, value: sent.get('amount') ?? '', maxlength: 30, hint: 'After discount, without shipping and tax. Leave empty to refund the rest.' })}</div>
+  html`${fields}<div class="fields">${input({ name: 'externalRefundId', label: 'Refund id', value: sent.get('externalRefundId') ?? '', maxlength: 255, hint: 'The id of the refund in your store; leave empty to generate one. The same id again changes nothing.' })}${hidden('ownRefundId', request.ctx.newId('rfd'))}
+${input({ name: 'amount', label: `Goods refunded, in ${one.orderCurrency}`, value: sent.get('amount') ?? '', maxlength: 30, hint: `After discount, without shipping and tax. Leave empty to refund the rest: ${money(Math.max(0, goods), one.orderCurrency)}, with ${money(earned, one.currency)} of commission.` })}</div>
 ${input({ name: 'reason', label: 'Reason', value: sent.get('reason') ?? '', maxlength: 1000 })}
 ${hidden('currency', one.orderCurrency)}<button class="main">Record refund</button>`,
 )}</section>`
@@ -121,7 +128,7 @@ export async function refundOrder(request: PageRequest) {
   const amountCents = text === undefined ? undefined : typedCents(text, currency)
   if (text !== undefined && amountCents === undefined) throw invalidBody('The amount must be written like 10.50.')
   const sent = {
-    externalRefundId: field(form, 'externalRefundId') ?? '',
+    externalRefundId: field(form, 'externalRefundId') ?? field(form, 'ownRefundId') ?? '',
     reason: field(form, 'reason') ?? null,
     ...(amountCents !== undefined && { amountCents }),
   }

@@ -11,6 +11,7 @@ import {
   filterInput,
   type Given,
   givenOf,
+  monthLinks,
   rangeChips,
   readAffiliate,
   readAmounts,
@@ -66,13 +67,14 @@ export function orderFilterForm(request: PageRequest, filter: OrderListFilter): 
     fields: html`${filterInput(request, { name: 'id', label: 'Order', maxlength: 260, placeholder: '#1001' })}
 ${filterInput(request, { name: 'affiliate', label: 'Affiliate', placeholder: 'Name, email or code', maxlength: 320 })}
 ${select('outcome', 'Outcome', [['', 'All'], ...outcomes], given.outcome ?? '')}`,
-    more: { names: MORE, fields: html`${dateInputs(request)}${amountInputs(request)}` },
+    more: { names: MORE, fields: html`${dateInputs(request)}${amountInputs(request, 'Goods')}` },
     button: 'Find',
   })}
+${monthLinks(request, PATH, given)}
 ${chips(PATH, given, {
   outcome: html`Outcome ${isolated(nameOf(given.outcome ?? ' '))}`,
   affiliate: affiliateChip(filter),
-  ...rangeChips(given),
+  ...rangeChips(given, { amount: 'Goods', own: request.ctx.shop.currency }),
 })}
 ${affiliateNotice(PATH, filter, given)}`
 }

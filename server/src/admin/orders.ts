@@ -63,7 +63,7 @@ ${explanation(found, names, request.query)}
 ${refundList(found, PATH, request.query)}
 </div><div>
 <section class="card" aria-labelledby="record"><h2 id="record">Record</h2>${decisionFacts(found, request.zone)}</section>
-${isOwner && found.commission ? changes(request, found.commission) : ''}
+${isOwner && found.commission ? changes(request, found.commission, found) : ''}
 </div></div>`,
   }
 }

@@ -8,6 +8,7 @@ import {
   filterInput,
   type Given,
   givenOf,
+  monthLinks,
   rangeChips,
   readAmounts,
   readPeriod,
@@ -54,5 +55,6 @@ ${filterForm(request, {
 ${filterInput(request, { name: 'currency', label: 'Currency', placeholder: request.ctx.shop.currency, maxlength: 3 })}
 ${dateInputs(request)}`,
 })}
+${monthLinks(request, PATH, given)}
 ${chips(PATH, given, rangeChips(given))}`
 }
