@@ -2,7 +2,7 @@
 import { expect } from 'vitest'
 import { convert, expectOk, withAffiliate } from '../support/shop.ts'
 import { testWithNewShop as test } from '../support/test.ts'
-import { noticeOf, visitorOf } from './page-fixture.ts'
+import { noticeOf, visitorOf } from './visitor.ts'
 
 test('the overview says which recent orders are in another currency than that of the shop', async ({ server }) => {
   const owner = visitorOf(server)

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { admin } from '../support/owner.ts'
 import { expectOk } from '../support/shop.ts'
-import { type Fields, noticeOf, wordsOf } from './page-fixture.ts'
-import { codeOf, openPageShop, type PageShop, selectable } from './page-shop.ts'
+import { type Fields, noticeOf, wordsOf } from './visitor.ts'
+import { codeOf, openPageShop, type PageShop, selectable } from './fixture.ts'
 
 let shop: PageShop
 let owner: PageShop['owner']

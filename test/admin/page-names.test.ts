@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { updateRows } from '../support/inspect.ts'
 import { HOSTILE_NAMES, REAL_NAMES } from '../support/names.ts'
 import { convert, expectOk, newAffiliate } from '../support/shop.ts'
-import { openPageShop, type PageShop } from './page-shop.ts'
+import { openPageShop, type PageShop } from './fixture.ts'
 
 let shop: PageShop
 beforeAll(async () => {

@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import { insertRows, rowsOf } from '../support/inspect.ts'
 import { convert, expectOk, withAffiliate } from '../support/shop.ts'
 import { testWithNewShop as test } from '../support/test.ts'
-import { visitorOf, wordsOf } from './page-fixture.ts'
+import { visitorOf, wordsOf } from './visitor.ts'
 
 test('an order without an affiliate is shown and found by its own name, also after it is credited', async ({
   server,

@@ -9,7 +9,7 @@ import { addMany } from '../support/many-commissions.ts'
 import { openOtherDeps } from '../support/open-deps.ts'
 import { type TestServer, testServer } from '../support/server.ts'
 import { expectOk, newAffiliate } from '../support/shop.ts'
-import { visitorOf, wordsOf } from './page-fixture.ts'
+import { visitorOf, wordsOf } from './visitor.ts'
 
 /** The first report starts its thread. */
 const SOON = { timeout: 15_000 }

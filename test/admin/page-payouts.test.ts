@@ -5,7 +5,7 @@ import { addAffiliate, addCommission, addDebt } from '../payouts/rows.ts'
 import { updateRows } from '../support/inspect.ts'
 import { expectOk } from '../support/shop.ts'
 import { testWithNewShop as test } from '../support/test.ts'
-import { type Fields, noticeOf, visitorOf, wordsOf } from './page-fixture.ts'
+import { type Fields, noticeOf, visitorOf, wordsOf } from './visitor.ts'
 
 const SEPTEMBER = '2026-09-15T12:00:00.000Z'
 const PERIOD: Fields = [

@@ -3,7 +3,7 @@ import { describe, expect } from 'vitest'
 import { admin, ID } from '../support/owner.ts'
 import { convert, expectOk } from '../support/shop.ts'
 import { test } from '../support/test.ts'
-import { visitorOf, wordsOf } from './page-fixture.ts'
+import { visitorOf, wordsOf } from './visitor.ts'
 
 let owner: ReturnType<typeof visitorOf>
 let staff: ReturnType<typeof visitorOf>

@@ -7,7 +7,7 @@ import { addAffiliate, addCommission, OCTOBER } from '../payouts/rows.ts'
 import { insertRows, rowsOf, updateRows } from '../support/inspect.ts'
 import { expectOk } from '../support/shop.ts'
 import { testWithNewShop as test } from '../support/test.ts'
-import { type Fields, noticeOf, visitorOf, wordsOf } from './page-fixture.ts'
+import { type Fields, noticeOf, visitorOf, wordsOf } from './visitor.ts'
 
 type Server = Parameters<typeof addAffiliate>[0]
 

@@ -3,7 +3,7 @@ import { describe, expect } from 'vitest'
 import { rowsOf } from '../support/inspect.ts'
 import { ID, type OwnerServer } from '../support/owner.ts'
 import { test } from '../support/test.ts'
-import { visitorOf } from './page-fixture.ts'
+import { visitorOf } from './visitor.ts'
 
 /** Values of the first shop that none of its pages may show to another one. */
 const LEAKS = /nisa|NISA16|Friends|By hand|hooks\.example|known@example/i

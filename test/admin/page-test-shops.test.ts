@@ -4,7 +4,7 @@ import { openBatch } from '../payouts/payments.ts'
 import { addAffiliate, addCommission, OCTOBER } from '../payouts/rows.ts'
 import { expectOk } from '../support/shop.ts'
 import { testWithNewShop as test } from '../support/test.ts'
-import { noticeOf, visitorOf, wordsOf } from './page-fixture.ts'
+import { noticeOf, visitorOf, wordsOf } from './visitor.ts'
 
 test('an owner creates a test shop, advances its clock and deletes it; every page of it says that it is one', async ({
   server,

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { operate } from '../support/operator.ts'
 import { expectOk } from '../support/shop.ts'
-import { visitorOf } from './page-fixture.ts'
-import { codeOf, openPageShop, type PageShop } from './page-shop.ts'
+import { visitorOf } from './visitor.ts'
+import { codeOf, openPageShop, type PageShop } from './fixture.ts'
 
 let shop: PageShop
 let id: string

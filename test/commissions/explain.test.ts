@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { visitorOf, wordsOf } from '../admin/page-fixture.ts'
+import { visitorOf, wordsOf } from '../admin/visitor.ts'
 import { admin, staffOf } from '../support/owner.ts'
 import type { TestServer } from '../support/server.ts'
 import { convert, expectOk } from '../support/shop.ts'

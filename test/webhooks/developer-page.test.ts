@@ -4,7 +4,7 @@ import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { DeliveryRow } from '../../server/src/database/tables.ts'
 import { disable } from '../../server/src/webhooks/disable.ts'
-import { noticeOf, visitorOf, wordsOf } from '../admin/page-fixture.ts'
+import { noticeOf, visitorOf, wordsOf } from '../admin/visitor.ts'
 import { updateRows } from '../support/inspect.ts'
 import { type Fixture, until, webhookFixture } from './fixture.ts'
 

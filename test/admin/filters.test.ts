@@ -4,7 +4,7 @@ import { addAffiliate, commissionRow } from '../payouts/rows.ts'
 import { insertRows } from '../support/inspect.ts'
 import { convert, expectOk } from '../support/shop.ts'
 import { testWithNewShop as test } from '../support/test.ts'
-import { type Opened, visitorOf, wordsOf } from './page-fixture.ts'
+import { type Opened, visitorOf, wordsOf } from './visitor.ts'
 
 type Server = Parameters<typeof addAffiliate>[0]
 

@@ -5,7 +5,7 @@ import { addAffiliate, commissionRow } from '../payouts/rows.ts'
 import { insertRows } from '../support/inspect.ts'
 import { ID } from '../support/owner.ts'
 import { test } from '../support/test.ts'
-import { type Fields, noticeOf, visitorOf, wordsOf } from './page-fixture.ts'
+import { type Fields, noticeOf, visitorOf, wordsOf } from './visitor.ts'
 
 let owner: ReturnType<typeof visitorOf>
 test.beforeAll(async ({ server }) => {
@@ -111,7 +111,7 @@ test('404 for API paths with a trailing slash', async () => {
   for (const path of ['/admin/v1/', '/admin/v1/keys/']) expect((await owner.open(path)).status).toBe(404)
 })
 
-const PAGES = new URL('../../server/src/admin/', import.meta.url)
+const PAGES = new URL('../../server/src/admin', import.meta.url)
 /** The fields of all forms. */
 const names = new Set(
   readdirSync(PAGES)

@@ -3,7 +3,7 @@ import { rowsOf } from '../support/inspect.ts'
 import { staffOf } from '../support/owner.ts'
 import { testServer } from '../support/server.ts'
 import { convert, expectOk, withAffiliate } from '../support/shop.ts'
-import { type Fields, noticeOf, type Opened, visitorOf, wordsOf } from './page-fixture.ts'
+import { type Fields, noticeOf, type Opened, visitorOf, wordsOf } from './visitor.ts'
 
 /** A name with markup. */
 export const HOSTILE = `Mira "x" <script>alert('1')</script> & <b>`

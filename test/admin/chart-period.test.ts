@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import { addAffiliate, addCommission } from '../payouts/rows.ts'
 import { expectOk } from '../support/shop.ts'
 import { testWithNewShop as test } from '../support/test.ts'
-import { visitorOf, wordsOf } from './page-fixture.ts'
+import { visitorOf, wordsOf } from './visitor.ts'
 
 test.for([
   ['UTC', '2026-10-20T23:59:59.999Z', 'Oct 20', '2026-10-21T00:00:00.000Z', 'Oct 21'],
