@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { rejectWrites } from '../support/faults.ts'
 import { admin } from '../support/owner.ts'
 import { expectOk } from '../support/shop.ts'
-import { visitorOf } from './visitor.ts'
 import { codeOf, HOSTILE, openPageShop, type PageShop } from './fixture.ts'
+import { visitorOf } from './visitor.ts'
 
 let server: PageShop['server']
 let owner: PageShop['owner']

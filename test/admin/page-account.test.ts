@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { browserName, roughNetwork } from '../../server/src/http/client.ts'
 import { rowsOf } from '../support/inspect.ts'
-import { noticeOf, type Opened, visitorOf, wordsOf } from './visitor.ts'
 import { openPageShop, type PageShop } from './fixture.ts'
+import { noticeOf, type Opened, visitorOf, wordsOf } from './visitor.ts'
 
 const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:143.0) Gecko/20100101 Firefox/143.0'
 const SAFARI =

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { insertRow, rowsOf, updateRows } from '../support/inspect.ts'
 import { expectOk } from '../support/shop.ts'
-import { wordsOf } from './visitor.ts'
 import { openPageShop, type PageShop } from './fixture.ts'
+import { wordsOf } from './visitor.ts'
 
 let shop: PageShop
 beforeAll(async () => {

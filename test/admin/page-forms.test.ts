@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { document } from '../support/document.ts'
 import { admin } from '../support/owner.ts'
-import { type Fields, noticeOf, visitorOf, wordsOf } from './visitor.ts'
 import { codeOf, FOREIGN, HOSTILE, openPageShop, type PageShop } from './fixture.ts'
+import { type Fields, noticeOf, visitorOf, wordsOf } from './visitor.ts'
 
 let server: PageShop['server']
 let owner: PageShop['owner']

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
+import { typedAmount, typedCents } from '../../server/src/admin/amount-input.ts'
 import { change, chart } from '../../server/src/admin/chart.ts'
+import { money, withMoney } from '../../server/src/admin/format.ts'
 import { typedRate } from '../../server/src/admin/program-form.ts'
-import { money, typedAmount, typedCents, withMoney } from '../../server/src/admin/show.ts'
 
 test.each([
   [144_000, 'USD', '1,440.00 USD'],

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { admin } from '../support/owner.ts'
 import { expectOk } from '../support/shop.ts'
-import { type Fields, noticeOf, wordsOf } from './visitor.ts'
 import { codeOf, openPageShop, type PageShop, selectable } from './fixture.ts'
+import { type Fields, noticeOf, wordsOf } from './visitor.ts'
 
 let shop: PageShop
 let owner: PageShop['owner']

@@ -6,8 +6,8 @@ import { rowsOf } from '../support/inspect.ts'
 import { staffOf } from '../support/owner.ts'
 import type { TestServer } from '../support/server.ts'
 import { testWithNewShop as test } from '../support/test.ts'
-import { noticeOf, type Opened, visitorOf, wordsOf } from './visitor.ts'
 import { codeOf } from './fixture.ts'
+import { noticeOf, type Opened, visitorOf, wordsOf } from './visitor.ts'
 
 const PATH = '/admin/payouts/reconcile'
 

@@ -1,8 +1,8 @@
 // SQLite only: the pages call the use cases that are tested on both databases
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { expectOk } from '../support/shop.ts'
-import { wordsOf } from './visitor.ts'
 import { codeOf, openPageShop, type PageShop } from './fixture.ts'
+import { wordsOf } from './visitor.ts'
 
 let server: PageShop['server']
 let owner: PageShop['owner']

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { testServer } from '../support/server.ts'
 import { createLink } from '../support/tenants.ts'
-import { noticeOf, visitorOf } from './visitor.ts'
 import { codeOf, FOREIGN, openPageShop, type PageShop } from './fixture.ts'
+import { noticeOf, visitorOf } from './visitor.ts'
 
 let server: PageShop['server']
 let owner: PageShop['owner']

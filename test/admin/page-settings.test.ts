@@ -1,8 +1,8 @@
 // SQLite only: the pages call the use cases that are tested on both databases
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { expectOk } from '../support/shop.ts'
-import { type Fields, noticeOf, wordsOf } from './visitor.ts'
 import { codeOf, openPageShop, type PageShop } from './fixture.ts'
+import { type Fields, noticeOf, wordsOf } from './visitor.ts'
 
 let shop: PageShop
 let owner: PageShop['owner']

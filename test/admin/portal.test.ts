@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { operate } from '../support/operator.ts'
 import { convert, expectOk, newAffiliate } from '../support/shop.ts'
-import { visitorOf, wordsOf } from './visitor.ts'
 import { codeOf, openPageShop, type PageShop } from './fixture.ts'
+import { visitorOf, wordsOf } from './visitor.ts'
 
 let shop: PageShop
 let path: string

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { operate } from '../support/operator.ts'
 import { expectOk } from '../support/shop.ts'
-import { visitorOf } from './visitor.ts'
 import { codeOf, openPageShop, type PageShop } from './fixture.ts'
+import { visitorOf } from './visitor.ts'
 
 let shop: PageShop
 let id: string

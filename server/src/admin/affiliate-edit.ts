@@ -4,7 +4,7 @@ import { form, input, select } from './form.ts'
 import { type Html, html } from './html.ts'
 import { OWNER_ONLY, type PageRequest, type Route, type View, validateBody } from './route.ts'
 import { programOptions } from './select-options.ts'
-import { nameOf } from './show.ts'
+import { nameOf } from './status.ts'
 
 type Affiliate = components['schemas']['Affiliate']
 

@@ -9,8 +9,10 @@ import { isLargeList, sizesByStatus } from '../core/list-size.ts'
 import { isDeepPage } from '../core/pagination.ts'
 import { figureCells, figureFileCells, figureHeading } from './affiliate-figures.ts'
 import { firstLetter } from './affiliate-letter.ts'
+import { chips, countOf, empty, tabs } from './components.ts'
 import { fileLink, listFile, nextAfter, ROWS_AT_ONCE, timeCell } from './csv-download.ts'
 import { field, form, hidden, input, select } from './form.ts'
+import { counted, day } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import { filterForm, filterInput } from './list-filter.ts'
 import { linkOf } from './referral-link.ts'
@@ -18,7 +20,7 @@ import { readCachedList } from './report-cache.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES, OWNER_ONLY, validateBody } from './route.ts'
 import { programOptions } from './select-options.ts'
-import { badge, chips, counted, countOf, day, empty, nameOf, tabs, urlWithQuery } from './show.ts'
+import { badge, nameOf } from './status.ts'
 import {
   type Cell,
   CHOICE,
@@ -31,6 +33,7 @@ import {
   sortable,
   table,
 } from './table.ts'
+import { urlWithQuery } from './url.ts'
 
 type Affiliate = components['schemas']['Affiliate']
 

@@ -5,9 +5,11 @@ import { findOrdersOf } from '../commissions/commissions.ts'
 import type { components } from '../contract/schema.d.ts'
 import { programNames } from '../programs/programs.ts'
 import * as webhooks from '../webhooks/webhooks.ts'
+import { counted, money, monthText } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import type { PageRequest } from './route.ts'
-import { counted, money, monthText, nameOf, urlWithQuery } from './show.ts'
+import { nameOf } from './status.ts'
+import { urlWithQuery } from './url.ts'
 
 type AuditRecord = components['schemas']['AuditRecord']
 

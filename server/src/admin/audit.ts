@@ -5,14 +5,15 @@ import { countAudits } from '../core/audit.ts'
 import type { CsvCell } from '../core/csv.ts'
 import { MAX_INLINE_ROWS } from '../core/list-size.ts'
 import { actorName, namesOf, type SubjectNames, sentenceOf } from './audit-descriptions.ts'
+import { chips, empty, tabs } from './components.ts'
 import { fileLink, listFile, nextAfter, ROWS_AT_ONCE, timeCell } from './csv-download.ts'
 import { field, hidden, select } from './form.ts'
+import { time } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import { dateInputs, filterForm, filterInput, givenOf, rangeChips, readPeriod } from './list-filter.ts'
 import { asOfNotice, loadingNotice, readCached, readCachedList } from './report-cache.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { rolesAndAuditOf } from './route.ts'
-import { chips, empty, tabs, time, urlWithQuery } from './show.ts'
 import {
   type Cell,
   type Column,
@@ -26,6 +27,7 @@ import {
   table,
   wideColumn,
 } from './table.ts'
+import { urlWithQuery } from './url.ts'
 
 type AuditRecord = components['schemas']['AuditRecord']
 

@@ -3,15 +3,17 @@ import type { components } from '../contract/schema.d.ts'
 import { isLargeList } from '../core/list-size.ts'
 import * as programs from '../programs/programs.ts'
 import { pairChart } from './chart.ts'
+import { empty, facts, tabs } from './components.ts'
 import { field, select } from './form.ts'
+import { count, counted, money, rateText } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import { dayOr, filterForm, filterInput, type Given, givenOf, readPeriod } from './list-filter.ts'
 import { RATE_TYPES, typedNumber, typedRate } from './program-form.ts'
 import { figuresAsOf, loadingNotice, readCached } from './report-cache.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { rolesAndAuditOf, validateBody } from './route.ts'
-import { count, counted, empty, facts, money, rateText, tabs, urlWithQuery } from './show.ts'
 import { nameColumn, numberColumn, table } from './table.ts'
+import { urlWithQuery } from './url.ts'
 
 type Backtest = components['schemas']['Backtest']
 type Program = components['schemas']['Program']

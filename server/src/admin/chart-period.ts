@@ -1,10 +1,12 @@
 import { invalid } from '../contract/errors.ts'
 import { nowIso } from '../core/context.ts'
 import { addDays, endOfDay, isDay, localDate, startOfDay } from '../core/time-zone.ts'
+import { tabs } from './components.ts'
+import { day } from './format.ts'
 import { type Html, html } from './html.ts'
 import { dateInputs, filterForm, type Given, givenOf } from './list-filter.ts'
 import type { PageRequest } from './route.ts'
-import { day, tabs, urlWithQuery } from './show.ts'
+import { urlWithQuery } from './url.ts'
 
 const PATH = '/admin'
 const LENGTHS = [7, 30, 90]

@@ -1,5 +1,5 @@
+import { dayText } from './format.ts'
 import { type Html, html } from './html.ts'
-import { dayText } from './show.ts'
 
 const HEIGHT = 100
 const STEP = 10

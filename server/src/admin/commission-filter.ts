@@ -1,5 +1,6 @@
 import { countsByStatus } from '../commissions/commissions.ts'
 import type { components } from '../contract/schema.d.ts'
+import { chips, countOf, tabs } from './components.ts'
 import { field, select } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
 import {
@@ -20,7 +21,7 @@ import {
 } from './list-filter.ts'
 import type { PageRequest } from './route.ts'
 import { programOptions } from './select-options.ts'
-import { chips, countOf, tabs, urlWithQuery } from './show.ts'
+import { urlWithQuery } from './url.ts'
 
 type Status = components['schemas']['CommissionStatus']
 

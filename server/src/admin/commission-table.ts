@@ -2,10 +2,12 @@ import { affiliateNames } from '../affiliates/affiliates.ts'
 import { orderNameOf, orderNames, refundedCents } from '../commissions/search.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Context } from '../core/context.ts'
+import { earned, goods, money, time } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import type { PageRequest } from './route.ts'
-import { badge, earned, goods, money, nameOf, time, urlWithQuery } from './show.ts'
+import { badge, nameOf } from './status.ts'
 import { type Cell, type Column, inCard, nameColumn, numberColumn } from './table.ts'
+import { urlWithQuery } from './url.ts'
 
 type Commission = components['schemas']['Commission']
 

@@ -16,14 +16,16 @@ import {
   statusTabs,
 } from './commission-filter.ts'
 import { COMMISSION_COLUMNS, type CommissionNames, commissionCells, namesOf } from './commission-table.ts'
+import { empty } from './components.ts'
 import { fileLink } from './csv-download.ts'
 import { form, formOfButtons, hidden } from './form.ts'
+import { counted, money, time } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import { asOfNotice, loadingNotice, readCached, readCachedList } from './report-cache.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES, rolesAndAuditOf, validateBody } from './route.ts'
-import { counted, empty, money, time, urlWithQuery } from './show.ts'
 import { ACTIONS, type Cell, CHOICE, nextPage, PAGE_SIZE, pageOf, pager, sizeOf, table } from './table.ts'
+import { urlWithQuery } from './url.ts'
 
 type Commission = components['schemas']['Commission']
 

@@ -1,11 +1,13 @@
 import type { components } from '../contract/schema.d.ts'
 import * as deliveries from '../webhooks/deliveries.ts'
 import * as webhooks from '../webhooks/webhooks.ts'
+import { facts } from './components.ts'
 import { form } from './form.ts'
+import { time } from './format.ts'
 import { type Html, html } from './html.ts'
 import type { PageRequest, View } from './route.ts'
 import { visibleUrl } from './route.ts'
-import { badge, facts, time } from './show.ts'
+import { badge } from './status.ts'
 import { type Cell, type Column, inCard, nameColumn, numberColumn, table } from './table.ts'
 
 type Delivery = components['schemas']['Delivery']

@@ -1,5 +1,6 @@
 import { ApiError, type ErrorCode } from '../contract/errors.ts'
-import { nameOf, withMoney } from './show.ts'
+import { withMoney } from './format.ts'
+import { nameOf } from './status.ts'
 
 /** Remedies for page users, where the API's remedy addresses API callers. */
 const REMEDIES: Partial<Record<ErrorCode, string>> = {

@@ -3,13 +3,16 @@ import type { components } from '../contract/schema.d.ts'
 import { isLargeList } from '../core/list-size.ts'
 import * as journey from '../journey/journey.ts'
 import * as orders from '../orders/reported.ts'
+import { empty } from './components.ts'
 import { field } from './form.ts'
+import { money, time } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import { affiliateNotice, filterForm, filterInput, type Given, givenOf, readAffiliate } from './list-filter.ts'
 import { asOfNotice, loadingNotice, readCached } from './report-cache.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES } from './route.ts'
-import { empty, money, nameOf, time, urlWithQuery } from './show.ts'
+import { nameOf } from './status.ts'
+import { urlWithQuery } from './url.ts'
 
 type Entry = components['schemas']['JourneyEntry'] & { orderId: string | null }
 

@@ -1,6 +1,7 @@
 import { SCOPES } from '../accounts/keys.ts'
 import { type Html, html } from './html.ts'
-import { nameOf, urlWithQuery } from './show.ts'
+import { nameOf } from './status.ts'
+import { urlWithQuery } from './url.ts'
 
 type Level = 'none' | 'read' | 'write'
 

@@ -4,14 +4,17 @@ import { nowIso } from '../core/context.ts'
 import { isLargeList } from '../core/list-size.ts'
 import { parseQueryInstant } from '../core/time.ts'
 import { daysOfMonth, endOfDay, isDay, lastMonth, localDate, startOfDay } from '../core/time-zone.ts'
+import { typedAmount, typedCents } from './amount-input.ts'
+import { tabs } from './components.ts'
 import { field, hidden, type Input, input } from './form.ts'
+import { dayText, money } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import { icon } from './icon.ts'
 import { readCached } from './report-cache.ts'
 import type { PageRequest } from './route.ts'
 import { findAffiliates } from './select-options.ts'
-import { dayText, money, tabs, typedAmount, typedCents, urlWithQuery } from './show.ts'
 import { PAGE_SIZE, sizeOf } from './table.ts'
+import { urlWithQuery } from './url.ts'
 
 /** The filters of a list that are set, as in its address. */
 export type Given = Record<string, string>

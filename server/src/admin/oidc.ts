@@ -9,8 +9,8 @@ import { hidden } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
 import { signedOutLayout } from './layout.ts'
 import { sendPage } from './send.ts'
-import { nameOf } from './show.ts'
 import { mountSignInForm, nextPath, OIDC_PATH, sendRejection } from './sign-in.ts'
+import { nameOf } from './status.ts'
 
 const COOKIE = 'referral_oidc'
 const CHOICE_PATH = `${OIDC_PATH}/choice`

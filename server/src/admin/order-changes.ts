@@ -2,12 +2,15 @@ import { moderate } from '../commissions/moderation.ts'
 import { refund } from '../commissions/refunds.ts'
 import { invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
+import { typedCents } from './amount-input.ts'
 import { field, form, hidden, input } from './form.ts'
+import { day, money } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import type { PageRequest } from './route.ts'
 import { validateBody } from './route.ts'
-import { badge, day, money, typedCents, urlWithQuery } from './show.ts'
+import { badge } from './status.ts'
 import { nameColumn, numberColumn, pager, slice, table } from './table.ts'
+import { urlWithQuery } from './url.ts'
 
 type Schemas = components['schemas']
 type Commission = Schemas['Commission']

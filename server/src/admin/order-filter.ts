@@ -1,4 +1,5 @@
 import { NO_AFFILIATE, type OrderFilter, type Outcome } from '../orders/order-filter.ts'
+import { chips } from './components.ts'
 import { select } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
 import {
@@ -18,7 +19,7 @@ import {
   readPeriod,
 } from './list-filter.ts'
 import type { PageRequest } from './route.ts'
-import { chips, nameOf } from './show.ts'
+import { nameOf } from './status.ts'
 
 const PATH = '/admin/orders'
 const OUTCOMES: Outcome[] = [

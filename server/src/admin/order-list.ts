@@ -1,13 +1,16 @@
 import { affiliateNames } from '../affiliates/affiliates.ts'
 import type { CsvCell } from '../core/csv.ts'
 import { type FoundOrders, hasManyOrders, listReported, type ReportedOrder, readsMany } from '../orders/reported.ts'
+import { empty } from './components.ts'
 import { amountCell, fileLink, listFile, timeCell } from './csv-download.ts'
+import { earned, goods, time } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import { type OrderListFilter, orderFilterForm, readOrderFilter } from './order-filter.ts'
 import { asOfNotice, loadingNotice, readCached } from './report-cache.ts'
 import type { PageRequest, View } from './route.ts'
-import { badge, earned, empty, goods, time, urlWithQuery } from './show.ts'
+import { badge } from './status.ts'
 import { type Cell, type Column, inCard, nameColumn, nextPage, numberColumn, pageOf, pager, table } from './table.ts'
+import { urlWithQuery } from './url.ts'
 
 const PATH = '/admin/orders'
 /** The names of affiliates by id. */

@@ -3,13 +3,15 @@ import { explain } from '../commissions/explain.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import { findIdByName, findOrderName } from '../orders/reported.ts'
+import { facts } from './components.ts'
 import { field } from './form.ts'
+import { count, money, rateText, time, UNDONE, withMoney } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import { changes, moveOrder, refundList, refundOrder } from './order-changes.ts'
 import { ORDER_FILTERS } from './order-filter.ts'
 import { downloadOrders, listOrders } from './order-list.ts'
 import { ALL_ROLES, type PageRequest, type Route, rolesAndAuditOf, type View } from './route.ts'
-import { badge, count, facts, money, nameOf as nameText, rateText, time, UNDONE, withMoney } from './show.ts'
+import { badge, nameOf as nameText } from './status.ts'
 import {
   type Cell,
   type Column,

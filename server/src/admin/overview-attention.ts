@@ -1,12 +1,12 @@
 import type { Attention } from '../analytics/attention.ts'
 import { MAX_INLINE_ROWS } from '../core/list-size.ts'
 import { readBlocked } from '../payouts/lines.ts'
+import { count, counted, money } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import { payeeLink } from './payee.ts'
 import { inNoBatch, inOpenBatches, readWaitingKept } from './payout-waiting.ts'
 import { readCached } from './report-cache.ts'
 import type { PageRequest } from './route.ts'
-import { count, counted, money } from './show.ts'
 import { disabledItems } from './webhooks.ts'
 
 /** Items that need a decision; empty without any. */

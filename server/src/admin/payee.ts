@@ -1,10 +1,12 @@
 import * as affiliates from '../affiliates/affiliates.ts'
 import * as payees from '../affiliates/payees.ts'
 import { ApiError } from '../contract/errors.ts'
+import { facts } from './components.ts'
 import { confirmation, field, form, hidden, input, select } from './form.ts'
+import { day } from './format.ts'
 import { type Html, html } from './html.ts'
 import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type View, validateBody } from './route.ts'
-import { day, facts, urlWithQuery } from './show.ts'
+import { urlWithQuery } from './url.ts'
 
 export const payeeRoutes: Route[] = [
   { path: '/affiliates/:id/payee', ...rolesAndAuditOf('getPayee'), show },

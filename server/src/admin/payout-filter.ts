@@ -1,5 +1,6 @@
 import { sizesByStatus } from '../core/list-size.ts'
 import type { BatchFilter } from '../payouts/payouts.ts'
+import { chips, countOf, tabs } from './components.ts'
 import { hidden } from './form.ts'
 import { type Html, html } from './html.ts'
 import {
@@ -14,7 +15,8 @@ import {
   readPeriod,
 } from './list-filter.ts'
 import type { PageRequest } from './route.ts'
-import { chips, countOf, nameOf, tabs, urlWithQuery } from './show.ts'
+import { nameOf } from './status.ts'
+import { urlWithQuery } from './url.ts'
 
 const PATH = '/admin/payouts'
 const STATUSES = [undefined, 'OPEN', 'PROCESSING', 'PAID', 'FAILED'] as const

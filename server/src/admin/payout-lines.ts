@@ -3,13 +3,15 @@ import { MAX_INLINE_ROWS } from '../core/list-size.ts'
 import { discard } from '../payouts/discard.ts'
 import * as payoutFiles from '../payouts/files.ts'
 import { describeAllLines, describeLines } from '../payouts/lines.ts'
+import { empty, tabs } from './components.ts'
 import { confirmation } from './form.ts'
+import { count, counted, dayText, money, time } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import { payeeLink } from './payee.ts'
 import { downloadLinks, payoutSendRoutes, sendLinks } from './payout-send.ts'
 import { figuresAsOf, loadingNotice, readCached } from './report-cache.ts'
 import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type View } from './route.ts'
-import { badge, count, counted, dayText, empty, money, nameOf, tabs, time, urlWithQuery } from './show.ts'
+import { badge, nameOf } from './status.ts'
 import {
   ACTIONS,
   type Cell,
@@ -22,6 +24,7 @@ import {
   table,
   wideColumn,
 } from './table.ts'
+import { urlWithQuery } from './url.ts'
 
 type Schemas = components['schemas']
 type Line = Schemas['PaymentLine']

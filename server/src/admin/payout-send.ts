@@ -6,11 +6,13 @@ import { download, newFileId, sumSendable } from '../payouts/file-download.ts'
 import * as payoutFiles from '../payouts/files.ts'
 import { partsOf } from '../payouts/payment-file.ts'
 import * as payouts from '../payouts/payouts.ts'
+import { facts } from './components.ts'
 import { field, form, hidden, input } from './form.ts'
+import { counted, money } from './format.ts'
 import { type Html, html } from './html.ts'
 import { figuresAsOf, loadingNotice, readCached } from './report-cache.ts'
 import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type View, validateBody } from './route.ts'
-import { counted, facts, money, urlWithQuery } from './show.ts'
+import { urlWithQuery } from './url.ts'
 
 type File = components['schemas']['PayoutFile']
 

@@ -1,6 +1,7 @@
 import type { components } from '../contract/schema.d.ts'
+import { facts } from './components.ts'
+import { count as counts, day, money, time } from './format.ts'
 import { type Html, html } from './html.ts'
-import { count as counts, day, facts, money, time } from './show.ts'
 
 type Batch = components['schemas']['PayoutBatch']
 

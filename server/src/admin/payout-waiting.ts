@@ -11,14 +11,17 @@ import {
   type WaitingPart,
   type WaitingSums,
 } from '../payouts/waiting.ts'
+import { empty, tabs } from './components.ts'
 import { select } from './form.ts'
+import { counted, count as counts, money } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import { payeeLink } from './payee.ts'
 import { blockedText } from './payout-lines.ts'
 import { type Cached, figuresAsOf, loadingNotice, readCached } from './report-cache.ts'
 import { OWNER_ONLY, type PageRequest, type Route, type View } from './route.ts'
-import { counted, count as counts, empty, money, nameOf, tabs, urlWithQuery } from './show.ts'
+import { nameOf } from './status.ts'
 import { type Cell, type Column, inCard, nameColumn, numberColumn, pageOf, pager, table } from './table.ts'
+import { urlWithQuery } from './url.ts'
 
 const PATH = '/admin/payouts'
 const LIST = `${PATH}/waiting`

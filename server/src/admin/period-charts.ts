@@ -3,11 +3,13 @@ import { addDays } from '../core/time-zone.ts'
 import { EMPTY_TALLY } from '../engine/analytics.ts'
 import { change, chart } from './chart.ts'
 import { legendTexts, type Period } from './chart-period.ts'
+import { tabs } from './components.ts'
+import { count, day, money } from './format.ts'
 import { type Html, html } from './html.ts'
 import type { Given } from './list-filter.ts'
 import type { PageRequest } from './route.ts'
-import { count, day, money, tabs, urlWithQuery } from './show.ts'
 import { numberColumn, table } from './table.ts'
+import { urlWithQuery } from './url.ts'
 
 /** The figures of a period and of the one before. */
 type Figures = Pick<Overview, 'days' | 'clicks'>

@@ -14,6 +14,8 @@ import { inlineStyleSource, pageHeaders, toApiError } from '../http/response.ts'
 import { type Env, logFields, type Server } from '../http/server.ts'
 import { STATEMENT_STYLE } from '../payouts/statement-files.ts'
 import { adjustedOrders, orderOf } from './commission-table.ts'
+import { copyable, empty, facts, tabs } from './components.ts'
+import { count, day, money, rateText, time } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import { signedOutLayout, standaloneLayout } from './layout.ts'
 import {
@@ -27,7 +29,7 @@ import {
 import { linkOf } from './referral-link.ts'
 import { loadingNotice, readCached } from './report-cache.ts'
 import { sendFile, sendPage } from './send.ts'
-import { badge, copyable, count, day, empty, facts, money, rateText, tabs, time } from './show.ts'
+import { badge } from './status.ts'
 import {
   type Cell,
   type Column,

@@ -1,9 +1,9 @@
 import { invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
+import { typedAmount } from './amount-input.ts'
 import { checkbox, input, select, textarea } from './form.ts'
 import { type Html, html } from './html.ts'
 import type { PageRequest } from './route.ts'
-import { typedAmount } from './show.ts'
 
 type Program = components['schemas']['Program']
 

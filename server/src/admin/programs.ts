@@ -2,12 +2,14 @@ import { type AffiliateFigures, programFiguresOf } from '../affiliates/figures.t
 import type { components } from '../contract/schema.d.ts'
 import * as programs from '../programs/programs.ts'
 import { ORDER_FIGURE_COLUMNS, orderFigureCells } from './affiliate-figures.ts'
+import { empty } from './components.ts'
 import { createOnce, form, newIdField } from './form.ts'
+import { count, rateText } from './format.ts'
 import { html, isolated } from './html.ts'
 import { programFields, sentProgram } from './program-form.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES, OWNER_ONLY, validateBody } from './route.ts'
-import { badge, count, empty, rateText } from './show.ts'
+import { badge } from './status.ts'
 import { type Cell, type Column, inCard, nameColumn, numberColumn, pageOf, pager, table } from './table.ts'
 
 type Program = components['schemas']['Program']

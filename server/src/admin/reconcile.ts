@@ -3,7 +3,9 @@ import type { components } from '../contract/schema.d.ts'
 import { yieldToEventLoop } from '../database/event-loop.ts'
 import { reconcile } from '../payouts/reconcile.ts'
 import { MAX_RESULTS, type PreviewedResult, previewResults, type ResultPreview } from '../payouts/result-preview.ts'
+import { facts } from './components.ts'
 import { hidden, textarea, uploadForm } from './form.ts'
+import { count, counted, money } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import {
   type FormRedirect,
@@ -14,7 +16,7 @@ import {
   type View,
   validateBody,
 } from './route.ts'
-import { badge, count, counted, facts, money, nameOf } from './show.ts'
+import { badge, nameOf } from './status.ts'
 import { type Cell, type Column, inCard, nameColumn, numberColumn, table, wideColumn } from './table.ts'
 
 const PATH = '/admin/payouts/reconcile'

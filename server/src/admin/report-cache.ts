@@ -3,9 +3,9 @@ import { ApiError } from '../contract/errors.ts'
 import type { Context, OwnerContext } from '../core/context.ts'
 import type { Database } from '../database/database.ts'
 import { StorageError } from '../database/storage-error.ts'
+import { time } from './format.ts'
 import { type Html, html } from './html.ts'
 import type { PageRequest } from './route.ts'
-import { time } from './show.ts'
 
 /** Figures of a large shop are fresh for a minute: they can be the sums of a million commissions. */
 const FRESH_MS = 60_000

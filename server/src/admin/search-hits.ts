@@ -6,12 +6,14 @@ import * as orders from '../orders/reported.ts'
 import * as payouts from '../payouts/search.ts'
 import * as programs from '../programs/programs.ts'
 import * as deliveries from '../webhooks/deliveries.ts'
+import { money, time } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import { pagesFor } from './menu.ts'
 import { period } from './payout-summary.ts'
 import { readCached } from './report-cache.ts'
 import type { PageRequest } from './route.ts'
-import { badge, money, time, urlWithQuery } from './show.ts'
+import { badge } from './status.ts'
+import { urlWithQuery } from './url.ts'
 
 /** Results of a kind; more are in its list. */
 const MAX_HITS = 5

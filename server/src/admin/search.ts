@@ -1,10 +1,10 @@
+import { empty } from './components.ts'
 import { field } from './form.ts'
 import { type Html, html, isolated } from './html.ts'
 import { loadingNotice } from './report-cache.ts'
 import { ALL_ROLES, type PageRequest, type Route, type View } from './route.ts'
 import { MAX_TEXT, searchForm } from './search-field.ts'
 import { type Found, findAnything, goTo, type Hits } from './search-hits.ts'
-import { empty } from './show.ts'
 
 export const searchRoutes: Route[] = [{ path: '/search', roles: ALL_ROLES, audit: 'search.shown', show }]
 

@@ -1,12 +1,15 @@
 import * as settings from '../accounts/settings.ts'
 import { invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
+import { typedAmount, typedCents } from './amount-input.ts'
+import { facts } from './components.ts'
 import { checkbox, field, form, input, select } from './form.ts'
+import { day } from './format.ts'
 import { type Html, html } from './html.ts'
 import { typedNumber } from './program-form.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { rolesAndAuditOf, validateBody } from './route.ts'
-import { day, facts, nameOf, typedAmount, typedCents } from './show.ts'
+import { nameOf } from './status.ts'
 
 type Settings = components['schemas']['Settings']
 

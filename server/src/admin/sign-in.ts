@@ -12,7 +12,7 @@ import { type Html, html, isolated } from './html.ts'
 import { signedOutLayout } from './layout.ts'
 import { ALL_ROLES, maxBytesOf, type Route, SIGN_OUT } from './route.ts'
 import { sendPage } from './send.ts'
-import { urlWithQuery } from './show.ts'
+import { urlWithQuery } from './url.ts'
 
 const PATH = '/admin/sign-in'
 export const OIDC_PATH = `${PATH}/oidc`

@@ -1,5 +1,5 @@
+import { count } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
-import { count } from './show.ts'
 
 interface ColumnOptions {
   label: string

@@ -2,10 +2,11 @@ import * as users from '../accounts/users.ts'
 import { invalidBody, notFound } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import { confirmation, field, form, input, select } from './form.ts'
+import { day, time } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { OWNER_ONLY, validateBody } from './route.ts'
-import { badge, day, time } from './show.ts'
+import { badge } from './status.ts'
 import { ACTIONS, type Cell, type Column, inCard, nameColumn, pager, slice, table } from './table.ts'
 
 type User = components['schemas']['ShopUser']

@@ -1,9 +1,11 @@
 import * as testShops from '../accounts/test-shops.ts'
 import type { components } from '../contract/schema.d.ts'
+import { empty } from './components.ts'
 import { confirmation, field, form, input, select } from './form.ts'
+import { counted, day, time } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type View, validateBody } from './route.ts'
-import { counted, day, empty, nameOf, time } from './show.ts'
+import { nameOf } from './status.ts'
 import { ACTIONS, type Cell, type Column, nameColumn, pager, slice, table } from './table.ts'
 
 type TestShop = components['schemas']['TestShop']

@@ -1,12 +1,15 @@
 import type { components } from '../contract/schema.d.ts'
 import * as webhooks from '../webhooks/webhooks.ts'
 import { update } from '../webhooks/webhooks.ts'
+import { empty } from './components.ts'
 import { confirmation, form, input, select } from './form.ts'
+import { counted, time } from './format.ts'
 import { type Html, html } from './html.ts'
 import type { Flash, PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES, OWNER_ONLY, rolesAndAuditOf, validateBody, visibleUrl } from './route.ts'
-import { badge, counted, empty, time, urlWithQuery } from './show.ts'
+import { badge } from './status.ts'
 import { ACTIONS, type Cell, type Column, inCard, nameColumn, pager, slice, table, wideColumn } from './table.ts'
+import { urlWithQuery } from './url.ts'
 import { eventFields, eventNames, receivedEvents, sentEvents, unsentNames } from './webhook-events.ts'
 
 type Subscription = components['schemas']['WebhookSubscription']

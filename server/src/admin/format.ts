@@ -1,0 +1,86 @@
+import { minorUnitDigits } from '../core/currencies.ts'
+import { type Html, html } from './html.ts'
+
+/** Formats minor units as `1,440.00 USD`. */
+export function money(cents: number | bigint, currency: string): string {
+  const digits = minorUnitDigits(currency)
+  const text = String(cents < 0 ? -cents : cents).padStart(digits + 1, '0')
+  const units = text.slice(0, text.length - digits).replace(/\B(?=(\d{3})+$)/g, ',')
+  return `${cents < 0 ? '−' : ''}${units}${digits ? `.${text.slice(-digits)}` : ''} ${currency}`
+}
+
+/** Goods of an order, and what is left of them after refunds. */
+export const goods = (cents: number, refundedCents: number, currency: string): Html =>
+  html`${money(cents, currency)}${refundedCents > 0 ? html`<small>${money(cents - refundedCents, currency)} after refunds</small>` : ''}`
+
+/** Statuses of commissions of which nothing is owed. */
+export const UNDONE: ReadonlySet<string> = new Set(['REJECTED', 'CANCELED', 'REVERSED', 'REFUNDED'])
+
+/** A commission; crossed out if its status is one of {@link UNDONE}. */
+export const earned = (cents: number, currency: string, status: string): Html =>
+  cents !== 0 && UNDONE.has(status)
+    ? html`<s>${money(cents, currency)}</s><span class="visually-hidden"> (not owed)</span>`
+    : html`${money(cents, currency)}`
+
+/** Amounts in sentences of the API, such as `1618 USD cents` or `100 cents`, as money. */
+export const withMoney = (sentence: string, currency: string): string =>
+  sentence.replace(/(-?\d+)(?: ([A-Z]{3}))? cents\b/g, (_all, cents, own) => money(Number(cents), own ?? currency))
+
+const formats = new Map<string, Intl.DateTimeFormat>()
+
+function partsOf(at: string, zone: string): Record<string, string> {
+  let format = formats.get(zone)
+  if (!format) {
+    format = new Intl.DateTimeFormat('en-US', {
+      timeZone: zone,
+      year: 'numeric',
+      month: 'short',
+      day: 'numeric',
+      hour: '2-digit',
+      minute: '2-digit',
+      hourCycle: 'h23',
+    })
+    formats.set(zone, format)
+  }
+  return Object.fromEntries(format.formatToParts(new Date(at)).map(({ type, value }) => [type, value]))
+}
+
+/** Formats an instant to the minute: `Nov 22, 2026 14:03`. The exact instant is the title. */
+export function time(at: string | null, none = '–', zone = 'UTC'): Html {
+  if (at === null) return html`${none}`
+  return html`<time datetime="${at}" title="${at}">${timeText(at, zone)}${zone === 'UTC' ? html` <span class="zone">UTC</span>` : ''}</time>`
+}
+
+/** An instant to the minute, as text. */
+export function timeText(at: string, zone: string): string {
+  const { hour, minute } = partsOf(at, zone)
+  return `${dayText(at, zone)} ${hour}:${minute}`
+}
+
+/** The day of an instant: `Nov 22, 2026`. A date without a time is shown unchanged in every zone. */
+export function dayText(at: string, zone = 'UTC'): string {
+  const { month, day, year } = partsOf(at, at.length === 10 ? 'UTC' : zone)
+  return `${month} ${day}, ${year}`
+}
+
+export const day = (at: string, zone = 'UTC'): Html =>
+  html`<time datetime="${at}" title="${at}">${dayText(at, zone)}</time>`
+
+/** A month in words: `October 2026`. @param month `YYYY-MM` */
+export function monthText(month: string): string {
+  const name = new Intl.DateTimeFormat('en-US', { month: 'long', timeZone: 'UTC' }).format(new Date(`${month}-01`))
+  return `${name} ${Number(month.slice(0, 4))}`
+}
+
+/** A count with separators: `12,000`. */
+export const count = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, ',')
+
+/** A count with its noun: `1 order`, `2 orders`. */
+export const counted = (value: number, one: string, many = `${one}s`): string =>
+  `${count(value)} ${value === 1 ? one : many}`
+
+/** A rate of a program: `16% of goods`, or `5.00 USD per order`. */
+export function rateText(commissionType: string, rate: number, currency: string): string {
+  if (commissionType === 'PERCENT_OF_SALE') return `${rate / 100}% of goods`
+  return `${money(rate, currency)} ${commissionType === 'FLAT_PER_ITEM' ? 'per item' : 'per order'}`
+}
