@@ -1,5 +1,6 @@
 // SQLite only: the pages call the use cases that are tested on both databases
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { admin } from '../support/owner.ts'
 import { expectOk } from '../support/shop.ts'
 import { codeOf, openPageShop, type PageShop } from './fixture.ts'
 import { type Fields, noticeOf, wordsOf } from './visitor.ts'
@@ -16,9 +17,12 @@ afterAll(() => shop.server.close())
 test('settings are shown as they are typed, and saved', async () => {
   const fields: Fields = [
     ['currency', 'USD'],
-    ['minimumPayout', '50.00'],
-    ['otherMinimums', 'EUR 40.00'],
-    ['affiliateMinimums', 'USD 25.00'],
+    ['minimumCurrency', 'USD'],
+    ['minimumBatch', '50.00'],
+    ['minimumAffiliate', '25.00'],
+    ['minimumCurrency', 'eur'],
+    ['minimumBatch', '40.00'],
+    ['minimumAffiliate', ''],
     ['timeZone', 'America/New_York'],
     ['tax', '2.5'],
     ['precedence', 'link-first'],
@@ -28,18 +32,25 @@ test('settings are shown as they are typed, and saved', async () => {
   ]
   await done('/settings', fields)
   const { text } = await owner.open('/admin/settings')
-  for (const value of ['50.00', 'EUR 40.00', 'USD 25.00', '2.5', 'America/New_York'])
+  for (const value of ['50.00', 'EUR', '40.00', '25.00', '2.5', 'America/New_York'])
     expect(text).toContain(`value="${value}"`)
   expect(text).toContain('<option value="link-first" selected>')
   const wrong = await owner.submit('/admin/settings', [
-    ...fields.slice(0, 1),
-    ['minimumPayout', 'much'],
-    ...fields.slice(2),
+    ...fields.slice(0, 2),
+    ['minimumBatch', 'much'],
+    ...fields.slice(3),
   ])
-  expect(noticeOf(wrong)).toBe('Minimum payout must be an amount, such as 50.00.')
+  expect(noticeOf(wrong)).toBe('Minimum in USD must be an amount, such as 50.00.')
+  const { body } = await admin(shop.server, 'GET', '/settings')
+  expect(body.data).toMatchObject({
+    minimumPayoutCents: 5000,
+    minimumPayoutCentsByCurrency: { EUR: 4000 },
+    minimumAffiliatePayoutCentsByCurrency: { USD: 2500 },
+  })
+  const twice = await owner.submit('/admin/settings', [...fields, ['minimumCurrency', 'EUR'], ['minimumBatch', '1.00']])
+  expect(noticeOf(twice)).toBe('Currency must not be EUR twice.')
   await done('/settings', [
     ['currency', 'USD'],
-    ['minimumPayout', ''],
     ['tax', '0'],
     ['precedence', 'default'],
     ['clickTouch', 'LAST'],

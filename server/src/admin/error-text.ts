@@ -41,6 +41,7 @@ const LABELS = new Map([
   ['storeWebhookSecret', 'Store secret'],
   ['role', 'Role'],
   ['timeZone', 'Time zone'],
+  ['minimumCurrency', 'Currency'],
   ['affiliate', 'Affiliate'],
   ['order', 'Order'],
   ['from', 'From'],

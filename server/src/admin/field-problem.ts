@@ -16,9 +16,9 @@ const FIELDS_OF_CODES: Partial<Record<ErrorCode, string>> = {
 /** Fields of forms whose name is not that of the API. */
 const NAMES_IN_FORMS: Readonly<Record<string, string>> = {
   amountCents: 'amount',
-  minimumPayoutCents: 'minimumPayout',
-  minimumPayoutCentsByCurrency: 'otherMinimums',
-  minimumAffiliatePayoutCentsByCurrency: 'affiliateMinimums',
+  minimumPayoutCents: 'minimumBatch',
+  minimumPayoutCentsByCurrency: 'minimumBatch',
+  minimumAffiliatePayoutCentsByCurrency: 'minimumAffiliate',
   periodStart: 'from',
   periodEnd: 'until',
   taxWithholdingBps: 'tax',

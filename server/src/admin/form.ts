@@ -126,6 +126,8 @@ export interface Input {
   maxlength?: number
   /** Set if the value was rejected: the id of the reason. */
   problemId?: string
+  /** Values to choose from while typing. */
+  choices?: readonly string[]
   /** Differs from the name where a page has several fields of this name. */
   id?: string
 }
@@ -138,8 +140,8 @@ export const input = ({ name, label, hint, id = name, problemId, ...given }: Inp
   const { type = 'text', value = '', required = false, placeholder = '', autocomplete = 'off', maxlength = 500 } = given
   const about = [problemId, hint && `${id}-hint`].filter(Boolean).join(' ')
   return html`<div class="field"><label for="${id}">${label}</label>
-<input id="${id}" name="${name}" type="${type}" value="${value}" placeholder="${placeholder}" autocomplete="${autocomplete}" maxlength="${maxlength}"${required ? html` required` : ''}${about ? html` aria-describedby="${about}"` : ''}${problemId ? html` aria-invalid="true" autofocus` : ''}>
-${hintOf(id, hint)}</div>`
+<input id="${id}" name="${name}" type="${type}" value="${value}" placeholder="${placeholder}" autocomplete="${autocomplete}" maxlength="${maxlength}"${required ? html` required` : ''}${about ? html` aria-describedby="${about}"` : ''}${problemId ? html` aria-invalid="true" autofocus` : ''}${given.choices ? html` list="${`${id}-choices`}"` : ''}>
+${given.choices ? html`<datalist id="${`${id}-choices`}">${given.choices.map((one) => html`<option value="${one}"></option>`)}</datalist>` : ''}${hintOf(id, hint)}</div>`
 }
 
 /** Renders a labeled text of several lines. */

@@ -59,22 +59,58 @@ const shownValue = ({ form: sent }: PageRequest, name: string, otherwise: string
   sent.size ? (sent.get(name) ?? '') : otherwise
 
 function moneySection(request: PageRequest, known: Settings): Html {
-  const { currency, minimumPayoutCents: minimum } = known
-  const list = (minimums: Record<string, number>) =>
-    Object.entries(minimums)
-      .map(([one, cents]) => `${one} ${typedAmount(cents, one)}`)
-      .join(', ')
-  const others = list(known.minimumPayoutCentsByCurrency)
-  const perAffiliate = list(known.minimumAffiliatePayoutCentsByCurrency)
+  const { currency } = known
   return html`<section class="card" aria-labelledby="money"><h2 id="money">Money and months</h2><div class="fields">
-${input({ name: 'timeZone', label: 'Time zone', value: shownValue(request, 'timeZone', known.timeZone), required: true, maxlength: 64, placeholder: 'Europe/Berlin', hint: 'Used for days and months on these pages and in the CLI.' })}
-${input({ name: 'currency', label: 'Currency', value: shownValue(request, 'currency', currency), required: true, maxlength: 3, hint: 'Currency of flat rates and the minimum payout. Existing commissions are not changed.' })}
-${input({ name: 'minimumPayout', label: `Minimum payout in ${currency}`, value: shownValue(request, 'minimumPayout', minimum === null ? '' : typedAmount(minimum, currency)), maxlength: 20, hint: 'The smallest total of a payout batch. Leave empty for the server default.' })}
-${input({ name: 'otherMinimums', label: 'Minimum in other currencies', value: shownValue(request, 'otherMinimums', others), placeholder: 'EUR 50.00, GBP 40.00', maxlength: 1000, hint: 'Minimum total of a batch in that currency.' })}
-${input({ name: 'affiliateMinimums', label: 'Minimum per affiliate', value: shownValue(request, 'affiliateMinimums', perAffiliate), placeholder: `${currency} ${typedAmount(2500, currency)}`, maxlength: 1000, hint: 'Smaller balances are carried to the next payout.' })}
+${input({ name: 'timeZone', label: 'Time zone', value: shownValue(request, 'timeZone', known.timeZone), required: true, maxlength: 64, placeholder: 'Europe/Berlin', choices: ZONES, hint: 'Used for days and months on these pages and in the CLI.' })}
+${input({ name: 'currency', label: 'Currency', value: shownValue(request, 'currency', currency), required: true, maxlength: 3, choices: CURRENCIES, hint: 'Currency of flat rates and the minimum payout. Existing commissions are not changed.' })}
 ${input({ name: 'tax', label: 'Tax withheld, in percent', value: shownValue(request, 'tax', String(known.taxWithholdingBps / 100)), maxlength: 10, hint: 'Withheld from every new commission.' })}</div>
+${minimumRows(request, known)}
 ${known.legacyMinimumPayout === null ? '' : html`<p class="notice wait">A previous version stored a minimum of ${known.legacyMinimumPayout} ${currency}. Batches cannot be created until you resolve the difference.</p>${checkbox('dropLegacyMinimum', 'Use the minimum payout above instead', request.form.has('dropLegacyMinimum'))}`}</section>`
 }
+
+/** Without other time zones and currencies than those of the server's `Intl`, any can still be typed. */
+const ZONES = ['UTC', ...Intl.supportedValuesOf('timeZone')]
+const CURRENCIES = Intl.supportedValuesOf('currency')
+
+/** The fields of a row for each currency: its code, the minimum of a batch, and that of an affiliate. */
+const ROW = ['minimumCurrency', 'minimumBatch', 'minimumAffiliate'] as const
+
+interface MinimumRow {
+  currency: string
+  batch: string
+  affiliate: string
+}
+
+/** One row for the currency of the shop, one for each other with a minimum, and an empty one. */
+function rowsOf({ form: sent }: PageRequest, known: Settings): MinimumRow[] {
+  if (sent.size > 0) {
+    const [codes = [], batches = [], affiliates = []] = ROW.map((name) => sent.getAll(name))
+    return codes.map((currency, at) => ({ currency, batch: batches[at] ?? '', affiliate: affiliates[at] ?? '' }))
+  }
+  const { currency: own, minimumPayoutCents, minimumPayoutCentsByCurrency: batch } = known
+  const { minimumAffiliatePayoutCentsByCurrency: affiliate } = known
+  const amount = (cents: number | null | undefined, currency: string) =>
+    cents === null || cents === undefined ? '' : typedAmount(cents, currency)
+  const codes = [...new Set([own, ...Object.keys(batch), ...Object.keys(affiliate)])]
+  return [
+    ...codes.map((currency) => ({
+      currency,
+      batch: amount(currency === own ? minimumPayoutCents : batch[currency], currency),
+      affiliate: amount(affiliate[currency], currency),
+    })),
+    { currency: '', batch: '', affiliate: '' },
+  ]
+}
+
+const minimumRows = (request: PageRequest, known: Settings): Html => html`<fieldset><legend>Minimum payouts</legend>
+<p class="hint">The smallest total of a batch, and of an affiliate in it. Smaller balances are carried to the next payout. Leave the minimum of a batch empty for the server default.</p>
+${rowsOf(request, known).map((row, at) => {
+  const id = (name: string) => `${name}-${at}`
+  return html`<div class="fields three" role="group" aria-label="${row.currency || 'Another currency'}">
+${input({ name: 'minimumCurrency', id: id('minimumCurrency'), label: 'Currency', value: row.currency, maxlength: 3, placeholder: 'EUR', choices: CURRENCIES })}
+${input({ name: 'minimumBatch', id: id('minimumBatch'), label: 'Per batch', value: row.batch, maxlength: 20 })}
+${input({ name: 'minimumAffiliate', id: id('minimumAffiliate'), label: 'Per affiliate', value: row.affiliate, maxlength: 20 })}</div>`
+})}</fieldset>`
 
 /** The preset with this order of evidence; empty for another order. */
 const presetOf = (precedence: Settings['attributionPrecedence']): string =>
@@ -95,30 +131,44 @@ ${input({ name: 'storeDomain', label: 'Store domain', value: shownValue(request,
 ${input({ name: 'storeWebhookSecret', label: known.hasStoreWebhookSecret ? 'Replace the store secret' : 'Store secret', type: 'password', autocomplete: 'new-password', maxlength: 500, hint: known.hasStoreWebhookSecret ? 'A secret is set. Leave empty to keep it.' : 'Signs the notifications of your store. Stored encrypted.' })}</div>
 ${checkbox('apiEnabled', 'API enabled', request.form.size ? request.form.has('apiEnabled') : known.apiEnabled, 'When it is off, every API request of this shop is rejected with 503.')}</section>`
 
-/** `EUR 50.00, GBP 40.00` as cents by currency. @throws ApiError 400 for other text. */
-function typedMinimums(text: string): Record<string, number> {
-  const pairs = text.split(/[,;\n]/).flatMap((part): [string, number][] => {
-    if (!part.trim()) return []
-    const [, currency = '', amount = ''] = /^\s*([A-Za-z]{3})\s+([\d.]+)\s*$/.exec(part) ?? []
-    const cents = typedCents(amount, currency.toUpperCase())
-    if (cents === undefined) throw invalidBody('Enter minimums like EUR 50.00, GBP 40.00.')
-    return [[currency.toUpperCase(), cents]]
-  })
-  return Object.fromEntries(pairs)
+interface Minimums {
+  batch: Record<string, number>
+  affiliate: Record<string, number>
+}
+
+/** The typed rows as cents by currency. @throws ApiError 400 for what is not an amount or a currency. */
+function typedMinimums(form: URLSearchParams): Minimums {
+  const minimums: Minimums = { batch: {}, affiliate: {} }
+  const [codes = [], batches = [], affiliates = []] = ROW.map((name) => form.getAll(name))
+  for (const [at, typed] of codes.entries()) {
+    const currency = typed.trim().toUpperCase()
+    for (const [kind, text] of [
+      ['batch', batches[at]?.trim()],
+      ['affiliate', affiliates[at]?.trim()],
+    ] as const) {
+      if (!text) continue
+      if (!/^[A-Z]{3}$/.test(currency)) throw invalidBody('minimumCurrency must be three letters, such as USD.')
+      if (currency in minimums[kind]) throw invalidBody(`minimumCurrency must not be ${currency} twice.`)
+      const cents = typedCents(text, currency)
+      if (cents === undefined)
+        throw invalidBody(`Minimum in ${currency} must be an amount, such as ${typedAmount(5000, currency)}.`)
+      minimums[kind][currency] = cents
+    }
+  }
+  return minimums
 }
 
 async function change({ ctx, form }: PageRequest) {
   const currency = field(form, 'currency')?.toUpperCase() ?? ''
-  const minimum = field(form, 'minimumPayout')
-  const minimumPayoutCents = minimum === undefined ? null : typedCents(minimum, currency)
-  if (minimumPayoutCents === undefined) throw invalidBody('Minimum payout must be an amount, such as 50.00.')
+  const { batch, affiliate } = typedMinimums(form)
+  const { [currency]: own, ...others } = batch
   const secret = field(form, 'storeWebhookSecret')
   const precedence = field(form, 'precedence')
   const sent = {
     currency,
-    minimumPayoutCents,
-    minimumPayoutCentsByCurrency: typedMinimums(form.get('otherMinimums') ?? ''),
-    minimumAffiliatePayoutCentsByCurrency: typedMinimums(form.get('affiliateMinimums') ?? ''),
+    minimumPayoutCents: own ?? null,
+    minimumPayoutCentsByCurrency: others,
+    minimumAffiliatePayoutCentsByCurrency: affiliate,
     timeZone: field(form, 'timeZone') ?? 'UTC',
     taxWithholdingBps: Math.round(typedNumber('Tax withheld', form.get('tax')) * 100),
     ...(precedence && { attributionPrecedence: precedence }),

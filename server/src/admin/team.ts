@@ -21,8 +21,8 @@ const COLUMNS: Column[] = [
   ACTIONS,
 ]
 const ROLES = [
-  ['STAFF', 'Staff: can view orders, commissions, and affiliates, and redeliver webhooks'],
-  ['OWNER', 'Owner: full access, including payouts and API keys'],
+  ['STAFF', 'Staff'],
+  ['OWNER', 'Owner'],
 ] as const
 
 export const teamRoutes: Route[] = [
@@ -53,7 +53,7 @@ ${form(
   PATH,
   html`${input({ name: 'email', label: 'Email', type: 'email', value: request.form.get('email') ?? '', required: true, maxlength: 254 })}
 ${select('role', 'Role', ROLES, request.form.get('role') ?? 'STAFF')}
-<p class="hint">Their access token is shown once.</p>
+<p class="hint">Staff can view orders, commissions, and affiliates, and redeliver webhooks. Owners have full access, including payouts and API keys. The access token is shown once.</p>
 <button class="main">Add user</button>`,
 )}</section>`,
   }
