@@ -144,7 +144,7 @@ test('several commissions are moderated at once; a batch is paid only with its t
   const total = /Create batch of ([\d.,]+ USD)/.exec(preview.text)?.[1] ?? ''
   const batch = (await owner.submit('/admin/payouts', november)).headers.get('Location') ?? ''
   expect(batch).toMatch(/^\/admin\/payouts\/bat_/)
-  expect(wordsOf((await owner.open(batch)).text)).toContain(`To pay ${total}`)
+  expect(wordsOf((await owner.open(batch)).text)).toContain(`Total ${total}`)
   const wrong = await owner.submit(`${batch}/pay`, [['total', '1.00']])
   expect(codeOf(wrong)).toEqual([409, 'payout_total_mismatch'])
   expect(codeOf(await owner.submit(`${batch}/pay`, [['total', 'all of it']]))).toEqual([400, 'invalid_body'])

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { operate } from '../support/operator.ts'
 import { convert, expectOk, newAffiliate } from '../support/shop.ts'
 import { codeOf, openPageShop, type PageShop } from './fixture.ts'
-import { visitorOf, wordsOf } from './visitor.ts'
+import { type Fields, visitorOf, wordsOf } from './visitor.ts'
 
 let shop: PageShop
 let path: string
@@ -57,6 +57,34 @@ const addresses = (token: string): string[] =>
     .map(([path, query]) => `${path}?${new URLSearchParams({ ...query, token })}`)
 const tokenOf = (path: string) => new URL(`http://test${path}`).searchParams.get('token') ?? ''
 const thisMonth = () => new Date(shop.server.deps.now()).toISOString().slice(0, 7)
+
+test('the page says what is paid after tax, and how a refund and a cancellation changed a commission', async () => {
+  const { server } = shop
+  const setTax = (taxWithholdingBps: number) => expectOk(server.owner('PATCH', '/settings', { taxWithholdingBps }))
+  await setTax(1000)
+  const [refunded, canceled] = [
+    await shop.order({ externalOrderId: '7011', orderName: '#7011' }),
+    await shop.order({ externalOrderId: '7012', orderName: '#7012' }),
+  ]
+  await setTax(0)
+  await expectOk(server.owner('POST', `/commissions/${refunded}/approve`))
+  const refund: Fields = [
+    ['id', refunded],
+    ['orderId', 'api:7011'],
+    ['currency', 'USD'],
+    ['externalRefundId', 'r-1'],
+    ['amount', '50.00'],
+  ]
+  await shop.done('/orders/refund', refund)
+  await expectOk(server.owner('POST', `/commissions/${canceled}/cancel`))
+  const words = wordsOf((await open(path)).text)
+  expect(words).toMatch(/Approved 8\.00 USD Being paid 0\.00 USD Tax withheld −0\.80 USD You receive 7\.20 USD/)
+  expect(words).toMatch(/#7011 .* 8\.00 USD Approved 16% of 100\.00 USD, of which 50\.00 USD was refunded\./)
+  expect(words).toMatch(/#7012 .*It was canceled\./)
+  expect(words).not.toContain('The order was canceled')
+  // The statements of the next tests are without it.
+  await expectOk(server.owner('POST', `/commissions/${refunded}/cancel`))
+})
 
 test('every page of a link shows only its affiliate’s data', async () => {
   const all = addresses(tokenOf(path))

@@ -131,7 +131,7 @@ ${isOwner ? html`<p class="row"><a class="button small danger" href="${LIST}/${o
 }
 
 const archivedNotice = (at: string, zone: string): Html =>
-  html`<p class="notice wait">Archived on ${day(at, zone)}. New orders earn no commission, and unpaid commissions are held back. An archived affiliate cannot be restored: the code and the link stay reserved, and the email address can be used for a new affiliate.</p>`
+  html`<p class="notice wait">Archived on ${day(at, zone)}. New orders earn no commission, and unpaid commissions are held back, except those in an open payout. An archived affiliate cannot be restored: the code and the link stay reserved, and the email address can be used for a new affiliate.</p>`
 
 const addressOf = ({ homeAddress, homePostalCode, homeCity, homeState, homeCountry }: Affiliate): Html | undefined => {
   const text = [homeAddress, [homePostalCode, homeCity].filter(Boolean).join(' '), homeState, homeCountry]

@@ -15,7 +15,8 @@ export function batchFacts(batch: Batch): Html {
   const held = `${counts(heldBack.commissions)}, ${money(heldBack.commissionCents, currency)} of archived or rejected affiliates`
   return facts(
     [
-      ['To pay', money(totals.netPayableCents, currency)],
+      // Of what was sent, payments can return; the payments below have the sums of each state.
+      [batch.id === null ? 'To pay' : 'Total', money(totals.netPayableCents, currency)],
       ['Commissions', html`${counts(totals.commissions)} <small>${money(totals.commissionCents, currency)}</small>`],
       ['Affiliates', counts(totals.affiliates)],
       ['Tax withheld', money(totals.taxWithheldCents, currency)],
@@ -31,7 +32,7 @@ export const batchAbout = (batch: Batch, zone: string): Html =>
     [
       ['Period', html`${period(batch, zone)}${batch.includeEarlier ? ', and earlier' : ''}`],
       ['Created', batch.id ? time(batch.createdAt, '–', zone) : undefined],
-      ['Paid', batch.id ? time(batch.paidAt, 'not yet', zone) : undefined],
+      ['Paid', batch.id && batch.status !== 'FAILED' ? time(batch.paidAt, 'not yet', zone) : undefined],
       ['Failure reason', batch.failureReason ?? undefined],
       ['Id', batch.id ? html`<code>${batch.id}</code>` : undefined],
     ],

@@ -4,6 +4,7 @@ import { readBalance } from '../affiliates/balance.ts'
 import { openPortal, shopOfLink } from '../affiliates/portal-link.ts'
 import { summarize } from '../analytics/analytics.ts'
 import * as commissions from '../commissions/commissions.ts'
+import { refundedCents } from '../commissions/search.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Context } from '../core/context.ts'
 import { MAX_INLINE_ROWS, sizeOf } from '../core/list-size.ts'
@@ -15,7 +16,7 @@ import { type Env, logFields, type Server } from '../http/server.ts'
 import { STATEMENT_STYLE } from '../payouts/statement-files.ts'
 import { adjustedOrders, orderOf } from './commission-table.ts'
 import { copyable, empty, facts, tabs } from './components.ts'
-import { count, day, money, rateText, time } from './format.ts'
+import { count, day, earned, money, rateText, time } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import { signedOutLayout, standaloneLayout } from './layout.ts'
 import {
@@ -179,20 +180,31 @@ async function sumsByCurrency(ctx: Context, affiliateId: string) {
   return all.length > 0 ? all : [first]
 }
 
-const amountsOf = ({ currency, ...one }: Balance): (readonly [name: string, text: string])[] => [
-  ['Awaiting approval', money(one.pendingCents, currency)],
-  ['Approved', money(one.approvedCents, currency)],
-  ['Being paid', money(one.batchedCents, currency)],
-]
+/** Amounts before tax, and what remains of the approved ones where tax is withheld. */
+const amountsOf = ({ currency, ...one }: Balance, hasTax: boolean): (readonly [name: string, text: string])[] => {
+  const net = one.approvedCents + one.batchedCents - one.taxWithheldCents
+  return [
+    ['Awaiting approval', money(one.pendingCents, currency)],
+    ['Approved', money(one.approvedCents, currency)],
+    ['Being paid', money(one.batchedCents, currency)],
+    ...(hasTax
+      ? ([
+          ['Tax withheld', money(-one.taxWithheldCents, currency)],
+          ['You receive', money(net, currency)],
+        ] as const)
+      : []),
+  ]
+}
 
 function balanceOf(balances: Balance[]): Html {
   const [first, ...others] = balances
   if (!first) return html`<p>You have no unpaid balance.</p>`
-  if (others.length === 0) return facts(amountsOf(first), 'stats')
+  const hasTax = balances.some(({ taxWithheldCents }) => taxWithheldCents !== 0)
+  if (others.length === 0) return facts(amountsOf(first, hasTax), 'stats')
   return table(
     'Balance by currency',
-    ['Currency', ...amountsOf(first).map(([name]) => numberColumn(name))],
-    balances.map((one) => [one.currency, ...amountsOf(one).map(([, text]) => text)]),
+    ['Currency', ...amountsOf(first, hasTax).map(([name]) => numberColumn(name))],
+    balances.map((one) => [one.currency, ...amountsOf(one, hasTax).map(([, text]) => text)]),
   )
 }
 
@@ -200,27 +212,29 @@ async function orderTable({ ctx }: PortalRequest, list: Commission[]): Promise<H
   if (list.length === 0)
     return empty('No orders yet', 'Orders with your code or through your link appear here.', 'orders')
   const { timeZone } = ctx.shop
-  const orders = await adjustedOrders(ctx, list)
+  const ids = list.map(({ id }) => id)
+  const [orders, refunded] = await Promise.all([adjustedOrders(ctx, list), refundedCents(ctx, ids)])
   const row = (one: Commission): Cell[] => {
     const { order, reason } = orderOf(one, { orders })
     return [
       isolated(order ?? 'Adjustment'),
       time(one.happenedAt, '–', timeZone),
-      money(one.commissionAmountCents, one.currency),
+      earned(one.commissionAmountCents, one.currency, one.orderStatus),
       badge(one.orderStatus),
-      html`${reason === undefined ? rateOf(one) : html`${isolated(reason)}. `}${reasonOf(one, timeZone)}`,
+      html`${reason === undefined ? rateOf(one, refunded.get(one.id) ?? 0) : html`${isolated(reason)}. `}${reasonOf(one, timeZone)}`,
     ]
   }
   return table('Orders', COLUMNS, list.map(row))
 }
 
-/** How the commission was computed, such as `16% of 100.00 USD. `. */
-function rateOf(one: Commission): string {
+/** How the commission was computed, such as `16% of 100.00 USD, of which 20.00 USD was refunded. `. */
+function rateOf(one: Commission, refundedGoodsCents: number): string {
   if (one.commissionAmountCents <= 0 || one.commissionType === null) return ''
   const { commissionType, commissionRateBps, commissionBaseCents, orderCurrency } = one
   if (commissionType !== 'PERCENT_OF_SALE') return 'Flat commission. '
   if (commissionRateBps === 0) return ''
-  return `${rateText(commissionType, commissionRateBps, orderCurrency).replace('goods', money(commissionBaseCents, orderCurrency))}. `
+  const refund = refundedGoodsCents > 0 ? `, of which ${money(refundedGoodsCents, orderCurrency)} was refunded` : ''
+  return `${rateText(commissionType, commissionRateBps, orderCurrency).replace('goods', money(commissionBaseCents, orderCurrency))}${refund}. `
 }
 
 const WORDS: Partial<Record<Commission['orderStatus'], string>> = {
@@ -230,7 +244,7 @@ const WORDS: Partial<Record<Commission['orderStatus'], string>> = {
   PAYABLE: 'Payment in progress.',
   REJECTED: 'The shop did not approve it.',
   REVERSED: 'Reversed after payment. The next payout deducts it.',
-  CANCELED: 'The order was canceled.',
+  CANCELED: 'It was canceled.',
   REFUNDED: 'The order was fully refunded.',
 }
 
