@@ -259,6 +259,9 @@ test('the calculation adds up line by line, including refunds', async ({ server,
     { step: 'refund', text: 'Refund r of 4500 cents of goods', cents: -720, currency: 'USD' },
     { step: 'now', text: 'Commission after refunds', cents: 500, currency: 'USD' },
   ])
+  expect(await pageOf(server, explained.externalOrderId)).toContain('Withheld')
+  await expectOk(owner('POST', `/commissions/${explained.commission.id}/cancel`))
+  expect(await pageOf(server, explained.externalOrderId)).not.toContain('Withheld')
   await expectOk(owner('PATCH', '/settings', { taxWithholdingBps: 0 }))
 })
 

@@ -198,7 +198,9 @@ const STEPS: Record<Schemas['ArithmeticLine']['step'], string> = {
 
 const arithmetic = (found: Explanation): Html => {
   const columns = ['Step', wideColumn('Detail'), inCard('lead', numberColumn('Amount'))]
-  const lines = found.arithmetic.filter(({ step, cents }) => step !== 'tax' || cents !== 0)
+  // Nothing is withheld from a commission of which nothing remains.
+  const isWithheld = found.arithmetic.findLast(({ step }) => step === 'now')?.cents !== 0
+  const lines = found.arithmetic.filter(({ step, cents }) => step !== 'tax' || (isWithheld && cents !== 0))
   const rows = withSumOfRefunds(lines).map(({ step, text, cents, currency }) => ({
     className: step,
     cells: [STEPS[step], inMoney(text, step, found), money(cents, currency)],
