@@ -95,8 +95,8 @@ test('programs and coupons are listed with orders, revenue, and commission of al
   await order({ amountCents: 1_000, currency: 'EUR' })
   const [{ campaignId, discountCode }] = await api(`/affiliates?id=${shop.affiliateId}`)
   const earned = '3 300.00 USD 10.00 EUR 48.00 USD 1.60 EUR'
-  expect(await words('/programs')).toContain(`1 by hand ${earned}`)
-  expect(await words('/programs')).toMatch(/14% of goods 30 days 0 by hand 0 0\.00 USD 0\.00 USD/)
+  expect(await words('/programs')).toContain(`1 manual ${earned}`)
+  expect(await words('/programs')).toMatch(/14% of goods 30 days 0 manual 0 0\.00 USD 0\.00 USD/)
   expect(await words(`/programs/${campaignId}`)).toContain(
     'All time Orders 3 Revenue 300.00 USD 10.00 EUR Commission 48.00 USD 1.60 EUR Paid 0.00 USD',
   )

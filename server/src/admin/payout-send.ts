@@ -33,7 +33,7 @@ export const payoutSendRoutes: Route[] = [
 export const sendLinks = ({ id, currency }: { id: string; currency: string }): Html =>
   html`<div class="row">${FORMATS.filter(([format]) => format !== 'sepa' || currency === 'EUR').map(
     ([format, name]) =>
-      html`<a class="button small" href="${urlWithQuery(`/admin/payouts/${id}/send`, { format })}">Send as ${name} file</a> `,
+      html`<a class="button small" href="${urlWithQuery(`/admin/payouts/${id}/send`, { format })}">Create ${name} file</a> `,
   )}</div>`
 
 /** The links to a file, one for each part. */

@@ -255,8 +255,8 @@ const RESTRICTIONS: Record<RestrictionCode, string> = {
   AFFILIATE_NOT_APPROVED: 'You were not approved yet at that time.',
   PROGRAM_MISSING: 'You were not in a program at that time.',
   SELF_REFERRAL: 'This was your own order. Your own orders do not earn a commission.',
-  GEO_UNKNOWN: 'The program is limited to certain places, and the order has no shipping address.',
-  GEO_NOT_ELIGIBLE: 'The program is limited to certain places, and the order ships elsewhere.',
+  GEO_UNKNOWN: 'The program is limited to certain regions, and the order has no shipping address.',
+  GEO_NOT_ELIGIBLE: 'The program is limited to certain regions, and the order ships elsewhere.',
   ZERO_BASE: 'Nothing was left after the discount.',
 }
 

@@ -58,7 +58,7 @@ const row = (one: Program, currency: string, earned: AffiliateFigures | undefine
   rateText(one.commissionType, one.defaultCommissionBps, currency),
   one.cookieDurationDays === 0 ? 'no link evidence' : `${count(one.cookieDurationDays)} days`,
   html`<a href="/admin/affiliates?campaignId=${one.id}">${count(one.affiliateCount)}</a>`,
-  one.autoApproveOrder ? 'automatic' : 'by hand',
+  one.autoApproveOrder ? 'automatic' : 'manual',
   ...orderFigureCells(earned, currency),
 ]
 

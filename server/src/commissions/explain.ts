@@ -226,8 +226,8 @@ export const RESTRICTION_TEXTS: Record<RestrictionCode, string> = {
   PROGRAM_MISSING: 'The affiliate belonged to no program, so there was no rate.',
   SELF_REFERRAL:
     'The buyer has the email address of the affiliate, and affiliates earn no commission on their own orders.',
-  GEO_UNKNOWN: 'The program is limited to certain places, and the order has no shipping address.',
-  GEO_NOT_ELIGIBLE: 'The program is limited to certain places, and the order ships elsewhere.',
+  GEO_UNKNOWN: 'The program is limited to certain regions, and the order has no shipping address.',
+  GEO_NOT_ELIGIBLE: 'The program is limited to certain regions, and the order ships elsewhere.',
   ZERO_BASE: 'The amount after the discount is 0, so a percentage of it is 0.',
 }
 
