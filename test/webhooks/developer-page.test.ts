@@ -92,12 +92,10 @@ test('many deliveries are counted before they are redelivered, and queued once',
   updateRows(fixture, 'deliveries', { status: 'FAILED', finishedAt: at }, { subscriptionId: id, status: 'PENDING' })
   const sent = await owner.submit('/admin/deliveries/redeliver', fields)
   expect(sent.status).toBe(303)
-  expect(noticeOf(await owner.open(sent.headers.get('Location') ?? ''))).toBe('3 deliveries are queued for redelivery.')
+  expect(noticeOf(await owner.open(sent.headers.get('Location') ?? ''))).toBe('3 deliveries queued for redelivery.')
   expect(redelivered()).toBe(3)
   const again = await owner.submit('/admin/deliveries/redeliver', fields)
-  expect(noticeOf(await owner.open(again.headers.get('Location') ?? ''))).toBe(
-    '0 deliveries are queued for redelivery.',
-  )
+  expect(noticeOf(await owner.open(again.headers.get('Location') ?? ''))).toBe('0 deliveries queued for redelivery.')
   expect(redelivered()).toBe(3)
   expect((await preview('status=FAILED&to=2026-11-01T00:00')).status).toBe(400)
 })
