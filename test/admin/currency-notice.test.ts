@@ -16,6 +16,6 @@ test('the overview says which recent orders are in another currency than that of
   expect((await owner.open('/admin')).text).not.toContain('the currency of your shop')
   await order('euros', { currency: 'EUR' })
   expect(noticeOf(await owner.open('/admin'))).toBe(
-    'Some orders of this period are in EUR, but the currency of your shop is USD. If this is unexpected, send currency with each order: without it, an order is in USD.',
+    'Some orders of this period are in EUR, but the currency of your shop is USD. If you do not sell in EUR, check the currency that your checkout reports: an order without one is in USD.',
   )
 })

@@ -73,7 +73,8 @@ test('what needs a review is shown with its reason, and left unchanged', async (
   )
   const words = wordsOf(preview.text)
   for (const shown of [
-    'Needs review 3',
+    'Needs review 2',
+    'Unreadable rows 1',
     'Not final yet 1',
     'Amount or currency differs from what was sent reported: 9.99 USD',
     'No payment with this reference was sent',
@@ -138,7 +139,7 @@ test('a huge reference is cut, and of many rows that cannot be read, the first a
   expect(huge.text.length).toBeLessThan(50_000)
   const many = await visitor.upload(PATH, table(Array.from({ length: 100_000 }, () => 'x,SETTLED,,')))
   expect(many.text.length).toBeLessThan(50_000)
-  expect(wordsOf(many.text)).toContain('Needs review 100,000')
+  expect(wordsOf(many.text)).toContain('Unreadable rows 100,000')
 })
 
 test('rows with too few cells for their columns take no more memory than the file', async ({ server }) => {

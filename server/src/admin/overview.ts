@@ -111,7 +111,7 @@ function currencyNotice({ days }: Overview, { firstDay }: Period, own: string): 
   const recent = days.filter(({ date, currency }) => date >= firstDay && currency !== own)
   if (recent.length === 0) return html``
   const others = [...new Set(recent.map(({ currency }) => currency))].sort().join(', ')
-  return html`<p class="notice wait">Some orders of this period are in ${others}, but the currency of your shop is ${own}. If this is unexpected, send <code>currency</code> with each order: without it, an order is in USD.</p>`
+  return html`<p class="notice wait">Some orders of this period are in ${others}, but the currency of your shop is ${own}. If you do not sell in ${others}, check the currency that your checkout reports: an order without one is in USD.</p>`
 }
 
 const topAffiliates = ({ top }: Overview, currency: string): Html => html`<h2>Top affiliates</h2>

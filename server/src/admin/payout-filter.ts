@@ -46,7 +46,8 @@ export async function payoutFilterForm(request: PageRequest, { given, listed }: 
     'By status',
     STATUSES.map((one) => ({
       to: urlWithQuery(PATH, { ...given, status: one }),
-      text: one ? nameOf(one) : 'All',
+      // Canceled batches are among those that failed.
+      text: one === 'FAILED' ? 'Failed or canceled' : one ? nameOf(one) : 'All',
       isCurrent: one === status,
       count: countOf(counts, one),
     })),

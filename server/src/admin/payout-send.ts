@@ -57,7 +57,7 @@ async function confirmSend(request: PageRequest): Promise<View> {
     read: (own) => sumSendable(own, batch.id ?? '', format),
   })
   const back = `/admin/payouts/${batch.id}`
-  const view = { title: `Send payments as ${name} file`, crumb: { to: back, text: 'Payout' }, subjectId: batch.id }
+  const view = { title: `Create ${name} file`, crumb: { to: back, text: 'Payout' }, subjectId: batch.id }
   if (!sums) return { ...view, body: loadingNotice('Calculating the payments that can be sent…') }
   const { lines, cents, others, blocked } = sums
   const text = lines
