@@ -111,7 +111,7 @@ test('404 for API paths with a trailing slash', async () => {
   for (const path of ['/admin/v1/', '/admin/v1/keys/']) expect((await owner.open(path)).status).toBe(404)
 })
 
-const PAGES = new URL('../../server/src/admin', import.meta.url)
+const PAGES = new URL('../../server/src/admin/', import.meta.url)
 /** The fields of all forms. */
 const names = new Set(
   readdirSync(PAGES)
