@@ -101,15 +101,19 @@ test('orders, payouts, and the audit log have CSV downloads', async ({ server, o
     convert(server, { externalOrderId: '1001', orderName: '#1001', amountCents: 10_000, couponCode: discountCode }),
   )
   await expectOk(convert(server, { externalOrderId: '1002', amountCents: 5000 }))
+  const canceled = { externalOrderId: '1003', amountCents: 10_000, couponCode: discountCode }
+  const { commission } = await expectOk(convert(server, canceled))
+  await expectOk(owner('POST', `/commissions/${commission.id}/cancel`))
   await client.payouts.create({ periodStart: '2020-01-01', periodEnd: '2030-01-01' })
   const page = await ownerOf(server)
 
   const orders = rowsIn(await page.open('/admin/orders.csv')).slice(1)
-  expect(orders.map(([order, , , , outcome, affiliate]) => [order, outcome, affiliate])).toEqual([
-    ['1002', 'NOBODY', ''],
-    ['#1001', 'PAYABLE', 'Nisa'],
+  expect(orders.map(([order, , , , outcome, affiliate, cents]) => [order, outcome, affiliate, cents])).toEqual([
+    ['1003', 'CANCELED', 'Nisa', '0.00'],
+    ['1002', 'NOBODY', '', ''],
+    ['#1001', 'PAYABLE', 'Nisa', '16.00'],
   ])
-  expect(orders[1]?.at(-2)).toBe(id)
+  expect(orders[2]?.at(-2)).toBe(id)
   const [batch, ...more] = rowsIn(await page.open('/admin/payouts.csv')).slice(1)
   expect(more).toEqual([])
   expect(batch?.slice(0, 5)).toEqual(['2020-01-01', '2030-01-01', 'OPEN', '1', '1'])

@@ -3,7 +3,7 @@ import type { CsvCell } from '../core/csv.ts'
 import { type FoundOrders, hasManyOrders, listReported, type ReportedOrder, readsMany } from '../orders/reported.ts'
 import { empty } from './components.ts'
 import { amountCell, fileLink, listFile, timeCell } from './csv-download.ts'
-import { earned, goods, time } from './format.ts'
+import { earned, goods, time, UNDONE } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import { type OrderListFilter, orderFilterForm, readOrderFilter } from './order-filter.ts'
 import { asOfNotice, loadingNotice, readCached } from './report-cache.ts'
@@ -128,7 +128,8 @@ const fileCells = (one: ReportedOrder, names: Names, zone: string): CsvCell[] =>
   one.orderCurrency,
   one.outcome,
   one.affiliateId && (names.get(one.affiliateId) ?? null),
-  one.commission && amountCell(one.commission.cents, one.commission.currency),
+  // The sum of the column is what the orders earn.
+  one.commission && amountCell(UNDONE.has(one.outcome) ? 0 : one.commission.cents, one.commission.currency),
   one.commission?.currency ?? null,
   one.affiliateId,
   one.orderId,
