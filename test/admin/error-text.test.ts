@@ -76,7 +76,7 @@ test('the reason is under the field that was rejected, in the words of the page'
     ).toBe(sentence)
   }
   const payee = `/admin/affiliates/${affiliate}/payee`
-  const iban = 'This is not a complete IBAN. Enter all of it, with the letters of its country.'
+  const iban = 'This IBAN is incomplete. Enter all of it, including the country code.'
   const account = [
     ['method', 'SEPA'],
     ['name', 'A'],

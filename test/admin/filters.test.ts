@@ -79,7 +79,7 @@ test('payouts are filtered by status, currency, and period, with the total of wh
   expect([past.status, past.headers.get('Location')]).toEqual([303, '/admin/payouts?currency=EUR&page=1'])
   expect((await page.open('/admin/payouts?from=2026-10-02&to=2026-10-01')).status).toBe(400)
   const all = await page.open('/admin/payouts')
-  expect(countsOn(all)).toEqual({ All: '4', Open: '3', Processing: '0', Paid: '1', Failed: '0' })
+  expect(countsOn(all)).toEqual({ All: '4', Open: '3', Processing: '0', Paid: '1', 'Failed or canceled': '0' })
   expect(chipsOn(await page.open('/admin/payouts?status=OPEN&currency=EUR&from=2026-09-01'))).toEqual([
     ['From Sep 1, 2026', '/admin/payouts?status=OPEN&currency=EUR'],
     ['Currency EUR', '/admin/payouts?status=OPEN&from=2026-09-01'],

@@ -123,8 +123,10 @@ test('lists show what is left of refunded goods, and cross out what is not owed'
   // The figures count the same order before its discount and its refund, and say so.
   const { text } = await page.open('/admin')
   expect(wordsOf(text)).toContain('100.00 USD')
-  expect(wordsOf(text)).toContain('Revenue is goods before discounts and refunds.')
-  expect(wordsOf((await page.open(`/admin/affiliates/${nisa.id}`)).text)).toContain('Revenue is goods before discounts')
+  expect(wordsOf(text)).toContain('Revenue is the value of goods before discounts and refunds;')
+  expect(wordsOf((await page.open(`/admin/affiliates/${nisa.id}`)).text)).toContain(
+    'Revenue is the value of goods before discounts',
+  )
 })
 
 test('a refund needs no id, and is recorded once when its form is sent twice', async ({ server, client }) => {

@@ -86,14 +86,14 @@ test('unbatched balances are grouped by payability, each with its affiliates', a
   expect(wordsOf(text)).toContain(
     'USD 15.50 USD 1 affiliate 20.00 USD 1 affiliate 4.99 USD 1 affiliate −3.00 USD 1 affiliate 8.00 USD 1 affiliate 45.49 USD 6 commissions',
   )
-  expect(wordsOf(text)).toContain('After tax. 1 more commission is in open batches: 33.00 USD.')
+  expect(wordsOf(text)).toContain('After tax. 1 more commission is in open batches and not paid yet: 33.00 USD.')
   addCommission(server, { affiliateId: paid, orderStatus: 'PENDING', commissionAmountCents: 1234 })
   addCommission(server, { affiliateId: paid, orderStatus: 'PENDING', commissionAmountCents: 100, currency: 'EUR' })
   const overview = wordsOf((await visitor.open('/admin')).text)
   for (const line of [
     '2 commissions await approval: 1.00 EUR, 12.34 USD',
     '7 approved commissions are not in a batch: 6.00 EUR, 45.49 USD after tax',
-    '1 commission is in open batches: 33.00 USD after tax',
+    '1 commission is in open batches and not paid yet: 33.00 USD after tax',
   ])
     expect(overview).toContain(line)
   const archiving = wordsOf((await visitor.open(`/admin/affiliates/${paid}/archive`)).text)

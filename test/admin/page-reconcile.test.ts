@@ -37,8 +37,8 @@ test('a statement of a bank is previewed, and recorded only then', async ({ serv
   const words = wordsOf(preview.text)
   for (const shown of [
     'Read as camt.053. Nothing is recorded yet.',
-    'Become settled 1 10.00 USD',
-    'Become returned 1 10.00 USD',
+    'Will be settled 1 10.00 USD',
+    'Will be returned 1 10.00 USD',
     'Other payments 1',
     'Becomes Returned AC04',
     'Record 2 results',
@@ -58,7 +58,7 @@ test('a statement of a bank is previewed, and recorded only then', async ({ serv
 test('a status report that rejects a payment file returns each of its payments', async ({ server }) => {
   const { visitor, states } = await setUp(server)
   const preview = await visitor.upload(PATH, statusReport('october', '<GrpSts>RJCT</GrpSts>'))
-  expect(wordsOf(preview.text)).toContain('Become returned 2 20.00 USD')
+  expect(wordsOf(preview.text)).toContain('Will be returned 2 20.00 USD')
   await visitor.submit(`${PATH}/record`, [['results', changesIn(preview)]])
   expect(await states()).toEqual(['RETURNED', 'RETURNED'])
 })
@@ -128,7 +128,7 @@ test('an amount with a decimal comma is read where it cannot be thousands', asyn
   const [one, two] = lines.map(({ paymentReference }) => paymentReference)
   const file = `paymentReference;outcome;amount;currency\n${one};SETTLED;10,00;USD\n${two};SETTLED;10,000;USD`
   const words = wordsOf((await visitor.upload(PATH, file)).text)
-  expect(words).toContain('Become settled 1 10.00 USD')
+  expect(words).toContain('Will be settled 1 10.00 USD')
   expect(words).toContain('line 3: 10,000 USD is not an amount.')
 })
 

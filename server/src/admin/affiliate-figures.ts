@@ -76,7 +76,7 @@ export const figureSummary = (figures: AffiliateFigures, own: string, hasClicks 
   )}${FIGURES_HINT}`
 
 /** Explains which rows the figures count, for comparison with the lists of orders and commissions. */
-export const FIGURES_HINT: Html = html`<p class="hint">Revenue is goods before discounts and refunds. Lists show goods after discounts. Orders and revenue count orders whose commission is pending, approved, payable, or paid, and not those that were rejected, canceled, or refunded in full.</p>`
+export const FIGURES_HINT: Html = html`<p class="hint">Revenue is the value of goods before discounts and refunds; lists show goods after discounts. Orders that were rejected, canceled, or refunded in full are not counted.</p>`
 
 /** The charts of a period of one affiliate. */
 export async function affiliateCharts(request: PageRequest, { id }: { id: string }, entries: number): Promise<Html> {

@@ -315,7 +315,7 @@ async function confirmArchive(request: PageRequest): Promise<View> {
   const { id, name } = await affiliates.findUnarchived(ctx, request.params.id ?? '')
   const total = await sizeOf(ctx, { list: 'commissions', scope: id })
   const { value } = await readBalanceKept(request, { id, total })
-  const text = html`<p>${isolated(name)} is no longer listed and earns nothing on new orders. The code and link are not reassigned, and existing commissions are kept.</p>
+  const text = html`<p>${isolated(name)} will no longer be listed, and will earn nothing on new orders. The code and link are not reassigned, and existing commissions are kept.</p>
 ${value ? heldBackText(value) : loadingNotice(`Calculating the balance of ${counted(total, 'commission')}…`)}<p>This cannot be undone.</p>`
   const body = confirmation(request, {
     text,
@@ -335,7 +335,7 @@ function heldBackText({ balances }: Balances): Html {
       .join(', ')
   const held = sumOf((one) => one.pendingCents + one.approvedCents)
   const batched = sumOf((one) => one.batchedCents)
-  return html`<p>${held ? html`Unpaid commissions are held back: <strong>${held}</strong> before tax. No batch pays them.` : 'No commission waits for approval or payout.'}${batched ? html` Those in a payout are still paid: <strong>${batched}</strong> before tax.` : ''}</p>`
+  return html`<p>${held ? html`Unpaid commissions are held back: <strong>${held}</strong> before tax. They will not be paid.` : 'No commission waits for approval or payout.'}${batched ? html` Those in a payout are still paid: <strong>${batched}</strong> before tax.` : ''}</p>`
 }
 
 async function archive({ ctx, params }: PageRequest) {

@@ -180,6 +180,8 @@ const SENTENCES: Readonly<Record<string, (one: DescribedRecord) => Html>> = {
   'payee.set': ofAffiliate('Set the payee details of'),
   'payee.deleted': ofAffiliate('Deleted the payee details of'),
   'affiliate_token.created': ofAffiliate('Created a token for'),
+  'affiliate_link.created': ofAffiliate('Created a link to the own page of'),
+  'sign_in_link.created': ({ subject }) => html`Created a sign-in link for ${subject()}`,
   'affiliate_tokens.revoked': ofAffiliate('Revoked the tokens and links of'),
   'statement.issued': ({ affiliate, text }) =>
     html`Issued the statement of ${monthOf(text('month'))} for ${affiliate()}`,

@@ -46,7 +46,7 @@ async function show(request: PageRequest): Promise<View> {
   return {
     title: 'What if…',
     crumb: { to: `/admin/programs/${one.id}`, text: one.name },
-    lead: 'Decides past orders again with other terms of the program, and compares the results. Nothing is changed.',
+    lead: 'Recalculates past orders with other terms of the program, and compares the results. Nothing is changed.',
     subjectId: one.id,
     body: html`${presets(request, one, asked)}
 ${filterForm(request, {
@@ -156,13 +156,14 @@ function result({ orders, changed, affiliates, examples, truncated, ...found }: 
   return html`${facts(
     [
       ['Orders compared', count(orders)],
-      ['Decided differently', count(changed)],
+      ['Orders affected', count(changed)],
       ...totals.map(
         ({ currency, deltaCents }) => [`Difference in ${currency}`, difference(deltaCents, currency)] as const,
       ),
     ],
     'stats',
   )}${hint}
+<p class="hint">Amounts are those of the first decision, before refunds and cancellations.</p>
 <div class="charts">${totals.map((total) => currencyCharts(total, most))}</div>
 ${LEGEND}
 <details class="numbers"><summary>Show as table</summary>

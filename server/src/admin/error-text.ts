@@ -85,7 +85,7 @@ export const fieldOfLabel = (message: string): string | undefined =>
 const SENTENCES: readonly (readonly [message: RegExp, sentence: string])[] = [
   [
     /^(?:debtor\.)?iban (?:must be text|is not a valid).*/,
-    'This is not a complete IBAN. Enter all of it, with the letters of its country.',
+    'This IBAN is incomplete. Enter all of it, including the country code.',
   ],
   [/^(?:debtor\.)?iban must belong.*/, 'This IBAN is not of a country in SEPA. Choose another payment method.'],
   [/^(?:debtor\.)?bic (?:must be text|is not a valid).*/, 'This is not a BIC, such as DEUTDEFF or DEUTDEFF500.'],

@@ -63,7 +63,7 @@ async function confirmSend(request: PageRequest): Promise<View> {
   const text = lines
     ? html`${facts([
         ['In the file', html`${counted(lines, 'payment')} <small>${money(cents, batch.currency)}</small>`],
-        ['Paid by another method', others ? counted(others, 'payment') : undefined],
+        ['Other payment methods', others ? counted(others, 'payment') : undefined],
         ['Blocked', blocked ? counted(blocked, 'payment') : undefined],
       ])}<p>The payments are marked as sent, so that no other file contains them, and their amounts no longer change. Then download the file, and upload it to ${format === 'csv' ? 'your bank or payment service' : format === 'sepa' ? 'your bank' : name}. ${figuresAsOf(readAt, request.zone)}</p>`
     : html`<p>No payment of this batch can be sent in this format: none is ready, or the affiliates are paid by another method.</p>`
@@ -87,7 +87,7 @@ ${
 }
 
 const debtorFields = ({ ctx, form: sent, zone }: PageRequest): Html =>
-  html`${input({ name: 'debtorName', label: 'Your account: holder', value: sent.get('debtorName') ?? ctx.shop.name, required: true, maxlength: 140 })}
+  html`${input({ name: 'debtorName', label: 'Account holder', value: sent.get('debtorName') ?? ctx.shop.name, required: true, maxlength: 140 })}
 ${input({ name: 'debtorIban', label: 'IBAN', value: sent.get('debtorIban') ?? '', required: true, maxlength: 50 })}
 ${input({ name: 'debtorBic', label: 'BIC (optional)', value: sent.get('debtorBic') ?? '', maxlength: 11 })}
 ${input({ name: 'executionDate', label: 'Execution date', type: 'date', value: sent.get('executionDate') ?? localDate(nowIso(ctx), zone), required: true, maxlength: 10 })}`

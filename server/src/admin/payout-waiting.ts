@@ -137,18 +137,19 @@ export function inNoBatch(all: WaitingSums[]): string | undefined {
   return `${counted(total, 'approved commission is', 'approved commissions are')} not in a batch: ${sums}`
 }
 
-/** Such as `3 commissions are in open batches: 1.00 EUR, 2.00 USD`; undefined without any. */
+/** Such as `3 commissions are in open batches and not paid yet: 1.00 EUR, 2.00 USD`; undefined without any. */
 export function inOpenBatches(all: WaitingSums[], noun = 'commission'): string | undefined {
   const open = all.filter((one) => one.inOpenBatches.commissions > 0)
   const total = open.reduce((sum, one) => sum + one.inOpenBatches.commissions, 0)
   if (total === 0) return undefined
   const sums = open.map((one) => money(one.inOpenBatches.netPayableCents, one.currency)).join(', ')
-  return `${counted(total, `${noun} is`, `${noun}s are`)} in open batches: ${sums}`
+  return `${counted(total, `${noun} is`, `${noun}s are`)} in open batches and not paid yet: ${sums}`
 }
 
 const LEADS: Record<WaitingPart, string> = {
   PAYABLE: 'A new batch pays them, and their payments can be sent.',
-  BLOCKED: 'A new batch contains their payments, which cannot be sent before the payee details are entered or changed.',
+  BLOCKED:
+    'A new batch includes these affiliates, but their payments cannot be sent until their payee details are entered or corrected.',
   BELOW_MINIMUM: 'Not included in a batch until the balance reaches the minimum per affiliate',
   DEBT: 'Refunds after payment exceed what the affiliate has earned since. A batch carries the debt forward.',
   HELD_BACK: 'No batch pays affiliates who are archived or rejected.',

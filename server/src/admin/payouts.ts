@@ -118,7 +118,7 @@ async function showNew(request: PageRequest): Promise<View> {
   return {
     title: 'New payout batch',
     crumb: { to: PATH, text: 'Payouts' },
-    lead: `A batch contains the approved commissions of a period that are not in another batch. Days are days in ${zone}.`,
+    lead: `A batch contains the approved commissions of a period that are not in another batch. Dates are in the time zone ${zone}.`,
     skipAudit: !isSubmitted,
     body: html`<form class="filters" method="get" action="${PATH}/new">
 ${input({ name: 'from', label: 'First day', type: 'date', value: batchInput.from, required: true })}
@@ -221,7 +221,7 @@ function payment(request: PageRequest, { batch: { id, totals, currency }, files,
   const [ready, blocked] = [lines?.totals.READY, lines?.totals.BLOCKED]
   const unsent = ready && blocked && { lines: ready.lines + blocked.lines, cents: ready.cents + blocked.cents }
   const outside = unsent?.lines
-    ? `I made the other ${counted(unsent.lines, 'payment')} (${money(unsent.cents, currency)}) outside of payment files.`
+    ? `I made ${files.length === 0 ? 'all' : 'the other'} ${counted(unsent.lines, 'payment')} (${money(unsent.cents, currency)}) outside of payment files.`
     : 'I made all other payments outside of payment files.'
   return html`<details${files.length === 0 || request.form.has('total') ? html` open` : ''}><summary>Mark as paid</summary>
 ${form(

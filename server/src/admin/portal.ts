@@ -233,8 +233,13 @@ function rateOf(one: Commission, refundedGoodsCents: number): string {
   const { commissionType, commissionRateBps, commissionBaseCents, orderCurrency } = one
   if (commissionType !== 'PERCENT_OF_SALE') return 'Flat commission. '
   if (commissionRateBps === 0) return ''
+  const left = commissionBaseCents - refundedGoodsCents
+  const isOneRate = Math.abs((left * commissionRateBps) / 10_000 - one.commissionAmountCents) <= 1
   const refund = refundedGoodsCents > 0 ? `, of which ${money(refundedGoodsCents, orderCurrency)} was refunded` : ''
-  return `${rateText(commissionType, commissionRateBps, orderCurrency).replace('goods', money(commissionBaseCents, orderCurrency))}${refund}. `
+  const goods = money(commissionBaseCents, orderCurrency)
+  // Products can have rates of their own.
+  if (!isOneRate) return `For goods of ${goods}${refund}. `
+  return `${rateText(commissionType, commissionRateBps, orderCurrency).replace('goods', goods)}${refund}. `
 }
 
 const WORDS: Partial<Record<Commission['orderStatus'], string>> = {

@@ -56,7 +56,7 @@ async function show(request: PageRequest): Promise<View> {
       PATH,
       html`<div class="field drop" data-drop><label for="file">File of the bank or payment service</label>
 <input id="file" name="file" type="file" accept=".xml,.csv,.json,.txt,text/csv,application/xml,application/json" aria-describedby="file-hint">
-<p class="hint" id="file-hint">An account statement (camt.053, camt.054) or status report (pain.002) of a bank, the payouts of PayPal, or the transfers of Wise. Up to 8 MiB; <code>referral payouts reconcile</code> reads larger files.</p></div>
+<p class="hint" id="file-hint">An account statement (camt.053, camt.054) or status report (pain.002) of a bank, the payouts of PayPal, or the transfers of Wise. Up to 8 MiB; larger files can be read with the command line.</p></div>
 <details${request.form.size && !request.file ? html` open` : ''}><summary>Type the payments instead</summary>
 ${textarea({
   name: 'report',
@@ -131,8 +131,8 @@ function previewPage(
     lead: `Read as ${kind === 'results as CSV' ? 'CSV' : kind}. Nothing is recorded yet.`,
     body: html`${facts(
       [
-        ['Become settled', sums('settled')],
-        ['Become returned', sums('returned')],
+        ['Will be settled', sums('settled')],
+        ['Will be returned', sums('returned')],
         ['Already recorded', count(of(['already_settled', 'already_returned']).length)],
         ['Needs review', count(review.length)],
         ['Unreadable rows', unreadable ? count(unreadable) : undefined],
