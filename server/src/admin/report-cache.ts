@@ -123,8 +123,10 @@ function inThread<Own extends Context>(ctx: Own, isLong: boolean): Own {
 /** Reads figures and keeps them. When that fails, the next request tries again. */
 function readAgain<Own extends Context>(ctx: Own, kept: Entry, read: (ctx: Own) => Promise<unknown>): Promise<unknown> {
   const startedAt = performance.now()
+  // A change during the read may be missing in its result, which is as old as its start.
+  const readAt = ctx.now()
   const reading = read(inThread(ctx, true)).then((value) => {
-    Object.assign(kept, { value, readAt: ctx.now(), tookMs: performance.now() - startedAt })
+    Object.assign(kept, { value, readAt, tookMs: performance.now() - startedAt })
     return value
   })
   reading
