@@ -39,7 +39,7 @@ export const enums = {
     'webhooks:read',
     'webhooks:write',
   ],
-  EventType: ['conversion', 'click', 'page_view', 'refund', 'order_canceled'],
+  EventType: ['conversion', 'click', 'page_view'],
 } as const
 
 /** Rows per page: the default and the maximum. */

@@ -4,12 +4,14 @@ import type { CallOptions, ClientOptions } from './options.ts'
 import { affiliates } from './resources/affiliates.ts'
 import { aliases } from './resources/aliases.ts'
 import { analytics } from './resources/analytics.ts'
+import { cancellations } from './resources/cancellations.ts'
 import { commissions } from './resources/commissions.ts'
 import { coupons } from './resources/coupons.ts'
 import { events } from './resources/events.ts'
 import { journey } from './resources/journey.ts'
 import { payouts } from './resources/payouts.ts'
 import { programs } from './resources/programs.ts'
+import { refunds } from './resources/refunds.ts'
 import { shop } from './resources/shop.ts'
 import { webhooks } from './resources/webhooks.ts'
 import type { RateLimit } from './retry.ts'
@@ -85,6 +87,8 @@ export interface ReferralClient extends RawClient {
   readonly analytics: ReturnType<typeof analytics>
   readonly journey: ReturnType<typeof journey>
   readonly events: ReturnType<typeof events>
+  readonly refunds: ReturnType<typeof refunds>
+  readonly cancellations: ReturnType<typeof cancellations>
   readonly webhooks: ReturnType<typeof webhooks>
   readonly shop: ReturnType<typeof shop>
   /** The rate limit window of the last response, undefined before the first. */
@@ -114,6 +118,8 @@ export const createReferralClient = (options?: ClientOptions): ReferralClient =>
     analytics: analytics(core),
     journey: journey(core),
     events: events(core),
+    refunds: refunds(core),
+    cancellations: cancellations(core),
     webhooks: webhooks(core),
     shop: shop(core),
     get rateLimit() {

@@ -59,9 +59,9 @@ export interface Conversion extends Pick<Open<Schemas['ConversionReply']>, 'attr
   differs: boolean
 }
 /** What a refund changed. `warning` is set when less was taken than was refunded. */
-export interface ReportedRefund extends Open<Schemas['RefundEventReply']> {}
+export interface ReportedRefund extends Open<Schemas['RefundReportReply']> {}
 /** What a cancellation changed. */
-export interface ReportedCancellation extends Open<Schemas['CancellationEventReply']> {}
+export interface ReportedCancellation extends Open<Schemas['CancellationReportReply']> {}
 /** A conversion that was not recorded, with the trace of the decision. */
 export interface ConversionDryRun extends Open<Schemas['ConversionDryRun']> {}
 /** A recorded click or page view. Pass the `id` of a click as `clickId` of the order. */
@@ -95,13 +95,9 @@ export interface WebhookCreate
 export interface ConversionInput
   extends RequireOne<Omit<Schemas['ConversionEvent'], 'type' | 'orderId' | 'processedAt'>, 'externalOrderId'> {}
 /** Refunded goods of an order. Requires either `amountCents` or `lineItems`. */
-export type RefundInput = RequireOne<
-  Omit<Schemas['RefundEvent'], 'type' | 'orderId' | 'refundId'> & { externalRefundId: string },
-  'externalOrderId'
->
+export type RefundInput = RequestBody<'reportRefund'>
 /** An order that was canceled as a whole. */
-export interface CancellationInput
-  extends RequireOne<Omit<Schemas['CancellationEvent'], 'type' | 'orderId'>, 'externalOrderId'> {}
+export interface CancellationInput extends RequestBody<'reportCancellation'> {}
 /** A click. Requires one of `ref`, `affiliateCode`, `affiliateId` and `clickId`. */
 export type ClickInput = OmitEach<Schemas['ClickEvent'], 'type'>
 export interface PageViewInput extends Omit<Schemas['PageViewEvent'], 'type'> {}

@@ -173,9 +173,9 @@ test('a month from click to paid batch, with refunds and retried webhooks, takes
   const sent = fixture.deliveries({ status: 'SENT' })
   expect(sent.every(({ createdAt, finishedAt }) => createdAt < (finishedAt ?? ''))).toBe(true)
 
-  const refund = { type: 'refund', externalOrderId: 'o-1', externalRefundId: 'r-1', amountCents: 5000 }
-  await expectOk(own.request('POST', '/api/v1/events', { body: refund }))
-  await expectOk(own.request('POST', '/api/v1/events', { body: { type: 'order_canceled', externalOrderId: 'o-2' } }))
+  const refund = { externalOrderId: 'o-1', externalRefundId: 'r-1', amountCents: 5000 }
+  await expectOk(own.request('POST', '/api/v1/refunds', { body: refund }))
+  await expectOk(own.request('POST', '/api/v1/cancellations', { body: { externalOrderId: 'o-2' } }))
   const { now } = await advance(27 * DAY)
   const period = { periodStart: new Date(fixture.clock.ms).toISOString(), periodEnd: now }
   const { id, totals } = await expectOk(own.request('POST', '/api/v1/payouts', { body: period }))
@@ -183,8 +183,8 @@ test('a month from click to paid batch, with refunds and retried webhooks, takes
   await expectOk(own.request('PATCH', `/api/v1/payouts?id=${id}&action=pay&expectedTotalCents=2400`))
   const { data } = (await own.request('GET', `/api/v1/payouts?id=${id}`)).body
   expect(data[0]).toMatchObject({ status: 'PAID', paidAt: now })
-  const late = { type: 'refund', externalOrderId: 'o-3', externalRefundId: 'r-2', amountCents: 10_000 }
-  const { refund: taken } = await expectOk(own.request('POST', '/api/v1/events', { body: late }))
+  const late = { externalOrderId: 'o-3', externalRefundId: 'r-2', amountCents: 10_000 }
+  const { refund: taken } = await expectOk(own.request('POST', '/api/v1/refunds', { body: late }))
   expect(taken.commissionCents).toBe(-1600)
   await until(() => fixture.receiver.to('/hook').some(({ body }) => JSON.parse(String(body)).event === 'payout.paid'))
   const received = fixture.receiver.to('/hook').map(({ body }) => JSON.parse(String(body)))

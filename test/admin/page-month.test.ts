@@ -177,8 +177,8 @@ describe('commissions', () => {
     const lineItems = Array.from({ length: 30 }, (_, n) => ({ productId: `p${n}`, quantity: 1, priceCents: 1000 }))
     await order({ externalOrderId: '45091', amountCents: undefined, lineItems })
     for (let n = 1; n <= 27; n++) {
-      const body = { type: 'refund', externalOrderId: '45091', externalRefundId: `m-${n}`, amountCents: 100 }
-      await expectOk(shop.server.request('POST', '/api/v1/events', { body }))
+      const body = { externalOrderId: '45091', externalRefundId: `m-${n}`, amountCents: 100 }
+      await expectOk(shop.server.request('POST', '/api/v1/refunds', { body }))
     }
     const first = await words('/orders?id=45091')
     expect(first).toMatch(/Refund 27 refunds, listed below −4\.32 USD/)

@@ -274,6 +274,12 @@ function changes(server: OwnerServer): HeavyRequest[] {
       }),
       { headers: idempotent, query: () => 'dryRun=1' },
     ),
+    post('reportRefund', '1,000 lines, after 1,000 refunds', (n) => ({
+      externalOrderId: LARGE.order,
+      externalRefundId: `reported-${n}`,
+      lineItems: LINES.map(({ variantId }) => ({ variantId, quantity: 1 })),
+    })),
+    post('reportCancellation', 'order of 1,000 lines', (n) => ({ externalOrderId: `attack-${n}` })),
     post('recordEvent', 'click', () => ({ type: 'click', ref: 'nisa-karim', sessionId: LARGE.session }), {
       headers: idempotent,
     }),

@@ -185,18 +185,15 @@ export async function fillShop({ api, owner }: { api: Api; owner: Api }, hooks: 
   } as never)
   await each(orders, (order) => api('POST', '/events', order))
   const refundOf = (n: number, amountCents: number) => ({
-    type: 'refund',
     externalOrderId: orders[n]!.externalOrderId,
     externalRefundId: `re-${n}`,
     amountCents,
     currency: orders[n]!.currency,
     reason: pick(['Wrong size', 'Damaged in transit', 'Changed mind']),
   })
-  await each([60, 61, 65, 70, 77, 81], (n) => api('POST', '/events', refundOf(n, 1500)))
-  await each([90, 96], (n) =>
-    api('POST', '/events', { type: 'order_canceled', externalOrderId: orders[n]!.externalOrderId }),
-  )
-  await api('POST', '/events', refundOf(720, 8900))
+  await each([60, 61, 65, 70, 77, 81], (n) => api('POST', '/refunds', refundOf(n, 1500)))
+  await each([90, 96], (n) => api('POST', '/cancellations', { externalOrderId: orders[n]!.externalOrderId }))
+  await api('POST', '/refunds', refundOf(720, 8900))
 
   for (let n = 0; n < 60; n++) {
     const account = { name: people[n]!.replace(/[^\p{Script=Latin} -]/gu, '').trim() || 'Account holder' }

@@ -1,4 +1,4 @@
-// SQLite only: these tests cover the client. Refund events are tested with both databases.
+// SQLite only: these tests cover the client. Refunds are tested with both databases.
 import { once } from 'node:events'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
@@ -141,7 +141,7 @@ test('a refund whose amount is unknown, or more than the order, fails with what 
 
 test('what a backend has refunded before is not refunded again', async () => {
   await expectOk(convert(server, { externalOrderId: 'D-1', amountCents: 10_000, couponCode: 'NISA16' }))
-  await expectOk(convert(server, { type: 'refund', orderId: 'D-1', refundId: 're-1', amountCents: 2000 }))
+  await server.client.refunds.create({ externalOrderId: 'D-1', externalRefundId: 're-1', amountCents: 2000 })
   const rows = (cents: string) => [
     'Order ID,Amount,Refunded Amount,Coupon,Date',
     `D-1,100.00,${cents},NISA16,2026-10-01`,

@@ -311,15 +311,23 @@ export const causes: Record<string, Cause> = {
   'recordEvent invalid_body': badBody({ externalOrderId: 'x', amountCents: -1 }),
   'recordEvent idempotency_key_required': ({ server }, op) =>
     server.request('POST', op.path, { body: { externalOrderId: 'x', amountCents: 1 } }),
-  'recordEvent refund_currency_mismatch': calling({
-    body: { type: 'refund', orderId: '1000', refundId: 'in-euro', amountCents: 1, currency: 'EUR' },
-    headers: { 'Idempotency-Key': 'in-euro' },
+  'reportRefund invalid_parameter': badQuery('dryRun=yes'),
+  'reportRefund invalid_body': badBody({ externalOrderId: 'x', externalRefundId: 'r' }),
+  'reportRefund unknown_property': badBody({ externalOrderId: 'x', externalRefundId: 'r', amount: 1 }),
+  'reportRefund refund_currency_mismatch': badBody({
+    externalOrderId: '1000',
+    externalRefundId: 'in-euro',
+    amountCents: 1,
+    currency: 'EUR',
   }),
-  'recordEvent store_refund_limit_reached': async ({ server, other }, op) => {
-    const refund = (n: number) => ({ type: 'refund', orderId: 'crowded', refundId: `r-${n}`, amountCents: 1 })
+  'reportRefund store_refund_limit_reached': async ({ server, other }, op) => {
+    const refund = (n: number) => ({ externalOrderId: 'crowded', externalRefundId: `r-${n}`, amountCents: 1 })
     for (let n = 0; n < 50; n++) await expectOk(server.request('POST', op.path, { body: refund(n), key: other.key }))
     return server.request('POST', op.path, { body: refund(50), key: other.key })
   },
+  'reportCancellation invalid_parameter': badQuery('dryRun=yes'),
+  'reportCancellation invalid_body': badBody({}),
+  'reportCancellation unknown_property': badBody({ externalOrderId: 'x', orderNumber: '1' }),
   'recordEvent occurred_at_in_future': badBody({ externalOrderId: 'x', amountCents: 1, occurredAt: '2027-01-01' }),
 }
 

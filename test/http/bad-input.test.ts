@@ -30,8 +30,8 @@ describe('400 names the field', () => {
     ['amountCents', { amountCents: 2_147_483_648 }, 'amountCents must be an integer from 0 to 2147483647 or null.'],
     ['discountCents', { discountCents: 2 ** 53 }, 'discountCents must be an integer from 0 to 2147483647 or null.'],
     ['currency', { currency: 'usd' }, 'currency must be three capital letters, like USD.'],
-    ['type', { type: 'sale' }, 'type must be one of conversion, click, page_view, refund, order_canceled.'],
-    ['type', { type: 7 }, 'type must be one of conversion, click, page_view, refund, order_canceled.'],
+    ['type', { type: 'sale' }, 'type must be one of conversion, click, page_view.'],
+    ['type', { type: 7 }, 'type must be one of conversion, click, page_view.'],
     ['externalOrderId', { externalOrderId: '  ' }, 'externalOrderId is required.'],
     ['externalOrderId', { externalOrderId: 17 }, 'externalOrderId must be text of at most 255 characters or null.'],
     [

@@ -149,11 +149,13 @@ test('events that are kept do not hide later ones', async () => {
 test('refunds and cancellations expire only while their order is unknown, and only when it is set', async () => {
   const server = await testServer({ config: { pendingRefundRetentionDays: 30 } })
   await withAffiliate(server)
-  const report = (type: string, orderId: string, given: object = {}) => convert(server, { type, orderId, ...given })
-  const refund = (orderId: string) => report('refund', orderId, { refundId: 'r', amountCents: 100 })
+  const refund = (externalOrderId: string, at = server) =>
+    expectOk(
+      at.request('POST', '/api/v1/refunds', { body: { externalOrderId, externalRefundId: 'r', amountCents: 100 } }),
+    )
   // More orders than are read at once.
   for (let i = 0; i < 210; i++) await refund(`old-${i}`)
-  await report('order_canceled', 'old-canceled')
+  await expectOk(server.request('POST', '/api/v1/cancellations', { body: { externalOrderId: 'old-canceled' } }))
   await convert(server, { externalOrderId: 'nobody', amountCents: 1000 })
   await refund('nobody')
   server.clock.advance(DAY)
@@ -173,7 +175,7 @@ test('refunds and cancellations expire only while their order is unknown, and on
   expect(row?.commissionAmountCents).toBe(144)
   await server.close()
   const other = await testServer()
-  await convert(other, { type: 'refund', orderId: 'old', refundId: 'r', amountCents: 100 })
+  await refund('old', other)
   other.clock.advance(36_500 * DAY)
   await purgeExpired(other.deps)
   expect(countOf(other, 'orderNotices')).toBe(1)

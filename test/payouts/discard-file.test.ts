@@ -59,8 +59,8 @@ describe('discarding a payment file', () => {
       const shop = { ...server, ...server.asShop(await installation.createShop()) }
       const { batchId, commissionId } = await sentOrder(shop)
       if (change === 'refund') await expectOk(refund(shop, commissionId))
-      const canceled = { type: 'order_canceled', externalOrderId: '1' }
-      if (change === 'cancel') await expectOk(shop.request('POST', '/api/v1/events', { body: canceled }))
+      const canceled = { externalOrderId: '1' }
+      if (change === 'cancel') await expectOk(shop.request('POST', '/api/v1/cancellations', { body: canceled }))
       if (change === 'pay') await expectOk(shop.request('PATCH', `/api/v1/payouts?id=${batchId}&action=pay`))
       const code = change === 'pay' ? 'payout_already_paid' : 'payout_file_not_discardable'
       expect([change, ...codeOf(await discard(shop, 'october'))]).toEqual([change, 409, code])

@@ -63,15 +63,13 @@ export async function runHistory(server: TestServer, seed: number): Promise<Reco
       const amountCents = 1 + below(order.amountCents - order.refundedCents)
       const ids = { externalOrderId: order.id, externalRefundId: `r${order.refundedCents}` }
       order.refundedCents += amountCents
-      const body = { type: 'refund', ...ids, amountCents }
-      return expectOk(server.request('POST', '/api/v1/events', { body }))
+      return expectOk(server.request('POST', '/api/v1/refunds', { body: { ...ids, amountCents } }))
     },
     cancelOrder: async () => {
       const order = pick(orders.filter((one) => !one.isCanceled))
       if (!order) return
       order.isCanceled = true
-      const body = { type: 'order_canceled', externalOrderId: order.id }
-      return expectOk(server.request('POST', '/api/v1/events', { body }))
+      return expectOk(server.request('POST', '/api/v1/cancellations', { body: { externalOrderId: order.id } }))
     },
     batch: async () => {
       server.clock.advance(DAY)

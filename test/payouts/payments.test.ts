@@ -94,8 +94,7 @@ describe('after a payment was sent', () => {
 
   test('a cancellation of the order reverses the commission', async ({ server, client }) => {
     const { batchId, commissionId } = await sentOrder(server)
-    const event = { type: 'order_canceled', externalOrderId: '1' }
-    const reply = await server.request('POST', '/api/v1/events', { body: event })
+    const reply = await server.request('POST', '/api/v1/cancellations', { body: { externalOrderId: '1' } })
     expect(reply.body).toMatchObject({ commission: { status: 'REVERSED' }, commissionCents: -1600 })
     const rows = await commissionsOf(client)
     expect(rows.map(({ orderStatus, commissionAmountCents }) => [orderStatus, commissionAmountCents])).toEqual([

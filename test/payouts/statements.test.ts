@@ -289,9 +289,7 @@ test.for([['settled by the bank'], ['marked as paid'], ['marked as paid, in step
     const batch = await expectOk(till.batch())
     await send(server, 'october', batch.id)
     const [sent] = (await linesOf(server, batch.id)).data
-    await expectOk(
-      server.request('POST', '/api/v1/events', { body: { type: 'order_canceled', externalOrderId: 'canceled' } }),
-    )
+    await expectOk(server.request('POST', '/api/v1/cancellations', { body: { externalOrderId: 'canceled' } }))
     if (how === 'settled by the bank') expect(await report(server, [resultOf(sent, 'SETTLED')])).toEqual(['settled'])
     else await expectOk(till.pay(batch.id))
     const { lines, currencies } = await read(owner, id, '2026-11')

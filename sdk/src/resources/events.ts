@@ -1,23 +1,13 @@
 import { type Call, startCall } from '../call.ts'
 import type { Core } from '../core.ts'
-import type {
-  CancellationInput,
-  ClickInput,
-  Conversion,
-  ConversionDryRun,
-  ConversionInput,
-  PageViewInput,
-  RefundInput,
-  ReportedCancellation,
-  ReportedRefund,
-  Touch,
-} from '../models.ts'
-import type { CallOptions, ReportOptions, WriteOptions } from '../options.ts'
+import type { ClickInput, Conversion, ConversionDryRun, ConversionInput, PageViewInput, Touch } from '../models.ts'
+import type { CallOptions, WriteOptions } from '../options.ts'
+import { keyOf } from '../report-key.ts'
 import { headerOf } from '../retry.ts'
 import type { RequestBody } from '../types.ts'
 
 /**
- * Reports of orders, refunds, cancellations, clicks and page views.
+ * Reports of orders, clicks and page views.
  *
  * @param core What `createCore` returns.
  *
@@ -62,39 +52,6 @@ export const events = (core: Core) => ({
     report(core, 'conversion', 'trace', order, { ...options, dryRun: true }),
 
   /**
-   * Reports refunded goods of an order, before or after the order. The same refund id again changes nothing. The idempotency
-   * key is a hash of the refund's content.
-   *
-   * @param refund `amountCents` is goods net of discount, without shipping and tax, in the order's currency.
-   * @param options The options of a write, and `dryRun`.
-   * @throws {ConflictError} `refund_currency_mismatch` or `store_refund_limit_reached`.
-   *
-   * @example
-   * const { commission, warning } = await client.events.refund({
-   *   externalOrderId: '1001',
-   *   externalRefundId: 're-1',
-   *   amountCents: 3000,
-   * })
-   */
-  refund: (refund: RefundInput, options?: ReportOptions): Call<ReportedRefund> =>
-    report(core, 'refund', 'outcome', refund, options, true),
-
-  /**
-   * Reports that an order was canceled, before or after the order. Repeating it changes nothing. The idempotency key is a
-   * hash of the cancellation's content.
-   *
-   * @param order The id of the order.
-   * @param options The options of a write, and `dryRun`.
-   * @throws {BadRequestError} `invalid_body`.
-   * @throws {UnknownOutcomeError} when every response was lost. Call its `reconcile()`.
-   *
-   * @example
-   * const { outcome } = await client.events.cancel({ externalOrderId: '1001' })
-   */
-  cancel: (order: CancellationInput, options?: ReportOptions): Call<ReportedCancellation> =>
-    report(core, 'order_canceled', 'outcome', order, options, true),
-
-  /**
    * Reports a click on an affiliate's link.
    *
    * @param click One of `ref`, `affiliateCode`, `affiliateId` and `clickId`, with the landing page and the session.
@@ -129,7 +86,7 @@ const report = <Data>(
   type: string,
   property: string,
   event: object,
-  options: ReportOptions | undefined,
+  options: (WriteOptions & { dryRun?: boolean }) | undefined,
   isKeyed?: boolean,
   complete = (reply: Data, _: Response): Data => reply,
 ): Call<Data> => {
@@ -139,18 +96,8 @@ const report = <Data>(
     options,
     body,
     query: options?.dryRun ? { dryRun: '1' as const } : {},
-    deriveKey: isKeyed ? () => hashBody(body) : undefined,
+    deriveKey: isKeyed ? () => keyOf(body) : undefined,
     send: (init) => core.api.POST('/api/v1/events', init),
     pick: (reply, response) => (property in reply ? complete(reply as Data, response) : undefined),
   })
 }
-
-/** Derives the idempotency key of an event from its content, regardless of field order. */
-const hashBody = async (body: unknown): Promise<string> => {
-  const bytes = new TextEncoder().encode(JSON.stringify(body, sortKeys))
-  const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
-  return `order-${Array.from(hash, (byte) => byte.toString(16).padStart(2, '0')).join('')}`
-}
-
-const sortKeys = (_: string, value: unknown): unknown =>
-  value && typeof value === 'object' && !Array.isArray(value) ? Object.fromEntries(Object.entries(value).sort()) : value

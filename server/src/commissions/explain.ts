@@ -67,7 +67,7 @@ function toNotice(
 ): Explanation['notices'][number] {
   const isRefund = kind === 'refund'
   return {
-    type: isRefund ? 'refund' : 'order_canceled',
+    type: isRefund ? 'refund' : 'cancellation',
     externalRefundId: isRefund ? noticeId : null,
     applied: isRefund
       ? refunds.some(({ externalRefundId }) => externalRefundId === noticeId)

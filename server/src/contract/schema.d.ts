@@ -395,20 +395,12 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Report an order, a refund, a cancellation, a click or a page view
+         * Report an order, a click or a page view
          * @description **conversion** (the default): the engine decides which affiliate referred the order and what it earns. The decision is recorded once per order.
          *     `Idempotency-Key` is required. An order that is already recorded returns 201 with the recorded decision and `X-Order-Already-Recorded: true`, and nothing changes; if its amounts differ from the recorded ones, the response has `X-Order-Differs: true`.
          *     A recorded commission sends `commission.created` and writes the audit record `commission.created` in the same transaction.
          *
          *     With `?dryRun=1` the response is 200 with the decision and its trace; nothing is written and no key is required.
-         *
-         *     **refund** and **order_canceled**: for orders reported here, in any order and as often as necessary. A refund lowers the commission of its order to what the remaining goods earn at the recorded rate, as
-         *     `POST /admin/v1/commissions/{id}/refund` does; once the commission is paid, the difference becomes a negative row that the next payout nets. A cancellation cancels an unpaid commission and reverses a paid one.
-         *     The response is 200 when the order was reported, and 202 when it was not: the event is stored, and applied in the transaction that records the order. That order's 201 and `commission.created` contain the original decision.
-         *     An order that no affiliate was credited for keeps its refunds and cancellations until a later report of it is credited (200, `outcome: noted`). A refund id that was reported for the order before changes nothing, with any key and any amount; a cancellation that was reported before
-         *     changes nothing either. A refund of more than is left takes what is left, because it has already happened; `warning` says so. Amounts are in the order's currency. A refund in another currency is rejected once the order is known, and never applied.
-         *     These events do not reach orders of a [connected store](#tag/Store-notifications), whose refunds the store reports. `?dryRun=1` returns the same response without recording anything, always with 200.
-         *     Writes the audit records `commission.refunded`, `commission.canceled` and `commission.reversed` in the same transaction.
          *
          *     **click** and **page_view**: stored for the customer's journey and as evidence for later orders. The response is 202 once they are on disk.
          *     An unknown `ref` is stored too. Send the `id` of a click as `clickId` of the order. Both are safe to retry after a 503.
@@ -421,6 +413,60 @@ export interface paths {
          *     are sent. Empty text in these fields or in a field of evidence counts as not sent.
          */
         post: operations["recordEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/refunds": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report a refund of an order
+         * @description For orders that are reported as conversions, in any order and as often as necessary. A refund lowers the commission of its order to what the remaining goods earn at the recorded rate.
+         *     Once the commission is paid, the difference becomes a negative row with `orderId` `adj:<commission id>:<externalRefundId>`, which the next payout nets.
+         *
+         *     The response is 200 when the order was reported, and 202 when it was not: the refund is stored, and applied in the transaction that records the order. That order's 201 and `commission.created` contain the original decision.
+         *     An order that no affiliate was credited for keeps its refunds until a later report of it is credited (200, `outcome: noted`). A refund id that was reported for the order before changes nothing, with any key and any amount.
+         *     A refund of more than is left takes what is left, because it has already happened; `warning` says so. Amounts are in the order's currency. A refund in another currency is rejected once the order is known, and never applied.
+         *     Refunds of a [connected store](#tag/Store-notifications) are reported by the store. With `?dryRun=1` nothing is written, and the status is always 200.
+         *
+         *     Writes the audit record `commission.refunded` in the same transaction.
+         */
+        post: operations["reportRefund"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/cancellations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report that an order was canceled
+         * @description For orders that are reported as conversions, canceled as a whole. An unpaid commission becomes `CANCELED`; a paid one becomes `REVERSED`, and what refunds have not taken back becomes a negative row, which the next payout nets.
+         *
+         *     The response is 200 when the order was reported, and 202 when it was not: the cancellation is stored, and applied in the transaction that records the order. That order's 201 and `commission.created` contain the original decision.
+         *     An order that no affiliate was credited for keeps its cancellation until a later report of it is credited (200, `outcome: noted`). Repeating a cancellation changes nothing.
+         *     Cancellations of a [connected store](#tag/Store-notifications) are reported by the store. With `?dryRun=1` nothing is written, and the status is always 200.
+         *
+         *     Writes the audit record `commission.canceled` or `commission.reversed` in the same transaction.
+         */
+        post: operations["reportCancellation"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3095,76 +3141,42 @@ export interface components {
              */
             occurredAt?: string | null;
         };
-        /** @description Goods of an order were refunded. `externalOrderId`, `externalRefundId` and either `amountCents` or `lineItems` are required; not both, because their result would depend on the order of arrival. */
-        RefundEvent: {
-            /** @constant */
-            type: "refund";
-            /** @description The id that the order is reported with, compared as in `ConversionEvent`. Required; `orderId` is its alias. */
-            externalOrderId?: string | null;
-            /** @description Alias of `externalOrderId`. */
-            orderId?: string | null;
-            /** @description Your id for the refund, unique for the order and compared like an order id. Required; `refundId` is its alias. `reversal` and `carry` are reserved. */
-            externalRefundId?: string | null;
-            /** @description Alias of `externalRefundId`. */
-            refundId?: string | null;
+        /** @description Refunded goods of an order. Requires either `amountCents` or `lineItems`; not both, because their result would depend on the order of arrival. */
+        RefundReport: {
+            /** @description The id that the order is reported with, compared as in `ConversionEvent`. */
+            externalOrderId: string;
+            /** @description Your id for the refund, unique for the order and compared like an order id. `reversal` and `carry` are reserved. */
+            externalRefundId: string;
             /** @description Refunded goods net of discount, without shipping and tax, in the order's currency. */
             amountCents?: number | null;
-            /** @description The returned units, which count at their sale price. */
-            lineItems?: components["schemas"]["RefundEventLine"][] | null;
+            /** @description The returned units, which count at their sale price. `variantId` takes precedence; when several line items of the order have the same product, send the `variantId`. */
+            lineItems?: components["schemas"]["RefundLine"][] | null;
             /** @description Defaults to the order's currency; another one is rejected. */
             currency?: string | null;
             reason?: string | null;
         } & ({
-            externalOrderId: string;
-        } | {
-            orderId: string;
-        }) & ({
-            externalRefundId: string;
-        } | {
-            refundId: string;
-        }) & ({
             amountCents: number;
         } | {
             lineItems: Record<string, never>[];
         });
-        /** @description Returned units. One of the ids is required; `variantId` takes precedence. When several line items of the order have the same product, send the `variantId`. */
-        RefundEventLine: {
-            variantId?: string | null;
-            productId?: string | null;
-            quantity: number;
-        } & ({
-            variantId: string;
-        } | {
-            productId: string;
-        });
-        /** @description An order was canceled as a whole. `externalOrderId` is required. */
-        CancellationEvent: {
-            /** @constant */
-            type: "order_canceled";
-            /** @description The id that the order is reported with, compared as in `ConversionEvent`. Required; `orderId` is its alias. */
-            externalOrderId?: string | null;
-            /** @description Alias of `externalOrderId`. */
-            orderId?: string | null;
-        } & ({
+        /** @description An order that was canceled as a whole. */
+        CancellationReport: {
+            /** @description The id that the order is reported with, compared as in `ConversionEvent`. */
             externalOrderId: string;
-        } | {
-            orderId: string;
-        });
+        };
         /**
-         * @description `applied` to the commission of the order. `noted`: the order was reported, and the event is kept until an affiliate is credited for it or its rejected commission is reopened. `stored` until the order is reported.
+         * @description `applied` to the commission of the order. `noted`: the order was reported, and the report is kept until an affiliate is credited for it or its rejected commission is reopened. `stored` until the order is reported.
          * @enum {string}
          */
-        OrderEventOutcome: "applied" | "noted" | "stored";
-        RefundEventReply: {
+        ReportOutcome: "applied" | "noted" | "stored";
+        RefundReportReply: {
             /** @constant */
             ok: true;
             /** @description The result in one sentence. */
             message: string;
-            /** @constant */
-            type: "refund";
             /** @description Nothing was recorded. */
             dryRun: boolean;
-            outcome: components["schemas"]["OrderEventOutcome"];
+            outcome: components["schemas"]["ReportOutcome"];
             /** @description False when this refund id was reported for the order before; nothing was changed then. */
             changed: boolean;
             externalOrderId: string;
@@ -3196,7 +3208,7 @@ export interface components {
             /** @description The adjustment row for a paid commission. */
             adjustmentId: string | null;
         };
-        /** @description The commission of the order after the event. */
+        /** @description The order's commission after the report. */
         ReportedCommission: {
             id: string;
             affiliateId: string;
@@ -3206,16 +3218,14 @@ export interface components {
             taxWithheldCents: number;
             currency: string;
         };
-        CancellationEventReply: {
+        CancellationReportReply: {
             /** @constant */
             ok: true;
             /** @description The result in one sentence. */
             message: string;
-            /** @constant */
-            type: "order_canceled";
             /** @description Nothing was recorded. */
             dryRun: boolean;
-            outcome: components["schemas"]["OrderEventOutcome"];
+            outcome: components["schemas"]["ReportOutcome"];
             /** @description False when the order was canceled or refunded in full before. */
             changed: boolean;
             externalOrderId: string;
@@ -4148,7 +4158,7 @@ export interface components {
         };
         OrderNotice: {
             /** @enum {string} */
-            type: "refund" | "order_canceled";
+            type: "refund" | "cancellation";
             /** @description Null for a cancellation. */
             externalRefundId: string | null;
             /** @description It was applied since. */
@@ -5007,6 +5017,8 @@ export interface components {
         AffiliateIdQuery: components["schemas"]["Id"];
         /** @description The program. */
         ProgramIdQuery: components["schemas"]["Id"];
+        /** @description `1` returns what the call would do, and writes nothing. */
+        DryRun: "1";
         /** @description 1 to 255 printable ASCII characters. The same key with the same body returns the stored response; with a different body, 409. */
         IdempotencyKey: components["schemas"]["IdempotencyKey"];
         /** @description The domain of the store, as sent by Shopify. */
@@ -6736,7 +6748,7 @@ export interface operations {
     recordEvent: {
         parameters: {
             query?: {
-                /** @description `1` returns what a conversion, refund or cancellation would do, without recording it. Rejected for clicks and page views. */
+                /** @description `1` returns the decision on a conversion without recording it. Rejected for clicks and page views. */
                 dryRun?: "1";
             };
             header?: {
@@ -6748,7 +6760,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ConversionEvent"] | components["schemas"]["ClickEvent"] | components["schemas"]["PageViewEvent"] | components["schemas"]["RefundEvent"] | components["schemas"]["CancellationEvent"];
+                "application/json": components["schemas"]["ConversionEvent"] | components["schemas"]["ClickEvent"] | components["schemas"]["PageViewEvent"];
             };
         };
         responses: {
@@ -6768,7 +6780,7 @@ export interface operations {
                     "application/json": components["schemas"]["ConversionReply"];
                 };
             };
-            /** @description The click or page view was stored, or a refund or cancellation of an order that was not reported yet. */
+            /** @description The click or page view was stored. */
             202: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -6779,7 +6791,105 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["TouchReply"] | components["schemas"]["RefundEventReply"] | components["schemas"]["CancellationEventReply"];
+                    "application/json": components["schemas"]["TouchReply"];
+                };
+            };
+            /** @description The body, a header or a parameter is invalid. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            /** @description The idempotency key was used with a different body. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["KeyedUnavailable"];
+            /** @description With status 200, the result of a dry run. Nothing was written. */
+            "2XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    "X-Order-Already-Recorded": components["headers"]["OrderAlreadyRecorded"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversionDryRun"];
+                };
+            };
+        };
+    };
+    reportRefund: {
+        parameters: {
+            query?: {
+                /** @description `1` returns what the call would do, and writes nothing. */
+                dryRun?: components["parameters"]["DryRun"];
+            };
+            header?: {
+                /** @description 1 to 255 printable ASCII characters. The same key with the same body returns the stored response; with a different body, 409. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RefundReport"];
+            };
+        };
+        responses: {
+            /** @description The refund of a reported order, or the result of a dry run. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RefundReportReply"];
+                };
+            };
+            /** @description The refund was stored until its order is reported. */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RefundReportReply"];
                 };
             };
             /** @description The body, a header or a parameter is invalid. */
@@ -6816,21 +6926,89 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["KeyedUnavailable"];
-            /** @description With status 200, a refund or cancellation of a reported order, or the result of a dry run, for which nothing was written. */
-            "2XX": {
+        };
+    };
+    reportCancellation: {
+        parameters: {
+            query?: {
+                /** @description `1` returns what the call would do, and writes nothing. */
+                dryRun?: components["parameters"]["DryRun"];
+            };
+            header?: {
+                /** @description 1 to 255 printable ASCII characters. The same key with the same body returns the stored response; with a different body, 409. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CancellationReport"];
+            };
+        };
+        responses: {
+            /** @description The cancellation of a reported order, or the result of a dry run. */
+            200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
                     "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
                     "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    "X-Order-Already-Recorded": components["headers"]["OrderAlreadyRecorded"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ConversionDryRun"] | components["schemas"]["RefundEventReply"] | components["schemas"]["CancellationEventReply"];
+                    "application/json": components["schemas"]["CancellationReportReply"];
                 };
             };
+            /** @description The cancellation was stored until the order is reported. */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CancellationReportReply"];
+                };
+            };
+            /** @description The body, a header or a parameter is invalid. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            /** @description The idempotency key was used with a different body. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["KeyedUnavailable"];
         };
     };
     getShopInfo: {

@@ -30,6 +30,8 @@ export interface SecuritySchemes {
   deleteWebhook: 'apiKey'
   listWebhookEvents: 'apiKey'
   recordEvent: 'apiKey'
+  reportRefund: 'apiKey'
+  reportCancellation: 'apiKey'
   getShopInfo: 'apiKey'
   getDocs: 'none'
   getSession: 'ownerToken'

@@ -27,7 +27,7 @@ import * as coupons from '../coupons/coupons.ts'
 import * as journey from '../journey/journey.ts'
 import * as clicks from '../orders/clicks.ts'
 import * as conversions from '../orders/conversions.ts'
-import * as refundEvents from '../orders/refund-events.ts'
+import * as refundReports from '../orders/refund-reports.ts'
 import { discard } from '../payouts/discard.ts'
 import * as payoutFiles from '../payouts/files.ts'
 import { exportLedger } from '../payouts/ledger.ts'
@@ -153,13 +153,6 @@ export const handlers: Handlers<Contexts> = {
       if (query.dryRun) throw invalid('invalid_parameter', 'dryRun is not allowed for clicks and page views.')
       return { status: 202, body: await clicks.recordTouch(ctx, body) }
     }
-    if (body.type === 'refund' || body.type === 'order_canceled') {
-      const externalOrderId = firstText(body.externalOrderId, body.orderId)
-      if (body.type === 'order_canceled')
-        return refundEvents.recordCancellationEvent(ctx, { ...body, externalOrderId }, Boolean(query.dryRun))
-      const externalRefundId = firstText(body.externalRefundId, body.refundId)
-      return refundEvents.recordRefundEvent(ctx, { ...body, externalOrderId, externalRefundId }, Boolean(query.dryRun))
-    }
     const { orderId, processedAt, ...named } = body
     const conversion = {
       ...named,
@@ -173,6 +166,10 @@ export const handlers: Handlers<Contexts> = {
     const { reply, alreadyRecorded, differs } = await conversions.recordConversion(ctx, conversion)
     return { status: 201, body: reply, headers: recordedHeaders(alreadyRecorded, differs) }
   },
+
+  reportRefund: (ctx, { query, body }) => refundReports.recordRefundReport(ctx, body, Boolean(query.dryRun)),
+  reportCancellation: (ctx, { query, body }) =>
+    refundReports.recordCancellationReport(ctx, body, Boolean(query.dryRun)),
 
   recordStoreOrder: async (ctx, { body }) => {
     const { reply, alreadyRecorded } = await notifications.recordPaidOrder(ctx, body)

@@ -12,7 +12,7 @@ import { orderKey, storedOrderId, trimToNull } from '../engine/normalize.ts'
 import { type FoundReport, findReport, reportOrder } from './notices.ts'
 import { findOrder } from './queries.ts'
 import { gatherFacts, type IncomingOrder, touchesOf } from './record-order.ts'
-import { parseStoredRefund } from './refund-events.ts'
+import { parseStoredRefund } from './refund-reports.ts'
 
 type Schemas = components['schemas']
 

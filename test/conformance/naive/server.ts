@@ -292,8 +292,10 @@ export async function startNaiveServer(defects: readonly Defect[] = []): Promise
           rows.clicks!.push(click)
           return [202, { ok: true, message: 'stored', id: click.id }]
         }
-        if (body.type === 'refund' || body.type === 'order_canceled') return [200, refund(body)]
         return [query.get('dryRun') ? 200 : 201, await convert(body, query.get('dryRun') !== null)]
+      case 'POST /refunds':
+      case 'POST /cancellations':
+        return [200, refund(body)]
       case 'GET /journey':
         return [
           200,

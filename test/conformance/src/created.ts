@@ -49,8 +49,8 @@ export class Created {
     const orderIds = await this.#payableOrders(client)
     this.#payable = orderIds.size
     await inParallel(concurrency, orderIds, async (externalOrderId) => {
-      const body = { type: 'order_canceled', externalOrderId }
-      if ((await client.call('POST', '/api/v1/events', { body })).status === 200) this.#payable--
+      if ((await client.call('POST', '/api/v1/cancellations', { body: { externalOrderId } })).status === 200)
+        this.#payable--
     })
     await inParallel(concurrency, this.#affiliates, (id) => remove(client, 'affiliates', id, this.#affiliates))
   }

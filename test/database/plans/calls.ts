@@ -213,7 +213,7 @@ export interface PlannedCall {
 }
 
 /** Operations that remove what the others need. */
-const LAST = ['deleteAlias', 'payPayout', 'updateSettings', 'deleteWebhook', 'archiveAffiliate']
+const LAST = ['deleteAlias', 'payPayout', 'updateSettings', 'deleteWebhook', 'archiveAffiliate', 'reportCancellation']
 
 /** Calls of every operation of the document: its example, each of its filters, and other inputs that lead to different queries. */
 export function everyCall(): PlannedCall[] {

@@ -13,15 +13,24 @@ export function useReportedOrders() {
     till = new Till(server, await server.createShop())
     await till.affiliate()
   })
-  return { nextId, send, refund, cancel, order, rowOf, explain, payOctober, sumOf }
+  return { nextId, refund, cancel, order, rowOf, explain, payOctober, sumOf }
 }
 
 const nextId = () => `o-${++orders}`
-const send = (body: object, { query = '', headers }: { query?: string; headers?: Record<string, string> } = {}) =>
-  till.server.request('POST', `/api/v1/events${query}`, { key: till.shop.key, body, ...(headers && { headers }) })
-const refund = (orderId: string, refundId: string, amountCents?: number, given: object = {}): Promise<Reply> =>
-  send({ type: 'refund', orderId, refundId, amountCents, ...given })
-const cancel = (orderId: string, given: object = {}) => send({ type: 'order_canceled', orderId, ...given })
+interface Options {
+  query?: string | undefined
+  headers?: Record<string, string>
+}
+const send = (path: string, body: object, { query = '', headers }: Options = {}): Promise<Reply> =>
+  till.server.request('POST', `/api/v1/${path}${query}`, { key: till.shop.key, body, ...(headers && { headers }) })
+const refund = (
+  externalOrderId: string,
+  externalRefundId: string,
+  amountCents?: number,
+  given: object = {},
+  options?: Options,
+) => send('refunds', { externalOrderId, externalRefundId, amountCents, ...given }, options)
+const cancel = (externalOrderId: string, options?: Options) => send('cancellations', { externalOrderId }, options)
 /** An order of 90.00 at 16%, which earns 14.40. */
 const order = (externalOrderId: string, given: object = {}) =>
   convert(

@@ -104,9 +104,10 @@ async function refunds(server: TestServer, email: string) {
   const reason = `Zoe Canary wrote from ${email}`
   const refund = { externalRefundId: `refund ${email}`, amountCents: 1000, reason }
   await expectOk(admin(server, 'POST', `/commissions/${first.id}/refund`, refund))
-  await event(server, { type: 'refund', externalOrderId: 'c-2', externalRefundId: 'r-2', amountCents: 500, reason })
+  const report = (body: object) => expectOk(server.request('POST', '/api/v1/refunds', { body }))
+  await report({ externalOrderId: 'c-2', externalRefundId: 'r-2', amountCents: 500, reason })
   // Kept for an order that was not reported yet.
-  await event(server, { type: 'refund', externalOrderId: 'late', externalRefundId: 'r-3', amountCents: 500, reason })
+  await report({ externalOrderId: 'late', externalRefundId: 'r-3', amountCents: 500, reason })
 }
 
 async function connections(server: TestServer, affiliateId: string) {

@@ -112,15 +112,12 @@ function addImportRefunds(events: Command): void {
     .option('-y, --yes', 'skip the confirmation')
 }
 
-/** Refunds and cancellations have commands of their own. */
-const SENT_TYPES = enums.EventType.filter((type) => type !== 'refund' && type !== 'order_canceled')
-
 function addReports(events: Command): void {
   defineCommand<RefundOptions>(events, 'refund <orderId>', {
     summary: 'report a refund of an order, before or after the order; --dry-run shows what would change',
     details:
       'The amount is goods net of discount, without shipping and tax, in the currency of the order. A refund of more than is left takes what is left. Repeating a refund id changes nothing.',
-    output: 'RefundEventReply',
+    output: 'RefundReportReply',
     writes: true,
     examples: [
       'referral events refund 1001 --refund-id re-1 --amount-cents 3000',
@@ -139,7 +136,7 @@ function addReports(events: Command): void {
     .option('--idempotency-key <key>', 'idempotency key (default: derived from the content)')
   defineCommand<{ idempotencyKey?: string }>(events, 'cancel <orderId>', {
     summary: 'report that an order was canceled, before or after the order; --dry-run shows what would change',
-    output: 'CancellationEventReply',
+    output: 'CancellationReportReply',
     writes: true,
     examples: ['referral events cancel 1001'],
     action: async (run, { options, args: [orderId = ''] }) =>
@@ -159,7 +156,7 @@ function addSend(events: Command): void {
     ],
     action: async (run, { options }) => (await import('./send.ts')).sendEvent(run, options),
   })
-    .addOption(choiceOption('--type <type>', 'event type', SENT_TYPES).default('conversion'))
+    .addOption(choiceOption('--type <type>', 'event type', enums.EventType).default('conversion'))
     .option('--input <file>', 'file with a JSON body; - for standard input; options override it')
     .option('--order <id>', 'your order id')
     .addOption(

@@ -174,7 +174,7 @@ async function sendRefund(
   const { rateLimited } = rateLimitedClient(client, limiter)
   try {
     const { data, idempotentReplayed } = await rateLimited(() =>
-      client.events.refund(refund, { maxRetries: 5, signal }).withResponse(),
+      client.refunds.create(refund, { maxRetries: 5, signal }).withResponse(),
     )
     const recordedCents = data.refund?.amountCents ?? refund.amountCents
     if (!data.changed && recordedCents !== refund.amountCents)
@@ -208,7 +208,7 @@ async function createForecast(run: Run, { refunds, failed }: RefundPlan, size: n
   const { client, rateLimited } = rateLimitedClient(await run.client(), limiter)
   const forecast: Forecast = { refunds: 0, applied: 0, commissionCents: {} }
   for (const { row, refund } of refunds.slice(0, size)) {
-    const preview = await rateLimited(() => client.events.refund(refund, { dryRun: true })).catch(
+    const preview = await rateLimited(() => client.refunds.create(refund, { dryRun: true })).catch(
       (error: ReferralError) => rowProblem(error),
     )
     if (typeof preview === 'string') {

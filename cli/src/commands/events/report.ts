@@ -35,9 +35,8 @@ export async function refund(run: Run, externalOrderId: string, options: RefundO
     ...(currency && { currency }),
     ...(reason && { reason }),
   } as RefundInput
-  const response = await (await run.client()).events
-    .refund(input, { idempotencyKey, dryRun: run.dryRun })
-    .withResponse()
+  const client = await run.client()
+  const response = await client.refunds.create(input, { idempotencyKey, dryRun: run.dryRun }).withResponse()
   const { data } = response
   if (data.warning)
     run.reporter.warn(`${REFUND_WARNINGS[data.warning] ?? data.warning} The refunded amount is in refund.goodsCents.`)
@@ -51,9 +50,9 @@ export async function cancel(
   externalOrderId: string,
   { idempotencyKey }: { idempotencyKey?: string },
 ): Promise<undefined> {
-  const response = await (await run.client()).events
-    .cancel({ externalOrderId }, { idempotencyKey, dryRun: run.dryRun })
-    .withResponse()
+  const client = await run.client()
+  const options = { idempotencyKey, dryRun: run.dryRun }
+  const response = await client.cancellations.create({ externalOrderId }, options).withResponse()
   const { data } = response
   run.reporter.info(isRepeated(response) ? REPEATED : data.message)
   run.printRecord(data)

@@ -105,11 +105,11 @@ export class OrderSender {
     const total = { externalOrderId, externalRefundId: `import-${refundedCents}`, amountCents: refundedCents, currency }
     const options = { maxRetries: 5, signal }
     try {
-      const preview = await rateLimited(() => client.events.refund(total, { ...options, dryRun: true }))
+      const preview = await rateLimited(() => client.refunds.create(total, { ...options, dryRun: true }))
       const recordedCents = preview.refundedCents - (preview.refund?.goodsCents ?? refundedCents)
       if (!preview.changed || recordedCents >= refundedCents) return undefined
       const amountCents = refundedCents - recordedCents
-      const { changed } = await rateLimited(() => client.events.refund({ ...total, amountCents }, options))
+      const { changed } = await rateLimited(() => client.refunds.create({ ...total, amountCents }, options))
       if (changed) this.#counts.refunds += 1
       return undefined
     } catch (error) {
@@ -123,7 +123,7 @@ export class OrderSender {
   ): Promise<string | undefined> {
     const { rateLimited } = rateLimitedClient(client, limiter)
     try {
-      const report = () => client.events.cancel({ externalOrderId }, { maxRetries: 5, signal }).withResponse()
+      const report = () => client.cancellations.create({ externalOrderId }, { maxRetries: 5, signal }).withResponse()
       const { data, idempotentReplayed } = await rateLimited(report)
       if (data.changed && !idempotentReplayed) this.#counts.canceled += 1
       else this.#counts.knownBefore += 1

@@ -7,7 +7,7 @@ import type { Run } from '../../run.ts'
 import { isRepeated, REPEATED } from './report.ts'
 
 export interface SendOptions {
-  type: Exclude<(typeof enums.EventType)[number], 'refund' | 'order_canceled'>
+  type: (typeof enums.EventType)[number]
   input?: string
   idempotencyKey?: string
   [field: string]: unknown

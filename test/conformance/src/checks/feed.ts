@@ -107,10 +107,7 @@ export const feed = group('feed', { title: 'Events', page: `${PAGE}#events`, sui
     async (t) => {
       const { discountCode } = await t.sharedAffiliate()
       const externalOrderId = t.id('o')
-      t.expect(
-        await t.post('/events', { type: 'refund', externalOrderId, externalRefundId: t.id('r'), amountCents: 500 }),
-        202,
-      )
+      t.expect(await t.post('/refunds', { externalOrderId, externalRefundId: t.id('r'), amountCents: 500 }), 202)
       const { commission } = await t.order({ externalOrderId, amountCents: 1000, couponCode: discountCode })
       t.equal((await eventsOf(t, commission.id))[0]?.data.commissionAmountCents, 160, 'commissionAmountCents')
     },
@@ -119,8 +116,8 @@ export const feed = group('feed', { title: 'Events', page: `${PAGE}#events`, sui
   rule('no-adjustments', 'An adjustment causes no commission.created', async (t) => {
     const { id, externalOrderId } = await t.batch(9000)
     await t.pay(id)
-    const body = { type: 'refund', externalOrderId, externalRefundId: t.id('r'), amountCents: 3000 }
-    const { refund } = t.expect(await t.post('/events', body), 200)
+    const body = { externalOrderId, externalRefundId: t.id('r'), amountCents: 3000 }
+    const { refund } = t.expect(await t.post('/refunds', body), 200)
     t.equal(await eventsOf(t, refund.adjustmentId), [], 'events')
   })
   rule(
@@ -177,10 +174,7 @@ export const feed = group('feed', { title: 'Events', page: `${PAGE}#events`, sui
   rule('no-extended-events', 'Extended events are not listed unless asked for', async (t) => {
     const asked = await subscribe(t, { extendedEvents: true })
     const { externalOrderId } = await t.batch()
-    t.expect(
-      await t.post('/events', { type: 'refund', externalOrderId, externalRefundId: t.id('r'), amountCents: 1 }),
-      200,
-    )
+    t.expect(await t.post('/refunds', { externalOrderId, externalRefundId: t.id('r'), amountCents: 1 }), 200)
     await unsubscribe(t, asked)
     const names = new Set((await feedOf(t)).map(({ event }) => event))
     const others = [...names].filter(

@@ -139,8 +139,7 @@ export const isolation = group('isolation', { title: 'Isolation of shops', page,
     const externalOrderId = t.id('o')
     await t.order({ externalOrderId, amountCents: 9000, couponCode: discountCode })
     t.expect(
-      await other(t, 'POST', '/events', {
-        type: 'refund',
+      await other(t, 'POST', '/refunds', {
         externalOrderId,
         externalRefundId: t.id('r'),
         amountCents: 3000,

@@ -103,7 +103,7 @@ export const moderation = group(
         const { id, externalOrderId } = await t.batch(9000)
         await t.pay(id)
         const { refund } = t.expect(
-          await t.post('/events', { type: 'refund', externalOrderId, externalRefundId: t.id('r'), amountCents: 3000 }),
+          await t.post('/refunds', { externalOrderId, externalRefundId: t.id('r'), amountCents: 3000 }),
           200,
         )
         t.expect(await act(t, refund.adjustmentId, 'cancel'), 409, 'commission_is_adjustment')

@@ -126,7 +126,7 @@ export const races = group(
         const [externalOrderId, externalRefundId] = [t.id('o'), t.id('r')]
         await t.order({ externalOrderId, amountCents: 9000, couponCode: discountCode })
         const replies = await t.together(6, () =>
-          t.post('/events', { type: 'refund', externalOrderId, externalRefundId, amountCents: 3000 }),
+          t.post('/refunds', { externalOrderId, externalRefundId, amountCents: 3000 }),
         )
         t.equal(statuses(replies), '200 200 200 200 200 200', 'the statuses')
         t.equal((await t.commissionOf(externalOrderId)).commissionAmountCents, 960, 'commissionAmountCents')

@@ -6,11 +6,10 @@ const ARRIVAL = 'concepts/refunds.md#order-of-arrival'
 const PAID = 'concepts/refunds.md#before-and-after-payment'
 const CANCEL = 'concepts/refunds.md#cancellations'
 
-const send = (t: Context, body: Json) => t.post('/events', body)
 const refund = async (t: Context, externalOrderId: string, body: Json): Promise<Json> =>
-  t.expect(await send(t, { type: 'refund', externalOrderId, externalRefundId: t.id('r'), ...body }), 200)
+  t.expect(await t.post('/refunds', { externalOrderId, externalRefundId: t.id('r'), ...body }), 200)
 const cancel = async (t: Context, externalOrderId: string): Promise<Json> =>
-  t.expect(await send(t, { type: 'order_canceled', externalOrderId }), 200)
+  t.expect(await t.post('/cancellations', { externalOrderId }), 200)
 
 /** Records an order of 90.00 and returns its id. */
 async function ordered(t: Context, given: Json = {}, program?: Json): Promise<string> {
@@ -107,7 +106,7 @@ export const refunds = group('refunds', { title: 'Refunds and cancellations', pa
         { externalOrderId, amountCents },
         { externalOrderId, externalRefundId },
       ])
-        t.expect(await send(t, { type: 'refund', ...body }), 400, 'invalid_body')
+        t.expect(await t.post('/refunds', body), 400, 'invalid_body')
     },
     { page: 'reference/errors.md#invalid_body' },
   )
@@ -117,8 +116,7 @@ export const refunds = group('refunds', { title: 'Refunds and cancellations', pa
     async (t) => {
       const externalOrderId = await ordered(t)
       t.expect(
-        await send(t, {
-          type: 'refund',
+        await t.post('/refunds', {
           externalOrderId,
           externalRefundId: t.id('r'),
           amountCents: 100,
@@ -133,8 +131,8 @@ export const refunds = group('refunds', { title: 'Refunds and cancellations', pa
   rule('dry-run', '`?dryRun=1` of a refund returns what it would do, and records nothing', async (t) => {
     const externalOrderId = await ordered(t)
     const reply = await t.post(
-      '/events',
-      { type: 'refund', externalOrderId, externalRefundId: t.id('r'), amountCents: 3000 },
+      '/refunds',
+      { externalOrderId, externalRefundId: t.id('r'), amountCents: 3000 },
       { query: { dryRun: '1' } },
     )
     t.equal(t.expect(reply, 200).commission?.amountCents, 960, 'amountCents')
@@ -153,7 +151,7 @@ function arrival(rule: Define): void {
     async (t) => {
       const { discountCode } = await t.sharedAffiliate()
       const externalOrderId = t.id('o')
-      const early = await send(t, { type: 'refund', externalOrderId, externalRefundId: t.id('r'), amountCents: 3000 })
+      const early = await t.post('/refunds', { externalOrderId, externalRefundId: t.id('r'), amountCents: 3000 })
       t.equal(t.expect(early, 202).outcome, 'stored', 'outcome')
       const { commission } = await t.order({ externalOrderId, amountCents: 9000, couponCode: discountCode })
       t.equal(commission.amountCents, 1440, 'amountCents of the response to the order, which is the original decision')
@@ -167,7 +165,7 @@ function arrival(rule: Define): void {
     async (t) => {
       const { discountCode } = await t.sharedAffiliate()
       const externalOrderId = t.id('o')
-      t.equal(t.expect(await send(t, { type: 'order_canceled', externalOrderId }), 202).outcome, 'stored', 'outcome')
+      t.equal(t.expect(await t.post('/cancellations', { externalOrderId }), 202).outcome, 'stored', 'outcome')
       await t.order({ externalOrderId, amountCents: 9000, couponCode: discountCode })
       t.equal((await t.commissionOf(externalOrderId)).orderStatus, 'CANCELED', 'orderStatus')
     },

@@ -148,10 +148,7 @@ export const analytics = group(
         await t.order({ ...order, amountCents: 10_000 })
         const externalOrderId = t.id('refunded')
         await t.order({ ...order, externalOrderId, amountCents: 5000 })
-        t.expect(
-          await t.post('/events', { type: 'refund', externalOrderId, externalRefundId: t.id('r'), amountCents: 5000 }),
-          200,
-        )
+        t.expect(await t.post('/refunds', { externalOrderId, externalRefundId: t.id('r'), amountCents: 5000 }), 200)
         await t.order({ ...order, amountCents: 7000, currency: 'EUR' })
         return {
           affiliate,

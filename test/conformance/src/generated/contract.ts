@@ -159,21 +159,27 @@ export const operations: Record<string, DocumentedOperation> = {
     path: '/api/v1/events',
     scope: 'events:write',
     responses: {
-      '200': {
-        anyOf: [
-          { $ref: '#/components/schemas/ConversionDryRun' },
-          { $ref: '#/components/schemas/RefundEventReply' },
-          { $ref: '#/components/schemas/CancellationEventReply' },
-        ],
-      },
+      '200': { $ref: '#/components/schemas/ConversionDryRun' },
       '201': { $ref: '#/components/schemas/ConversionReply' },
-      '202': {
-        anyOf: [
-          { $ref: '#/components/schemas/TouchReply' },
-          { $ref: '#/components/schemas/RefundEventReply' },
-          { $ref: '#/components/schemas/CancellationEventReply' },
-        ],
-      },
+      '202': { $ref: '#/components/schemas/TouchReply' },
+    },
+  },
+  reportRefund: {
+    method: 'POST',
+    path: '/api/v1/refunds',
+    scope: 'events:write',
+    responses: {
+      '200': { $ref: '#/components/schemas/RefundReportReply' },
+      '202': { $ref: '#/components/schemas/RefundReportReply' },
+    },
+  },
+  reportCancellation: {
+    method: 'POST',
+    path: '/api/v1/cancellations',
+    scope: 'events:write',
+    responses: {
+      '200': { $ref: '#/components/schemas/CancellationReportReply' },
+      '202': { $ref: '#/components/schemas/CancellationReportReply' },
     },
   },
   getShopInfo: {
@@ -759,12 +765,21 @@ export const schemas: Record<string, Schema> = {
     required: ['ok', 'message', 'id'],
     properties: { ok: { type: 'boolean', const: true }, message: { type: 'string' }, id: { type: 'string' } },
   },
-  RefundEventReply: {
+  ConversionDryRun: {
+    type: 'object',
+    required: ['dryRun', 'attribution', 'commission', 'trace'],
+    properties: {
+      dryRun: { type: 'boolean', const: true },
+      attribution: { $ref: '#/components/schemas/Attribution' },
+      commission: { $ref: '#/components/schemas/ConversionCommission' },
+      trace: { $ref: '#/components/schemas/DecisionTrace' },
+    },
+  },
+  RefundReportReply: {
     type: 'object',
     required: [
       'ok',
       'message',
-      'type',
       'dryRun',
       'outcome',
       'changed',
@@ -779,9 +794,8 @@ export const schemas: Record<string, Schema> = {
     properties: {
       ok: { type: 'boolean', const: true },
       message: { type: 'string' },
-      type: { type: 'string', const: 'refund' },
       dryRun: { type: 'boolean' },
-      outcome: { $ref: '#/components/schemas/OrderEventOutcome' },
+      outcome: { $ref: '#/components/schemas/ReportOutcome' },
       changed: { type: 'boolean' },
       externalOrderId: { type: 'string' },
       orderId: { type: 'string' },
@@ -792,12 +806,11 @@ export const schemas: Record<string, Schema> = {
       warning: { type: ['string', 'null'] },
     },
   },
-  CancellationEventReply: {
+  CancellationReportReply: {
     type: 'object',
     required: [
       'ok',
       'message',
-      'type',
       'dryRun',
       'outcome',
       'changed',
@@ -811,9 +824,8 @@ export const schemas: Record<string, Schema> = {
     properties: {
       ok: { type: 'boolean', const: true },
       message: { type: 'string' },
-      type: { type: 'string', const: 'order_canceled' },
       dryRun: { type: 'boolean' },
-      outcome: { $ref: '#/components/schemas/OrderEventOutcome' },
+      outcome: { $ref: '#/components/schemas/ReportOutcome' },
       changed: { type: 'boolean' },
       externalOrderId: { type: 'string' },
       orderId: { type: 'string' },
@@ -821,16 +833,6 @@ export const schemas: Record<string, Schema> = {
       commissionCents: { type: 'integer' },
       taxCents: { type: 'integer' },
       adjustmentId: { type: ['string', 'null'] },
-    },
-  },
-  ConversionDryRun: {
-    type: 'object',
-    required: ['dryRun', 'attribution', 'commission', 'trace'],
-    properties: {
-      dryRun: { type: 'boolean', const: true },
-      attribution: { $ref: '#/components/schemas/Attribution' },
-      commission: { $ref: '#/components/schemas/ConversionCommission' },
-      trace: { $ref: '#/components/schemas/DecisionTrace' },
     },
   },
   ShopInfoReply: {
@@ -1513,32 +1515,6 @@ export const schemas: Record<string, Schema> = {
       restrictionReasonCode: { anyOf: [{ $ref: '#/components/schemas/RestrictionReasonCode' }, { type: 'null' }] },
     },
   },
-  OrderEventOutcome: { type: 'string' },
-  ReportedRefund: {
-    type: 'object',
-    required: ['amountCents', 'lineItems', 'reason', 'goodsCents', 'commissionCents', 'taxCents', 'adjustmentId'],
-    properties: {
-      amountCents: { type: ['integer', 'null'] },
-      lineItems: { type: 'array', items: { $ref: '#/components/schemas/RefundedLine' } },
-      reason: { type: ['string', 'null'] },
-      goodsCents: { type: 'integer' },
-      commissionCents: { type: 'integer' },
-      taxCents: { type: 'integer' },
-      adjustmentId: { type: ['string', 'null'] },
-    },
-  },
-  ReportedCommission: {
-    type: 'object',
-    required: ['id', 'affiliateId', 'status', 'amountCents', 'taxWithheldCents', 'currency'],
-    properties: {
-      id: { type: 'string' },
-      affiliateId: { type: 'string' },
-      status: { $ref: '#/components/schemas/CommissionStatus' },
-      amountCents: { type: 'integer' },
-      taxWithheldCents: { type: 'integer' },
-      currency: { type: 'string' },
-    },
-  },
   DecisionTrace: {
     type: 'object',
     required: [
@@ -1566,6 +1542,32 @@ export const schemas: Record<string, Schema> = {
       taxWithheldCents: { $ref: '#/components/schemas/Cents' },
       currency: { type: 'string' },
       groups: { type: 'array', items: { $ref: '#/components/schemas/RateGroup' } },
+    },
+  },
+  ReportOutcome: { type: 'string' },
+  ReportedRefund: {
+    type: 'object',
+    required: ['amountCents', 'lineItems', 'reason', 'goodsCents', 'commissionCents', 'taxCents', 'adjustmentId'],
+    properties: {
+      amountCents: { type: ['integer', 'null'] },
+      lineItems: { type: 'array', items: { $ref: '#/components/schemas/RefundedLine' } },
+      reason: { type: ['string', 'null'] },
+      goodsCents: { type: 'integer' },
+      commissionCents: { type: 'integer' },
+      taxCents: { type: 'integer' },
+      adjustmentId: { type: ['string', 'null'] },
+    },
+  },
+  ReportedCommission: {
+    type: 'object',
+    required: ['id', 'affiliateId', 'status', 'amountCents', 'taxWithheldCents', 'currency'],
+    properties: {
+      id: { type: 'string' },
+      affiliateId: { type: 'string' },
+      status: { $ref: '#/components/schemas/CommissionStatus' },
+      amountCents: { type: 'integer' },
+      taxWithheldCents: { type: 'integer' },
+      currency: { type: 'string' },
     },
   },
   ShopInfo: {
@@ -2193,15 +2195,6 @@ export const schemas: Record<string, Schema> = {
   RetryPolicy: { type: 'string' },
   WebhookStatus: { type: 'string' },
   DisabledReason: { type: 'string' },
-  RefundedLine: {
-    type: 'object',
-    required: ['variantId', 'productId', 'quantity'],
-    properties: {
-      variantId: { type: ['string', 'null'] },
-      productId: { type: ['string', 'null'] },
-      quantity: { type: 'integer' },
-    },
-  },
   EvidenceCandidate: {
     type: 'object',
     required: ['kind', 'source', 'value', 'affiliateId', 'confidence', 'reasonCode', 'won', 'alias'],
@@ -2227,6 +2220,15 @@ export const schemas: Record<string, Schema> = {
       amountCents: { $ref: '#/components/schemas/Cents' },
       unpaidReasonCode: { type: ['string', 'null'] },
       lines: { type: 'array', items: { type: 'integer' } },
+    },
+  },
+  RefundedLine: {
+    type: 'object',
+    required: ['variantId', 'productId', 'quantity'],
+    properties: {
+      variantId: { type: ['string', 'null'] },
+      productId: { type: ['string', 'null'] },
+      quantity: { type: 'integer' },
     },
   },
   MinimumPayoutsByCurrency: { type: 'object' },

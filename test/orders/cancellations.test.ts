@@ -15,7 +15,6 @@ describe('a cancellation', () => {
       200,
       {
         message: 'Order canceled.',
-        type: 'order_canceled',
         outcome: 'applied',
         changed: true,
         commission: { status: 'CANCELED', amountCents: 1440 },
@@ -54,7 +53,7 @@ describe('a cancellation', () => {
     const { body } = await order(id)
     expect(body.commission).toMatchObject({ status: 'APPROVED', amountCents: 1440 })
     expect(await rowOf(id)).toMatchObject({ orderStatus: 'CANCELED' })
-    expect((await explain(id)).notices).toMatchObject([{ type: 'order_canceled', applied: true }])
+    expect((await explain(id)).notices).toMatchObject([{ type: 'cancellation', applied: true }])
   })
 
   test('with refunds: the same commission in any order', async () => {

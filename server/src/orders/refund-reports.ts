@@ -19,10 +19,10 @@ import {
 } from './notices.ts'
 
 type Schemas = components['schemas']
-type RefundReply = Schemas['RefundEventReply']
-type CancellationReply = Schemas['CancellationEventReply']
-type Refund = Omit<Schemas['RefundEvent'], 'orderId' | 'refundId'>
-type Cancellation = Omit<Schemas['CancellationEvent'], 'orderId'>
+type RefundReply = Schemas['RefundReportReply']
+type CancellationReply = Schemas['CancellationReportReply']
+type Refund = Schemas['RefundReport']
+type Cancellation = Schemas['CancellationReport']
 
 /** 202 until the order is reported, 200 from then on and for dry runs. */
 interface Reported<Reply> {
@@ -35,13 +35,17 @@ interface Reported<Reply> {
  *
  * @throws ApiError 400 `invalid_body`, 409 `refund_currency_mismatch` or `store_refund_limit_reached`.
  */
-export async function recordRefundEvent(ctx: Context, event: Refund, dryRun: boolean): Promise<Reported<RefundReply>> {
-  const order = readOrderId(event.externalOrderId)
-  const refundId = readRefundId(event.externalRefundId ?? '')
+export async function recordRefundReport(
+  ctx: Context,
+  report: Refund,
+  dryRun: boolean,
+): Promise<Reported<RefundReply>> {
+  const order = readOrderId(report.externalOrderId)
+  const refundId = readRefundId(report.externalRefundId)
   // Units that exceed the order are cut off, and then an amount has no line items to belong to.
-  if (event.lineItems?.length && typeof event.amountCents === 'number')
+  if (report.lineItems?.length && typeof report.amountCents === 'number')
     throw invalidBody('Send either amountCents or lineItems, not both.')
-  const notice = { orderId: order.orderId, noticeId: refundId, body: JSON.stringify(toStoredRefund(event)) }
+  const notice = { orderId: order.orderId, noticeId: refundId, body: JSON.stringify(toStoredRefund(report)) }
   const ids = { ...order, externalRefundId: refundId }
   if (dryRun) {
     const result = await previewRefund(ctx, notice, parseStoredRefund)
@@ -66,12 +70,12 @@ export async function recordRefundEvent(ctx: Context, event: Refund, dryRun: boo
  *
  * @throws ApiError 400 `invalid_body`, 409 `concurrent_change` while the batch of the commission is being paid.
  */
-export async function recordCancellationEvent(
+export async function recordCancellationReport(
   ctx: Context,
-  event: Cancellation,
+  report: Cancellation,
   dryRun: boolean,
 ): Promise<Reported<CancellationReply>> {
-  const order = readOrderId(event.externalOrderId)
+  const order = readOrderId(report.externalOrderId)
   const { orderId } = order
   if (dryRun) return { status: 200, body: toCancellationReply(order, await previewCancellation(ctx, orderId), true) }
   return mutate(
@@ -89,9 +93,9 @@ interface OrderIds {
   orderId: string
 }
 
-function readOrderId(sent: string | null | undefined): OrderIds {
-  const externalOrderId = sent?.trim()
-  if (!externalOrderId || !orderKey(externalOrderId)) throw invalidBody('externalOrderId is required.')
+function readOrderId(sent: string): OrderIds {
+  const externalOrderId = sent.trim()
+  if (!orderKey(externalOrderId)) throw invalidBody('externalOrderId is required.')
   return { externalOrderId, orderId: storedOrderId('api', externalOrderId) }
 }
 
@@ -144,7 +148,6 @@ function toRefundReply(
   return {
     ok: true,
     message: dryRun ? DRY_RUN : refundMessage(outcome, changed),
-    type: 'refund',
     dryRun,
     outcome,
     changed,
@@ -194,7 +197,6 @@ function toCancellationReply(order: OrderIds, reported: ReportedCancellation, dr
   return {
     ok: true,
     message: dryRun ? DRY_RUN : cancellationMessage(reported),
-    type: 'order_canceled',
     dryRun,
     outcome,
     changed,
