@@ -60,6 +60,8 @@ export interface Conversion extends Pick<Open<Schemas['ConversionReply']>, 'attr
 }
 /** What a refund changed. `warning` is set when less was taken than was refunded. */
 export interface ReportedRefund extends Open<Schemas['RefundReportReply']> {}
+/** What the cancellation of a refund changed. */
+export interface CanceledRefund extends Open<Schemas['RefundCancellationReply']> {}
 /** What a cancellation changed. */
 export interface ReportedCancellation extends Open<Schemas['CancellationReportReply']> {}
 /** A conversion that was not recorded, with the trace of the decision. */
@@ -96,6 +98,8 @@ export interface ConversionInput
   extends RequireOne<Omit<Schemas['ConversionEvent'], 'type' | 'orderId' | 'processedAt'>, 'externalOrderId'> {}
 /** Refunded goods of an order. Requires either `amountCents` or `lineItems`. */
 export type RefundInput = RequestBody<'reportRefund'>
+/** A refund to cancel. */
+export interface RefundCancel extends Query<'cancelRefund'> {}
 /** An order that was canceled as a whole. */
 export interface CancellationInput extends RequestBody<'reportCancellation'> {}
 /** A click. Requires one of `ref`, `affiliateCode`, `affiliateId` and `clickId`. */

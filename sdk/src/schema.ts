@@ -441,7 +441,17 @@ export interface paths {
          *     Writes the audit record `commission.refunded` in the same transaction.
          */
         post: operations["reportRefund"];
-        delete?: never;
+        /**
+         * Cancel a refund
+         * @description For a refund that did not last, such as one that failed, or a dispute that was won. An unpaid commission becomes what it would be without the refund, also its status.
+         *     A paid commission gets a positive row with `orderId` `adj:<commission id>:<externalRefundId>:canceled`, which the next payout includes; the negative row of the refund stays.
+         *
+         *     The response is 200 when the refund was reported, and 202 when the refund or its order was not: the cancellation is stored, and the refund then changes nothing. The result is the same in any order of arrival.
+         *     Repeating it changes nothing. A canceled refund cannot be reported again: use another id.
+         *
+         *     Writes the audit record `commission.refunded` with the id `<externalRefundId>:canceled` in the same transaction.
+         */
+        delete: operations["cancelRefund"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1862,7 +1872,7 @@ export interface webhooks {
         put?: never;
         /**
          * A refund of an order was recorded
-         * @description Sent once for each refund. `orderStatus` is `REFUNDED` when nothing is left of an unpaid commission; for a paid one, `refund.adjustmentId` names the adjustment.
+         * @description Sent once for each refund, and once when a refund is canceled, with `refund.externalRefundId` ending with `:canceled`. `orderStatus` is `REFUNDED` when nothing is left of an unpaid commission; for a paid one, `refund.adjustmentId` names the adjustment.
          *     Only for subscriptions with `extendedEvents: true`.
          */
         post: operations["onCommissionRefunded"];
@@ -2837,7 +2847,7 @@ export interface components {
         RefundReport: {
             /** @description The id that the order is reported with, compared as in `ConversionEvent`. */
             externalOrderId: string;
-            /** @description Your id for the refund, unique for the order and compared like an order id. `reversal` and `carry` are reserved. */
+            /** @description Your id for the refund, unique for the order and compared like an order id. `reversal`, `carry` and ids that end with `:canceled` are reserved. */
             externalRefundId: string;
             /** @description Refunded goods net of discount, without shipping and tax, in the order's currency. */
             amountCents?: number | null;
@@ -2846,6 +2856,11 @@ export interface components {
             /** @description Defaults to the order's currency; another one is rejected. */
             currency?: string | null;
             reason?: string | null;
+            /**
+             * Format: instant
+             * @description When the goods were refunded; defaults to the time of receipt. Statements list the refund of an unpaid commission at this time. At most 5 minutes in the future.
+             */
+            occurredAt?: string | null;
         } & ({
             amountCents: number;
         } | {
@@ -2855,9 +2870,15 @@ export interface components {
         CancellationReport: {
             /** @description The id that the order is reported with, compared as in `ConversionEvent`. */
             externalOrderId: string;
+            reason?: string | null;
+            /**
+             * Format: instant
+             * @description When the order was canceled; defaults to the time of receipt. At most 5 minutes in the future.
+             */
+            occurredAt?: string | null;
         };
         /**
-         * @description `applied` to the commission of the order. `noted`: the order was reported, and the report is kept until an affiliate is credited for it or its rejected commission is reopened. `stored` until the order is reported.
+         * @description `applied` to the commission of the order. `noted`: the order was reported, and the report is kept until an affiliate is credited for it or its rejected commission is reopened. `stored` until the order is reported; the cancellation of a refund until the refund is reported.
          * @enum {string}
          */
         ReportOutcome: "applied" | "noted" | "stored";
@@ -2877,7 +2898,7 @@ export interface components {
             externalRefundId: string;
             /** @description The refund as first recorded; null unless it was applied. */
             refund: components["schemas"]["ReportedRefund"] | null;
-            /** @description The goods of the order that are refunded so far, including this refund, in the order's currency. Until a refund is applied: the sum of the stored amounts. */
+            /** @description The goods of the order that are refunded so far, including this refund, in the order's currency. Until a refund is applied: the total of the stored amounts. */
             refundedCents: number;
             commission: components["schemas"]["ReportedCommission"] | null;
             /**
@@ -2891,6 +2912,7 @@ export interface components {
             amountCents: number | null;
             lineItems: components["schemas"]["RefundedLine"][];
             reason: string | null;
+            occurredAt: components["schemas"]["Instant"];
             /** @description The refunded goods, net of discount, in the order's currency. */
             goodsCents: number;
             /** @description The change of the commission, at most 0, in its currency. */
@@ -2909,6 +2931,28 @@ export interface components {
             amountCents: number;
             taxWithheldCents: number;
             currency: string;
+        };
+        RefundCancellationReply: {
+            /** @constant */
+            ok: true;
+            /** @description The result in one sentence. */
+            message: string;
+            outcome: components["schemas"]["ReportOutcome"];
+            /** @description False when the refund was canceled before. */
+            changed: boolean;
+            externalOrderId: string;
+            /** @description The stored order id. */
+            orderId: string;
+            externalRefundId: string;
+            /** @description The goods of the order that are refunded without this refund, in the order's currency. Until refunds are applied: the total of the stored amounts. */
+            refundedCents: number;
+            commission: components["schemas"]["ReportedCommission"] | null;
+            /** @description The change of what the affiliate earns, at least 0. */
+            commissionCents: number;
+            /** @description The change of the tax withheld. */
+            taxCents: number;
+            /** @description The adjustment row for a paid commission. */
+            adjustmentId: string | null;
         };
         CancellationReportReply: {
             /** @constant */
@@ -3726,13 +3770,14 @@ export interface components {
             productId: string;
         });
         RefundCreate: {
-            /** @description Your id for the refund; `reversal` and `carry` are reserved. */
+            /** @description Your id for the refund; `reversal`, `carry` and ids that end with `:canceled` are reserved. */
             externalRefundId: string;
             /** @description Goods net of discount. */
             amountCents?: number | null;
             lineItems?: components["schemas"]["RefundLine"][] | null;
             reason?: string | null;
         };
+        /** @description A refund, or the cancellation of one: its `externalRefundId` is that of the refund with `:canceled`, and its amounts have the opposite sign. */
         Refund: {
             id: string;
             externalRefundId: string;
@@ -3742,12 +3787,14 @@ export interface components {
             reason: string | null;
             /** @description The refunded goods, net of discount. */
             goodsCents: number;
-            /** @description The change of the commission, at most 0. */
+            /** @description The change of the commission: at most 0 for a refund. */
             commissionCents: number;
             /** @description The change of the tax withheld. */
             taxCents: number;
             /** @description The adjustment row for a paid commission. */
             adjustmentId: string | null;
+            /** @description When the goods were refunded. A statement lists it then, unless an adjustment does. */
+            occurredAt: components["schemas"]["Instant"];
             createdAt: components["schemas"]["Instant"];
         };
         RefundedLine: {
@@ -3845,14 +3892,16 @@ export interface components {
             };
             commission: components["schemas"]["Commission"] | null;
             refunds: components["schemas"]["Refund"][];
-            /** @description Refunds and cancellations that could not be applied when they arrived, because the order was not credited yet. */
+            /** @description Cancellations of the order, and refunds and their cancellations that could not be applied when they arrived, because the order was not credited yet. */
             notices: components["schemas"]["OrderNotice"][];
         };
         OrderNotice: {
             /** @enum {string} */
-            type: "refund" | "cancellation";
-            /** @description Null for a cancellation. */
+            type: "refund" | "refund_cancellation" | "cancellation";
+            /** @description Null for a cancellation of the order. */
             externalRefundId: string | null;
+            reason: string | null;
+            occurredAt: components["schemas"]["Instant"];
             /** @description It was applied since. */
             applied: boolean;
             receivedAt: components["schemas"]["Instant"];
@@ -5942,6 +5991,64 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["KeyedUnavailable"];
+        };
+    };
+    cancelRefund: {
+        parameters: {
+            query: {
+                /** @description The order, as in the report of the refund. */
+                externalOrderId: string;
+                /** @description The refund, as in its report. */
+                externalRefundId: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The refund was canceled. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RefundCancellationReply"];
+                };
+            };
+            /** @description The cancellation was stored until the refund is reported. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RefundCancellationReply"];
+                };
+            };
+            /** @description A parameter is missing or invalid. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            /** @description Too many refunds and their cancellations are stored for the order. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     reportCancellation: {

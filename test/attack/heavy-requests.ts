@@ -21,6 +21,7 @@ const UNKNOWN = Object.fromEntries(Array.from({ length: 58 }, (_, i) => [`unknow
 const ALL_PERIODS = { periodStart: '2000-01-01', periodEnd: '2099-01-01' }
 
 let made = 0
+let canceled = 0
 const fresh = () => `attack-${++made}`
 
 /** The heaviest valid requests of every operation, by its id. */
@@ -279,6 +280,9 @@ function changes(server: OwnerServer): HeavyRequest[] {
       externalRefundId: `reported-${n}`,
       lineItems: LINES.map(({ variantId }) => ({ variantId, quantity: 1 })),
     })),
+    post('cancelRefund', 'one of 1,000, of an order of 1,000 lines', () => undefined, {
+      query: () => `externalOrderId=${LARGE.order}&externalRefundId=x${++canceled}`,
+    }),
     post('reportCancellation', 'order of 1,000 lines', (n) => ({ externalOrderId: `attack-${n}` })),
     post('recordEvent', 'click', () => ({ type: 'click', ref: 'nisa-karim', sessionId: LARGE.session }), {
       headers: idempotent,

@@ -105,6 +105,7 @@ const given: Record<string, () => string[]> = {
   'events send': () => ['--order', '3001', '--amount-cents', '100', '--ref', 'nisa-karim', '--dry-run'],
   'events refund': () => ['1001', '--refund-id', 'r-1', '--amount-cents', '100', '--dry-run'],
   'events cancel': () => ['1001', '--dry-run'],
+  'events cancel-refund': () => ['1001', '--refund-id', 'r-1', '--dry-run'],
   'events import': () => [file('orders.csv'), '--dry-run'],
   'events import-refunds': () => [file('refunds.csv'), '--dry-run'],
   journey: () => ['--session', 's-1'],

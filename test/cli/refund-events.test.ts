@@ -28,6 +28,22 @@ test('events refund previews and records a refund, once', async () => {
   expect([code, stderr]).toEqual([0, expect.stringContaining('Less was left of the order than was refunded.')])
 })
 
+test('events cancel-refund takes a refund back', async () => {
+  await shop.client.events.conversion({ externalOrderId: 'r-2', amountCents: 10_000, couponCode: 'NISA16' })
+  await record('refund', 'r-2', '--refund-id', 're-1', '--amount-cents', '2500', '--at', '2026-10-28')
+  const args = ['cancel-refund', 'r-2', '--refund-id', 're-1']
+  expect(await record(...args, '--dry-run')).toMatchObject({
+    method: 'DELETE',
+    path: '/api/v1/refunds?externalOrderId=r-2&externalRefundId=re-1',
+  })
+  expect(await record(...args)).toMatchObject({
+    changed: true,
+    commissionCents: 400,
+    commission: { amountCents: 1600 },
+  })
+  expect(await record(...args)).toMatchObject({ changed: false })
+})
+
 test('events cancel before the order is stored', async () => {
   expect(await record('cancel', 'c-1')).toMatchObject({ outcome: 'stored', commission: null })
   await shop.client.events.conversion({ externalOrderId: 'c-1', amountCents: 10_000, couponCode: 'NISA16' })

@@ -325,6 +325,19 @@ export const causes: Record<string, Cause> = {
     for (let n = 0; n < 50; n++) await expectOk(server.request('POST', op.path, { body: refund(n), key: other.key }))
     return server.request('POST', op.path, { body: refund(50), key: other.key })
   },
+  'reportRefund occurred_at_in_future': badBody({
+    externalOrderId: 'x',
+    externalRefundId: 'r',
+    amountCents: 1,
+    occurredAt: '2027-01-01',
+  }),
+  'cancelRefund invalid_parameter': badQuery('externalRefundId=r'),
+  'cancelRefund store_refund_limit_reached': async ({ server, other: { key } }, op) => {
+    const query = (n: number) => `${op.path}?externalOrderId=canceled&externalRefundId=r-${n}`
+    for (let n = 0; n < 50; n++) await expectOk(server.request('DELETE', query(n), { key }))
+    return server.request('DELETE', query(50), { key })
+  },
+  'reportCancellation occurred_at_in_future': badBody({ externalOrderId: 'x', occurredAt: '2027-01-01' }),
   'reportCancellation invalid_parameter': badQuery('dryRun=yes'),
   'reportCancellation invalid_body': badBody({}),
   'reportCancellation unknown_property': badBody({ externalOrderId: 'x', orderNumber: '1' }),

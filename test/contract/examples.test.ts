@@ -40,6 +40,14 @@ describe('every example of the document works unchanged', () => {
     await server.close()
   })
 
+  test('cancelRefund: before its refund', async () => {
+    const server = await exampleServer()
+    const reply = await call(server, 'cancelRefund', { query: 'externalOrderId=1003&externalRefundId=re-3' })
+    expect([reply.status, reply.body.outcome]).toEqual([202, 'stored'])
+    seen.add('cancelRefund 202')
+    await server.close()
+  })
+
   test('every documented success is tested', () => {
     const documented = operations.flatMap((op) =>
       Object.keys(op.responses)

@@ -25,6 +25,7 @@ const QUERY: Record<string, string> = {
   getAffiliateBalance: `affiliateId=${ID.affiliate}`,
   getUnpaid: 'periodStart=2026-10-01&periodEnd=2026-10-31T23:59:59.999Z',
   deleteWebhook: `id=${ID.webhook}`,
+  cancelRefund: 'externalOrderId=1000&externalRefundId=re-0',
 }
 
 /** A server with the resources of the document's examples. */
@@ -54,6 +55,9 @@ export async function exampleServer(): Promise<TestServer> {
     occurredAt: '2026-10-20T15:04:05.000Z',
   }
   await expectOk(convert(server, { ...order, externalOrderId: '1000', orderName: '#1000' }))
+  // Of nothing, so that the commission of the examples stays.
+  const refund = { externalOrderId: '1000', externalRefundId: 're-0', amountCents: 0 }
+  await expectOk(server.request('POST', '/api/v1/refunds', { body: refund }))
   server.pin('bat', ID.batch)
   const october = { periodStart: '2026-10-01', periodEnd: '2026-10-31T23:59:59.999Z' }
   await expectOk(server.request('POST', '/api/v1/payouts', { body: october }))

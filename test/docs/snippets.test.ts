@@ -244,9 +244,13 @@ describe('TypeScript', () => {
       fail('reset', { path: '/api/v1/events', times: 3 })
       expect(await reportOrder({ ...order, id: '3', coupon: 'NISA16' })).toBe('1440 (COUPON_MATCH)')
     },
-    'docs/guides/headless-checkout.md refund.ts': async ({ reportRefund, reportCancellation }, { fail }) => {
-      fail('reset', { path: '/api/v1/events' })
+    'docs/guides/headless-checkout.md refund.ts': async (
+      { reportRefund, cancelRefund, reportCancellation },
+      { fail },
+    ) => {
+      fail('reset', { path: '/api/v1/refunds' })
       await reportRefund('before-its-order', 're-1', 3000)
+      await cancelRefund('before-its-order', 're-1')
       await reportCancellation('before-its-order')
     },
     'docs/guides/nextjs.md lib/referrals.ts': async ({ referrals }) => {

@@ -14,7 +14,8 @@ const foreign = [...Object.values(ID), 'NISA16', 'nisa-karim', 'nisa@example.com
 const leaks = /nisa|1440|Friends|hooks\.example/i
 
 describe('another shop finds nothing and changes nothing', () => {
-  for (const op of operations.filter((one) => !one.isPublic)) {
+  // A refund that another shop reported is unknown here, so canceling it is stored; see refund-cancellations.test.ts.
+  for (const op of operations.filter((one) => !one.isPublic && one.id !== 'cancelRefund')) {
     const named = op.parameters.filter(({ in: place, name }) => place === 'query' && /id$|email|code|^q$/i.test(name))
     for (const { name } of named) {
       for (const value of foreign) {

@@ -28,6 +28,7 @@ describe('a refund of a reported order', () => {
           amountCents: 3000,
           lineItems: [],
           reason: 'Damaged',
+          occurredAt: new Date(till.server.clock.ms).toISOString(),
           goodsCents: 3000,
           commissionCents: -480,
           taxCents: 0,

@@ -101,6 +101,60 @@ describe('a statement', () => {
     expect(october.lines.map(({ line }) => line)).toEqual([1, 2, 3, 4])
   })
 
+  test('closes at what the batch of the month pays: refunds of unpaid commissions count when they occurred', async ({
+    server,
+    owner,
+    client,
+  }) => {
+    server.clock.ms = Date.parse('2026-11-02T09:00:00.000Z')
+    const till = new Till(server, server.shop)
+    const { id } = await till.affiliate()
+    await till.order({ externalOrderId: 'a', occurredAt: '2026-10-30T12:00:00.000Z' })
+    await till.order({ externalOrderId: 'b' })
+    const refund = (externalOrderId: string, externalRefundId: string, amountCents: number, occurredAt?: string) =>
+      client.refunds.create({ externalOrderId, externalRefundId, amountCents, occurredAt: occurredAt ?? null })
+    // The last one from before its order.
+    await refund('a', 're-1', 3000, '2026-10-31T10:00:00Z')
+    await refund('b', 're-2', 4500, '2026-10-31T11:00:00Z')
+    await refund('a', 're-3', 1000, '2026-10-01')
+    await client.refunds.cancel({ externalOrderId: 'b', externalRefundId: 're-2' })
+    const { totals, id: batchId } = await expectOk(till.batch())
+    const closing = async (month: string) => (await read(owner, id, month)).currencies[0]?.closingCents
+    expect([totals.netPayableCents, await closing('2026-10')]).toEqual([2240, 2240])
+    await expectOk(till.pay(batchId))
+    // Of a paid commission: an adjustment, when it is reported.
+    await refund('a', 're-4', 1000, '2026-10-31T12:00:00Z')
+    await client.refunds.cancel({ externalOrderId: 'a', externalRefundId: 're-1' })
+    const october = await read(owner, id, '2026-10')
+    expect(october.lines.map(({ at, kind, refundId, amountCents }) => [at, kind, refundId, amountCents])).toEqual([
+      ['2026-10-20T12:00:00.000Z', 'ORDER', null, 1440],
+      ['2026-10-30T12:00:00.000Z', 'ORDER', null, 1440],
+      ['2026-10-30T12:00:00.000Z', 'REFUND', 're-3', -160],
+      ['2026-10-31T10:00:00.000Z', 'REFUND', 're-1', -480],
+      ['2026-10-31T11:00:00.000Z', 'REFUND', 're-2', -720],
+      ['2026-10-31T11:00:00.000Z', 'REFUND', 're-2:canceled', 720],
+    ])
+    const november = await read(owner, id, '2026-11')
+    expect(november.currencies).toMatchObject([{ openingCents: 2240, paymentsCents: -2240, closingCents: -160 + 480 }])
+    expect(november.lines.map(({ reason }) => reason)).toContain(
+      'Refund re-1 of order a was canceled, after its commission was paid',
+    )
+    for (const [month, statement] of Object.entries({ '2026-10': october, '2026-11': november })) {
+      const [, ...rows] = String((await owner('GET', `/ledger?month=${month}`)).body)
+        .trim()
+        .split('\r\n')
+      const net = rows.map((row) => Number(row.split(',').at(-2)))
+      expect([month, rows.length, net.reduce((total, cents) => total + cents, 0)]).toEqual([
+        month,
+        statement.lines.length,
+        statement.lines.reduce((total, { amountCents }) => total + amountCents, 0),
+      ])
+    }
+    const { audit, verify } = await verifierOf(owner)
+    for (const statement of [october, november])
+      expect(await verify(statement, '--audit', audit)).toMatchObject({ ok: true, unproven: 0 })
+  })
+
   test('an order that is not approved is listed, and is not part of the balance', async ({ server, owner }) => {
     const till = new Till(server, server.shop)
     const { id } = await till.affiliate('NISA16', { autoApproveOrder: false })

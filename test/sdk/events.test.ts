@@ -31,6 +31,16 @@ test('a cancellation before its order is stored', async ({ client }) => {
   expect([outcome, commission?.status, changed]).toEqual(['applied', 'CANCELED', false])
 })
 
+test('a refund can be canceled, before or after its report', async ({ client }) => {
+  await client.events.conversion({ externalOrderId: 'o-3', amountCents: 10_000, couponCode: 'NISA16' })
+  const ids = { externalOrderId: 'o-3', externalRefundId: 'r-1' }
+  await client.refunds.create({ ...ids, amountCents: 2500, occurredAt: '2026-10-28T09:30:00Z' })
+  const canceled = await client.refunds.cancel(ids)
+  expect(canceled).toMatchObject({ outcome: 'applied', changed: true, commissionCents: 400 })
+  const early = await client.refunds.cancel({ ...ids, externalRefundId: 'r-2' }).withResponse()
+  expect([early.response.status, early.data.outcome]).toEqual([202, 'stored'])
+})
+
 test('a refund needs its ids', ({ client }) => {
   // @ts-expect-error the refund id is missing
   void (() => client.refunds.create({ externalOrderId: 'o-1', amountCents: 1 }))

@@ -212,6 +212,7 @@ export type CommissionEventData = Commission & {
   previousStatus: CommissionStatus | null
 }
 
+/** A refund, or the cancellation of one: its `externalRefundId` is that of the refund with `:canceled`, and its amounts have the opposite sign. */
 export interface Refund {
   id: string
   externalRefundId: string
@@ -221,12 +222,14 @@ export interface Refund {
   reason: string | null
   /** The refunded goods, net of discount. */
   goodsCents: number
-  /** The change of the commission, at most 0. */
+  /** The change of the commission: at most 0 for a refund. */
   commissionCents: number
   /** The change of the tax withheld. */
   taxCents: number
   /** The adjustment row for a paid commission. */
   adjustmentId: string | null
+  /** When the goods were refunded. A statement lists it then, unless an adjustment does. */
+  occurredAt: Instant
   createdAt: Instant
 }
 

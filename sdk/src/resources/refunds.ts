@@ -1,7 +1,7 @@
 import { type Call, startCall } from '../call.ts'
 import type { Core } from '../core.ts'
-import type { RefundInput, ReportedRefund } from '../models.ts'
-import type { ReportOptions } from '../options.ts'
+import type { CanceledRefund, RefundCancel, RefundInput, ReportedRefund } from '../models.ts'
+import type { CallOptions, ReportOptions } from '../options.ts'
 import { keyOf } from '../report-key.ts'
 
 const path = '/api/v1/refunds'
@@ -40,5 +40,25 @@ export const refunds = (core: Core) => ({
       deriveKey: () => keyOf(refund),
       send: (init) => core.api.POST(path, init),
       pick: (reply: ReportedRefund) => ('outcome' in reply ? reply : undefined),
+    }),
+
+  /**
+   * Cancels a refund that did not last, such as one that failed or a dispute that was won, before or after its report. The
+   * commission becomes what it would be without it. Repeating it changes nothing.
+   *
+   * @param refund The ids of the order and of the refund.
+   * @param options Options of this call.
+   * @throws {BadRequestError} `invalid_parameter`.
+   * @throws {ConflictError} `store_refund_limit_reached`.
+   *
+   * @example
+   * const { commission } = await client.refunds.cancel({ externalOrderId: '1001', externalRefundId: 're-1' })
+   */
+  cancel: (refund: RefundCancel, options?: CallOptions): Call<CanceledRefund> =>
+    startCall(core, {
+      options,
+      query: refund,
+      send: (init) => core.api.DELETE(path, init),
+      pick: (reply: CanceledRefund) => ('outcome' in reply ? reply : undefined),
     }),
 })

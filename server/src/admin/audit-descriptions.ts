@@ -145,7 +145,9 @@ const SENTENCES: Readonly<Record<string, (one: DescribedRecord) => Html>> = {
   'commission.reopened': ofOrder('Reopened'),
   'commission.refunded': ({ names, record, number, amount, subject }) => {
     const currency = names.orders.get(record.subjectId ?? '')?.orderCurrency ?? names.currency
-    return html`Refunded ${money(number('goodsCents'), currency)} of ${subject()}, commission ${amount('commissionCents')}`
+    const goodsCents = number('goodsCents')
+    const done = goodsCents < 0 ? 'Canceled a refund of' : 'Refunded'
+    return html`${done} ${money(Math.abs(goodsCents), currency)} of ${subject()}, commission ${amount('commissionCents')}`
   },
   'commissions.moderated': ({ text, number }) =>
     html`${MODERATED[text('action')] ?? nameOf(text('action'))} ${counted(number('changed'), 'commission')} at once`,

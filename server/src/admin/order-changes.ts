@@ -27,14 +27,20 @@ export function refundList(
   const { data, pagination } = slice(refunds, query, 'refunds')
   const rows = data.map((one) => [
     isolated(one.externalRefundId),
-    day(one.createdAt),
+    day(one.occurredAt),
     money(one.goodsCents, String(order.currency)),
     money(one.commissionCents, commission?.currency ?? String(order.currency)),
     one.reason ? isolated(one.reason) : '–',
   ])
   const columns = ['Refund', 'Date', numberColumn('Goods'), numberColumn('Commission'), nameColumn('Reason')]
   return html`${refunds.length ? html`<h2>Refunds</h2>${table('Refunds', columns, rows)}${pager(path, query, pagination, 'refunds')}` : ''}
-${pending.map((notice) => html`<p class="notice wait">${notice.type === 'refund' ? html`The refund ${isolated(notice.externalRefundId ?? '')}` : 'A cancellation'} was reported but is not applied yet. ${badge('PENDING')}</p>`)}`
+${pending.map((notice) => html`<p class="notice wait">${noticeName(notice)} was reported but is not applied yet. ${badge('PENDING')}</p>`)}`
+}
+
+function noticeName({ type, externalRefundId }: Schemas['OrderNotice']): Html {
+  if (type === 'cancellation') return html`A cancellation`
+  const refund = html`refund ${isolated(externalRefundId ?? '')}`
+  return type === 'refund' ? html`The ${refund}` : html`The cancellation of the ${refund}`
 }
 
 const MOVES: Partial<Record<Commission['orderStatus'], readonly (readonly [action: Action, text: string])[]>> = {

@@ -16,6 +16,7 @@ export const toRefund = (row: RefundRow): components['schemas']['Refund'] => ({
   commissionCents: row.commissionCents,
   taxCents: row.taxCents,
   adjustmentId: row.adjustmentId,
+  occurredAt: row.occurredAt,
   createdAt: row.createdAt,
 })
 

@@ -9,7 +9,7 @@ import { affiliateOf, canWin, programOf } from '../engine/attribution.ts'
 import { goodsOf } from '../engine/commission.ts'
 import { decide, ENGINE_VERSION } from '../engine/decide.ts'
 import type { Candidate, Decision, EvidenceKind, Facts, MissCode, RateGroup, RestrictionCode } from '../engine/facts.ts'
-import { storedOrderIds } from '../engine/normalize.ts'
+import { canceledRefundOf, cancellationIdOf, storedOrderIds } from '../engine/normalize.ts'
 import { parseFacts } from '../engine/stored-facts.ts'
 import { listOrderNotices } from '../orders/notice-queries.ts'
 import { findOrder } from '../orders/queries.ts'
@@ -62,19 +62,25 @@ interface AppliedTo {
 const CANCELED: CommissionRow['orderStatus'][] = ['CANCELED', 'REVERSED', 'REFUNDED']
 
 function toNotice(
-  { kind, noticeId, createdAt }: OrderNoticeRow,
+  { kind, noticeId, body, createdAt }: OrderNoticeRow,
   { commission, refunds }: AppliedTo,
 ): Explanation['notices'][number] {
-  const isRefund = kind === 'refund'
+  const { reason = null, occurredAt }: { reason?: string | null; occurredAt?: string | null } = JSON.parse(body)
+  const ids = kind === 'refund' ? [noticeId, cancellationIdOf(noticeId)] : [cancellationIdOf(noticeId)]
   return {
-    type: isRefund ? 'refund' : 'cancellation',
-    externalRefundId: isRefund ? noticeId : null,
-    applied: isRefund
-      ? refunds.some(({ externalRefundId }) => externalRefundId === noticeId)
-      : commission !== undefined && CANCELED.includes(commission.orderStatus),
+    type: NOTICE_TYPES[kind],
+    externalRefundId: noticeId || null,
+    reason,
+    occurredAt: occurredAt ?? createdAt,
+    applied:
+      kind === 'canceled'
+        ? commission !== undefined && CANCELED.includes(commission.orderStatus)
+        : refunds.some(({ externalRefundId }) => ids.includes(externalRefundId)),
     receivedAt: createdAt,
   }
 }
+
+const NOTICE_TYPES = { canceled: 'cancellation', canceledRefund: 'refund_cancellation', refund: 'refund' } as const
 
 /** Other affiliates whose slug equals a code of the order. Slugs never change, so this also holds for past orders. */
 async function findSlugNamesakes(
@@ -213,8 +219,11 @@ function groupText(group: RateGroup, { order, settings }: Facts): string {
   return commissionType === 'FLAT_PER_ORDER' ? `${rate} for the order` : `${rate} × ${quantity} pieces`
 }
 
-const refundText = ({ externalRefundId, goodsCents }: RefundRow): string =>
-  `Refund ${externalRefundId} of ${goodsCents} cents of goods`
+function refundText({ externalRefundId, goodsCents }: RefundRow): string {
+  const canceled = canceledRefundOf(externalRefundId)
+  if (canceled !== undefined) return `Refund ${canceled} was canceled: ${-goodsCents} cents of goods`
+  return `Refund ${externalRefundId} of ${goodsCents} cents of goods`
+}
 
 type Schemas = components['schemas']
 

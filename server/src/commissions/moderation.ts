@@ -20,6 +20,7 @@ import { hasOrderNotice } from '../orders/notice-queries.ts'
 import { upsertOrder } from '../orders/queries.ts'
 import { type ChangedCommission, recomputeBatch } from '../payouts/batch.ts'
 import { updateFile } from '../payouts/line-queries.ts'
+import { clawbackRow } from './clawback.ts'
 import { adjustmentRejected, commissionNotFound, findEffectiveStatus, findRecordedOrder } from './commissions.ts'
 import { statusEvents } from './event-queries.ts'
 import { insertReservationChange, listJobs, toEffective } from './job-queries.ts'
@@ -38,13 +39,12 @@ import {
   updateCommissionIfUnchanged,
 } from './queries.ts'
 import {
-  clawbackRow,
   findRefundedGoods,
   readRefundSnapshot,
   recomputeRefundedGoods,
   storeRefundedGoods,
   toRefundSnapshot,
-} from './refunds.ts'
+} from './refunded-goods.ts'
 
 export type { MovableSums }
 export type ModerationAction = components['schemas']['ModerationAction']

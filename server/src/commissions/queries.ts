@@ -250,15 +250,19 @@ export function adjustmentRow(ctx: Pick<Context, 'now'>, columns: AdjustmentColu
 const refunds = (db: Reader, shopId: string, commissionId: string) =>
   db.selectFrom('refunds').selectAll().where('shopId', '=', shopId).where('commissionId', '=', commissionId)
 
+/** The first of these refunds, by id. */
 export const findRefund = (
   db: Reader,
   shopId: string,
   commissionId: string,
-  externalRefundId: string,
+  externalRefundIds: string[],
 ): Promise<RefundRow | undefined> =>
-  refunds(db, shopId, commissionId).where('externalRefundId', '=', externalRefundId).executeTakeFirst()
+  refunds(db, shopId, commissionId)
+    .where('externalRefundId', 'in', externalRefundIds)
+    .orderBy('externalRefundId')
+    .executeTakeFirst()
 
-/** All refunds of a commission's order, in the order of receipt. */
+/** All refunds of a commission's order and their cancellations, in the order of receipt. */
 export const listRefunds = (db: Reader, shopId: string, commissionId: string): Promise<RefundRow[]> =>
   refunds(db, shopId, commissionId).orderBy('id').execute()
 
@@ -300,8 +304,8 @@ export async function listRefundedCents(db: Reader, shopId: string, ids: string[
 }
 
 const upsertTotals = preparedWrite<RefundTotalsRow>()((trx, row) => {
-  const { shopId, commissionId, goodsCents, pieces, pointed, everything } = row
-  const changes = { goodsCents, pieces, pointed, everything }
+  const { shopId, commissionId, goodsCents, pieces, pointed, everything, statusBefore } = row
+  const changes = { goodsCents, pieces, pointed, everything, statusBefore }
   return trx
     .insertInto('refundTotals')
     .values({ shopId, commissionId, ...changes })

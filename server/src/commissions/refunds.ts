@@ -1,22 +1,23 @@
-import { concurrentChange, conflict, conflictWithRemedy, invalid, invalidBody } from '../contract/errors.ts'
+import { concurrentChange, conflict, conflictWithRemedy, invalid } from '../contract/errors.ts'
 import type { Body } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import { type Mutation, mutate } from '../core/mutate.ts'
 import type { Reader, Transaction } from '../database/database.ts'
-import type { CommissionRow, OrderRow, RefundRow } from '../database/tables.ts'
-import type { Decision, Facts } from '../engine/facts.ts'
-import { orderKey } from '../engine/normalize.ts'
+import type { CommissionRow, RefundRow } from '../database/tables.ts'
+import { canceledRefundOf, cancellationIdOf, orderKey } from '../engine/normalize.ts'
 import type { Refund, RefundedGoods, RefundLine, RefundProblem } from '../engine/refund.ts'
 import {
   type AppliedRefund,
   applyRefund,
   type RefundSnapshot,
   type RefundTarget,
+  refundTarget,
   totalRefunds,
 } from '../engine/refund.ts'
-import { parseFacts } from '../engine/stored-facts.ts'
+import { hasOrderNotice } from '../orders/notice-queries.ts'
 import { recomputeBatch } from '../payouts/batch.ts'
 import { updateFile } from '../payouts/line-queries.ts'
+import { clawbackRow } from './clawback.ts'
 import {
   adjustmentRejected,
   commissionNotFound,
@@ -27,7 +28,6 @@ import {
 import { refundEvent, toRefund } from './event-queries.ts'
 import { insertReservationChange } from './job-queries.ts'
 import {
-  adjustmentRow,
   findCommission,
   findRefund,
   findRefundTotals,
@@ -36,8 +36,14 @@ import {
   listRefunds,
   toCommission,
   updateCommissionIfUnchanged,
-  upsertRefundTotals,
 } from './queries.ts'
+import {
+  findRefundedGoods,
+  readRefundSnapshot,
+  storeRefundedGoods,
+  toEngineRefund,
+  withoutCanceled,
+} from './refunded-goods.ts'
 
 /** A refund to record; `amountCents` is goods net of discount. */
 export interface RefundInput extends Refund {
@@ -47,6 +53,8 @@ export interface RefundInput extends Refund {
   alreadyHappened?: boolean
   /** The currency of the amount; defaults to the order's, which is the only one allowed. */
   currency?: string | null
+  /** When the goods were refunded; defaults to now. */
+  occurredAt?: string | null
 }
 
 export interface RecordedRefund {
@@ -54,7 +62,7 @@ export interface RecordedRefund {
   refund: RefundRow
   /** Goods refunded by this and all earlier refunds. */
   refundedCents: number
-  /** The refund id was recorded before, and nothing was changed. */
+  /** The refund id was recorded or canceled before, and nothing was changed. */
   alreadyRecorded: boolean
   /** Why the refund took less than it names. */
   problem: RefundProblem | null
@@ -107,16 +115,24 @@ export async function recordRefund(
   input: RefundInput,
   snapshot?: RefundSnapshot,
 ): Promise<Mutation<RecordedRefund>> {
-  const { changes, ...plan } = await planRefund(ctx, trx, before, { input, snapshot })
+  return writeRefund(ctx, trx, before, await planRefund(ctx, trx, before, { input, snapshot }))
+}
+
+async function writeRefund(
+  ctx: Context,
+  trx: Transaction,
+  before: CommissionRow,
+  { changes, ...plan }: RefundPlan,
+): Promise<Mutation<RecordedRefund>> {
   if (!changes) return { result: plan, audit: null }
   if (!(await updateCommissionIfUnchanged(trx, ctx.shop.id, before, changes.columns))) throw concurrentChange()
   const { commissionCents, taxCents } = plan.refund
-  const change = { name: input.refundId, amountCents: commissionCents, taxCents }
+  const change = { name: plan.refund.externalRefundId, amountCents: commissionCents, taxCents }
   const adjustment = changes.isClawback ? clawbackRow(ctx, before, change) : undefined
   if (adjustment) await insertCommission(trx, ctx.shop.id, adjustment)
   const refund = { ...plan.refund, adjustmentId: adjustment?.id ?? null }
   await insertRefund(trx, ctx.shop.id, refund)
-  await storeRefundedGoods(trx, ctx.shop.id, before.id, changes.refunded)
+  await storeRefundedGoods(trx, ctx.shop.id, before.id, changes.refunded, changes.statusBefore)
   const { batch, current, reservedBy, sentFileId } = changes
   if (adjustment && sentFileId !== undefined)
     await updateFile(trx, { shopId: ctx.shop.id, id: sentFileId }, { assumedPaid: 1 })
@@ -147,6 +163,7 @@ interface RefundPlan extends RecordedRefund {
 interface RefundChanges {
   columns: Partial<CommissionRow>
   refunded: RefundedGoods
+  statusBefore: CommissionRow['orderStatus'] | null
   /** The commission is paid, so an adjustment takes the money back. */
   isClawback: boolean
   /** The commission as users saw it. */
@@ -169,7 +186,8 @@ export async function planRefund(
   { input, snapshot }: { input: RefundInput; snapshot?: RefundSnapshot | undefined },
 ): Promise<RefundPlan> {
   if (before.trackingMethod === 'ADJUSTMENT') throw adjustmentRejected()
-  const existing = await findRefund(db, ctx.shop.id, before.id, input.refundId)
+  const ids = [input.refundId, cancellationIdOf(input.refundId)]
+  const existing = await findRefund(db, ctx.shop.id, before.id, ids)
   if (existing) {
     const [stored, totals] = await Promise.all([
       findCommission(db, ctx.shop.id, before.id),
@@ -180,16 +198,36 @@ export async function planRefund(
     return { row, refund: existing, refundedCents, alreadyRecorded: true, problem: null, changes: undefined }
   }
   const found = await findEffectiveStatus(ctx, db, before)
-  const { row: current, unwritten, status, batch, reservedBy, sentFileId } = found
+  const { status } = found
   if (CLOSED_STATUSES.includes(status) && !input.alreadyHappened) throw notRefundable(status)
   if (status === 'REFUNDED' && !input.alreadyHappened) throw refundExceedsOrder(0)
   if (!isInOrderCurrency(input, before)) throw currencyMismatch(before.orderCurrency)
   const applied = await applyToOrder(ctx, db, before, { input, snapshot })
+  const totals = status === 'REFUNDED' ? await findRefundTotals(db, ctx.shop.id, before.id) : undefined
+  return toPlan(ctx, before, { input, found, applied, statusBefore: totals?.statusBefore ?? null })
+}
+
+interface PlannedEntry {
+  input: RefundInput
+  found: EffectiveStatus
+  applied: AppliedRefund
+  /** The status before the commission became `REFUNDED`, if it did. */
+  statusBefore: CommissionRow['orderStatus'] | null
+}
+
+function toPlan(
+  ctx: Context,
+  before: CommissionRow,
+  { input, found, applied, statusBefore }: PlannedEntry,
+): RefundPlan {
+  const { row: current, unwritten, status, batch, reservedBy, sentFileId } = found
   const { before: was, after: is, refunded, problem } = applied
   const goodsCents = is.refundedCents - was.refundedCents
   const amounts = FINAL_STATUSES.includes(status) ? NO_CHANGE : difference(was, is)
   const isUnpaid = UNPAID_STATUSES.includes(status)
-  const columns = { ...unwritten, ...(isUnpaid && unpaidChanges(is)), updatedAt: nowIso(ctx) }
+  const isRefunded = status === 'REFUNDED'
+  const restored = isRefunded && !is.fullyRefunded && { orderStatus: statusBefore ?? 'PENDING' }
+  const columns = { ...unwritten, ...(isUnpaid && { ...unpaidChanges(is), ...restored }), updatedAt: nowIso(ctx) }
   return {
     row: { ...current, ...columns, version: before.version + 1 },
     refund: toRefundRow(ctx, before, input, { goodsCents, ...amounts, adjustmentId: null }),
@@ -199,6 +237,8 @@ export async function planRefund(
     changes: {
       columns,
       refunded,
+      // It leaves its batch.
+      statusBefore: isRefunded ? statusBefore : current.orderStatus === 'PAYABLE' ? 'APPROVED' : current.orderStatus,
       isClawback: status === 'PAID' && amounts.amountCents !== 0,
       current,
       batch,
@@ -206,6 +246,61 @@ export async function planRefund(
       sentFileId,
     },
   }
+}
+
+/** What canceling a refund changed. */
+export interface CanceledRefund {
+  row: CommissionRow
+  /** Null when the refund was not reported yet: it then changes nothing. */
+  refund: RefundRow | null
+  refundedCents: number
+  /** Canceled before, and nothing was changed. */
+  alreadyRecorded: boolean
+}
+
+/**
+ * Cancels a refund in the caller's transaction: an unpaid commission becomes what it would be without the refund, a paid one
+ * gets a positive adjustment. A refund that was not reported yet is marked, so that it will change nothing.
+ */
+export async function cancelRefund(
+  ctx: Context,
+  trx: Transaction,
+  before: CommissionRow,
+  { refundId, snapshot }: { refundId: string; snapshot: RefundSnapshot },
+): Promise<Mutation<CanceledRefund>> {
+  const [rows, totals, found] = await Promise.all([
+    listRefunds(trx, ctx.shop.id, before.id),
+    findRefundTotals(trx, ctx.shop.id, before.id),
+    findEffectiveStatus(ctx, trx, before),
+  ])
+  const refund = rows.find(({ externalRefundId }) => externalRefundId === refundId)
+  const input = { refundId: cancellationIdOf(refundId), amountCents: null, lineItems: [], reason: null }
+  const canceled = rows.find(({ externalRefundId }) => externalRefundId === input.refundId)
+  const unchanged = { row: found.row, refundedCents: totals?.goodsCents ?? 0 }
+  if (canceled)
+    return { result: { ...unchanged, refund: refund ? canceled : null, alreadyRecorded: true }, audit: null }
+  if (!refund) {
+    const marker = toRefundRow(ctx, before, input, { goodsCents: 0, ...NO_CHANGE, adjustmentId: null })
+    await insertRefund(trx, ctx.shop.id, marker)
+    return { result: { ...unchanged, refund: null, alreadyRecorded: false }, audit: null }
+  }
+  const refunded = totalRefunds(snapshot, withoutCanceled(rows, refundId).map(toEngineRefund))
+  const applied = {
+    before: refundTarget(snapshot, await findRefundedGoods(trx, ctx.shop.id, before.id, snapshot)),
+    after: refundTarget(snapshot, refunded),
+    refunded,
+    problem: null,
+  }
+  const isUnpaid = UNPAID_STATUSES.includes(found.status)
+  const wasCanceled = await hasOrderNotice(trx, ctx.shop.id, { orderId: before.orderId, kind: 'canceled' })
+  const plan = toPlan(ctx, before, {
+    // The statement of an unpaid commission shows both where the refund was, and a paid one when the adjustment is made.
+    input: { ...input, occurredAt: isUnpaid ? refund.occurredAt : null },
+    found,
+    applied,
+    statusBefore: wasCanceled ? 'CANCELED' : (totals?.statusBefore ?? null),
+  })
+  return writeRefund(ctx, trx, before, plan)
 }
 
 /** Whether a refund is in the currency of its order. */
@@ -262,14 +357,18 @@ const toRefundRow = (ctx: Context, { id }: CommissionRow, input: RefundInput, ch
   commissionCents: change.amountCents,
   taxCents: change.taxCents,
   adjustmentId: change.adjustmentId,
+  occurredAt: input.occurredAt ?? nowIso(ctx),
   createdAt: nowIso(ctx),
 })
 
-/** Normalizes the caller's refund id. @throws ApiError 400 `invalid_body` when it is blank or reserved. */
-export function readRefundId(text: string): string {
+/** Normalizes the caller's refund id. @throws ApiError 400 with the code when it is blank or reserved. */
+export function readRefundId(text: string, code: 'invalid_body' | 'invalid_parameter' = 'invalid_body'): string {
   const refundId = orderKey(text)
-  if (!refundId || RESERVED_IDS.includes(refundId))
-    throw invalidBody(`externalRefundId must be your refund id. Reserved ids: ${RESERVED_IDS.join(', ')}.`)
+  if (!refundId || RESERVED_IDS.includes(refundId) || canceledRefundOf(refundId) !== undefined)
+    throw invalid(
+      code,
+      `externalRefundId must be your refund id. Reserved: ${RESERVED_IDS.join(', ')}, and ids that end with ${cancellationIdOf('')}.`,
+    )
   return refundId
 }
 
@@ -291,91 +390,3 @@ const refundExceedsOrder = (leftCents: number) =>
 
 const notRefundable = (status: CommissionRow['orderStatus']) =>
   conflict('commission_move_not_allowed', `This commission is ${status} and cannot be refunded.`)
-
-/**
- * The goods of a commission's order that were refunded so far; undefined before the first refund. Reads stored totals, so
- * the cost does not depend on the number of refunds.
- */
-export async function findRefundedGoods(
-  db: Reader,
-  shopId: string,
-  commissionId: string,
-  snapshot: RefundSnapshot,
-): Promise<RefundedGoods | undefined> {
-  const row = await findRefundTotals(db, shopId, commissionId)
-  // There are no totals before the first refund.
-  if (!row) return recomputeRefundedGoods(db, shopId, commissionId, snapshot)
-  return {
-    cents: row.goodsCents,
-    pieces: JSON.parse(row.pieces),
-    pointed: JSON.parse(row.pointed),
-    everything: row.everything === 1,
-  }
-}
-
-/** Like {@link findRefundedGoods}, but computed from every refund: a new decision may split the order differently. */
-export async function recomputeRefundedGoods(
-  db: Reader,
-  shopId: string,
-  commissionId: string,
-  snapshot: RefundSnapshot,
-): Promise<RefundedGoods | undefined> {
-  const rows = await listRefunds(db, shopId, commissionId)
-  return rows.length > 0 ? totalRefunds(snapshot, rows.map(toEngineRefund)) : undefined
-}
-
-/** Stores the running totals for the next refund. */
-export const storeRefundedGoods = (
-  trx: Transaction,
-  shopId: string,
-  commissionId: string,
-  refunded: RefundedGoods,
-): Promise<void> =>
-  upsertRefundTotals(trx, shopId, {
-    commissionId,
-    goodsCents: refunded.cents,
-    pieces: JSON.stringify(refunded.pieces),
-    pointed: JSON.stringify(refunded.pointed),
-    everything: refunded.everything ? 1 : 0,
-  })
-
-/** A stored refund as the engine reads it. */
-const toEngineRefund = ({ externalRefundId, amountCents, lineItems }: RefundRow): Refund => ({
-  refundId: externalRefundId,
-  amountCents,
-  lineItems: JSON.parse(lineItems),
-})
-
-/** The recorded order in the form that refunds are computed from. */
-export const readRefundSnapshot = ({ facts, decision }: Pick<OrderRow, 'facts' | 'decision'>): RefundSnapshot =>
-  toRefundSnapshot(parseFacts(facts), JSON.parse(decision))
-
-export const toRefundSnapshot = ({ order, settings }: Facts, decision: Decision): RefundSnapshot => ({
-  subtotalCents: decision.subtotalCents,
-  discountCents: order.discountCents,
-  lines: order.lines,
-  baseCents: decision.baseCents,
-  groups: decision.groups,
-  taxWithholdingBps: settings.taxWithholdingBps,
-})
-
-/** An adjustment that takes money back from a paid commission; the next batch deducts it. */
-export const clawbackRow = (
-  ctx: Context,
-  { id, affiliateId, programId, currency, orderCurrency }: CommissionRow,
-  { name, amountCents, taxCents }: { name: string; amountCents: number; taxCents: number },
-): Omit<CommissionRow, 'shopId'> =>
-  adjustmentRow(ctx, {
-    id: ctx.newId('com'),
-    orderId: `adj:${id}:${name}`,
-    affiliateId,
-    programId,
-    currency,
-    orderCurrency,
-    commissionAmountCents: amountCents,
-    taxWithheldCents: taxCents,
-    orderStatus: 'APPROVED',
-    payoutBatchId: null,
-    debtId: null,
-    happenedAt: nowIso(ctx),
-  })

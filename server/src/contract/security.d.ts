@@ -31,6 +31,7 @@ export interface SecuritySchemes {
   listWebhookEvents: 'apiKey'
   recordEvent: 'apiKey'
   reportRefund: 'apiKey'
+  cancelRefund: 'apiKey'
   reportCancellation: 'apiKey'
   getShopInfo: 'apiKey'
   getDocs: 'none'

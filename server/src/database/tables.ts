@@ -299,7 +299,10 @@ export interface PasskeyRow {
   lastUsedAt: string | null
 }
 
-/** One refund of a commission's order; amounts are computed from all refunds and the recorded decision. */
+/**
+ * One refund of a commission's order; amounts are computed from all refunds and the recorded decision. Canceling a refund
+ * adds an entry, whose id is that of the refund with `:canceled` and whose amounts have the opposite sign.
+ */
 export interface RefundRow {
   id: string
   shopId: string
@@ -313,11 +316,13 @@ export interface RefundRow {
   reason: string | null
   /** The refunded goods, net of discount. */
   goodsCents: number
-  /** The change of the commission, never positive. */
+  /** The change of the commission. */
   commissionCents: number
   taxCents: number
   /** The commission row that adjusts a paid commission. */
   adjustmentId: string | null
+  /** When it counts in statements, unless an adjustment does. */
+  occurredAt: string
   createdAt: string
 }
 
@@ -335,14 +340,19 @@ export interface RefundTotalsRow {
   /** JSON list of cents by part of the order. */
   pointed: string
   everything: 0 | 1
+  /** What the status was before nothing was left, which a canceled refund restores. */
+  statusBefore: CommissionRow['orderStatus'] | null
 }
 
-/** A reported cancellation or refund of an order without a commission, applied once there is one. */
+/**
+ * A refund of an order without a commission, or that such a refund was canceled, applied once there is one; and every
+ * cancellation of an order.
+ */
 export interface OrderNoticeRow {
   shopId: string
   orderId: string
-  kind: 'canceled' | 'refund'
-  /** The refund's id; empty for a cancellation. */
+  kind: 'canceled' | 'canceledRefund' | 'refund'
+  /** The refund's id; empty for a cancellation of the order. */
   noticeId: string
   body: string
   createdAt: string

@@ -115,3 +115,12 @@ export function trimToNull(value: string | null | undefined): string | null {
 export function withoutInvisible(text: string): string {
   return text.replace(/\p{Default_Ignorable_Code_Point}/gu, '')
 }
+
+const CANCELED = ':canceled'
+
+/** The id of the entry that cancels a refund. Reserved: no refund has such an id. */
+export const cancellationIdOf = (refundId: string): string => `${refundId}${CANCELED}`
+
+/** The refund that an entry cancels; undefined for a refund. */
+export const canceledRefundOf = (externalRefundId: string): string | undefined =>
+  externalRefundId.endsWith(CANCELED) ? externalRefundId.slice(0, -CANCELED.length) : undefined

@@ -168,6 +168,7 @@ export const handlers: Handlers<Contexts> = {
   },
 
   reportRefund: (ctx, { query, body }) => refundReports.recordRefundReport(ctx, body, Boolean(query.dryRun)),
+  cancelRefund: (ctx, { query }) => refundReports.cancelRefundReport(ctx, query),
   reportCancellation: (ctx, { query, body }) =>
     refundReports.recordCancellationReport(ctx, body, Boolean(query.dryRun)),
 

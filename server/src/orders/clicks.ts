@@ -8,7 +8,7 @@ import type { Transaction } from '../database/database.ts'
 import type { JourneyRow } from '../database/tables.ts'
 import { emailKey, trimToNull } from '../engine/normalize.ts'
 import { findClickOwner, insertJourneyEntry } from '../journey/queries.ts'
-import { rejectFuture } from './conversions.ts'
+import { rejectFuture } from './occurred-at.ts'
 import { clickTouch, sessionTouch } from './record-order.ts'
 
 type Schemas = components['schemas']

@@ -1,15 +1,14 @@
 import { toDecision } from '../commissions/queries.ts'
 import { invalid, invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
-import { type Context, nowIso } from '../core/context.ts'
+import type { Context } from '../core/context.ts'
 import { mutate, type WorkWithReads } from '../core/mutate.ts'
-import { parseBodyInstant } from '../core/time.ts'
 import type { ShopRow } from '../database/tables.ts'
-import { CLOCK_TOLERANCE_MS } from '../engine/attribution.ts'
 import { decide } from '../engine/decide.ts'
 import type { Decision, Order, OrderLine } from '../engine/facts.ts'
 import { orderKey, storedOrderId, trimToNull } from '../engine/normalize.ts'
 import { type FoundReport, findReport, reportOrder } from './notices.ts'
+import { readOccurredAt } from './occurred-at.ts'
 import { findOrder } from './queries.ts'
 import { gatherFacts, type IncomingOrder, touchesOf } from './record-order.ts'
 import { parseStoredRefund } from './refund-reports.ts'
@@ -119,7 +118,7 @@ export function toOrder(ctx: Context, body: Conversion): Order {
   const { country = null, state = null, city = null, postalCode = null } = body.shipping ?? {}
   return {
     externalOrderId,
-    orderAt: readOrderAt(ctx, body.occurredAt),
+    orderAt: readOccurredAt(ctx, body.occurredAt),
     currency: body.currency ?? 'USD',
     amountCents,
     discountCents: body.discountCents ?? 0,
@@ -151,20 +150,6 @@ function checkAmount(amountCents: number | null, lines: OrderLine[]): void {
   if (amountCents !== null) return
   const total = lines.reduce((sum, line) => sum + line.quantity * (line.priceCents ?? 0), 0)
   if (total > MAX_CENTS) throw invalidBody(`lineItems must not add up to more than ${MAX_CENTS} cents.`)
-}
-
-/** When the order was placed; defaults to now. */
-function readOrderAt(ctx: Context, occurredAt: string | null | undefined): string {
-  const at = parseBodyInstant('occurredAt', occurredAt || null)
-  if (!at) return nowIso(ctx)
-  rejectFuture(ctx, at)
-  return at
-}
-
-/** Rejects an instant in the future, within the tolerance for clocks. @throws ApiError 400 `occurred_at_in_future`. */
-export function rejectFuture(ctx: Context, at: string): void {
-  if (Date.parse(at) <= ctx.now() + CLOCK_TOLERANCE_MS) return
-  throw invalid('occurred_at_in_future', 'occurredAt must not be more than 5 minutes in the future.')
 }
 
 /** The click id in an order's note attributes, where it may be text or a number. */

@@ -21,7 +21,7 @@ const noticesOfOrder = prepared<Pick<OrderNoticeRow, 'shopId' | 'orderId'>>()((d
   db.selectFrom('orderNotices').selectAll().where('shopId', '=', shopId).where('orderId', '=', orderId).compile(),
 )
 
-/** The stored notices of an order: cancellations first, then refunds in the order of receipt. */
+/** The stored notices of an order: cancellations first, of refunds too, then refunds in the order of receipt. */
 export async function listOrderNotices(db: Reader, shopId: string, orderId: string): Promise<OrderNoticeRow[]> {
   const rows = await noticesOfOrder(db, { shopId, orderId })
   // Sorted here, because merged reads need not keep an order.
@@ -30,18 +30,18 @@ export async function listOrderNotices(db: Reader, shopId: string, orderId: stri
 
 const sortKey = ({ kind, createdAt, noticeId }: OrderNoticeRow) => `${kind}\n${createdAt}\n${noticeId}`
 
-/** The refunds that are stored for an order, with the length of their bodies. */
+/** The refunds that are stored for an order, and those that were canceled, with the length of their bodies. */
 export const listStoredRefunds = (
   db: Reader,
   shopId: string,
   orderId: string,
-): Promise<{ noticeId: string; length: number }[]> =>
+): Promise<{ kind: OrderNoticeRow['kind']; noticeId: string; length: number }[]> =>
   db
     .selectFrom('orderNotices')
-    .select(['noticeId', sql<number>`length(body)`.as('length')])
+    .select(['kind', 'noticeId', sql<number>`length(body)`.as('length')])
     .where('shopId', '=', shopId)
     .where('orderId', '=', orderId)
-    .where('kind', '=', 'refund')
+    .where('kind', '<>', 'canceled')
     .execute()
 
 /** The orders that have notices from before an instant, by id, starting after one. */

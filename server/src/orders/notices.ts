@@ -7,12 +7,13 @@ import {
   TRANSITIONS,
 } from '../commissions/moderation.ts'
 import { findCommissionByOrder } from '../commissions/queries.ts'
+import { readRefundSnapshot } from '../commissions/refunded-goods.ts'
 import {
+  cancelRefund,
   isInOrderCurrency,
   planRefund,
   type RecordedRefund,
   type RefundInput,
-  readRefundSnapshot,
   recordRefund,
 } from '../commissions/refunds.ts'
 import { concurrentChange, conflict } from '../contract/errors.ts'
@@ -21,7 +22,7 @@ import { type AuditEntry, type Mutation, RunAloneError } from '../core/mutate.ts
 import type { WebhookEvent } from '../core/outbox.ts'
 import type { Reader, Transaction } from '../database/database.ts'
 import { forEachYielding } from '../database/event-loop.ts'
-import type { CommissionRow, OrderNoticeRow } from '../database/tables.ts'
+import type { CommissionRow, OrderNoticeRow, RefundRow } from '../database/tables.ts'
 import type { RefundSnapshot } from '../engine/refund.ts'
 import { hasOrderNotice, insertOrderNoticeIfNew, listOrderNotices, listStoredRefunds } from './notice-queries.ts'
 import { findOrder } from './queries.ts'
@@ -46,6 +47,10 @@ export interface KeptNotice {
 }
 
 export type ReportedRefund = KeptNotice | ({ outcome: 'applied'; changed: boolean } & RecordedRefund)
+/** `stored` until the refund is reported. */
+export type ReportedRefundCancellation =
+  | (KeptNotice & { refundedCents?: number })
+  | { outcome: 'applied'; changed: boolean; row: CommissionRow; refund: RefundRow; refundedCents: number }
 export type ReportedCancellation =
   | KeptNotice
   | { outcome: 'applied'; changed: boolean; row: CommissionRow; clawback: Clawback }
@@ -72,6 +77,12 @@ interface OrderOptions {
   found?: FoundReport
   /** The order was canceled before it is reported. */
   isCanceled?: boolean
+}
+
+/** What a cancellation may name. */
+export interface CancellationDetails {
+  reason?: string | null
+  occurredAt?: string | null
 }
 
 interface RefundOptions {
@@ -124,14 +135,18 @@ async function applyNotices(
     events.push(...(written?.events ?? []))
   }
   const { snapshot } = (await findCreditedOrder(ctx, trx, orderId)) ?? {}
-  await forEachYielding(trx, notices, async ({ kind, noticeId, body }) => {
+  await forEachYielding(trx, notices, async ({ kind, noticeId, body, createdAt }) => {
     const row = await findCommissionByOrder(trx, ctx.shop.id, orderId)
     if (!row) return
     if (kind === 'canceled') {
       add(await cancelCommission(ctx, trx, row))
       return
     }
-    const input = { ...parseRefund(body, row.orderCurrency), refundId: noticeId }
+    if (kind === 'canceledRefund') {
+      if (snapshot) add(await cancelRefund(ctx, trx, row, { refundId: noticeId, snapshot }))
+      return
+    }
+    const input = { occurredAt: createdAt, ...parseRefund(body, row.orderCurrency), refundId: noticeId }
     const skipped = { action: 'refund.skipped', subjectId: row.id, data: { externalRefundId: noticeId } }
     if (isInOrderCurrency(input, row)) add(await recordRefund(ctx, trx, row, input, snapshot))
     else audits.push({ ...skipped, data: { ...skipped.data, reason: 'currency_mismatch' } })
@@ -170,13 +185,44 @@ export async function reportRefund(
 ): Promise<Mutation<ReportedRefund>> {
   const order = await findCreditedOrder(ctx, trx, notice.orderId)
   if (!order?.row) {
-    const changed = await storeRefundNotice(ctx, trx, notice)
+    const stored = await listStoredRefunds(trx, ctx.shop.id, notice.orderId)
+    const changed = await storeNotice(ctx, trx, { ...notice, kind: 'refund' }, stored)
     return { result: { outcome: order ? 'noted' : 'stored', changed, row: undefined }, audit: null }
   }
   requireAlone(order.row, isAlone)
   const input = { ...parseRefund(notice.body, order.row.orderCurrency), refundId: notice.noticeId }
   const { result, ...written } = await recordRefund(ctx, trx, order.row, input, order.snapshot)
   return { ...written, result: { outcome: 'applied', changed: !result.alreadyRecorded, ...result } }
+}
+
+/**
+ * Records that a refund did not last, or keeps it until the refund arrives, which then changes nothing.
+ *
+ * @throws ApiError 409 `store_refund_limit_reached`.
+ */
+export async function reportRefundCancellation(
+  ctx: Context,
+  trx: Transaction,
+  { orderId, noticeId }: Pick<OrderNoticeRow, 'orderId' | 'noticeId'>,
+  isAlone: boolean,
+): Promise<Mutation<ReportedRefundCancellation>> {
+  const order = await findCreditedOrder(ctx, trx, orderId)
+  if (!order?.row || !order.snapshot) {
+    const stored = await listStoredRefunds(trx, ctx.shop.id, orderId)
+    const isKnown = stored.some((one) => one.kind === 'refund' && one.noticeId === noticeId)
+    const notice = { orderId, kind: 'canceledRefund' as const, noticeId, body: '{}' }
+    const changed = await storeNotice(ctx, trx, notice, stored)
+    return { result: { outcome: order && isKnown ? 'noted' : 'stored', changed, row: undefined }, audit: null }
+  }
+  requireAlone(order.row, isAlone)
+  const { result, ...written } = await cancelRefund(ctx, trx, order.row, {
+    refundId: noticeId,
+    snapshot: order.snapshot,
+  })
+  const { refund, row, refundedCents } = result
+  const changed = !result.alreadyRecorded
+  if (!refund) return { ...written, result: { outcome: 'stored', changed, row, refundedCents } }
+  return { ...written, result: { outcome: 'applied', changed, row, refund, refundedCents } }
 }
 
 /** Like {@link reportRefund}, without writing. */
@@ -188,7 +234,7 @@ export async function previewRefund(
   const db = ctx.db.read
   const order = await findCreditedOrder(ctx, db, orderId)
   if (!order?.row) {
-    const isKept = await isRefundStored(ctx, db, { orderId, noticeId, body })
+    const isKept = isStored({ kind: 'refund', noticeId }, await listStoredRefunds(db, ctx.shop.id, orderId))
     return { outcome: order ? 'noted' : 'stored', changed: !isKept, row: undefined }
   }
   const { row, snapshot } = order
@@ -198,8 +244,8 @@ export async function previewRefund(
 }
 
 /**
- * Records that an order was canceled: an unpaid commission is canceled, a paid one reversed. Without a commission, and for
- * a rejected one, the cancellation is kept: an order that is credited or reopened afterwards must not be paid.
+ * Records that an order was canceled: an unpaid commission is canceled, a paid one reversed. The cancellation is kept: an
+ * order that is credited or reopened afterwards must not be paid, nor one whose refund is canceled.
  *
  * @throws ApiError 409 `concurrent_change` while the batch of the commission is being paid.
  */
@@ -207,12 +253,14 @@ export async function reportCancellation(
   ctx: Context,
   trx: Transaction,
   orderId: string,
-  isAlone: boolean,
+  { isAlone, ...details }: CancellationDetails & { isAlone: boolean },
 ): Promise<Mutation<ReportedCancellation>> {
   const order = await findCreditedOrder(ctx, trx, orderId)
   const row = order?.row
+  if (row) requireAlone(row, isAlone)
+  const changed = !(await hasOrderNotice(trx, ctx.shop.id, { orderId, kind: 'canceled' }))
+  if (changed) await insertOrderNoticeIfNew(trx, ctx.shop.id, cancellationNotice(ctx, orderId, details))
   if (row) {
-    requireAlone(row, isAlone)
     const moved = await cancelCommission(ctx, trx, row)
     if (moved) {
       const { audit, events, ...result } = moved
@@ -220,8 +268,6 @@ export async function reportCancellation(
     }
     if (FINAL_STATUSES.includes(row.orderStatus)) return { result: unchanged(row), audit: null }
   }
-  const changed = !(await hasOrderNotice(trx, ctx.shop.id, { orderId, kind: 'canceled' }))
-  if (changed) await insertOrderNoticeIfNew(trx, ctx.shop.id, cancellationNotice(ctx, orderId))
   return { result: { outcome: order ? 'noted' : 'stored', changed, row }, audit: null }
 }
 
@@ -283,11 +329,11 @@ async function cancelCommission(ctx: Context, trx: Transaction, before: Commissi
   return { row: moved.row, audit: moved.audit, events, clawback: moved.clawback ?? plan.clawback }
 }
 
-const cancellationNotice = (ctx: Context, orderId: string) => ({
+const cancellationNotice = (ctx: Context, orderId: string, details: CancellationDetails = {}) => ({
   orderId,
   kind: 'canceled' as const,
   noticeId: '',
-  body: '{}',
+  body: JSON.stringify(details),
   createdAt: nowIso(ctx),
 })
 
@@ -296,19 +342,25 @@ const MAX_STORED_REFUNDS = 50
 const MAX_STORED_LENGTH = 500_000
 
 /**
- * Stores a refund until its order is credited. All are applied in that one transaction, so their number is limited.
- * Returns whether it is new.
+ * Stores a refund, or that it was canceled, until its order is credited. All are applied in that one transaction, so their
+ * number is limited. Returns whether it is new.
  */
-async function storeRefundNotice(ctx: Context, trx: Transaction, notice: RefundNotice): Promise<boolean> {
-  if (await isRefundStored(ctx, trx, notice)) return false
-  await insertOrderNoticeIfNew(trx, ctx.shop.id, { ...notice, kind: 'refund', createdAt: nowIso(ctx) })
+async function storeNotice(
+  ctx: Context,
+  trx: Transaction,
+  notice: RefundNotice & { kind: 'refund' | 'canceledRefund' },
+  stored: StoredRefunds,
+): Promise<boolean> {
+  if (isStored(notice, stored)) return false
+  await insertOrderNoticeIfNew(trx, ctx.shop.id, { ...notice, createdAt: nowIso(ctx) })
   return true
 }
 
-/** Whether a refund is stored already. @throws ApiError 409 when it is not and no more can be stored. */
-async function isRefundStored(ctx: Context, db: Reader, { orderId, noticeId }: RefundNotice): Promise<boolean> {
-  const stored = await listStoredRefunds(db, ctx.shop.id, orderId)
-  if (stored.some((one) => one.noticeId === noticeId)) return true
+type StoredRefunds = Awaited<ReturnType<typeof listStoredRefunds>>
+
+/** Whether a notice is stored already. @throws ApiError 409 when it is not and no more can be stored. */
+function isStored({ kind, noticeId }: Pick<OrderNoticeRow, 'kind' | 'noticeId'>, stored: StoredRefunds): boolean {
+  if (stored.some((one) => one.kind === kind && one.noticeId === noticeId)) return true
   const length = stored.reduce((sum, one) => sum + one.length, 0)
   if (stored.length < MAX_STORED_REFUNDS && length <= MAX_STORED_LENGTH) return false
   throw conflict(

@@ -1,6 +1,6 @@
 import type { RefundInput } from '../commissions/refunds.ts'
 import { readRefundId } from '../commissions/refunds.ts'
-import { invalidBody } from '../contract/errors.ts'
+import { invalid, invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Context } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
@@ -14,13 +14,17 @@ import {
   previewRefund,
   type ReportedCancellation,
   type ReportedRefund,
+  type ReportedRefundCancellation,
   reportCancellation,
   reportRefund,
+  reportRefundCancellation,
 } from './notices.ts'
+import { readOccurredAt } from './occurred-at.ts'
 
 type Schemas = components['schemas']
 type RefundReply = Schemas['RefundReportReply']
 type CancellationReply = Schemas['CancellationReportReply']
+type RefundCancellationReply = Schemas['RefundCancellationReply']
 type Refund = Schemas['RefundReport']
 type Cancellation = Schemas['CancellationReport']
 
@@ -33,7 +37,8 @@ interface Reported<Reply> {
 /**
  * Records a refund of an order that was or will be reported as a conversion. The same refund id again changes nothing.
  *
- * @throws ApiError 400 `invalid_body`, 409 `refund_currency_mismatch` or `store_refund_limit_reached`.
+ * @throws ApiError 400 `invalid_body` or `occurred_at_in_future`, 409 `refund_currency_mismatch` or
+ * `store_refund_limit_reached`.
  */
 export async function recordRefundReport(
   ctx: Context,
@@ -45,7 +50,7 @@ export async function recordRefundReport(
   // Units that exceed the order are cut off, and then an amount has no line items to belong to.
   if (report.lineItems?.length && typeof report.amountCents === 'number')
     throw invalidBody('Send either amountCents or lineItems, not both.')
-  const notice = { orderId: order.orderId, noticeId: refundId, body: JSON.stringify(toStoredRefund(report)) }
+  const notice = { orderId: order.orderId, noticeId: refundId, body: JSON.stringify(toStoredRefund(ctx, report)) }
   const ids = { ...order, externalRefundId: refundId }
   if (dryRun) {
     const result = await previewRefund(ctx, notice, parseStoredRefund)
@@ -68,7 +73,7 @@ export async function recordRefundReport(
 /**
  * Records that an order that was or will be reported as a conversion was canceled. Repeating it changes nothing.
  *
- * @throws ApiError 400 `invalid_body`, 409 `concurrent_change` while the batch of the commission is being paid.
+ * @throws ApiError 400 `invalid_body` or `occurred_at_in_future`, 409 `concurrent_change` while the batch of the commission is being paid.
  */
 export async function recordCancellationReport(
   ctx: Context,
@@ -77,14 +82,39 @@ export async function recordCancellationReport(
 ): Promise<Reported<CancellationReply>> {
   const order = readOrderId(report.externalOrderId)
   const { orderId } = order
+  const details = { reason: report.reason ?? null, occurredAt: readOccurredAt(ctx, report.occurredAt) }
   if (dryRun) return { status: 200, body: toCancellationReply(order, await previewCancellation(ctx, orderId), true) }
   return mutate(
     ctx,
     async (trx, _, isAlone) => {
-      const { result, ...written } = await reportCancellation(ctx, trx, orderId, isAlone)
+      const { result, ...written } = await reportCancellation(ctx, trx, orderId, { ...details, isAlone })
       return { ...written, result: { status: statusOf(result), body: toCancellationReply(order, result, false) } }
     },
     [`order:${orderId}`],
+  )
+}
+
+/**
+ * Records that a refund did not last: the commission becomes what it would be without it. Before the refund is reported,
+ * it is kept, and the refund then changes nothing.
+ *
+ * @throws ApiError 400 `invalid_parameter`, 409 `store_refund_limit_reached`.
+ */
+export async function cancelRefundReport(
+  ctx: Context,
+  ids: { externalOrderId: string; externalRefundId: string },
+): Promise<Reported<RefundCancellationReply>> {
+  const order = readOrderId(ids.externalOrderId, 'invalid_parameter')
+  const notice = { orderId: order.orderId, noticeId: readRefundId(ids.externalRefundId, 'invalid_parameter') }
+  return mutate(
+    ctx,
+    async (trx, _, isAlone) => {
+      const { result, ...written } = await reportRefundCancellation(ctx, trx, notice, isAlone)
+      const refundedCents = result.refundedCents ?? (await sumStoredRefunds(trx, ctx.shop.id, notice))
+      const body = toRefundCancellationReply({ ...order, externalRefundId: notice.noticeId }, result, refundedCents)
+      return { ...written, result: { status: statusOf(result), body } }
+    },
+    [`order:${notice.orderId}`],
   )
 }
 
@@ -93,16 +123,19 @@ interface OrderIds {
   orderId: string
 }
 
-function readOrderId(sent: string): OrderIds {
+function readOrderId(sent: string, code: 'invalid_body' | 'invalid_parameter' = 'invalid_body'): OrderIds {
   const externalOrderId = sent.trim()
-  if (!orderKey(externalOrderId)) throw invalidBody('externalOrderId is required.')
+  if (!orderKey(externalOrderId)) throw invalid(code, 'externalOrderId is required.')
   return { externalOrderId, orderId: storedOrderId('api', externalOrderId) }
 }
 
 /** A refund as it is stored until its order is credited. */
-type StoredRefund = Pick<RefundInput, 'amountCents' | 'lineItems' | 'reason' | 'currency'>
+type StoredRefund = Pick<RefundInput, 'amountCents' | 'lineItems' | 'reason' | 'currency' | 'occurredAt'>
 
-const toStoredRefund = ({ amountCents, lineItems, reason, currency }: Refund): StoredRefund => ({
+const toStoredRefund = (
+  ctx: Context,
+  { amountCents, lineItems, reason, currency, occurredAt }: Refund,
+): StoredRefund => ({
   amountCents: amountCents ?? null,
   lineItems: (lineItems ?? []).map(({ variantId, productId, quantity }) => ({
     variantId: variantId ?? null,
@@ -111,6 +144,7 @@ const toStoredRefund = ({ amountCents, lineItems, reason, currency }: Refund): S
   })),
   reason: reason ?? null,
   currency: currency ?? null,
+  occurredAt: readOccurredAt(ctx, occurredAt),
 })
 
 /** Like a store's, these refunds have already happened. */
@@ -119,7 +153,8 @@ export const parseStoredRefund: ParseRefund = (body) => ({
   alreadyHappened: true,
 })
 
-const statusOf = ({ outcome }: ReportedRefund | ReportedCancellation) => (outcome === 'stored' ? 202 : 200)
+const statusOf = ({ outcome }: ReportedRefund | ReportedRefundCancellation | ReportedCancellation) =>
+  outcome === 'stored' ? 202 : 200
 
 /** The refunded goods of the order with this refund: as applied, or the sum of the stored amounts. */
 async function findRefundedCents(
@@ -129,12 +164,20 @@ async function findRefundedCents(
   reported: ReportedRefund,
 ): Promise<number> {
   if (reported.outcome === 'applied') return reported.refundedCents
-  const stored = await listOrderNotices(db, shop.id, orderId)
-  const amounts = new Map(
-    stored.filter(({ kind }) => kind === 'refund').map((one) => [one.noticeId, amountOf(one.body)]),
-  )
-  if (!amounts.has(noticeId)) amounts.set(noticeId, amountOf(body))
-  return [...amounts.values()].reduce((sum, cents) => sum + cents, 0)
+  return sumStoredRefunds(db, shop.id, { orderId, noticeId, body })
+}
+
+/** The total of the refunds that are stored for an order and not canceled, and of one more if it is not stored. */
+async function sumStoredRefunds(
+  db: Reader,
+  shopId: string,
+  { orderId, noticeId, body }: Pick<OrderNoticeRow, 'orderId' | 'noticeId'> & { body?: string },
+): Promise<number> {
+  const stored = await listOrderNotices(db, shopId, orderId)
+  const bodies = new Map(body === undefined ? [] : [[noticeId, body]])
+  for (const one of stored) if (one.kind === 'refund') bodies.set(one.noticeId, one.body)
+  for (const one of stored) if (one.kind === 'canceledRefund') bodies.delete(one.noticeId)
+  return [...bodies.values()].reduce((total, text) => total + amountOf(text), 0)
 }
 
 const amountOf = (body: string): number => (JSON.parse(body) as StoredRefund).amountCents ?? 0
@@ -172,10 +215,38 @@ function refundMessage(outcome: ReportedRefund['outcome'], changed: boolean): st
     : 'Refund stored until its order is reported.'
 }
 
+function toRefundCancellationReply(
+  { externalRefundId, ...order }: OrderIds & { externalRefundId: string },
+  reported: ReportedRefundCancellation,
+  refundedCents: number,
+): RefundCancellationReply {
+  const { outcome, changed, row } = reported
+  const entry = outcome === 'applied' ? reported.refund : undefined
+  return {
+    ok: true,
+    message: refundCancellationMessage(outcome, changed),
+    outcome,
+    changed,
+    ...order,
+    externalRefundId,
+    refundedCents,
+    commission: row ? toReportedCommission(row) : null,
+    commissionCents: entry?.commissionCents ?? 0,
+    taxCents: entry?.taxCents ?? 0,
+    adjustmentId: entry?.adjustmentId ?? null,
+  }
+}
+
+function refundCancellationMessage(outcome: ReportedRefundCancellation['outcome'], changed: boolean): string {
+  if (outcome === 'stored') return 'Cancellation stored. The refund will change nothing.'
+  return changed ? 'Refund canceled.' : 'Refund was already canceled.'
+}
+
 const toReportedRefund = ({ refund }: Extract<ReportedRefund, { outcome: 'applied' }>): Schemas['ReportedRefund'] => ({
   amountCents: refund.amountCents,
   lineItems: JSON.parse(refund.lineItems),
   reason: refund.reason,
+  occurredAt: refund.occurredAt,
   goodsCents: refund.goodsCents,
   commissionCents: refund.commissionCents,
   taxCents: refund.taxCents,

@@ -49,9 +49,9 @@ export async function listLedgerCommissions(db: Reader, shopId: string, { from, 
   return { page, next: last && page.length === PAGE_SIZE ? { at: last.happenedAt, id: last.id } : null }
 }
 
-/** {@link refundedAt} in SQL: a refund that was reported before its order takes effect with it. */
-const REFUNDED_AT = sql<string>`case when refunds."createdAt" < commissions."happenedAt" then commissions."happenedAt"
-  else refunds."createdAt" end`
+/** {@link refundedAt} in SQL: a refund from before its order takes effect with it. */
+const REFUNDED_AT = sql<string>`case when refunds."occurredAt" < commissions."happenedAt" then commissions."happenedAt"
+  else refunds."occurredAt" end`
 
 /** Refunds of commissions that were not paid yet. Ordered by primary key, which is also the cursor. */
 export async function listLedgerRefunds(db: Reader, shopId: string, { from, to, after }: LedgerFilter) {

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { toUnits } from '../core/currencies.ts'
 import { localDate } from '../core/time-zone.ts'
 import type { RestrictionCode } from '../engine/facts.ts'
+import { canceledRefundOf } from '../engine/normalize.ts'
 import { EARNED, type StatementCommission, type StatementPayment, type StatementRefund } from './statement-queries.ts'
 
 /** A line of a statement, before it is numbered. Amounts are in cents. */
@@ -117,19 +118,21 @@ export function orderEntry(row: StatementCommission, refunds: StatementRefund[])
 }
 
 /** When a refund counts: not before its order. */
-export const refundedAt = ({ createdAt, happenedAt }: StatementRefund): string =>
-  createdAt < happenedAt ? happenedAt : createdAt
+export const refundedAt = ({ occurredAt, happenedAt }: StatementRefund): string =>
+  occurredAt < happenedAt ? happenedAt : occurredAt
 
 export const refundNet = ({ orderStatus, commissionCents, taxCents }: StatementRefund): number =>
   isEarned(orderStatus) ? commissionCents - taxCents : 0
 
 export function refundEntry(refund: StatementRefund): StatementEntry {
   const { externalRefundId, goodsCents, orderCurrency, reason } = refund
-  const goods = `goods of ${money(goodsCents, orderCurrency)}`
+  const canceled = canceledRefundOf(externalRefundId)
+  const name = `Refund ${canceled ?? externalRefundId} of order ${nameOf(refund)}${canceled === undefined ? '' : ' was canceled'}`
+  const goods = `goods of ${money(Math.abs(goodsCents), orderCurrency)}`
   return {
     at: refundedAt(refund),
     kind: 'REFUND',
-    reason: `Refund ${externalRefundId} of order ${nameOf(refund)}: ${goods}${reason ? `, ${reason}` : ''}`,
+    reason: `${name}: ${goods}${reason ? `, ${reason}` : ''}`,
     currency: refund.currency,
     status: refund.orderStatus,
     amountCents: refundNet(refund),
@@ -175,6 +178,9 @@ function adjustmentReason(row: StatementCommission, cause: string, order: string
       : 'Debt from the period before'
   if (cause === 'returned') return 'Payment returned; payable again'
   if (cause === 'reversal') return `Reversal of order ${order ?? ''}: the paid commission is deducted`
+  const canceled = canceledRefundOf(cause)
+  if (order !== undefined && canceled !== undefined)
+    return `Refund ${canceled} of order ${order} was canceled, after its commission was paid`
   if (order !== undefined) return `Refund ${cause} of order ${order}, after its commission was paid`
   return 'Adjustment'
 }

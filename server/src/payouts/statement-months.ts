@@ -110,7 +110,7 @@ export const statementMonthsReport = defineReport(
   { isShared: true },
 )
 
-/** The stored amounts include refunds at the time of the order. A refund counts when it was recorded. */
+/** The stored amounts include refunds at the time of the order. A refund counts when it occurred. */
 const refundShifts = (refunds: StatementRefund[], bounds: string[]): SlotSum[] =>
   refunds.flatMap((refund) => {
     const slotOf = (at: string) => bounds.filter((bound) => at >= bound).length

@@ -77,7 +77,7 @@ export const listCommissionsOf = (db: Reader, account: StatementScope): Promise<
 /** Refunds that reduced a commission before it was paid. Later ones have their own adjustment. */
 export type StatementRefund = Pick<
   RefundRow,
-  'commissionId' | 'externalRefundId' | 'reason' | 'goodsCents' | 'commissionCents' | 'taxCents' | 'createdAt'
+  'commissionId' | 'externalRefundId' | 'reason' | 'goodsCents' | 'commissionCents' | 'taxCents' | 'occurredAt'
 > &
   Pick<CommissionRow, 'orderId' | 'orderName' | 'externalOrderId' | 'currency' | 'orderCurrency' | 'happenedAt'> & {
     orderStatus: CommissionRow['orderStatus']
@@ -96,7 +96,7 @@ export const listRefundsOf = (db: Reader, account: Omit<StatementScope, 'periodE
       'refunds.goodsCents',
       'refunds.commissionCents',
       'refunds.taxCents',
-      'refunds.createdAt',
+      'refunds.occurredAt',
       'orderId',
       'orderName',
       'externalOrderId',
@@ -107,9 +107,9 @@ export const listRefundsOf = (db: Reader, account: Omit<StatementScope, 'periodE
     ])
     .where('refunds.adjustmentId', 'is', null)
     .where((eb) =>
-      eb.or([eb('refunds.createdAt', '>=', account.periodStart), eb('happenedAt', '>=', account.periodStart)]),
+      eb.or([eb('refunds.occurredAt', '>=', account.periodStart), eb('happenedAt', '>=', account.periodStart)]),
     )
-    .orderBy('refunds.createdAt')
+    .orderBy('refunds.occurredAt')
     .orderBy('refunds.id')
     .execute()
 

@@ -125,12 +125,12 @@ export const COLUMNS: { [Table in Stored]: { [Column in keyof Tables[Table]]: Ki
     decision: 'json',
   },
   refunds: {
-    ...none('id shopId commissionId amountCents goodsCents commissionCents taxCents adjustmentId createdAt'),
+    ...none('id shopId commissionId amountCents goodsCents commissionCents taxCents adjustmentId occurredAt createdAt'),
     externalRefundId: 'text',
     lineItems: 'json',
     reason: 'about',
   },
-  refundTotals: none('shopId commissionId goodsCents pieces pointed everything'),
+  refundTotals: none('shopId commissionId goodsCents pieces pointed everything statusBefore'),
   orderNotices: { ...none('shopId kind createdAt'), orderId: 'text', noticeId: 'text', body: 'json' },
   journey: {
     ...none('id shopId type occurredAt affiliateId programId commissionId createdAt'),

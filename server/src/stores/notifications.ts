@@ -53,7 +53,7 @@ export async function cancelOrder(ctx: Context, body: Body<'cancelStoreOrder'>):
   const orderId = shopifyOrderId(requireId('id', body.id))
   return mutate(ctx, async (trx, shop) => {
     requireSourceDomain(shop, body.order_status_url)
-    const { result, ...written } = await reportCancellation(ctx, trx, orderId, true)
+    const { result, ...written } = await reportCancellation(ctx, trx, orderId, { isAlone: true })
     return { ...written, result: toReply('Order canceled.', result.row?.id) }
   })
 }

@@ -13,7 +13,7 @@ export function useReportedOrders() {
     till = new Till(server, await server.createShop())
     await till.affiliate()
   })
-  return { nextId, refund, cancel, order, rowOf, explain, payOctober, sumOf }
+  return { nextId, refund, cancelRefund, cancel, order, rowOf, explain, payOctober, sumOf }
 }
 
 const nextId = () => `o-${++orders}`
@@ -30,6 +30,10 @@ const refund = (
   given: object = {},
   options?: Options,
 ) => send('refunds', { externalOrderId, externalRefundId, amountCents, ...given }, options)
+const cancelRefund = (externalOrderId: string, externalRefundId: string): Promise<Reply> =>
+  till.server.request('DELETE', `/api/v1/refunds?${new URLSearchParams({ externalOrderId, externalRefundId })}`, {
+    key: till.shop.key,
+  })
 const cancel = (externalOrderId: string, options?: Options) => send('cancellations', { externalOrderId }, options)
 /** An order of 90.00 at 16%, which earns 14.40. */
 const order = (externalOrderId: string, given: object = {}) =>

@@ -107,6 +107,7 @@ async function refunds(server: TestServer, email: string) {
   const report = (body: object) => expectOk(server.request('POST', '/api/v1/refunds', { body }))
   await report({ externalOrderId: 'c-2', externalRefundId: 'r-2', amountCents: 500, reason })
   // Kept for an order that was not reported yet.
+  await expectOk(server.request('POST', '/api/v1/cancellations', { body: { externalOrderId: 'c-2', reason } }))
   await report({ externalOrderId: 'late', externalRefundId: 'r-3', amountCents: 500, reason })
 }
 

@@ -4,7 +4,7 @@ import { enums } from '../../contract.ts'
 import { choiceOption, integerBetween, parseCents, repeatableOption } from '../../options.ts'
 import type { ImportOptions } from './import-orders.ts'
 import type { ImportRefundsOptions } from './import-refunds.ts'
-import type { RefundOptions } from './report.ts'
+import type { CancelOptions, RefundOptions } from './report.ts'
 import type { SendOptions } from './send.ts'
 
 /** Parses a number of orders, or `all`. */
@@ -133,15 +133,29 @@ function addReports(events: Command): void {
     )
     .option('--currency <code>', 'currency of the amount, to be compared with that of the order')
     .option('--reason <text>', 'reason of the refund')
+    .option('--at <time>', 'time of the refund (default: now)')
     .option('--idempotency-key <key>', 'idempotency key (default: derived from the content)')
-  defineCommand<{ idempotencyKey?: string }>(events, 'cancel <orderId>', {
+  defineCommand<{ refundId: string }>(events, 'cancel-refund <orderId>', {
+    summary: 'cancel a refund that failed, or a dispute that was won, before or after its report',
+    details:
+      'The commission becomes what it would be without the refund; a paid one gets a positive adjustment. Repeating it changes nothing. A canceled refund id cannot be used again.',
+    output: 'RefundCancellationReply',
+    writes: true,
+    examples: ['referral events cancel-refund 1001 --refund-id re-1'],
+    action: async (run, { options, args: [orderId = ''] }) =>
+      (await import('./report.ts')).cancelRefund(run, orderId, options),
+  }).requiredOption('--refund-id <id>', 'your id for the refund')
+  defineCommand<CancelOptions>(events, 'cancel <orderId>', {
     summary: 'report that an order was canceled, before or after the order; --dry-run shows what would change',
     output: 'CancellationReportReply',
     writes: true,
     examples: ['referral events cancel 1001'],
     action: async (run, { options, args: [orderId = ''] }) =>
       (await import('./report.ts')).cancel(run, orderId, options),
-  }).option('--idempotency-key <key>', 'idempotency key (default: derived from the content)')
+  })
+    .option('--reason <text>', 'reason of the cancellation')
+    .option('--at <time>', 'time of the cancellation (default: now)')
+    .option('--idempotency-key <key>', 'idempotency key (default: derived from the content)')
 }
 
 function addSend(events: Command): void {

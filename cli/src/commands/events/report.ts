@@ -9,8 +9,11 @@ export interface RefundOptions {
   currency?: string
   item?: string[]
   reason?: string
+  at?: string
   idempotencyKey?: string
 }
+
+export type CancelOptions = Pick<RefundOptions, 'reason' | 'at' | 'idempotencyKey'>
 
 export const REFUND_WARNINGS: Record<string, string> = {
   refund_exceeds_order: 'Less was left of the order than was refunded.',
@@ -26,7 +29,7 @@ export const isRepeated = ({ idempotentReplayed, attempts }: { idempotentReplaye
 
 /** Reports a refund of an order. Repeating a refund id changes nothing. */
 export async function refund(run: Run, externalOrderId: string, options: RefundOptions): Promise<undefined> {
-  const { refundId: externalRefundId, amountCents, currency, item = [], reason, idempotencyKey } = options
+  const { refundId: externalRefundId, amountCents, currency, item = [], reason, at, idempotencyKey } = options
   if ((amountCents === undefined) === (item.length === 0)) throw usageError('Pass either --amount-cents or --item.')
   const input = {
     externalOrderId,
@@ -34,6 +37,7 @@ export async function refund(run: Run, externalOrderId: string, options: RefundO
     ...(item.length > 0 ? { lineItems: item.map(parseItem) } : { amountCents }),
     ...(currency && { currency }),
     ...(reason && { reason }),
+    ...(at && { occurredAt: at }),
   } as RefundInput
   const client = await run.client()
   const response = await client.refunds.create(input, { idempotencyKey, dryRun: run.dryRun }).withResponse()
@@ -48,12 +52,27 @@ export async function refund(run: Run, externalOrderId: string, options: RefundO
 export async function cancel(
   run: Run,
   externalOrderId: string,
-  { idempotencyKey }: { idempotencyKey?: string },
+  { reason, at, idempotencyKey }: CancelOptions,
 ): Promise<undefined> {
   const client = await run.client()
   const options = { idempotencyKey, dryRun: run.dryRun }
-  const response = await client.cancellations.create({ externalOrderId }, options).withResponse()
+  const response = await client.cancellations
+    .create({ externalOrderId, ...(reason && { reason }), ...(at && { occurredAt: at }) }, options)
+    .withResponse()
   const { data } = response
   run.reporter.info(isRepeated(response) ? REPEATED : data.message)
   run.printRecord(data)
+}
+
+/** Cancels a refund. Repeating it changes nothing. */
+export async function cancelRefund(
+  run: Run,
+  externalOrderId: string,
+  { refundId: externalRefundId }: { refundId: string },
+): Promise<undefined> {
+  const ids = { externalOrderId, externalRefundId }
+  if (run.dryRun) return run.printDryRun('DELETE', `/api/v1/refunds?${new URLSearchParams(ids)}`)
+  const reply = await (await run.client()).refunds.cancel(ids)
+  run.reporter.info(reply.message)
+  run.printRecord(reply)
 }

@@ -245,6 +245,7 @@ export const examples: Record<string, { event: string; timestamp: string; shop_i
         commissionCents: -1440,
         taxCents: 0,
         adjustmentId: null,
+        occurredAt: '2026-10-22T09:00:00.000Z',
         createdAt: '2026-10-22T09:00:00.000Z',
       },
     },

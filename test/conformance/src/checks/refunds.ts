@@ -4,6 +4,7 @@ import type { Context, Json } from '../context.ts'
 const AMOUNT = 'concepts/refunds.md#amount'
 const ARRIVAL = 'concepts/refunds.md#order-of-arrival'
 const PAID = 'concepts/refunds.md#before-and-after-payment'
+const CANCELED = 'concepts/refunds.md#canceled-refunds'
 const CANCEL = 'concepts/refunds.md#cancellations'
 
 const refund = async (t: Context, externalOrderId: string, body: Json): Promise<Json> =>
@@ -139,6 +140,7 @@ export const refunds = group('refunds', { title: 'Refunds and cancellations', pa
     t.equal((await t.commissionOf(externalOrderId)).commissionAmountCents, 1440, 'commissionAmountCents')
   })
   arrival(rule)
+  canceledRefunds(rule)
   paid(rule)
   cancellations(rule)
 })
@@ -181,6 +183,61 @@ function arrival(rule: Define): void {
       t.equal((await refund(t, externalOrderId, { amountCents: 3000 })).outcome, 'noted', 'outcome')
       await t.order({ externalOrderId, amountCents: 9000, couponCode: discountCode })
       t.equal((await t.commissionOf(externalOrderId)).commissionAmountCents, 960, 'commissionAmountCents')
+    },
+    { page },
+  )
+}
+
+function canceledRefunds(rule: Define): void {
+  const page = CANCELED
+  const cancelRefund = (t: Context, externalOrderId: string, externalRefundId: string) =>
+    t.delete(`/refunds?${new URLSearchParams({ externalOrderId, externalRefundId })}`)
+  rule(
+    'taken-back',
+    'Canceling a refund makes an unpaid commission what it would be without it, also its status',
+    async (t) => {
+      const [order, id] = [await ordered(t), t.id('r')]
+      await refund(t, order, { externalRefundId: id, amountCents: 9000 })
+      const reply = t.expect(await cancelRefund(t, order, id), 200)
+      t.equal([reply.changed, reply.commissionCents], [true, 1440], 'changed and commissionCents')
+      t.fields(await t.commissionOf(order), { commissionAmountCents: 1440, orderStatus: 'APPROVED' }, 'commission')
+      t.equal(t.expect(await cancelRefund(t, order, id), 200).changed, false, 'changed when repeated')
+    },
+    { page },
+  )
+  rule(
+    'taken-back-early',
+    'A cancellation that arrives before its refund returns 202 stored, and the refund then changes nothing',
+    async (t) => {
+      const [order, id] = [await ordered(t), t.id('r')]
+      t.equal(t.expect(await cancelRefund(t, order, id), 202).outcome, 'stored', 'outcome')
+      t.equal((await refund(t, order, { externalRefundId: id, amountCents: 3000 })).changed, false, 'changed')
+      t.equal((await t.commissionOf(order)).commissionAmountCents, 1440, 'commissionAmountCents')
+    },
+    { page },
+  )
+  rule(
+    'taken-back-after-payment',
+    'Canceling a refund of a paid commission records a positive ADJUSTMENT; the negative one stays',
+    async (t) => {
+      const { id, affiliate, externalOrderId } = await t.batch(9000)
+      await t.pay(id)
+      const externalRefundId = t.id('r')
+      await refund(t, externalOrderId, { externalRefundId, amountCents: 3000 })
+      const { commission } = t.expect(await cancelRefund(t, externalOrderId, externalRefundId), 200)
+      const name = `adj:${commission.id}:${externalRefundId}`
+      const adjustments = (await t.rowsOf(affiliate.id)).filter((one) => one.trackingMethod === 'ADJUSTMENT')
+      t.equal(
+        adjustments.map((one) => `${one.orderId} ${one.commissionAmountCents}`).sort(),
+        [`${name} -480`, `${name}:canceled 480`],
+        'order ids and amounts of the adjustments',
+      )
+      const periodStart = adjustments.at(-1)?.happenedAt
+      const periodEnd = new Date(Date.now() + 86_400_000).toISOString()
+      const body = { periodStart, periodEnd, affiliateIds: [affiliate.id] }
+      const batch = t.expect(await t.post('/payouts', body), 200).data
+      t.equal([batch.totals.commissions, batch.totals.commissionCents], [2, 0], 'commissions and commissionCents')
+      await t.pay(batch.id)
     },
     { page },
   )
