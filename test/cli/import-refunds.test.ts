@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { getRequestListener } from '@hono/node-server'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { admin } from '../support/owner.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { type TestServer, testServer } from '../support/server.ts'
 import { convert, expectOk, withAffiliate } from '../support/shop.ts'
@@ -198,6 +199,24 @@ test('a file of refunds is imported before or after the orders, and each refund 
   expect(other.reasons).toEqual(['refund r-2 is already recorded with 20.00 USD; a refund counts once'])
   expect(other.report).toMatchObject({ recorded: 0, knownBefore: 1 })
   expect(await ledger('E-')).toEqual(expected)
+})
+
+test('refunds have the date of their row', async () => {
+  await expectOk(convert(server, { externalOrderId: 'F-1', amountCents: 10_000, couponCode: 'NISA16' }))
+  const utc = ['Refund ID,Order ID,Amount,Created date (UTC)', 'r-1,F-1,10.00,2026-10-28 09:30', 'r-2,F-1,10.00,']
+  expect((await importRefunds(utc)).report).toMatchObject({ recorded: 2, failed: 0 })
+  const local = ['Refund ID,Order ID,Amount,Date', 'r-3,F-1,10.00,2026-10-28 09:30']
+  expect((await importRefunds(local)).reasons).toEqual([
+    '2026-10-28 09:30 is not a time with an offset, such as 2026-10-31T14:00:00Z; use --time-zone for times without one',
+  ])
+  expect((await importRefunds(local, '--time-zone', 'Asia/Tokyo')).report).toMatchObject({ recorded: 1 })
+  const { refunds } = await expectOk(admin(server, 'GET', '/orders/F-1/explanation'))
+  const now = new Date(server.clock.ms).toISOString()
+  expect(refunds.map(({ occurredAt }: { occurredAt: string }) => occurredAt)).toEqual([
+    '2026-10-28T09:30:00.000Z',
+    now,
+    '2026-10-28T00:30:00.000Z',
+  ])
 })
 
 const RUNS = Number(process.env.PERMUTATIONS ?? 8)

@@ -24,6 +24,8 @@ interface Order {
   affiliateId: string
   amountCents: number
   refundedCents: number
+  /** Those that are not canceled, by id. */
+  refunds: Map<string, number>
   isCanceled: boolean
 }
 
@@ -42,6 +44,7 @@ export async function runHistory(server: TestServer, seed: number): Promise<Reco
   for (let i = 0; i < AFFILIATES; i++) affiliates.push((await newAffiliate(server, { campaignId })).id)
   const orders: Order[] = []
   const batches: string[] = []
+  let refunds = 0
   const done: Record<string, number> = {}
   const startedAt = server.clock.ms
   const now = () => new Date(server.clock.ms).toISOString()
@@ -53,7 +56,7 @@ export async function runHistory(server: TestServer, seed: number): Promise<Reco
   const steps: Record<string, () => Promise<unknown>> = {
     order: async () => {
       const order = { id: `o${orders.length}`, affiliateId: pick(affiliates)!, amountCents: 1 + below(50_000) }
-      orders.push({ ...order, refundedCents: 0, isCanceled: false })
+      orders.push({ ...order, refundedCents: 0, refunds: new Map(), isCanceled: false })
       const { id: externalOrderId, affiliateId: ref, amountCents } = order
       return expectOk(convert(server, { externalOrderId, ref, amountCents, currency: 'USD', occurredAt: now() }))
     },
@@ -61,9 +64,20 @@ export async function runHistory(server: TestServer, seed: number): Promise<Reco
       const order = pick(orders.filter((one) => !one.isCanceled && one.refundedCents < one.amountCents))
       if (!order) return
       const amountCents = 1 + below(order.amountCents - order.refundedCents)
-      const ids = { externalOrderId: order.id, externalRefundId: `r${order.refundedCents}` }
+      const ids = { externalOrderId: order.id, externalRefundId: `r${++refunds}` }
       order.refundedCents += amountCents
-      return expectOk(server.request('POST', '/api/v1/refunds', { body: { ...ids, amountCents } }))
+      order.refunds.set(ids.externalRefundId, amountCents)
+      const occurredAt = new Date(server.clock.ms - below(3) * DAY).toISOString()
+      return expectOk(server.request('POST', '/api/v1/refunds', { body: { ...ids, amountCents, occurredAt } }))
+    },
+    cancelRefund: async () => {
+      const order = pick(orders.filter((one) => one.refunds.size > 0))
+      const [externalRefundId, amountCents] = pick([...(order?.refunds ?? [])]) ?? []
+      if (!order || !externalRefundId || !amountCents) return
+      order.refundedCents -= amountCents
+      order.refunds.delete(externalRefundId)
+      const query = new URLSearchParams({ externalOrderId: order.id, externalRefundId })
+      return expectOk(server.request('DELETE', `/api/v1/refunds?${query}`))
     },
     cancelOrder: async () => {
       const order = pick(orders.filter((one) => !one.isCanceled))
@@ -114,7 +128,19 @@ export async function runHistory(server: TestServer, seed: number): Promise<Reco
     },
   }
   const WEIGHTED = [
-    ...['order', 'order', 'order', 'refund', 'refund', 'refund', 'cancelOrder', 'batch', 'batch', 'payee'],
+    ...[
+      'order',
+      'order',
+      'order',
+      'refund',
+      'refund',
+      'refund',
+      'cancelRefund',
+      'cancelOrder',
+      'batch',
+      'batch',
+      'payee',
+    ],
     ...['send', 'send', 'send', 'report', 'report', 'report', 'wrongReport', 'pay', 'cancelBatch', 'discard'],
   ]
   // Most histories have something to pay from the start.

@@ -17,5 +17,5 @@ test('what was paid, is in flight and is payable adds up to what was earned, to 
     })
     for (const [name, count] of Object.entries(done)) counts[name] = (counts[name] ?? 0) + count
   }
-  expect(Object.keys(counts).length).toBe(11)
+  expect(Object.keys(counts).length).toBe(12)
 }, 3_600_000)

@@ -84,7 +84,7 @@ function addImportRefunds(events: Command): void {
     summary: 'report the refunds of a CSV file, before or after their orders',
     details: [
       'Reads a CSV file with a header and one refund per row: an order id, a refund id, and the refunded goods, net of discount, without shipping and tax; - is standard input. Shows the column of each field, then asks for confirmation; without a terminal, it sends immediately.',
-      'A refund of an order that is not reported yet is kept until it is. A refund id counts once per order; a refund that is recorded with another amount fails. A refund of more than is left takes what is left. Amounts are read as in `events import`, with or without a minus. Refunds whose status does not mean that they were paid out fail, unless you pass --any-status.',
+      'A refund of an order that is not reported yet is kept until it is. A refund id counts once per order; a refund that is recorded with another amount fails. A refund of more than is left takes what is left. Amounts are read as in `events import`, with or without a minus. Refunds whose status does not mean that they were paid out fail, unless you pass --any-status. A refund without a date is dated now; statements list it then.',
       '--dry-run lists every failed row, writes failed.csv, and lets the service evaluate the first refunds (--forecast). The command can be stopped and run again without sending a refund twice.',
     ].join('\n\n'),
     output: 'RefundImportReport',
@@ -101,6 +101,7 @@ function addImportRefunds(events: Command): void {
     .addOption(choiceOption('--decimal <mark>', 'decimal separator', ['.', ',']))
     .option('--currency <code>', 'currency of rows without one (default: USD)')
     .option('--any-status', 'import pending and failed refunds too')
+    .option('--time-zone <zone>', 'time zone of times without an offset, such as Europe/Berlin')
     .addOption(
       new Option('--parallel <n>', 'number of concurrent requests').argParser(integerBetween(1, 32)).default(1),
     )

@@ -13,6 +13,7 @@ import { contentHash, ImportJournal } from './journal.ts'
 import { detectMoneyColumn, type MoneyColumn, type MoneyOptions, toCents } from './money-columns.ts'
 import { normalizeStatus } from './order-export-formats.ts'
 import { currencyOf } from './order-fields.ts'
+import { checkTimezone, timeProblem, toInstant } from './parse-order.ts'
 import { REFUND_WARNINGS } from './report.ts'
 import { type Connection, rowProblem, sendInParallel } from './send-orders.ts'
 
@@ -22,6 +23,7 @@ export interface ImportRefundsOptions extends MoneyOptions {
   currency?: string
   /** Whether to import pending and failed refunds too. */
   anyStatus?: boolean
+  timeZone?: string
   parallel: number
   /** The number of refunds that a dry run sends to the service for a preview. */
   forecast: number
@@ -35,6 +37,7 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = {
   amountCents: ['goods', 'refundedGoods', 'amount', 'refundAmount', 'refundedAmount', 'amountRefunded', 'refundTotal'],
   currency: ['currencyCode'],
   reason: ['refundReason', 'note'],
+  occurredAt: ['refundedAt', 'refundDate', 'processedAt', 'createdDateUtc', 'createdUtc', 'createdAt', 'date'],
 }
 
 const STATUS_COLUMNS = ['refundStatus', 'status', 'state']
@@ -104,6 +107,8 @@ function planRefunds({ header, rows }: Csv, options: ImportRefundsOptions): Refu
         `No column for ${field} was found.`,
         `Add --map ${field}=Column. Columns: ${header.filter(Boolean).join(', ')}.`,
       )
+  checkTimezone(options.timeZone)
+  const timezone = options.timeZone ?? (/utc\W*$/i.test(mapping.occurredAt ?? '') ? 'UTC' : undefined)
   const currency = (options.currency ?? 'USD').toUpperCase()
   const amountColumn = mapping.amountCents as string
   const values = rows.map(({ cells }) => ({
@@ -115,7 +120,7 @@ function planRefunds({ header, rows }: Csv, options: ImportRefundsOptions): Refu
   const refunds: PendingRefund[] = []
   const failed: FailedRow[] = []
   for (const row of rows) {
-    const refund = parseRefund(row, { mapping, money, currency, statusColumn })
+    const refund = parseRefund(row, { mapping, money, currency, statusColumn, timezone })
     if (typeof refund === 'string') failed.push({ row, problem: refund })
     else refunds.push({ row, refund })
   }
@@ -133,7 +138,11 @@ function parseRefund(
     money,
     currency: fallback,
     statusColumn,
-  }: Pick<RefundPlan, 'mapping' | 'money' | 'currency'> & { statusColumn: string | undefined },
+    timezone,
+  }: Pick<RefundPlan, 'mapping' | 'money' | 'currency'> & {
+    statusColumn: string | undefined
+    timezone: string | undefined
+  },
 ): PendingRefund['refund'] | string {
   if (row.problem !== undefined) return row.problem
   const cell = (field: string) => row.cells[mapping[field] ?? '']?.trim() ?? ''
@@ -148,8 +157,12 @@ function parseRefund(
   if (!/^[A-Z]{3}$/.test(currency)) return `${currency} is not a currency`
   const amountCents = toCents(withoutMinus(amount), money, currency)
   if (typeof amountCents !== 'number') return amountCents.problem
+  const occurredAt = cell('occurredAt') ? toInstant(cell('occurredAt'), timezone) : undefined
+  const problem = timeProblem(occurredAt)
+  if (problem !== undefined) return problem
   const reason = cell('reason')
-  return { externalOrderId, externalRefundId, amountCents, currency, ...(reason && { reason }) }
+  const optional = { ...(reason && { reason }), ...(occurredAt && { occurredAt }) }
+  return { externalOrderId, externalRefundId, amountCents, currency, ...optional }
 }
 
 /** Rejects rows of the same refund with different content: only one of them would count. */

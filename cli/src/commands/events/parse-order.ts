@@ -132,11 +132,15 @@ function findProblem(order: Record<string, unknown>, currency: string): string |
   if (!order.externalOrderId) return 'no order id'
   if (order.amountCents === undefined) return 'no amount'
   if (!/^[A-Z]{3}$/.test(currency)) return `${currency} is not a currency`
-  const at = order.occurredAt
-  if (typeof at === 'string' && !ISO.test(at))
+  return timeProblem(order.occurredAt as string | undefined)
+}
+
+/** What is wrong with a time of {@link toInstant}. */
+export function timeProblem(at: string | undefined): string | undefined {
+  if (at === undefined) return undefined
+  if (!ISO.test(at))
     return `${at} is not a time with an offset, such as 2026-10-31T14:00:00Z; use --time-zone for times without one`
-  if (typeof at === 'string' && !isValidTime(at)) return `${at} is not a valid time`
-  return undefined
+  return isValidTime(at) ? undefined : `${at} is not a valid time`
 }
 
 function isValidTime(text: string): boolean {
