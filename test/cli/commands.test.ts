@@ -149,8 +149,8 @@ const outputOf = (command: (typeof tree)[number]): string => {
     'RefundImportReport',
     'ImportedAffiliate[]',
     'Moderation',
-    'RefundEventReply',
-    'CancellationEventReply',
+    'RefundReportReply',
+    'CancellationReportReply',
     'Redelivered',
   ]
   if (own.includes(command.output ?? '')) return command.output ?? 'Json'
