@@ -24,6 +24,19 @@ describe('refunds-create', () => {
     expect(await store.commission(id)).toMatchObject({ commissionAmountCents: 0, orderStatus: 'REFUNDED' })
   })
 
+  test.for(['after', 'before'])('took place when the store says, reported %s the order', async (when, { owner }) => {
+    const id = store.nextId()
+    const paid = () => ok(store.notify('orders-paid', orderPayload({ id, ...order })))
+    if (when === 'after') await paid()
+    await ok(store.notify('refunds-create', refundPayload({ orderId: id, items: [{ ...line, subtotal: 45 }] })))
+    if (when === 'before') await paid()
+    const { refunds, notices } = await expectOk(owner('GET', `/orders/${id}/explanation`))
+    expect(refunds).toMatchObject([{ occurredAt: '2026-10-22T05:00:00.000Z' }])
+    expect(notices.map(({ occurredAt }: { occurredAt: string }) => occurredAt)).toEqual(
+      when === 'before' ? ['2026-10-22T05:00:00.000Z'] : [],
+    )
+  })
+
   test('deducts amounts without pieces, and ignores shipping', async () => {
     const id = store.nextId()
     await ok(store.notify('orders-paid', orderPayload({ id, ...order })))

@@ -65,7 +65,8 @@ function toNotice(
   { kind, noticeId, body, createdAt }: OrderNoticeRow,
   { commission, refunds }: AppliedTo,
 ): Explanation['notices'][number] {
-  const { reason = null, occurredAt }: { reason?: string | null; occurredAt?: string | null } = JSON.parse(body)
+  // Notices of a store have the names of the store.
+  const { note = null, reason = note, created_at, occurredAt = created_at }: NoticeBody = JSON.parse(body)
   const ids = kind === 'refund' ? [noticeId, cancellationIdOf(noticeId)] : [cancellationIdOf(noticeId)]
   return {
     type: NOTICE_TYPES[kind],
@@ -78,6 +79,13 @@ function toNotice(
         : refunds.some(({ externalRefundId }) => ids.includes(externalRefundId)),
     receivedAt: createdAt,
   }
+}
+
+interface NoticeBody {
+  reason?: string | null
+  note?: string | null
+  occurredAt?: string | null
+  created_at?: string | null
 }
 
 const NOTICE_TYPES = { canceled: 'cancellation', canceledRefund: 'refund_cancellation', refund: 'refund' } as const

@@ -4604,6 +4604,9 @@ export interface components {
             order_id: components["schemas"]["StoreId"];
             /** @description Truncated to 1,000 characters. */
             note?: string | null;
+            /** @description When the refund took place, or else `created_at`. Defaults to the time of receipt. */
+            processed_at?: string | null;
+            created_at?: string | null;
             refund_line_items: {
                 quantity?: number | null;
                 subtotal?: components["schemas"]["StoreMoney"];

@@ -146,7 +146,8 @@ async function applyNotices(
       if (snapshot) add(await cancelRefund(ctx, trx, row, { refundId: noticeId, snapshot }))
       return
     }
-    const input = { occurredAt: createdAt, ...parseRefund(body, row.orderCurrency), refundId: noticeId }
+    const parsed = parseRefund(body, row.orderCurrency)
+    const input = { ...parsed, refundId: noticeId, occurredAt: parsed.occurredAt ?? createdAt }
     const skipped = { action: 'refund.skipped', subjectId: row.id, data: { externalRefundId: noticeId } }
     if (isInOrderCurrency(input, row)) add(await recordRefund(ctx, trx, row, input, snapshot))
     else audits.push({ ...skipped, data: { ...skipped.data, reason: 'currency_mismatch' } })

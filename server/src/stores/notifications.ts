@@ -65,10 +65,10 @@ export async function cancelOrder(ctx: Context, body: Body<'cancelStoreOrder'>):
  */
 export async function refundOrder(ctx: Context, body: Body<'refundStoreOrder'>): Promise<Reply> {
   const orderId = shopifyOrderId(requireId('order_id', body.order_id))
-  const notice = { orderId, noticeId: requireId('id', body.id), body: JSON.stringify(minimalRefund(body)) }
+  const notice = { orderId, noticeId: requireId('id', body.id), body: JSON.stringify(minimalRefund(ctx, body)) }
   return mutate(ctx, async (trx) => {
-    const parse = (_: string, currency: string) => toStoreRefund(body, currency)
-    const { result, ...written } = await reportRefund(ctx, trx, notice, { parseRefund: parse, isAlone: true })
+    const options = { parseRefund: parseStoredRefund, isAlone: true }
+    const { result, ...written } = await reportRefund(ctx, trx, notice, options)
     if (result.outcome === 'applied') return { ...written, result: toReply('Refund recorded.', result.row.id) }
     return { ...written, result: toReply('Refund stored until an affiliate is credited for its order.', undefined) }
   })

@@ -52,7 +52,7 @@ export function toStoreOrder(ctx: Context, body: StoreOrder): IncomingStoreOrder
   return {
     order: {
       externalOrderId: requireId('id', body.id),
-      orderAt: readOrderAt(ctx, body.processed_at ?? body.created_at),
+      orderAt: readTime(ctx, body.processed_at ?? body.created_at),
       currency,
       ...goodsOf(body, lines, currency),
       shippingCents: cents(body.total_shipping_price_set?.shop_money?.amount),
@@ -127,8 +127,11 @@ function toShippingAddress(address: StoreOrder['shipping_address']): Order['ship
   }
 }
 
-/** When the order was placed. A missing, invalid or future time becomes the time of receipt; nothing is rejected, so no tolerance is needed. */
-function readOrderAt(ctx: Context, text: string | null | undefined): string {
+/**
+ * When an order was placed or a refund took place. A missing, invalid or future time becomes the time of receipt; nothing is
+ * rejected, so no tolerance is needed.
+ */
+function readTime(ctx: Context, text: string | null | undefined): string {
   const at = text && text.length <= MAX_INSTANT ? Date.parse(text) : Number.NaN
   return Number.isNaN(at) || at > ctx.now() || at < 0 ? nowIso(ctx) : new Date(at).toISOString()
 }
@@ -171,6 +174,7 @@ export function toStoreRefund(body: StoreRefund, currency: string): RefundInput 
     amountCents: isItemsOnly ? null : clampToSafeInteger(itemsTotal + discrepancy),
     lineItems: lineItems.filter(hasProductId),
     reason: reasonOf(body),
+    occurredAt: body.created_at ?? null,
     alreadyHappened: true,
   }
 }
@@ -181,16 +185,22 @@ function clampToSafeInteger(cents: bigint): number {
   return toSafeNumber(cents) ?? Number.MAX_SAFE_INTEGER
 }
 
-/** The fields of a refund that are needed to read it again, without personal data. */
-export const minimalRefund = ({
+/** The fields of a refund that are needed to read it again, without personal data, and with a valid time. */
+export const minimalRefund = (
+  ctx: Context,
+  {
+    id,
+    order_id,
+    processed_at,
+    created_at,
+    note,
+    refund_line_items: items,
+    order_adjustments: adjustments,
+  }: StoreRefund,
+): StoreRefund => ({
   id,
   order_id,
-  note,
-  refund_line_items: items,
-  order_adjustments: adjustments,
-}: StoreRefund): StoreRefund => ({
-  id,
-  order_id,
+  created_at: readTime(ctx, processed_at ?? created_at),
   note: reasonOf({ note }),
   refund_line_items: items.map(({ quantity, subtotal, line_item: item }) => ({
     quantity,
