@@ -219,7 +219,10 @@ async function reportLargeOrder(server: OwnerServer): Promise<void> {
   const headers = { Authorization: `Bearer ${server.shop.ownerToken}` }
   await expectOk(server.request('POST', `/admin/v1/commissions/${commission.id}/refund`, { key: null, headers, body }))
   const names = Object.keys(sql.prepare('select * from refunds limit 1').get() as Row)
-  const item = `'[{"variantId":"' || (90000 + i % 1000) || '","productId":null,"quantity":1}]'`
+  const all = JSON.stringify(lineItems.map(({ variantId }) => ({ variantId, productId: null, quantity: 1 })))
+  const one = `'[{"variantId":"' || (90000 + i % 1000) || '","productId":null,"quantity":1}]'`
+  // Every tenth is of every line.
+  const item = `case when i % 10 = 0 then '${all}' else ${one} end`
   const own: Record<string, string> = { id: `'ref_x' || i`, externalRefundId: `'x' || i`, lineItems: item }
   sql.exec(`with recursive n(i) as (select 1 union all select i + 1 from n where i < 1000)
     insert into refunds (${names.map((name) => `"${name}"`)})

@@ -334,7 +334,7 @@ export async function decideAgain(ctx: Context, trx: Transaction, row: Commissio
     )
   }
   const snapshot = toRefundSnapshot(facts, decision)
-  const refunded = await recomputeRefundedGoods(trx, ctx.shop.id, row.id, snapshot)
+  const refunded = await recomputeRefundedGoods(trx, ctx.shop.id, row.id, { snapshot })
   const left = refundTarget(snapshot, refunded)
   const isGone =
     left.fullyRefunded || (await hasOrderNotice(trx, ctx.shop.id, { orderId: row.orderId, kind: 'canceled' }))

@@ -266,6 +266,18 @@ export const findRefund = (
 export const listRefunds = (db: Reader, shopId: string, commissionId: string): Promise<RefundRow[]> =>
   refunds(db, shopId, commissionId).orderBy('id').execute()
 
+/** The ids of these refunds and cancellations, in the order of receipt. */
+export async function listRefundIds(db: Reader, shopId: string, commissionId: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('refunds')
+    .select('externalRefundId')
+    .where('shopId', '=', shopId)
+    .where('commissionId', '=', commissionId)
+    .orderBy('id')
+    .execute()
+  return rows.map(({ externalRefundId }) => externalRefundId)
+}
+
 export async function insertRefund(trx: Transaction, shopId: string, row: Omit<RefundRow, 'shopId'>): Promise<void> {
   await trx
     .insertInto('refunds')

@@ -1,10 +1,11 @@
 import type { Reader, Transaction } from '../database/database.ts'
+import { forEachYielding } from '../database/event-loop.ts'
 import type { CommissionRow, OrderRow, RefundRow } from '../database/tables.ts'
 import type { Decision, Facts } from '../engine/facts.ts'
 import { canceledRefundOf, cancellationIdOf } from '../engine/normalize.ts'
-import { type Refund, type RefundedGoods, type RefundSnapshot, totalRefunds } from '../engine/refund.ts'
+import { applyRefund, type Refund, type RefundedGoods, type RefundSnapshot, totalRefunds } from '../engine/refund.ts'
 import { parseFacts } from '../engine/stored-facts.ts'
-import { findRefundTotals, listRefunds, upsertRefundTotals } from './queries.ts'
+import { findRefund, findRefundTotals, listRefundIds, upsertRefundTotals } from './queries.ts'
 
 /**
  * The goods of a commission's order that were refunded so far; undefined before the first refund. Reads stored totals, so
@@ -18,7 +19,7 @@ export async function findRefundedGoods(
 ): Promise<RefundedGoods | undefined> {
   const row = await findRefundTotals(db, shopId, commissionId)
   // There are no totals before the first refund.
-  if (!row) return recomputeRefundedGoods(db, shopId, commissionId, snapshot)
+  if (!row) return recomputeRefundedGoods(db, shopId, commissionId, { snapshot })
   return {
     cents: row.goodsCents,
     pieces: JSON.parse(row.pieces),
@@ -27,15 +28,29 @@ export async function findRefundedGoods(
   }
 }
 
-/** Like {@link findRefundedGoods}, but computed from every refund: a new decision may split the order differently. */
+/**
+ * Like {@link findRefundedGoods}, but computed from every refund that counts, without one of them: a new decision may split
+ * the order differently, and a refund that is canceled may have left nothing for others.
+ */
 export async function recomputeRefundedGoods(
   db: Reader,
   shopId: string,
   commissionId: string,
-  snapshot: RefundSnapshot,
+  { snapshot, withoutId }: { snapshot: RefundSnapshot; withoutId?: string },
 ): Promise<RefundedGoods | undefined> {
-  const rows = await listRefunds(db, shopId, commissionId)
-  return rows.length > 0 ? totalRefunds(snapshot, withoutCanceled(rows).map(toEngineRefund)) : undefined
+  const ids = await listRefundIds(db, shopId, commissionId)
+  if (ids.length === 0) return undefined
+  const known = new Set(ids)
+  const counted = ids.filter(
+    (id) => canceledRefundOf(id) === undefined && !known.has(cancellationIdOf(id)) && id !== withoutId,
+  )
+  let refunded = totalRefunds(snapshot, [])
+  // One at a time: refunds of many line items take a while to parse.
+  await forEachYielding(db, counted, async (id) => {
+    const row = await findRefund(db, shopId, commissionId, [id])
+    if (row) refunded = applyRefund(snapshot, refunded, toEngineRefund(row)).refunded
+  })
+  return refunded
 }
 
 /** Stores the running totals for the next refund. */
@@ -56,7 +71,7 @@ export const storeRefundedGoods = (
   })
 
 /** A stored refund as the engine reads it. */
-export const toEngineRefund = ({ externalRefundId, amountCents, lineItems }: RefundRow): Refund => ({
+const toEngineRefund = ({ externalRefundId, amountCents, lineItems }: RefundRow): Refund => ({
   refundId: externalRefundId,
   amountCents,
   lineItems: JSON.parse(lineItems),
@@ -74,12 +89,3 @@ export const toRefundSnapshot = ({ order, settings }: Facts, decision: Decision)
   groups: decision.groups,
   taxWithholdingBps: settings.taxWithholdingBps,
 })
-
-/** The refunds that count: neither canceled nor entries that cancel one, and without a refund that is being canceled. */
-export function withoutCanceled(rows: RefundRow[], refundId?: string): RefundRow[] {
-  const ids = new Set(rows.map(({ externalRefundId }) => externalRefundId))
-  return rows.filter(
-    ({ externalRefundId: id }) =>
-      canceledRefundOf(id) === undefined && !ids.has(cancellationIdOf(id)) && id !== refundId,
-  )
-}

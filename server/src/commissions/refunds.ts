@@ -12,7 +12,6 @@ import {
   type RefundSnapshot,
   type RefundTarget,
   refundTarget,
-  totalRefunds,
 } from '../engine/refund.ts'
 import { hasOrderNotice } from '../orders/notice-queries.ts'
 import { recomputeBatch } from '../payouts/batch.ts'
@@ -33,17 +32,10 @@ import {
   findRefundTotals,
   insertCommission,
   insertRefund,
-  listRefunds,
   toCommission,
   updateCommissionIfUnchanged,
 } from './queries.ts'
-import {
-  findRefundedGoods,
-  readRefundSnapshot,
-  storeRefundedGoods,
-  toEngineRefund,
-  withoutCanceled,
-} from './refunded-goods.ts'
+import { findRefundedGoods, readRefundSnapshot, recomputeRefundedGoods, storeRefundedGoods } from './refunded-goods.ts'
 
 /** A refund to record; `amountCents` is goods net of discount. */
 export interface RefundInput extends Refund {
@@ -268,14 +260,13 @@ export async function cancelRefund(
   before: CommissionRow,
   { refundId, snapshot }: { refundId: string; snapshot: RefundSnapshot },
 ): Promise<Mutation<CanceledRefund>> {
-  const [rows, totals, found] = await Promise.all([
-    listRefunds(trx, ctx.shop.id, before.id),
+  const input = { refundId: cancellationIdOf(refundId), amountCents: null, lineItems: [], reason: null }
+  const [refund, canceled, totals, found] = await Promise.all([
+    findRefund(trx, ctx.shop.id, before.id, [refundId]),
+    findRefund(trx, ctx.shop.id, before.id, [input.refundId]),
     findRefundTotals(trx, ctx.shop.id, before.id),
     findEffectiveStatus(ctx, trx, before),
   ])
-  const refund = rows.find(({ externalRefundId }) => externalRefundId === refundId)
-  const input = { refundId: cancellationIdOf(refundId), amountCents: null, lineItems: [], reason: null }
-  const canceled = rows.find(({ externalRefundId }) => externalRefundId === input.refundId)
   const unchanged = { row: found.row, refundedCents: totals?.goodsCents ?? 0 }
   if (canceled)
     return { result: { ...unchanged, refund: refund ? canceled : null, alreadyRecorded: true }, audit: null }
@@ -284,11 +275,11 @@ export async function cancelRefund(
     await insertRefund(trx, ctx.shop.id, marker)
     return { result: { ...unchanged, refund: null, alreadyRecorded: false }, audit: null }
   }
-  const refunded = totalRefunds(snapshot, withoutCanceled(rows, refundId).map(toEngineRefund))
+  const others = (await recomputeRefundedGoods(trx, ctx.shop.id, before.id, { snapshot, withoutId: refundId }))!
   const applied = {
     before: refundTarget(snapshot, await findRefundedGoods(trx, ctx.shop.id, before.id, snapshot)),
-    after: refundTarget(snapshot, refunded),
-    refunded,
+    after: refundTarget(snapshot, others),
+    refunded: others,
     problem: null,
   }
   const isUnpaid = UNPAID_STATUSES.includes(found.status)

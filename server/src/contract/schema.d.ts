@@ -443,7 +443,7 @@ export interface paths {
         post: operations["reportRefund"];
         /**
          * Cancel a refund
-         * @description For a refund that did not last, such as one that failed, or a dispute that was won. An unpaid commission becomes what it would be without the refund, also its status.
+         * @description For a refund that did not last, such as one that failed, or a dispute that was won. An unpaid commission gets the amount and the status that it would have without the refund.
          *     A paid commission gets a positive row with `orderId` `adj:<commission id>:<externalRefundId>:canceled`, which the next payout includes; the negative row of the refund stays.
          *
          *     The response is 200 when the refund was reported, and 202 when the refund or its order was not: the cancellation is stored, and the refund then changes nothing. The result is the same in any order of arrival.

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { SqliteAdapter } from 'kysely'
-import type { Reader, Transaction } from './database.ts'
+import type { Reader } from './database.ts'
 
 /** Lets the event loop process other requests. */
 export const yieldToEventLoop = (): Promise<void> => setImmediate()
@@ -16,11 +16,11 @@ const YIELD_AFTER_MS = 10
  * other requests.
  */
 export async function forEachYielding<T>(
-  trx: Transaction,
+  db: Reader,
   items: Iterable<T>,
   work: (item: T) => Promise<unknown>,
 ): Promise<void> {
-  const mayBlock = isSqlite(trx)
+  const mayBlock = isSqlite(db)
   let startedAt = performance.now()
   for (const item of items) {
     if (mayBlock && performance.now() - startedAt > YIELD_AFTER_MS) {

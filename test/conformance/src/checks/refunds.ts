@@ -194,7 +194,7 @@ function canceledRefunds(rule: Define): void {
     t.delete(`/refunds?${new URLSearchParams({ externalOrderId, externalRefundId })}`)
   rule(
     'taken-back',
-    'Canceling a refund makes an unpaid commission what it would be without it, also its status',
+    'Canceling a refund gives an unpaid commission the amount and status it would have without it',
     async (t) => {
       const [order, id] = [await ordered(t), t.id('r')]
       await refund(t, order, { externalRefundId: id, amountCents: 9000 })
