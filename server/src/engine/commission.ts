@@ -30,7 +30,7 @@ export function rateGroups(program: ProgramFact, lines: OrderLine[], goods: Good
   return (used.length > 0 ? used : [programGroup]).map((group) => ({ ...group, amountCents: commissionAmount(group) }))
 }
 
-/** Commission in cents at one rate: per cent of the base, once per group, or cents per order or per item; not capped. */
+/** Commission in cents at one rate: percent of the base, once per group, or cents per order or per item; not capped. */
 export function commissionAmount({
   commissionType,
   rate,

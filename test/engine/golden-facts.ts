@@ -1,0 +1,101 @@
+import { PRECEDENCE_PRESETS } from '../../server/src/engine/attribution.ts'
+import type { Facts } from '../../server/src/engine/facts.ts'
+import { affiliate, at, click, facts, line, program } from './facts.ts'
+
+const DAY = 86_400_000
+
+/**
+ * Facts by the engine version that first decided them. A version that reads more than the one before it gets an entry;
+ * an entry never changes, because orders with these facts are stored and their decisions must not change either.
+ */
+export const FACTS: Record<string, () => Facts[]> = {
+  '2': () => Array.from({ length: 300 }, (_, seed) => factsOfVersion2(seed + 1)),
+}
+
+/** Mulberry32: the same choices for the same seed on every platform. */
+function chooser(seed: number): <Choice>(...choices: Choice[]) => Choice {
+  let state = seed
+  return (...choices) => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return choices[((mixed ^ (mixed >>> 14)) >>> 0) % choices.length]!
+  }
+}
+
+function factsOfVersion2(seed: number): Facts {
+  const choose = chooser(seed)
+  const who = () => choose('A', 'B', 'C', null)
+  const cents = () => choose(0, 1, 49, 333, 1000, 9999, 2_147_483_647)
+  const rate = () => ({
+    commissionType: choose('PERCENT_OF_SALE' as const, 'FLAT_PER_ORDER' as const, 'FLAT_PER_ITEM' as const),
+    rate: choose(1, 100, 1600, 1650, 3333, 10_000),
+  })
+  const someClick = (clickId: string) =>
+    click(who(), at(choose(-30 * DAY - 1, -30 * DAY, -DAY, 0, 300_000, 300_001)), clickId)
+  const someLine = () =>
+    line({
+      productId: choose('1', '2', null),
+      variantId: choose('11', '12', null),
+      quantity: choose(1, 2, 7),
+      priceCents: choose(null, 0, 99, 2500),
+    })
+  const someAffiliate = (id: string) =>
+    affiliate(id, {
+      status: choose('APPROVED', 'ACTIVE', 'APPROVED', 'APPROVED', 'PENDING', 'REJECTED'),
+      archived: choose(false, false, false, false, true),
+      programId: choose('prg_1', 'prg_2', 'prg_1', 'prg_2', null),
+    })
+  const someProgram = (id: string) =>
+    program({
+      ...rate(),
+      id,
+      cookieDurationDays: choose(30, 30, 7, 0),
+      autoApproveOrder: choose(true, false),
+      lifetimeCommission: choose(true, false),
+      productRules: choose([], [{ ...rate(), productId: '1', variantId: null }]),
+      geoRule: choose(null, null, { countries: ['DE'], states: [], cities: [], postalPrefixes: choose([], ['53']) }),
+    })
+  const sends = (value: string) => choose(value, null, null)
+  return facts({
+    order: {
+      currency: choose('USD', 'EUR', 'JPY'),
+      amountCents: choose(cents(), null),
+      discountCents: choose(0, cents()),
+      shippingCents: cents(),
+      taxCents: cents(),
+      couponCode: sends('AAA'),
+      affiliateCode: sends('bbb'),
+      ref: sends('ccc'),
+      clickId: sends('jrn_1'),
+      sessionId: sends('s'),
+      customerId: sends('c'),
+      customerEmail: choose('c@example.com', 'A+shop@example.com', null, null),
+      lines: choose([], [someLine()], [someLine(), someLine(), someLine()]),
+      shipping: choose(null, {
+        country: choose('DE', 'FR'),
+        state: null,
+        city: null,
+        postalCode: choose('53113', null),
+      }),
+    },
+    settings: {
+      precedence: [...choose(...Object.values(PRECEDENCE_PRESETS))],
+      clickTouch: choose('LAST', 'FIRST'),
+      taxWithholdingBps: choose(0, 1000, 3333),
+      ...choose({}, { currency: 'USD' }, { currency: 'EUR' }),
+    },
+    matches: {
+      couponCode: who(),
+      affiliateCode: who(),
+      click: choose(null, someClick('jrn_1')),
+      sessionClicks: choose([], [someClick('jrn_2'), someClick('jrn_3')]),
+      ref: who(),
+      customerId: who(),
+      customerEmail: who(),
+      products: choose<Record<string, string>>({}, { 'product:1': 'A', 'variant:11': 'B' }, { 'product:2': 'C' }),
+    },
+    affiliates: ['A', 'B', 'C'].map(someAffiliate),
+    programs: ['prg_1', 'prg_2'].map(someProgram),
+  })
+}
