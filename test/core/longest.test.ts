@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { AffiliateUpdate } from '@referral/sdk'
 import { expect } from 'vitest'
 import { convert, expectOk } from '../support/shop.ts'
 import { test } from '../support/test.ts'
@@ -73,11 +74,22 @@ test('an affiliate keeps the longest texts as sent', async ({ client }) => {
     email: `${longest(240)}@example.com`,
     firstName: longest(100),
   })
-  const sent = {
-    ...fields({ name: 200, firstName: 100, lastName: 100, phone: 50, website: 2048, instagramHandle: 100 }),
-    ...fields({ tiktokHandle: 100, youtubeHandle: 100, homeCountry: 100, homeState: 100, homeCity: 100 }),
-    ...fields({ homePostalCode: 20, homeAddress: 500 }),
+  const lengths: Record<Exclude<keyof AffiliateUpdate, 'email' | 'status' | 'campaignId'>, number> = {
+    name: 200,
+    firstName: 100,
+    lastName: 100,
+    phone: 50,
+    website: 2048,
+    instagramHandle: 100,
+    tiktokHandle: 100,
+    youtubeHandle: 100,
+    homeCountry: 100,
+    homeState: 100,
+    homeCity: 100,
+    homePostalCode: 20,
+    homeAddress: 500,
   }
+  const sent = fields(lengths)
   expect(await client.affiliates.update(id, sent)).toMatchObject(sent)
   const { data } = await client.affiliates.list({ q: sent.name })
   expect(data.map((one) => one.id)).toEqual([id])

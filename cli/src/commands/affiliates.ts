@@ -11,24 +11,24 @@ import { addPayee } from './payee.ts'
 
 const COLUMNS: Column<Affiliate>[] = ['id', 'name', 'email', 'status', 'slug', 'discountCode', 'createdAt']
 
-// Flag, API field, description.
-const EDITABLE_FIELDS: [flags: string, field: keyof AffiliateUpdate, description: string][] = [
-  ['--name <name>', 'name', 'full name'],
-  ['--first-name <name>', 'firstName', 'first name'],
-  ['--last-name <name>', 'lastName', 'last name'],
-  ['--email <address>', 'email', 'email address'],
-  ['--phone <number>', 'phone', 'phone number'],
-  ['--website <url>', 'website', 'website'],
-  ['--instagram <handle>', 'instagramHandle', 'Instagram handle'],
-  ['--tiktok <handle>', 'tiktokHandle', 'TikTok handle'],
-  ['--youtube <handle>', 'youtubeHandle', 'YouTube handle'],
-  ['--country <country>', 'homeCountry', 'country'],
-  ['--state <state>', 'homeState', 'state'],
-  ['--city <city>', 'homeCity', 'city'],
-  ['--postal-code <code>', 'homePostalCode', 'postal code'],
-  ['--address <address>', 'homeAddress', 'street address'],
-  ['--program <id>', 'campaignId', 'program of the affiliate'],
-]
+/** The options of `update`, except for `--status`. */
+const EDITABLE_FIELDS: Record<Exclude<keyof AffiliateUpdate, 'status'>, [flags: string, description: string]> = {
+  name: ['--name <name>', 'full name'],
+  firstName: ['--first-name <name>', 'first name'],
+  lastName: ['--last-name <name>', 'last name'],
+  email: ['--email <address>', 'email address'],
+  phone: ['--phone <number>', 'phone number'],
+  website: ['--website <url>', 'website'],
+  instagramHandle: ['--instagram <handle>', 'Instagram handle'],
+  tiktokHandle: ['--tiktok <handle>', 'TikTok handle'],
+  youtubeHandle: ['--youtube <handle>', 'YouTube handle'],
+  homeCountry: ['--country <country>', 'country'],
+  homeState: ['--state <state>', 'state'],
+  homeCity: ['--city <city>', 'city'],
+  homePostalCode: ['--postal-code <code>', 'postal code'],
+  homeAddress: ['--address <address>', 'street address'],
+  campaignId: ['--program <id>', 'program of the affiliate'],
+}
 
 const optionName = (flags: string) =>
   (flags.match(/--([a-z-]+)/)?.[1] ?? '').replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
@@ -104,15 +104,18 @@ function addUpdate(affiliates: Command): void {
     writes: true,
     examples: ["referral affiliates update aff_… --website https://noor.example --phone ''"],
     action: async (run, { options, args: [id = ''] }) => {
-      const changed = EDITABLE_FIELDS.filter(([flags]) => options[optionName(flags)] !== undefined)
-      const body = Object.fromEntries(changed.map(([flags, field]) => [field, options[optionName(flags)] || null]))
+      const fields = Object.entries(EDITABLE_FIELDS).map(
+        ([field, [flags]]) => [field, options[optionName(flags)]] as const,
+      )
+      const changed = fields.filter(([, value]) => value !== undefined)
+      const body = Object.fromEntries(changed.map(([field, value]) => [field, value || null]))
       if (options.status) body.status = options.status
       if (Object.keys(body).length === 0)
         throw usageError('No change was given. Pass at least one option, such as --phone.')
       await updateAffiliate(run, id, body)
     },
   })
-  for (const [flags, , description] of EDITABLE_FIELDS) update.option(flags, description)
+  for (const [flags, description] of Object.values(EDITABLE_FIELDS)) update.option(flags, description)
   update.addOption(choiceOption('--status <status>', 'new status', enums.AffiliateStatus))
 }
 

@@ -15,36 +15,40 @@ export const affiliateEditRoutes: Route[] = [
   { path: '/affiliates/:id/edit', roles: OWNER_ONLY, act: change, page: edit },
 ]
 
-/** The fields of the form, by name of the API. Empty optional fields become null. */
-const PROFILE = [
-  { name: 'name', label: 'Name', maxlength: 200, required: true },
-  { name: 'email', label: 'Email', type: 'email', maxlength: 320, required: true },
-  { name: 'firstName', label: 'First name', maxlength: 100 },
-  { name: 'lastName', label: 'Last name', maxlength: 100 },
-  { name: 'phone', label: 'Phone', maxlength: 50 },
-] as const
-const CHANNELS = [
-  { name: 'website', label: 'Website', maxlength: 500 },
-  { name: 'instagramHandle', label: 'Instagram', maxlength: 100 },
-  { name: 'tiktokHandle', label: 'TikTok', maxlength: 100 },
-  { name: 'youtubeHandle', label: 'YouTube', maxlength: 100 },
-] as const
-const ADDRESS = [
-  { name: 'homeAddress', label: 'Street', maxlength: 300 },
-  { name: 'homePostalCode', label: 'Postal code', maxlength: 20 },
-  { name: 'homeCity', label: 'City', maxlength: 100 },
-  { name: 'homeState', label: 'State', maxlength: 100 },
-  { name: 'homeCountry', label: 'Country', maxlength: 100 },
-] as const
-const FIELDS = [...PROFILE, ...CHANNELS, ...ADDRESS]
+const PROFILE = {
+  name: { label: 'Name', maxlength: 200, required: true },
+  email: { label: 'Email', type: 'email', maxlength: 320, required: true },
+  firstName: { label: 'First name', maxlength: 100 },
+  lastName: { label: 'Last name', maxlength: 100 },
+  phone: { label: 'Phone', maxlength: 50 },
+} as const
+const CHANNELS = {
+  website: { label: 'Website', maxlength: 500 },
+  instagramHandle: { label: 'Instagram', maxlength: 100 },
+  tiktokHandle: { label: 'TikTok', maxlength: 100 },
+  youtubeHandle: { label: 'YouTube', maxlength: 100 },
+} as const
+const ADDRESS = {
+  homeAddress: { label: 'Street', maxlength: 300 },
+  homePostalCode: { label: 'Postal code', maxlength: 20 },
+  homeCity: { label: 'City', maxlength: 100 },
+  homeState: { label: 'State', maxlength: 100 },
+  homeCountry: { label: 'Country', maxlength: 100 },
+} as const
+/** The form has every field that the API changes. Empty optional fields become null. */
+const FIELDS = { ...PROFILE, ...CHANNELS, ...ADDRESS, campaignId: {}, status: {} } satisfies Record<
+  keyof components['schemas']['AffiliateUpdate'],
+  object
+>
+type Field = keyof typeof FIELDS
 
 async function edit(request: PageRequest): Promise<View> {
   const one = await affiliates.findUnarchived(request.ctx, request.params.id ?? '')
   const { form: sent } = request
   const value = (name: keyof Affiliate) => (sent.size ? (sent.get(name) ?? '') : (one[name] ?? ''))
   const programs = await programOptions(request)
-  const group = (name: string, list: readonly (typeof FIELDS)[number][], more: Html | Html[] = []) =>
-    html`<fieldset><legend>${name}</legend><div class="fields">${list.map((given) => input({ ...given, value: value(given.name) }))}${more}</div></fieldset>`
+  const group = (name: string, fields: Partial<Record<Field, { label: string }>>, more: Html | Html[] = []) =>
+    html`<fieldset><legend>${name}</legend><div class="fields">${(Object.entries(fields) as [Field, { label: string }][]).map(([name, field]) => input({ ...field, name, value: value(name) }))}${more}</div></fieldset>`
   return {
     title: `Edit ${one.name}`,
     crumb: { to: `${LIST}/${one.id}`, text: one.name },
@@ -53,24 +57,20 @@ async function edit(request: PageRequest): Promise<View> {
       request,
       `${LIST}/${one.id}/edit`,
       html`${group('Profile', PROFILE)}
-${group(
-  'Program',
-  [],
-  [
-    select(
-      'campaignId',
-      'Program',
-      [...(one.campaignId ? [] : [['', 'none'] as const]), ...programs],
-      value('campaignId'),
-    ),
-    select(
-      'status',
-      'Status',
-      (['PENDING', 'APPROVED', 'ACTIVE', 'REJECTED'] as const).map((status) => [status, nameOf(status)] as const),
-      value('status'),
-    ),
-  ],
-)}
+${group('Program', {}, [
+  select(
+    'campaignId',
+    'Program',
+    [...(one.campaignId ? [] : [['', 'none'] as const]), ...programs],
+    value('campaignId'),
+  ),
+  select(
+    'status',
+    'Status',
+    (['PENDING', 'APPROVED', 'ACTIVE', 'REJECTED'] as const).map((status) => [status, nameOf(status)] as const),
+    value('status'),
+  ),
+])}
 ${group('Channels', CHANNELS)}${group('Address', ADDRESS)}
 <div class="sticky"><button class="main">Save</button> <a class="button" href="${LIST}/${one.id}">Back</a></div>`,
     )}</section>`,
@@ -80,9 +80,8 @@ ${group('Channels', CHANNELS)}${group('Address', ADDRESS)}
 async function change(request: PageRequest) {
   const { ctx, form } = request
   const one = await affiliates.findUnarchived(request.ctx, request.params.id ?? '')
-  const names = [...FIELDS.map(({ name }) => name), 'campaignId', 'status'] as const
   const sent: Record<string, unknown> = {}
-  for (const name of names) {
+  for (const name of Object.keys(FIELDS) as Field[]) {
     if (!form.has(name)) continue
     const text = form.get(name)?.trim() ?? ''
     // A field that was not changed is not sent, so that values of other forms are kept as they are.

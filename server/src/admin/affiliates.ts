@@ -198,18 +198,35 @@ function columnsOf(filter: Filter, sort: AffiliateSort): Column[] {
   ]
 }
 
+/** The columns of the file in their order, by field of the API; null for a field that the file leaves out. */
+const FILE_COLUMNS: Record<keyof Affiliate, string | null> = {
+  name: 'Name',
+  email: 'Email',
+  status: 'Status',
+  discountCode: 'Code',
+  slug: 'Link',
+  campaignId: 'Program',
+  phone: 'Phone',
+  website: 'Website',
+  homeCountry: 'Country',
+  createdAt: 'Joined',
+  id: 'Affiliate id',
+  firstName: null,
+  lastName: null,
+  instagramHandle: null,
+  tiktokHandle: null,
+  youtubeHandle: null,
+  homeState: null,
+  homeCity: null,
+  homePostalCode: null,
+  homeAddress: null,
+  updatedAt: null,
+  deletedAt: null,
+}
+const FILE_FIELDS = (Object.keys(FILE_COLUMNS) as (keyof Affiliate)[]).filter((field) => FILE_COLUMNS[field] !== null)
+
 const fileHeading = (zone: string, currency: string) => [
-  'Name',
-  'Email',
-  'Status',
-  'Code',
-  'Link',
-  'Program',
-  'Phone',
-  'Website',
-  'Country',
-  `Joined (${zone})`,
-  'Affiliate id',
+  ...FILE_FIELDS.map((field) => (field === 'createdAt' ? `${FILE_COLUMNS[field]} (${zone})` : FILE_COLUMNS[field]!)),
   ...figureHeading(currency),
 ]
 
@@ -219,20 +236,16 @@ async function download(request: PageRequest): Promise<View> {
   const asked = filterOf(query)
   const filter = await listFilter(request, asked)
   const programs = new Map(await programOptions(request))
-  const cells = (one: Affiliate, earned: AffiliateFigures | undefined): CsvCell[] => [
-    one.name,
-    one.email,
-    statusOf(one),
-    one.discountCode,
-    linkOf(ctx.shop, one.slug),
-    one.campaignId && (programs.get(one.campaignId) ?? one.campaignId),
-    one.phone,
-    one.website,
-    one.homeCountry,
-    timeCell(one.createdAt, zone),
-    one.id,
-    ...figureFileCells(earned, ctx.shop.currency),
-  ]
+  const cells = (one: Affiliate, earned: AffiliateFigures | undefined): CsvCell[] => {
+    const values: Record<keyof Affiliate, CsvCell> = {
+      ...one,
+      status: statusOf(one),
+      slug: linkOf(ctx.shop, one.slug),
+      campaignId: one.campaignId && (programs.get(one.campaignId) ?? one.campaignId),
+      createdAt: timeCell(one.createdAt, zone),
+    }
+    return [...FILE_FIELDS.map((field) => values[field]), ...figureFileCells(earned, ctx.shop.currency)]
+  }
   const toRows = async (data: Affiliate[]) => {
     const earned = await figures.figuresOf(
       ctx,

@@ -84,6 +84,11 @@ export const operations: Record<string, DocumentedOperation> = ${JSON.stringify(
 /** Every scope of an API key. */
 export const scopes: readonly string[] = ${JSON.stringify(document.components.schemas.Scope.enum)}
 
+/** The fields that a PATCH of an affiliate changes. */
+export type AffiliateField = ${Object.keys(document.components.schemas.AffiliateUpdate.properties)
+    .map((name) => `'${name}'`)
+    .join(' | ')}
+
 export const events: Record<string, Schema> = ${JSON.stringify(events)}
 
 export const schemas: Record<string, Schema> = ${JSON.stringify(schemas)}

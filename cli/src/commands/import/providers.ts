@@ -1,4 +1,4 @@
-import type { AffiliateStatus } from '@referral/sdk'
+import type { AffiliateStatus, AffiliateUpdate } from '@referral/sdk'
 import { PAYEE_FIELDS } from './payees.ts'
 
 /** The export format of another service. */
@@ -29,15 +29,15 @@ const UNSUPPORTED_FIELDS = {
   ],
 }
 
-const COMMON_FIELDS = {
-  ...UNSUPPORTED_FIELDS,
-  ...PAYEE_FIELDS,
-  email: ['emailAddress', 'affiliateEmail'],
-  firstName: ['first'],
-  lastName: ['last'],
-  name: ['fullName', 'affiliateName', 'affiliate'],
+type OwnField = 'name' | 'firstName' | 'lastName' | 'email' | 'status' | 'campaignId'
+
+/** The usual columns of the fields that are copied unchanged. */
+const CONTACT_COLUMNS: Record<Exclude<keyof AffiliateUpdate, OwnField>, readonly string[]> = {
   phone: ['phoneNumber'],
   website: ['websiteUrl', 'site'],
+  instagramHandle: ['instagram'],
+  tiktokHandle: ['tiktok'],
+  youtubeHandle: ['youtube'],
   homeCountry: ['country', 'addressCountry'],
   homeState: ['state', 'region', 'addressState'],
   homeCity: ['city', 'addressCity'],
@@ -45,16 +45,17 @@ const COMMON_FIELDS = {
   homeAddress: ['address', 'address1', 'street'],
 }
 
-/** The fields that are copied unchanged. */
-export const CONTACT_FIELDS = [
-  'phone',
-  'website',
-  'homeCountry',
-  'homeState',
-  'homeCity',
-  'homePostalCode',
-  'homeAddress',
-]
+export const CONTACT_FIELDS = Object.keys(CONTACT_COLUMNS)
+
+const COMMON_FIELDS = {
+  ...UNSUPPORTED_FIELDS,
+  ...PAYEE_FIELDS,
+  email: ['emailAddress', 'affiliateEmail'],
+  firstName: ['first'],
+  lastName: ['last'],
+  name: ['fullName', 'affiliateName', 'affiliate'],
+  ...CONTACT_COLUMNS,
+}
 
 const STATUSES: Provider['statuses'] = {
   approved: 'APPROVED',

@@ -1,5 +1,6 @@
 import { group } from '../check.ts'
 import type { Context, Json } from '../context.ts'
+import type { AffiliateField } from '../generated/contract.ts'
 
 const ERRORS = 'reference/errors.md'
 const GENERATED = /^[A-NP-Z1-9]{8}$/
@@ -138,7 +139,11 @@ export const affiliates = group(
     })
     rule('patch-every-field', 'PATCH accepts every documented field', async (t) => {
       const { id } = await t.affiliate()
-      const body = {
+      const { id: campaignId } = await t.program()
+      const body: Record<AffiliateField, string> = {
+        email: t.email('b'),
+        status: 'ACTIVE',
+        campaignId,
         name: 'Grace',
         firstName: 'Grace',
         lastName: 'Hopper',

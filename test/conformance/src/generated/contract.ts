@@ -551,6 +551,25 @@ export const scopes: readonly string[] = [
   'webhooks:write',
 ]
 
+/** The fields that a PATCH of an affiliate changes. */
+export type AffiliateField =
+  | 'name'
+  | 'firstName'
+  | 'lastName'
+  | 'email'
+  | 'phone'
+  | 'website'
+  | 'status'
+  | 'campaignId'
+  | 'instagramHandle'
+  | 'tiktokHandle'
+  | 'youtubeHandle'
+  | 'homeCountry'
+  | 'homeState'
+  | 'homeCity'
+  | 'homePostalCode'
+  | 'homeAddress'
+
 export const events: Record<string, Schema> = {
   'affiliate.approved': { $ref: '#/components/schemas/AffiliateApprovedEvent' },
   'affiliate.rejected': { $ref: '#/components/schemas/AffiliateRejectedEvent' },
