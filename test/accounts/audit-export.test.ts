@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterAll, expect } from 'vitest'
 import { verifyFile } from '../../server/src/accounts/audit-export.ts'
 import { temporaryFolder } from '../support/process.ts'
+import { rejectionOf } from '../support/rejection.ts'
 import { expectOk } from '../support/shop.ts'
 import { type Owner, test } from '../support/test.ts'
 
@@ -86,8 +87,8 @@ test('an export whose texts contain line separators of Unicode is verified', asy
 })
 
 test('400 for a row that does not exist; another shop exports its own rows only', async ({ server, owner }) => {
-  const { status, body } = await owner('GET', '/audit/export?after=9999')
-  expect([status, body.error]).toEqual([400, 'after must be the number of a record of the audit.'])
+  const reply = await owner('GET', '/audit/export?after=9999')
+  expect(rejectionOf(reply)).toEqual({ status: 400, code: 'invalid_parameter', field: 'after' })
   const other = await server.createShop()
   const lines = await exported((method, path) => server.asShop(other).owner(method, path))
   expect(lines.slice(1, -1).map((line) => JSON.parse(line).shopId)).toEqual(Array(lines.length - 2).fill(other.shopId))

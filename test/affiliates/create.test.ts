@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { auditLog, countOf } from '../support/inspect.ts'
-import { rejection } from '../support/rejection.ts'
+import { rejection, rejectionOf } from '../support/rejection.ts'
 import type { TestServer } from '../support/server.ts'
 import { test } from '../support/test.ts'
 
@@ -68,27 +68,23 @@ test('201 with null for fields that are not sent', async ({ server }) => {
 })
 
 test.for([
-  [{ name: 'N' }, 'email is required.'],
-  [{ email: null, name: 'N' }, 'email must be an email address.'],
-  [{ email: 'nobody', name: 'N' }, 'email must be an email address.'],
-  [{ email: 'a@b', name: 'N' }, 'email must be an email address.'],
-  [{ email: 'a b@example.com', name: 'N' }, 'email must be an email address.'],
-  [{ email: `${'a'.repeat(250)}@example.com`, name: 'N' }, 'email must be an email address.'],
-  [{ email: 'x1@example.com' }, 'name or firstName is required.'],
-  [{ email: 'x1@example.com', lastName: 'L' }, 'name or firstName is required.'],
-  [{ email: 'x1@example.com', name: '   ' }, 'name or firstName is required.'],
-  [{ email: 'x1@example.com', name: ' ', firstName: '\t' }, 'name or firstName is required.'],
-  [{ email: 'x1@example.com', name: 7 }, 'name must be text of 1 to 200 characters or null.'],
-  [{ email: 'x1@example.com', name: 'N\0' }, 'Text must not contain the character U+0000 or a lone surrogate.'],
-  [{ email: 'x1@example.com', name: 'N\ud83d' }, 'Text must not contain the character U+0000 or a lone surrogate.'],
-])('400 for the body %j', async ([body, sentence], { server }) => {
+  [{ name: 'N' }, 'email'],
+  [{ email: null, name: 'N' }, 'email'],
+  [{ email: 'nobody', name: 'N' }, 'email'],
+  [{ email: 'a@b', name: 'N' }, 'email'],
+  [{ email: 'a b@example.com', name: 'N' }, 'email'],
+  [{ email: `${'a'.repeat(250)}@example.com`, name: 'N' }, 'email'],
+  [{ email: 'x1@example.com' }, 'name'],
+  [{ email: 'x1@example.com', lastName: 'L' }, 'name'],
+  [{ email: 'x1@example.com', name: '   ' }, 'name'],
+  [{ email: 'x1@example.com', name: ' ', firstName: '\t' }, 'name'],
+  [{ email: 'x1@example.com', name: 7 }, 'name'],
+  [{ email: 'x1@example.com', name: 'N\0' }, undefined],
+  [{ email: 'x1@example.com', name: 'N\ud83d' }, undefined],
+])('400 for the body %j', async ([body, field], { server }) => {
   const before = countOf(server, 'affiliates') + countOf(server, 'audits')
   const reply = await post(server, body)
-  expect([reply.status, reply.headers.get('X-Error-Code'), reply.body]).toEqual([
-    400,
-    'invalid_body',
-    { error: sentence },
-  ])
+  expect(rejectionOf(reply)).toEqual({ status: 400, code: 'invalid_body', field: field })
   expect(countOf(server, 'affiliates') + countOf(server, 'audits')).toBe(before)
 })
 
@@ -96,7 +92,7 @@ test.for(['id', 'status', 'slug', 'discountCode', 'shopId', 'deletedAt', 'phone'
   '400 when %s is sent',
   async (name, { server }) => {
     const reply = await post(server, { email: email(), name: 'N', [name]: 'x' })
-    expect([reply.status, reply.body.error]).toEqual([400, `${name} is not a property of this request.`])
+    expect(rejectionOf(reply)).toEqual({ status: 400, code: 'unknown_property', field: name })
   },
 )
 

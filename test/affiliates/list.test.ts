@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest'
+import { rejectionOf } from '../support/rejection.ts'
 import { type Client, test } from '../support/test.ts'
 
 const ids: string[] = []
@@ -109,23 +110,19 @@ describe('pages', () => {
   })
 
   test.for([
-    ['page=0', 'page must be an integer from 1 to 2147483647.'],
-    ['page=1.5', 'page must be an integer from 1 to 2147483647.'],
-    ['page=', 'page must be an integer from 1 to 2147483647.'],
-    ['limit=0', 'limit must be an integer from 1 to 100.'],
-    ['limit=101', 'limit must be an integer from 1 to 100.'],
-    ['limit=ten', 'limit must be an integer from 1 to 100.'],
-    ['limit=1&limit=2', 'limit must be sent only once.'],
-    ['status=approved', 'status must be one of PENDING, ACTIVE, APPROVED, REJECTED.'],
-    [`q=${'x'.repeat(201)}`, 'q must be text of at most 200 characters.'],
-    ['q=%00', 'q must not contain the character U+0000.'],
-  ])('400 for %s', async ([query, sentence], { server }) => {
+    ['page=0', 'page'],
+    ['page=1.5', 'page'],
+    ['page=', 'page'],
+    ['limit=0', 'limit'],
+    ['limit=101', 'limit'],
+    ['limit=ten', 'limit'],
+    ['limit=1&limit=2', 'limit'],
+    ['status=approved', 'status'],
+    [`q=${'x'.repeat(201)}`, 'q'],
+    ['q=%00', 'q'],
+  ])('400 for %s', async ([query, field], { server }) => {
     const reply = await server.request('GET', `/api/v1/affiliates?${query}`)
-    expect([reply.status, reply.headers.get('X-Error-Code'), reply.body.error]).toEqual([
-      400,
-      'invalid_parameter',
-      sentence,
-    ])
+    expect(rejectionOf(reply)).toEqual({ status: 400, code: 'invalid_parameter', field: field })
   })
 
   test('unknown parameters are ignored', async ({ server }) => {

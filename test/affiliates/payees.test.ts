@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest'
 import { allTables, rowOf } from '../support/inspect.ts'
+import { rejectionOf } from '../support/rejection.ts'
 import { newAffiliate } from '../support/shop.ts'
 import { testWithNewShop as test } from '../support/test.ts'
 
@@ -57,21 +58,20 @@ test('the details of one affiliate cannot be read as those of another', async ({
 
 describe('400 payee_invalid', () => {
   test.for([
-    ['wrong check digits', { iban: 'DE88370400440532013000' }, 'iban is not a valid IBAN'],
-    ['the length of another country', { iban: 'DE8937040044053201300' }, 'iban is not a valid IBAN'],
-    ['a country outside SEPA', { iban: 'TR330006100519786457841326' }, 'iban must belong to a SEPA country'],
-    ['a malformed BIC', { bic: 'COBADEF' }, 'bic is not a valid BIC'],
-    ['a BIC of another country', { bic: 'BNPAFRPP' }, 'bic and iban must belong to the same country'],
-  ] as const)('%s', async ([, change, message], { server, owner }) => {
+    ['wrong check digits', { iban: 'DE88370400440532013000' }, 'iban'],
+    ['the length of another country', { iban: 'DE8937040044053201300' }, 'iban'],
+    ['a country outside SEPA', { iban: 'TR330006100519786457841326' }, 'iban'],
+    ['a malformed BIC', { bic: 'COBADEF' }, 'bic'],
+    ['a BIC of another country', { bic: 'BNPAFRPP' }, 'bic'],
+  ] as const)('%s', async ([, change, field], { server, owner }) => {
     const { id } = await newAffiliate(server)
-    const { status, headers, body } = await owner('PUT', `/affiliates/${id}/payee`, { ...SEPA, ...change })
-    expect([status, headers.get('X-Error-Code')]).toEqual([400, 'payee_invalid'])
-    expect(body.error).toContain(message)
+    const reply = await owner('PUT', `/affiliates/${id}/payee`, { ...SEPA, ...change })
+    expect(rejectionOf(reply)).toEqual({ status: 400, code: 'payee_invalid', field })
   })
 })
 
 test('400 for an email address that a spreadsheet would evaluate', async ({ server, owner }) => {
   const { id } = await newAffiliate(server)
-  const { status, body } = await owner('PUT', `/affiliates/${id}/payee`, { method: 'PAYPAL', email: '=1+1@x.example' })
-  expect([status, body.error]).toEqual([400, 'email must be an email address.'])
+  const reply = await owner('PUT', `/affiliates/${id}/payee`, { method: 'PAYPAL', email: '=1+1@x.example' })
+  expect(rejectionOf(reply)).toEqual({ status: 400, code: 'invalid_body', field: 'email' })
 })

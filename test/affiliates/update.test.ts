@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { auditLog, outbox, subscribe } from '../support/inspect.ts'
-import { rejection } from '../support/rejection.ts'
+import { rejection, rejectionOf } from '../support/rejection.ts'
 import type { TestServer } from '../support/server.ts'
 import { type Client, test } from '../support/test.ts'
 
@@ -87,24 +87,20 @@ describe('names', () => {
 })
 
 test.for([
-  [{ email: null }, 'email must be an email address.'],
-  [{ email: 'nobody' }, 'email must be an email address.'],
-  [{ name: null }, 'name must be text of 1 to 200 characters.'],
-  [{ name: '' }, 'name must be text of 1 to 200 characters.'],
-  [{ name: ' \n ' }, 'name must not be blank.'],
-  [{ status: null }, 'status must be one of PENDING, ACTIVE, APPROVED, REJECTED.'],
-  [{ status: 'approved' }, 'status must be one of PENDING, ACTIVE, APPROVED, REJECTED.'],
-  [{ phone: 7 }, 'phone must be text of at most 50 characters or null.'],
-  [{ firstName: '' }, 'firstName must be text of 1 to 100 characters or null.'],
-  [[], 'The request body must be an object.'],
-])('400 for the body %j', async ([body, sentence], { server, client }) => {
+  [{ email: null }, 'email'],
+  [{ email: 'nobody' }, 'email'],
+  [{ name: null }, 'name'],
+  [{ name: '' }, 'name'],
+  [{ name: ' \n ' }, 'name'],
+  [{ status: null }, 'status'],
+  [{ status: 'approved' }, 'status'],
+  [{ phone: 7 }, 'phone'],
+  [{ firstName: '' }, 'firstName'],
+  [[], undefined],
+])('400 for the body %j', async ([body, field], { server, client }) => {
   const before = await create(client)
   const reply = await patch(server, before.id, body)
-  expect([reply.status, reply.headers.get('X-Error-Code'), reply.body]).toEqual([
-    400,
-    'invalid_body',
-    { error: sentence },
-  ])
+  expect(rejectionOf(reply)).toEqual({ status: 400, code: 'invalid_body', field: field })
   expect((await client.affiliates.list({ q: before.email })).data).toEqual([before])
 })
 
@@ -113,8 +109,7 @@ test.for(['id', 'slug', 'discountCode', 'createdAt', 'deletedAt', 'affiliateCoun
   async (name, { server, client }) => {
     const { id } = await create(client)
     const reply = await patch(server, id, { phone: '1', [name]: 'x' })
-    expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([400, 'unknown_property'])
-    expect(reply.body.error).toBe(`${name} is not a property of this request.`)
+    expect(rejectionOf(reply)).toEqual({ status: 400, code: 'unknown_property', field: name })
   },
 )
 

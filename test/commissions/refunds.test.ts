@@ -60,11 +60,8 @@ describe('before payment', () => {
     const id = await till.order()
     await expectOk(till.refund(id, 'a', 8000))
     const reply = await till.refund(id, 'b', 1001)
-    expect([...codeOf(reply), reply.body.error]).toEqual([
-      409,
-      'refund_exceeds_order',
-      'Only 1000 cents of goods are left to refund. Send a smaller amount.',
-    ])
+    expect(codeOf(reply)).toEqual([409, 'refund_exceeds_order'])
+    expect(reply.body.error).toContain('1000 cents')
     expect((await till.row(id)).commissionAmountCents).toBe(160)
   })
 
@@ -109,11 +106,8 @@ test('refunds from before totals were stored count in the next refund', async ({
   await expectOk(till.refund(id, 'b', 1000))
   deleteRows(server, 'refundTotals')
   const reply = await refundPieces('c', 3)
-  expect([...codeOf(reply), reply.body.error]).toEqual([
-    409,
-    'refund_exceeds_order',
-    'Only 4000 cents of goods are left to refund. Send a smaller amount.',
-  ])
+  expect(codeOf(reply)).toEqual([409, 'refund_exceeds_order'])
+  expect(reply.body.error).toContain('4000 cents')
   expect((await refundPieces('c', 1)).body.data.commissionAmountCents).toBe(240)
   expect((await till.refund(id, 'd')).body.data).toMatchObject({ commissionAmountCents: 0, orderStatus: 'REFUNDED' })
 })

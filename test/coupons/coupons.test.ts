@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { auditLog } from '../support/inspect.ts'
-import { rejection } from '../support/rejection.ts'
+import { rejection, rejectionOf } from '../support/rejection.ts'
 import type { TestServer } from '../support/server.ts'
 import { type Client, test } from '../support/test.ts'
 
@@ -89,16 +89,12 @@ test.for([
 })
 
 test.for([
-  [{ code: 'A' }, 'affiliateId is required.'],
-  [{ affiliateId: null, code: 'A' }, 'affiliateId must be text of 1 to 64 characters.'],
-  [{ affiliateId: 'aff_x', code: 16 }, 'code must be text or null.'],
-])('400 for the body %j', async ([body, sentence], { server }) => {
+  [{ code: 'A' }, 'affiliateId'],
+  [{ affiliateId: null, code: 'A' }, 'affiliateId'],
+  [{ affiliateId: 'aff_x', code: 16 }, 'code'],
+])('400 for the body %j', async ([body, field], { server }) => {
   const reply = await server.request('POST', '/api/v1/coupons', { body })
-  expect([reply.status, reply.headers.get('X-Error-Code'), reply.body]).toEqual([
-    400,
-    'invalid_body',
-    { error: sentence },
-  ])
+  expect(rejectionOf(reply)).toEqual({ status: 400, code: 'invalid_body', field: field })
 })
 
 test('409 for a code that another affiliate of the shop has, in any letter case', async ({ client }) => {

@@ -64,7 +64,8 @@ test.for(['FREE', 'STARTER', 'GROWTH'] as const)('403 for the plan %s', async (p
 test('403 with the missing scope; a write scope does not include reading', async ({ server }) => {
   const { key } = await server.createShop('PROFESSIONAL', ['programs:write'])
   const reply = await get(server, `Bearer ${key}`)
-  expect([reply.status, reply.body.error]).toEqual([403, 'This API key lacks the scope programs:read.'])
+  expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([403, 'scope_missing'])
+  expect(reply.body.error).toContain('programs:read')
 })
 
 test('the plan is checked before the scope, and the scope before the body', async ({ server }) => {

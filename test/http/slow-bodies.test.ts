@@ -92,7 +92,6 @@ describe('time', () => {
       client.write('{"a"')
       const answer = await client.answer()
       expect(statusAndCode(answer)).toEqual([400, 'body_timeout'])
-      expect(JSON.parse(answer!.body).error).toContain('did not arrive in time')
       expect(performance.now() - started).toBeLessThan(1500)
       // The connection is not kept for the rest of it.
       await sleep(1000)

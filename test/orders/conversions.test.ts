@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest'
 import { countOf, updateRows } from '../support/inspect.ts'
+import { rejectionOf } from '../support/rejection.ts'
 import type { TestServer } from '../support/server.ts'
 import { convert, withAffiliate } from '../support/shop.ts'
 import { type Client, test } from '../support/test.ts'
@@ -157,46 +158,34 @@ test('unknown properties are tolerated at every level', async ({ server }) => {
   expect((await convert(server, order({ couponCode: 'NISA', ...more }))).status).toBe(201)
 })
 
-const CENTS = 'must be an integer from 0 to 2147483647 or null.'
-const ISO = 'must be an ISO 8601 date (2026-10-31) or a timestamp with an offset (2026-10-31T23:59:59.999Z).'
 test.for([
-  [{ amountCents: 1 }, 'externalOrderId is required.'],
-  [{ externalOrderId: null, amountCents: 1 }, 'externalOrderId is required.'],
-  [{ externalOrderId: ' ', amountCents: 1 }, 'externalOrderId is required.'],
-  [{ externalOrderId: '', amountCents: 1 }, 'externalOrderId is required.'],
-  [{ externalOrderId: 1001, amountCents: 1 }, 'externalOrderId must be text of at most 255 characters or null.'],
-  [{ externalOrderId: 'x' }, 'amountCents is required unless lineItems is given.'],
-  [{ externalOrderId: 'x', lineItems: [] }, 'amountCents is required unless lineItems is given.'],
-  [{ externalOrderId: 'x', amountCents: -1 }, `amountCents ${CENTS}`],
-  [{ externalOrderId: 'x', amountCents: 1.5 }, `amountCents ${CENTS}`],
-  [{ externalOrderId: 'x', amountCents: '100' }, `amountCents ${CENTS}`],
-  [{ externalOrderId: 'x', amountCents: 2147483648 }, `amountCents ${CENTS}`],
-  [{ externalOrderId: 'x', amountCents: 2 ** 53 }, `amountCents ${CENTS}`],
-  [{ externalOrderId: 'x', amountCents: 1, discountCents: -1 }, `discountCents ${CENTS}`],
-  [{ externalOrderId: 'x', amountCents: 1, shippingCents: 0.5 }, `shippingCents ${CENTS}`],
-  [{ externalOrderId: 'x', amountCents: 1, taxCents: 2147483648 }, `taxCents ${CENTS}`],
-  [{ externalOrderId: 'x', amountCents: 1, currency: 'usd' }, 'currency must be three capital letters, like USD.'],
-  [
-    { externalOrderId: 'x', amountCents: 1, couponCode: 16 },
-    'couponCode must be text of at most 255 characters or null.',
-  ],
-  [{ externalOrderId: 'x', amountCents: 1, occurredAt: 'yesterday' }, `occurredAt ${ISO}`],
-  [{ externalOrderId: 'x', amountCents: 1, occurredAt: '2026-10-01T10:00:00' }, `occurredAt ${ISO}`],
-  [{ externalOrderId: 'x', amountCents: 1, occurredAt: '2026-02-29' }, `occurredAt ${ISO}`],
-  [{ externalOrderId: 'x', amountCents: 1, shipping: 'US' }, 'shipping must be an object or null.'],
-  [
-    { externalOrderId: 'x', amountCents: 1, noteAttributes: {} },
-    'noteAttributes must be a list of at most 200 items or null.',
-  ],
-  [{ type: 'sale', externalOrderId: 'x', amountCents: 1 }, 'type must be one of conversion, click, page_view.'],
-])('400 for the body %j', async ([body, sentence], { server }) => {
+  [{ amountCents: 1 }, 'externalOrderId'],
+  [{ externalOrderId: null, amountCents: 1 }, 'externalOrderId'],
+  [{ externalOrderId: ' ', amountCents: 1 }, 'externalOrderId'],
+  [{ externalOrderId: '', amountCents: 1 }, 'externalOrderId'],
+  [{ externalOrderId: 1001, amountCents: 1 }, 'externalOrderId'],
+  [{ externalOrderId: 'x' }, 'amountCents'],
+  [{ externalOrderId: 'x', lineItems: [] }, 'amountCents'],
+  [{ externalOrderId: 'x', amountCents: -1 }, 'amountCents'],
+  [{ externalOrderId: 'x', amountCents: 1.5 }, 'amountCents'],
+  [{ externalOrderId: 'x', amountCents: '100' }, 'amountCents'],
+  [{ externalOrderId: 'x', amountCents: 2147483648 }, 'amountCents'],
+  [{ externalOrderId: 'x', amountCents: 2 ** 53 }, 'amountCents'],
+  [{ externalOrderId: 'x', amountCents: 1, discountCents: -1 }, 'discountCents'],
+  [{ externalOrderId: 'x', amountCents: 1, shippingCents: 0.5 }, 'shippingCents'],
+  [{ externalOrderId: 'x', amountCents: 1, taxCents: 2147483648 }, 'taxCents'],
+  [{ externalOrderId: 'x', amountCents: 1, currency: 'usd' }, 'currency'],
+  [{ externalOrderId: 'x', amountCents: 1, couponCode: 16 }, 'couponCode'],
+  [{ externalOrderId: 'x', amountCents: 1, occurredAt: 'yesterday' }, 'occurredAt'],
+  [{ externalOrderId: 'x', amountCents: 1, occurredAt: '2026-10-01T10:00:00' }, 'occurredAt'],
+  [{ externalOrderId: 'x', amountCents: 1, occurredAt: '2026-02-29' }, 'occurredAt'],
+  [{ externalOrderId: 'x', amountCents: 1, shipping: 'US' }, 'shipping'],
+  [{ externalOrderId: 'x', amountCents: 1, noteAttributes: {} }, 'noteAttributes'],
+  [{ type: 'sale', externalOrderId: 'x', amountCents: 1 }, 'type'],
+])('400 for the body %j', async ([body, field], { server }) => {
   const before = countOf(server, 'orders') + countOf(server, 'idempotencyKeys')
   const reply = await convert(server, body)
-  expect([reply.status, reply.headers.get('X-Error-Code'), reply.body]).toEqual([
-    400,
-    'invalid_body',
-    { error: sentence },
-  ])
+  expect(rejectionOf(reply)).toEqual({ status: 400, code: 'invalid_body', field: field })
   expect(countOf(server, 'orders') + countOf(server, 'idempotencyKeys')).toBe(before)
 })
 

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { rejection } from '../support/rejection.ts'
+import { rejection, rejectionOf } from '../support/rejection.ts'
 import type { TestServer } from '../support/server.ts'
 import { convert, expectOk, newAffiliate, withAffiliate } from '../support/shop.ts'
 import { createUser, revokeUser } from '../support/tenants.ts'
@@ -191,7 +191,7 @@ describe('one order', () => {
 
   test('400 for an id without visible characters', async ({ server }) => {
     const reply = await convert(server, { externalOrderId: '\u200b \u2060', amountCents: 1 })
-    expect([reply.status, reply.body.error]).toEqual([400, 'externalOrderId is required.'])
+    expect(rejectionOf(reply)).toEqual({ status: 400, code: 'invalid_body', field: 'externalOrderId' })
   })
 })
 
@@ -281,7 +281,7 @@ describe('an ambiguous code', () => {
     const explained = await expectOk(owner('GET', `/orders/i-${counter}/explanation`))
     const [coupon, link] = explained.evidence.map((kind: { candidates: object[] }) => kind.candidates[0])
     expect(coupon).toMatchObject({ affiliateId: coded.id, slugAffiliateId: slugged.id })
-    expect(coupon.because).toContain(`It is also the slug of affiliate ${slugged.id}; codes come before slugs.`)
+    expect(coupon.because).toContain(slugged.id)
     expect(link).toMatchObject({ affiliateId: slugged.id, slugAffiliateId: null })
   })
 
@@ -317,7 +317,7 @@ describe('an empty string is treated as omitted', () => {
       expect((await client.commissions.list({ externalOrderId: expected })).pagination.total).toBe(1)
     }
     const neither = await convert(server, { externalOrderId: '', orderId: '', amountCents: 1 })
-    expect([neither.status, neither.body.error]).toEqual([400, 'externalOrderId is required.'])
+    expect(rejectionOf(neither)).toEqual({ status: 400, code: 'invalid_body', field: 'externalOrderId' })
   })
 
   test('processedAt replaces an empty occurredAt; both empty means now', async ({ server, client }) => {
@@ -355,6 +355,7 @@ describe('an empty string is treated as omitted', () => {
     const subscribe = (body: object) => server.request('POST', '/api/v1/webhooks', { body })
     expect((await subscribe({ url: '', hookUrl: '', target_url: hook })).body.data.url).toBe(hook)
     expect((await subscribe({ url: '', hookUrl: hook })).body.data.url).toBe(hook)
-    expect((await subscribe({ url: '', hookUrl: '', target_url: '' })).body.error).toBe('url is required.')
+    const rejected = rejectionOf(await subscribe({ url: '', hookUrl: '', target_url: '' }))
+    expect(rejected).toEqual({ status: 400, code: 'invalid_body', field: 'url' })
   })
 })

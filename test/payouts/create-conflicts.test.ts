@@ -22,10 +22,8 @@ describe('409', () => {
   test('mixed currencies are named', async ({ server, client }) => {
     for (const currency of ['USD', 'JPY', 'EUR']) addCommission(server, { affiliateId: nisa, currency })
     const { error } = await client.payouts.create(OCTOBER).safe()
-    expect(error).toMatchObject({
-      code: 'payout_mixed_currencies',
-      message: 'These commissions are in EUR, JPY and USD. Send currency to choose one.',
-    })
+    expect(error?.code).toBe('payout_mixed_currencies')
+    expect(error?.message).toContain('EUR, JPY and USD')
     expect(error?.response?.headers.get('X-Payout-Currencies')).toBe('EUR, JPY, USD')
   })
 
@@ -65,7 +63,7 @@ describe('409', () => {
     setLegacyMinimum(server, legacy)
     const { error } = await client.payouts.create(OCTOBER).safe()
     expect(error?.code).toBe(code)
-    if (code) expect(error?.message).toContain(`(${legacy}) and the current one (${cents ?? 0} cents) conflict`)
+    if (code) for (const minimum of [`${legacy}`, `${cents ?? 0} cents`]) expect(error?.message).toContain(minimum)
   })
 
   test('404 for no eligible commissions takes precedence over every conflict', async ({ server, client }) => {

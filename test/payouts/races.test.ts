@@ -102,10 +102,8 @@ test('a remainder below the minimum is not claimed: 409 payout_below_threshold_a
     () => create(server),
   )
   expect(first.status).toBe(200)
-  expect([second.headers.get('X-Error-Code'), second.body.error]).toEqual([
-    'payout_below_threshold_after_claim',
-    `Another payout batch claimed some of these commissions. The remaining ${2 ** (N - 1) - 1} cents are below the minimum payout of ${2 ** (N - 1)} cents.`,
-  ])
+  expect(second.headers.get('X-Error-Code')).toBe('payout_below_threshold_after_claim')
+  for (const cents of [2 ** (N - 1) - 1, 2 ** (N - 1)]) expect(second.body.error).toContain(`${cents} cents`)
   const free = (await commissionsOf(client)).filter((row) => row.payoutBatchId === null)
   expect(free.map((row) => row.orderStatus)).toEqual(Array(N - 1).fill('APPROVED'))
   expect(versionsOf(server).filter((version) => version === 1)).toHaveLength(N - 1)

@@ -243,9 +243,7 @@ describe('an affiliate', () => {
     await expectOk(convert(server, { externalOrderId: 'a-2', amountCents: 5000, currency: 'USD', sessionId: 's' }))
     const refused = await admin(server, 'POST', '/privacy/erasures', { email: EMAIL })
     expect([refused.status, refused.headers.get('X-Error-Code')]).toEqual([409, 'affiliate_has_open_commissions'])
-    expect(refused.body.error).toBe(
-      `This person is the affiliate ${id} with 2 unsettled commissions of 15.00 USD. Pay, cancel or reject them first.`,
-    )
+    for (const fact of [id, '2 unsettled', '15.00 USD']) expect(refused.body.error).toContain(fact)
     const period = { periodStart: '2026-11-01', periodEnd: '2026-11-30' }
     const batch = await expectOk(server.request('POST', '/api/v1/payouts', { body: period }))
     await expectOk(admin(server, 'PUT', '/payout-files/november', { batchId: batch.id, format: 'wise' }))

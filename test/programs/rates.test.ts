@@ -20,7 +20,7 @@ describe('on create', () => {
     [99.995, 10000, 100],
     [100, 10000, 100],
     [100.004, 10000, 100],
-  ])('%d %% is kept as %d basis points', async ([sent, bps, shown], { client }) => {
+  ])('%d percent is stored as %d basis points', async ([sent, bps, shown], { client }) => {
     const { defaultCommissionBps, commissionPercent } = await create(client, 'PERCENT_OF_SALE', sent)
     expect([defaultCommissionBps, commissionPercent]).toEqual([bps, shown])
   })
@@ -76,23 +76,8 @@ describe('on create', () => {
     ['FLAT_PER_ORDER', 21474836.475],
     ['FLAT_PER_ITEM', 21474836.48],
     ['FLAT_PER_ITEM', 1e21],
-  ])('400 for %s %d', async ([type, sent], { client }) => {
+  ])('400 for a rate of %d: %s', async ([type, sent], { client }) => {
     expect(await rejection(create(client, type, sent))).toEqual([400, 'commission_percent_invalid'])
-  })
-
-  test('the message contains the range of the type', async ({ server }) => {
-    const sentence = async (type: Type) =>
-      (
-        await server.request('POST', '/api/v1/programs', {
-          body: { name: 'P', commissionType: type, commissionPercent: -1 },
-        })
-      ).body.error
-    expect(await sentence('PERCENT_OF_SALE')).toBe(
-      'commissionPercent must be above 0 and at most 100 for PERCENT_OF_SALE.',
-    )
-    expect(await sentence('FLAT_PER_ITEM')).toBe(
-      'commissionPercent must be above 0 and at most 21474836.47 for FLAT_PER_ITEM.',
-    )
   })
 })
 
@@ -141,7 +126,6 @@ describe('on change', () => {
       body: { commissionType: 'PERCENT_OF_SALE', name: 'Q' },
     })
     expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([400, 'commission_percent_required'])
-    expect(reply.body.error).toContain('commissionPercent')
     expect((await client.programs.list({ limit: 1 })).data[0]).toEqual({ id, ...before })
   })
 

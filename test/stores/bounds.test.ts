@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest'
+import { rejectionOf } from '../support/rejection.ts'
 import type { Reply } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
 import { test } from '../support/test.ts'
@@ -80,34 +81,22 @@ describe('400 for what the commission depends on', () => {
   const line = { product_id: 1, variant_id: 2, quantity: 1, price: '1.00' }
 
   test.each([
-    ['1,001 lines', { line_items: many(1001, () => line) }, 'line_items must be a list of at most 1000 items or null.'],
-    [
-      '30,000 lines',
-      { line_items: many(30_000, () => line) },
-      'line_items must be a list of at most 1000 items or null.',
-    ],
+    ['1,001 lines', { line_items: many(1001, () => line) }, 'line_items'],
+    ['30,000 lines', { line_items: many(30_000, () => line) }, 'line_items'],
     [
       '51 taxes of a line',
       { line_items: [{ ...line, tax_lines: many(51, () => ({ price: '0.01' })) }] },
-      'line_items[0].tax_lines must be a list of at most 50 items or null.',
+      'line_items[0].tax_lines',
     ],
-    [
-      'an amount of 41 characters',
-      { subtotal_price: `1.${'0'.repeat(39)}` },
-      'subtotal_price must be an amount in currency units, like "10.00".',
-    ],
-    ['an id of 256 characters', { id: 'x'.repeat(256) }, 'id must be an integer or text of 1 to 255 characters.'],
-    ['a blank id', { id: ' ' }, 'id must be an integer or text of 1 to 255 characters.'],
-    ['an invisible id', { id: '\u200b\u2060' }, 'id must be an integer or text of 1 to 255 characters.'],
-    ['a list in place of text', { email: many(100, () => 'a@example.com') }, 'email must be text or null.'],
-    [
-      'a million pieces and one',
-      { line_items: [{ ...line, quantity: 1_000_001 }] },
-      'line_items must not contain more than 1000000 items.',
-    ],
-  ])('%s', async (_, changes, sentence) => {
-    const { status, body } = await record(paid(changes))
-    expect([status, body.error]).toEqual([400, sentence])
+    ['an amount of 41 characters', { subtotal_price: `1.${'0'.repeat(39)}` }, 'subtotal_price'],
+    ['an id of 256 characters', { id: 'x'.repeat(256) }, 'id'],
+    ['a blank id', { id: ' ' }, 'id'],
+    ['an invisible id', { id: '\u200b\u2060' }, 'id'],
+    ['a list in place of text', { email: many(100, () => 'a@example.com') }, 'email'],
+    ['a million pieces and one', { line_items: [{ ...line, quantity: 1_000_001 }] }, 'line_items'],
+  ])('%s', async (_, changes, field) => {
+    const reply = await record(paid(changes))
+    expect(rejectionOf(reply)).toEqual({ status: 400, code: 'invalid_body', field: field })
   })
 
   test('a refund of 2,001 line items or 101 adjustments', async () => {
@@ -116,35 +105,27 @@ describe('400 for what the commission depends on', () => {
       'refunds-create',
       refund({ refund_line_items: many(2001, () => ({ quantity: 1 })) }),
     )
-    expect([items.status, items.body.error]).toEqual([400, 'refund_line_items must be a list of at most 2000 items.'])
+    expect(rejectionOf(items)).toEqual({ status: 400, code: 'invalid_body', field: 'refund_line_items' })
     const money = await store.notify('refunds-create', refund({ order_adjustments: many(101, () => ({ kind: 'x' })) }))
-    expect([money.status, money.body.error]).toEqual([
-      400,
-      'order_adjustments must be a list of at most 100 items or null.',
-    ])
+    expect(rejectionOf(money)).toEqual({ status: 400, code: 'invalid_body', field: 'order_adjustments' })
   })
 
   test('1,025 consecutive whitespace characters, and not 1,024', async () => {
     const spaced = (count: number) => paid({}).replace('{', `{${' '.repeat(count)}`)
-    const { status, body } = await record(spaced(1025))
-    expect([status, body.error]).toEqual([400, 'Whitespace must have at most 1024 characters in a row.'])
+    expect(rejectionOf(await record(spaced(1025)))).toEqual({ status: 400, code: 'invalid_body' })
     expect((await record(spaced(1024))).status).toBe(200)
   })
 
   test('more than 40,000 values in all that is read', async () => {
     const taxes = (count: number) => many(1000, () => ({ ...line, tax_lines: many(count, () => ({ price: '0.01' })) }))
     expect((await record(paid({ line_items: taxes(15) }))).status).toBe(200)
-    const { status, body } = await record(paid({ line_items: taxes(25) }))
-    expect([status, body.error]).toEqual([
-      400,
-      'The request body must not contain more than 40000 values of the documented properties.',
-    ])
+    const reply = await record(paid({ line_items: taxes(25) }))
+    expect(rejectionOf(reply)).toEqual({ status: 400, code: 'invalid_body' })
   })
 
   test('a number of 1,025 digits, even in an unused property', async () => {
     const text = paid({}).replace('"total_weight":567', `"total_weight":${'9'.repeat(1025)}`)
-    const { status, body } = await record(text)
-    expect([status, body.error]).toEqual([400, 'A number must have at most 1024 characters.'])
+    expect(rejectionOf(await record(text))).toEqual({ status: 400, code: 'invalid_body' })
   })
 })
 
@@ -221,8 +202,8 @@ describe('unused properties do not prevent recording an order', () => {
   })
 
   test('text with U+0000 is still rejected in used properties', async () => {
-    const { status, body } = await record(paid({ email: 'a\0b' }))
-    expect([status, body.error]).toEqual([400, 'Text must not contain the character U+0000 or a lone surrogate.'])
+    const reply = await record(paid({ email: 'a\0b' }))
+    expect(rejectionOf(reply)).toEqual({ status: 400, code: 'invalid_body' })
   })
 })
 

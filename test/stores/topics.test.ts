@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest'
 import { snapshot } from '../contract/fixture.ts'
+import { rejectionOf } from '../support/rejection.ts'
 import type { Reply } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
 import { test } from '../support/test.ts'
@@ -15,12 +16,13 @@ const line = { product_id: 632910392, variant_id: 808950810, quantity: 1, price:
 const codes = ['NISA16']
 
 /** A rejection leaves no trace. */
-async function rejected(pending: () => Promise<Reply>): Promise<[string | null, string]> {
+async function rejected(pending: () => Promise<Reply>) {
   const before = snapshot(store.server)
-  const { status, headers, body } = await pending()
-  expect(status, JSON.stringify(body)).toBe(400)
+  const reply = await pending()
+  const { status, code, field } = rejectionOf(reply)
+  expect(status, JSON.stringify(reply.body)).toBe(400)
   expect(snapshot(store.server)).toBe(before)
-  return [headers.get('X-Error-Code'), body.error]
+  return [code, field]
 }
 
 describe('the topic header', () => {
@@ -43,7 +45,7 @@ describe('the topic header', () => {
     const own = endpoint.replace('-', '/')
     test.each(topics.filter((topic) => topic !== own))(`400 at ${endpoint} with "%s"`, async (topic) => {
       const send = () => store.notify(endpoint, bodyOf(), { 'X-Shopify-Topic': topic })
-      expect(await rejected(send)).toEqual(['invalid_parameter', `X-Shopify-Topic must be ${own}.`])
+      expect(await rejected(send)).toEqual(['invalid_parameter', 'X-Shopify-Topic'])
     })
   }
 
@@ -53,7 +55,7 @@ describe('the topic header', () => {
       const { 'X-Shopify-Topic': _, ...headers } = store.headersOf('orders-paid', text)
       return store.server.request('POST', store.pathOf('orders-paid'), { key: null, raw: text, headers })
     }
-    expect(await rejected(send)).toEqual(['invalid_parameter', 'X-Shopify-Topic is required.'])
+    expect(await rejected(send)).toEqual(['invalid_parameter', 'X-Shopify-Topic'])
   })
 
   test('401, not 400, when the signature is wrong too', async () => {
@@ -73,10 +75,7 @@ describe('signed bytes of one topic, sent to the endpoint of another with its to
     const id = store.nextId()
     const text = orderPayload({ id, codes })
     await expectOk(store.notify('orders-paid', text))
-    expect(await rejected(() => store.notify('orders-cancelled', text))).toEqual([
-      'invalid_body',
-      'cancelled_at must be the time at which the order was canceled.',
-    ])
+    expect(await rejected(() => store.notify('orders-cancelled', text))).toEqual(['invalid_body', 'cancelled_at'])
     expect(await store.commission(id)).toMatchObject({ orderStatus: 'APPROVED', commissionAmountCents: 1600 })
   })
 
@@ -94,10 +93,7 @@ describe('signed bytes of one topic, sent to the endpoint of another with its to
     'an order that is %s is not paid',
     async (financial_status) => {
       const text = JSON.stringify({ ...JSON.parse(orderPayload({ id: store.nextId(), codes })), financial_status })
-      expect(await rejected(() => store.notify('orders-paid', text))).toEqual([
-        'invalid_body',
-        'financial_status must be one of paid, partially_refunded, refunded.',
-      ])
+      expect(await rejected(() => store.notify('orders-paid', text))).toEqual(['invalid_body', 'financial_status'])
     },
   )
 
