@@ -129,10 +129,8 @@ describe('signing in at a provider', () => {
     const lateCallback = await atProvider(await start(late))
     server.clock.advance(600_000)
     const reply = await late.open(lateCallback)
-    expect([...codeOf(reply), noticeOf(reply)]).toEqual([
-      ...REFUSED,
-      'The sign-in took too long, or began in another browser. Try again.',
-    ])
+    expect(codeOf(reply)).toEqual(REFUSED)
+    expect(noticeOf(reply)).toContain('took too long')
     const canceled = visitorOf(server)
     const { searchParams } = new URL((await start(canceled)).headers.get('Location') ?? '')
     const query = new URLSearchParams({ error: 'access_denied', state: searchParams.get('state') ?? '' })
@@ -170,10 +168,8 @@ describe('signing in at a provider', () => {
     const visitor = visitorOf(apart)
     down.isDown = true
     const reply = await start(visitor)
-    expect([...codeOf(reply), noticeOf(reply)]).toEqual([
-      ...REFUSED,
-      'The sign-in provider does not respond. Sign in in another way, or try again.',
-    ])
+    expect(codeOf(reply)).toEqual(REFUSED)
+    expect(noticeOf(reply)).toContain('provider does not respond')
     expect((await visitor.signIn()).status).toBe(303)
     down.isDown = false
     expect((await start(visitor)).status).toBe(303)

@@ -15,7 +15,5 @@ test('the overview says which recent orders are in another currency than that of
   await order('long ago', { currency: 'CHF', occurredAt: '2026-01-10' })
   expect((await owner.open('/admin')).text).not.toContain('the currency of your shop')
   await order('euros', { currency: 'EUR' })
-  expect(noticeOf(await owner.open('/admin'))).toBe(
-    'Some orders of this period are in EUR, but the currency of your shop is USD. If you do not sell in EUR, check the currency that your checkout reports: an order without one is in USD.',
-  )
+  expect(noticeOf(await owner.open('/admin'))).toMatch(/ in EUR, .* is USD/)
 })

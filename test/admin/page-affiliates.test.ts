@@ -191,7 +191,7 @@ describe('affiliates', () => {
         ['aliasKind', kind],
         ['alias', alias],
       ])
-    expect((await add('CODE', ' SARAH10 ')).notice).toBe('Orders with SARAH10 are now credited to this affiliate.')
+    expect((await add('CODE', ' SARAH10 ')).notice).toContain('SARAH10')
     await add('LINK', 'sarah_old')
     expect(await words(path)).toMatch(/Link \?ref=sarah_old .*Code SARAH10/)
     expect(await words('/affiliates?q=sarah10')).toContain('NISA16')
@@ -199,11 +199,8 @@ describe('affiliates', () => {
       ['aliasKind', 'CODE'],
       ['alias', 'SARAH 10'],
     ])
-    expect([...codeOf(wrong), noticeOf(wrong)]).toEqual([
-      400,
-      'alias_invalid',
-      'Value must be 1 to 100 visible characters without spaces.',
-    ])
+    expect(codeOf(wrong)).toEqual([400, 'alias_invalid'])
+    expect(noticeOf(wrong)).toMatch(/^Value must/)
     for (let left = 2; left > 0; left--) {
       const { text } = await owner.open(`/admin${path}`)
       const remove = /action="\/admin(\S+aliases\/\w+\/delete)"/.exec(text)?.[1] ?? ''
@@ -218,13 +215,13 @@ describe('codes', () => {
     ['SARAH10', 'SARAH1Q'],
     ['COFFEE-CODE', 'CQFFEE-CQ'],
     ['a b', 'ab'],
-  ])('%s is rejected, and the nearest free code is %s', async (code, nearest) => {
+  ])('400 for the code %s, with the nearest free code %s', async (code, nearest) => {
     const sent = await owner.submit('/admin/coupons/new', [
       ['affiliate', 'NISA16'],
       ['code', code],
     ])
     expect(codeOf(sent)).toEqual([400, 'discount_code_invalid'])
-    expect(noticeOf(sent)).toContain(`The nearest free code is ${nearest}.`)
+    expect(noticeOf(sent)).toContain(nearest)
     expect(sent.text).toContain(`name="code" value="${nearest}"`)
   })
 
@@ -241,7 +238,7 @@ describe('codes', () => {
     ])
     const taken = await owner.submit(`${other.to}/code`, [['code', 'sarah1q']])
     expect(codeOf(taken)).toEqual([409, 'discount_code_taken'])
-    expect(noticeOf(taken)).toContain('The nearest free code is sarah1q2.')
+    expect(noticeOf(taken)).toContain('sarah1q2')
     await done('/coupons/new', [
       ['affiliate', 'SARAH1Q'],
       ['code', 'NISA16'],

@@ -44,32 +44,23 @@ describe('forms', () => {
   test('400 for twenty thousand fields, before they are read', async () => {
     const fields = (count: number): [string, string][] => Array.from({ length: count }, () => ['a', ''])
     const refused = await owner.submit('/admin/keys', fields(20_000))
-    expect([...codeOf(refused), noticeOf(refused)]).toEqual([
-      400,
-      'invalid_body',
-      'A form must not have more than 1000 fields.',
-    ])
+    expect(codeOf(refused)).toEqual([400, 'invalid_body'])
+    expect(noticeOf(refused)).toContain('1000 fields')
     expect(noticeOf(await owner.submit('/admin/keys', fields(999)))).not.toContain('fields')
   })
 
   test('400 on the page of the form, with the input preserved', async () => {
     const refused = await owner.submit('/admin/keys', [['label', `"><i>${HOSTILE}`]])
-    expect([...codeOf(refused), noticeOf(refused)]).toEqual([
-      400,
-      'invalid_body',
-      'Choose at least one resource that the key may read or write.',
-    ])
+    expect(codeOf(refused)).toEqual([400, 'invalid_body'])
+    expect(noticeOf(refused)).toContain('at least one resource')
     expect(refused.text).toContain('value="&quot;&gt;&lt;i&gt;Mira')
     expect(refused.text).not.toContain('<i>')
     const late = await owner.submit('/admin/keys', [...key, ['expiresAt', '2020-01-01']])
-    expect(noticeOf(late)).toBe('Expires must be in the future.')
+    expect(noticeOf(late)).toMatch(/^Expires must/)
     expect(late.text).toMatch(/name="access-programs" value="read"[^>]* checked/)
     const url = await owner.submit('/admin/webhooks', [['url', 'http://shop.example/x']])
-    expect([...codeOf(url), noticeOf(url)]).toEqual([
-      400,
-      'webhook_url_refused',
-      'URL must be a public https:// address. Use a URL that is reachable from the Internet.',
-    ])
+    expect(codeOf(url)).toEqual([400, 'webhook_url_refused'])
+    expect(noticeOf(url)).toMatch(/^URL must .*https:/)
   })
 })
 
@@ -87,14 +78,12 @@ test.each([
     },
   ],
   ['/keys', '/keys', '/keys', { label: 'Twice', 'access-events': 'write' }],
-])('the form of %s creates one when it is sent twice, and says so', async (page, path, list, given) => {
+])('409 for the form of %s sent twice: one is created', async (page, path, list, given) => {
   const newIds = async () => /name="newId" value="(\w+)"/.exec((await owner.open(`/admin${page}`)).text)?.[1] ?? ''
   const fields: Fields = [...Object.entries(given), ['newId', await newIds()]]
   const sent = await Promise.all([owner.submit(`/admin${path}`, fields), owner.submit(`/admin${path}`, fields)])
   expect(sent.map(({ status }) => status).toSorted()).toEqual([303, 409])
-  expect(noticeOf(sent.find(({ status }) => status === 409)!)).toMatch(
-    /was created when the form was sent the first time/,
-  )
+  expect(noticeOf(sent.find(({ status }) => status === 409)!)).toMatch(/was created .* the first time/)
   const shown = async () => (await owner.open(`/admin${list}`)).text.match(/>Twice</g)?.length
   expect(await shown()).toBe(1)
   // The next form, and one of a program without the field, create another.
@@ -118,11 +107,8 @@ test('forms write audit records with their user', async () => {
   expect((await owner.submit(`/admin/commissions/${id}/approve`)).status).toBe(303)
   expect(approvals()).toBe(written)
   const reopened = await owner.submit(`/admin/commissions/${id}/reopen`)
-  expect([...codeOf(reopened), noticeOf(reopened)]).toEqual([
-    409,
-    'commission_move_not_allowed',
-    'This commission is APPROVED and cannot be reopened.',
-  ])
+  expect(codeOf(reopened)).toEqual([409, 'commission_move_not_allowed'])
+  expect(noticeOf(reopened)).toContain('APPROVED')
   expect(codeOf(await owner.submit('/admin/commissions/com_x/approve'))).toEqual([404, 'commission_not_found'])
   expect(codeOf(await owner.submit(`/admin/commissions/${id}/steal`))).toEqual([404, 'path_unknown'])
 })
@@ -133,9 +119,7 @@ test('several commissions are moderated at once; a batch is paid only with its t
   const moved = await owner.submit('/admin/commissions/moderate', [...fields, ['move', 'approve']])
   expect(moved.status).toBe(303)
   expect(noticeOf(await owner.open('/admin/commissions'))).toBe('2 commissions approved.')
-  expect(noticeOf(await owner.submit('/admin/commissions/moderate', [['move', 'approve']]))).toBe(
-    'Select at least one commission.',
-  )
+  expect(noticeOf(await owner.submit('/admin/commissions/moderate', [['move', 'approve']]))).toContain('at least one')
   const november: [string, string][] = [
     ['from', '2026-11-01'],
     ['until', '2026-11-30'],
@@ -151,9 +135,7 @@ test('several commissions are moderated at once; a batch is paid only with its t
   const unsent = await owner.submit(`${batch}/pay`, [['total', total]])
   expect([codeOf(unsent), noticeOf(unsent)]).toEqual([
     [400, 'invalid_body'],
-    expect.stringMatching(
-      /^No payment file contains \d+ payments? \([\d.,]+ USD\)\. Create a file for them, or confirm/,
-    ),
+    expect.stringMatching(/No payment file .*\d+ payments? \([\d.,]+ USD\).* confirm/),
   ])
   const confirmed = await owner.submit(`${batch}/pay`, [
     ['total', total],
@@ -163,9 +145,7 @@ test('several commissions are moderated at once; a batch is paid only with its t
   expect(lastAudit()).toBe('payout.paid')
   expect(codeOf(await owner.submit(`${batch}/cancel`))).toEqual([409, 'payout_not_cancelable'])
   const none = await owner.open(`/admin/payouts/new?${new URLSearchParams(november)}`)
-  expect(noticeOf(none)).toBe(
-    'No approved commission of this period is available for payout. Choose another period or approve commissions.',
-  )
+  expect(noticeOf(none)).toContain('No approved commission')
 })
 
 test('a key may access what was chosen per resource, every scope can be chosen, and nothing is chosen unasked', async () => {
@@ -193,16 +173,14 @@ test('a key may access what was chosen per resource, every scope can be chosen, 
   expect(scopesOf('All')).toEqual(scopes)
   expect(scopesOf('Narrow')).toEqual(['affiliates:read', 'affiliates:write', 'payouts:read'])
   const none = await owner.submit('/admin/keys', [['label', 'None']])
-  expect(noticeOf(none)).toBe('Choose at least one resource that the key may read or write.')
+  expect(noticeOf(none)).toContain('at least one resource')
   expect(wordsOf((await owner.open('/admin/keys')).text)).toContain('Affiliates: write, Payouts: read')
 })
 
 test('the confirmation to revoke a key says when it was last used', async () => {
   const { id, secret } = (await admin(server, 'POST', '/keys', { label: 'Used', scopes: ['programs:read'] })).body.data
   const confirmation = async () => wordsOf((await owner.open(`/admin/keys/${id}/revoke`)).text)
-  expect(await confirmation()).toContain('It was never used.')
+  expect(await confirmation()).toContain('never used')
   await server.request('GET', '/api/v1/programs', { key: secret })
-  await vi.waitFor(async () =>
-    expect(await confirmation()).toMatch(/It was last used on .* an application still uses it/),
-  )
+  await vi.waitFor(async () => expect(await confirmation()).toMatch(/last used on /))
 })

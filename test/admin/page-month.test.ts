@@ -85,7 +85,7 @@ describe('commissions', () => {
     await order({ amountCents: 6_400 })
     const rejected = await owner.submit('/admin/commissions/all', fields)
     expect(codeOf(rejected)).toEqual([409, 'concurrent_change'])
-    expect(noticeOf(rejected)).toMatch(/^The matching commissions changed after this page was shown/)
+    expect(noticeOf(rejected)).toMatch(/changed after this page was shown/)
     expect(wordsOf(rejected.text)).toMatch(/USD 2 20\.32 USD .*Exactly these are changed/)
     // As with a form of an earlier version, which has no sums.
     const unseen = fields.filter(([name]) => name !== 'shown')
@@ -142,7 +142,7 @@ describe('commissions', () => {
       ['externalRefundId', 'r-1'],
       ['amount', '25.00'],
     ]
-    expect((await done('/orders/refund', fields)).notice).toBe('Refund recorded. Commission changed by −4.00 USD.')
+    expect((await done('/orders/refund', fields)).notice).toContain('−4.00 USD')
     const shown = await words('/orders?id=45090')
     expect(shown).toMatch(/Refunds .*r-1 .*25\.00 USD −4\.00 USD/)
     expect(shown).toMatch(/Commission after refunds 12\.00 USD To pay What the affiliate receives 12\.00 USD/)

@@ -136,7 +136,7 @@ test('a refund needs no id, and is recorded once when its form is sent twice', a
   const page = visitorOf(server)
   await page.signIn(server.shop.ownerToken)
   const { text } = await page.open('/admin/orders?id=R')
-  expect(wordsOf(text)).toContain('Leave empty to refund the rest: 90.00 USD, with 14.40 USD of commission.')
+  expect(wordsOf(text)).toMatch(/rest: 90\.00 USD, .*14\.40 USD/)
   const hidden = (name: string) => new RegExp(`name="${name}" value="([^"]*)"`).exec(text)?.[1] ?? ''
   const fields = ['csrf', 'id', 'orderId', 'ownRefundId', 'currency'].map((name): [string, string] => [
     name,
@@ -186,19 +186,20 @@ test('the tabs of commissions add up, and months of the shop are one link away',
 })
 
 test.for([
-  ['/admin/orders', 'min=ten', 'At least must be an amount, such as 10.50.'],
-  ['/admin/orders', 'max=1&min=2', '“At most” must not be less than “At least”.'],
-  ['/admin/orders', 'currency=dollars', 'Currency must be three letters, such as USD.'],
-  ['/admin/orders', 'from=soon', 'From must be a day, such as 2026-10-31.'],
-  ['/admin/orders', 'from=2026-10-02&to=2026-10-01', '“To” must not be before “From”.'],
-  ['/admin/commissions', 'status=ALL&min=ten', 'At least must be an amount, such as 10.50.'],
-  ['/admin/orders', `affiliate=${'x'.repeat(321)}`, 'Affiliate must have at most 320 characters.'],
-  ['/admin/commissions', 'to=2026-02-30', 'To must be a day, such as 2026-10-31.'],
-])('400 at the field of %s?%.50s: %s', async ([path, query, sentence], { server }) => {
+  ['/admin/orders', 'min=ten', 'At least'],
+  ['/admin/orders', 'max=1&min=2', '“At most”'],
+  ['/admin/orders', 'currency=dollars', 'Currency'],
+  ['/admin/orders', 'from=soon', 'From'],
+  ['/admin/orders', 'from=2026-10-02&to=2026-10-01', '“To”'],
+  ['/admin/commissions', 'status=ALL&min=ten', 'At least'],
+  ['/admin/orders', `affiliate=${'x'.repeat(321)}`, 'Affiliate'],
+  ['/admin/commissions', 'to=2026-02-30', 'To'],
+])('400 at the field of %s?%.50s: %s', async ([path, query, label], { server }) => {
   const page = visitorOf(server)
   await page.signIn(server.shop.ownerToken)
   const { status, text } = await page.open(`${path}?${query}`)
-  expect([status, wordsOf(/<p class="problem[^>]*>(.*?)<\/p>/.exec(text)?.[1] ?? '')]).toEqual([400, sentence])
+  const problem = wordsOf(/<p class="problem[^>]*>(.*?)<\/p>/.exec(text)?.[1] ?? '')
+  expect([status, problem]).toEqual([400, expect.stringMatching(new RegExp(`^${label} must`))])
   // What was typed is kept, and the field refers to the reason.
   const rejected = /<input [^>]*aria-invalid="true"[^>]*>/.exec(text)?.[0] ?? ''
   const name = /name="(\w+)"/.exec(rejected)?.[1] ?? ''
@@ -266,5 +267,5 @@ test('a journey is found by an order, and by the name, the email or the code of 
   expect(await shown({ affiliate: 'nobody' })).toContain('No affiliate matches nobody')
   expect(await shown({ order: '#0' })).toContain('No order matches #0')
   await order({ orderName: '#7702' })
-  expect(await shown({ order: '#7702' })).toContain('was reported without an email address and without a session.')
+  expect(await shown({ order: '#7702' })).toContain('without an email address and without a session')
 })

@@ -29,7 +29,7 @@ test('programs are created and edited, with product rates and places, and compar
       ['commissionPercent', 'ten'],
     ]),
   )
-  expect([...codeOf(wrong), noticeOf(wrong)]).toEqual([400, 'invalid_body', 'Rate must be a number, such as 12.5.'])
+  expect([...codeOf(wrong), noticeOf(wrong)]).toEqual([400, 'invalid_body', expect.stringMatching(/^Rate must/)])
   const { to } = await done(
     '/programs/new',
     fields([

@@ -36,7 +36,7 @@ test('a statement of a bank is previewed, and recorded only then', async ({ serv
   expect([preview.status, noticeOf(preview)]).toEqual([200, ''])
   const words = wordsOf(preview.text)
   for (const shown of [
-    'Read as camt.053. Nothing is recorded yet.',
+    'Read as camt.053',
     'Will be settled 1 10.00 USD',
     'Will be returned 1 10.00 USD',
     'Other payments 1',
@@ -108,7 +108,7 @@ test('400 with the reference for a report that says both that a payment was made
     const refused = await report(...rows)
     expect([refused.status, noticeOf(refused)]).toEqual([
       400,
-      `The file reports the payment ${one} as settled and as returned. Remove the line that is wrong. Nothing was recorded.`,
+      expect.stringMatching(new RegExp(`payment ${one} as settled and as returned\\..*Nothing was recorded`)),
     ])
   }
   // The same line twice, and a return on a later day, do not contradict each other.
@@ -129,7 +129,7 @@ test('an amount with a decimal comma is read where it cannot be thousands', asyn
   const file = `paymentReference;outcome;amount;currency\n${one};SETTLED;10,00;USD\n${two};SETTLED;10,000;USD`
   const words = wordsOf((await visitor.upload(PATH, file)).text)
   expect(words).toContain('Will be settled 1 10.00 USD')
-  expect(words).toContain('line 3: 10,000 USD is not an amount.')
+  expect(words).toContain('line 3: 10,000 USD is not an amount')
 })
 
 test('a huge reference is cut, and of many rows that cannot be read, the first are shown', async ({ server }) => {
@@ -148,41 +148,33 @@ test('rows with too few cells for their columns take no more memory than the fil
   const columns = Array.from({ length: 990 }, (_, i) => `c${i}`)
   const startedAt = performance.now()
   const refused = await visitor.upload(PATH, `paymentreference,outcome,${columns}\n${'x\n'.repeat(500_000)}`)
-  expect(noticeOf(refused)).toContain('Line 2 of the file has 1 cell, but the header has 992.')
+  expect(noticeOf(refused)).toContain('Line 2 of the file has 1 cell')
   expect(performance.now() - startedAt).toBeLessThan(8000)
 })
 
-describe('one sentence for a file that cannot be read', () => {
+describe('400 for a file that cannot be read, with the reason', () => {
   test.for([
     [
       'a document type',
       '<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><Document>&x;</Document>',
-      'The file has a document type, which bank messages never contain.',
+      'document type',
     ],
-    ['another message', '<Document><Other/></Document>', 'The file is neither pain.002, camt.053 nor camt.054.'],
-    ['broken XML', '<Document>', 'The file is not well-formed XML: line 1: Unclosed root tag.'],
-    [
-      'another table',
-      'a,b\n1,2',
-      'The file has no known report layout. Use the report of PayPal or Wise, or columns named paymentReference, outcome, amount, currency, date, reason and reference.',
-    ],
-    ['a binary file', new Uint8Array([0x50, 0x4b, 0xff, 0xfe]), 'The file is not UTF-8. Save it as "CSV UTF-8".'],
-    ['deep elements', '<Cd>'.repeat(200_000), 'The file has more than 100 nested elements. Export a shorter period.'],
-    [
-      'more than 8 MiB',
-      'x'.repeat(8 * 1024 * 1024),
-      'The file is larger than 8 MiB. Export a shorter period, or use the command line.',
-    ],
+    ['another message', '<Document><Other/></Document>', 'neither pain.002, camt.053 nor camt.054'],
+    ['broken XML', '<Document>', 'line 1'],
+    ['another table', 'a,b\n1,2', 'paymentReference, outcome, amount'],
+    ['a binary file', new Uint8Array([0x50, 0x4b, 0xff, 0xfe]), 'UTF-8'],
+    ['deep elements', '<Cd>'.repeat(200_000), '100 nested elements'],
+    ['more than 8 MiB', 'x'.repeat(8 * 1024 * 1024), '8 MiB'],
     [
       '20,001 payments',
       table(Array.from({ length: 20_001 }, (_, i) => `PLN${String(i).padStart(26, '0')},SETTLED,,`)),
-      'The file reports more than 20000 payments. Split it, or use `referral payouts reconcile`.',
+      '20000 payments',
     ],
-  ] as const)('%s', async ([, text, message], { server }) => {
+  ] as const)('%s', async ([, text, reason], { server }) => {
     const visitor = visitorOf(server)
     await visitor.signIn(server.shop.ownerToken)
     const refused = await visitor.upload(PATH, text)
-    expect([refused.status, noticeOf(refused)]).toEqual([400, message.replaceAll('"', '&quot;')])
+    expect([refused.status, noticeOf(refused)]).toEqual([400, expect.stringContaining(reason)])
   })
 })
 
@@ -224,7 +216,7 @@ test('typed payments have few columns, so that filling their lines takes no time
   const visitor = visitorOf(server)
   await visitor.signIn(server.shop.ownerToken)
   const refused = await visitor.submit(PATH, [['report', `${','.repeat(10_000)}\n${'x\n'.repeat(5000)}`]])
-  expect([refused.status, noticeOf(refused)]).toEqual([400, 'The first line has too many columns. Choose a file.'])
+  expect([refused.status, noticeOf(refused)]).toEqual([400, expect.stringContaining('too many columns')])
 })
 
 test('results that no preview wrote are rejected before they are parsed', async ({ server }) => {
@@ -232,7 +224,7 @@ test('results that no preview wrote are rejected before they are parsed', async 
   await visitor.signIn(server.shop.ownerToken)
   const results = '['.repeat(2_000_000) + ']'.repeat(2_000_000)
   const refused = await visitor.upload(`${PATH}/record`, '', [['results', results]])
-  expect(noticeOf(refused)).toBe('The results are not those of a preview. Choose the file again.')
+  expect(noticeOf(refused)).toContain('not those of a preview')
 })
 
 test('staff, other sites and other shops can neither preview nor record', async ({ server, installation }) => {

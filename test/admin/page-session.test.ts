@@ -33,11 +33,8 @@ describe('signing in', () => {
     expect((await visitor.send('/admin/sign-in', [['token', token]])).status).toBe(303)
     expect((await visitor.open('/admin')).status).toBe(200)
     const again = await visitorOf(server).send('/admin/sign-in', [['token', token]])
-    expect([...codeOf(again), noticeOf(again)]).toEqual([
-      401,
-      'sign_in_refused',
-      'This access token or sign-in link is invalid or has expired. Ask an owner of your shop for a new one.',
-    ])
+    expect(codeOf(again)).toEqual([401, 'sign_in_refused'])
+    expect(noticeOf(again)).toContain('has expired')
     expect(server.logs.join('')).not.toContain(token)
   })
 
@@ -69,11 +66,8 @@ describe('signing in', () => {
 
   test('400 for a form of more than 4 KiB', async () => {
     const reply = await visitorOf(server).send('/admin/sign-in', [['token', 'x'.repeat(4096)]])
-    expect([...codeOf(reply), noticeOf(reply)]).toEqual([
-      400,
-      'body_too_large',
-      'The request body is larger than 4 KiB.',
-    ])
+    expect(codeOf(reply)).toEqual([400, 'body_too_large'])
+    expect(noticeOf(reply)).toContain('4 KiB')
   })
 
   test('429 for the sign-in page after 600 requests per minute from one address', async () => {

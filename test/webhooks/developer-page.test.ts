@@ -92,10 +92,10 @@ test('many deliveries are counted before they are redelivered, and queued once',
   updateRows(fixture, 'deliveries', { status: 'FAILED', finishedAt: at }, { subscriptionId: id, status: 'PENDING' })
   const sent = await owner.submit('/admin/deliveries/redeliver', fields)
   expect(sent.status).toBe(303)
-  expect(noticeOf(await owner.open(sent.headers.get('Location') ?? ''))).toBe('3 deliveries queued for redelivery.')
+  expect(noticeOf(await owner.open(sent.headers.get('Location') ?? ''))).toContain('3 deliveries')
   expect(redelivered()).toBe(3)
   const again = await owner.submit('/admin/deliveries/redeliver', fields)
-  expect(noticeOf(await owner.open(again.headers.get('Location') ?? ''))).toBe('0 deliveries queued for redelivery.')
+  expect(noticeOf(await owner.open(again.headers.get('Location') ?? ''))).toContain('0 deliveries')
   expect(redelivered()).toBe(3)
   expect((await preview('status=FAILED&to=2026-11-01T00:00')).status).toBe(400)
 })
@@ -136,7 +136,7 @@ test('the page subscribes to all events with retries, or to those that are selec
   ).toBe(303)
   expect(await list()).toEqual([expect.objectContaining({ events: [], extendedEvents: true, retryPolicy: 'standard' })])
   const none = await add([['choice', 'some']])
-  expect([none.status, noticeOf(none)]).toEqual([400, 'Select at least one event, or choose all events.'])
+  expect([none.status, noticeOf(none)]).toEqual([400, expect.stringContaining('at least one event')])
   const some: [string, string][] = [
     ['choice', 'some'],
     ['events', 'commission.created'],
@@ -158,7 +158,7 @@ test('the page subscribes to all events with retries, or to those that are selec
 test('names without retries and events that are not received are warned about, each with a button', async () => {
   const id = fixture.plant(fixture.receiver.at('/hook'), { events: ['payout.paid', 'order.made'] })
   const { text } = await owner.open('/admin/webhooks')
-  expect(wordsOf(text)).toContain('1 webhook has no retries.')
+  expect(wordsOf(text)).toContain('no retries')
   expect(wordsOf(text)).toMatch(/filters on events that it does not receive yet: payout.paid +Receive payout.paid/)
   expect(wordsOf(text)).toContain('filters on events that are never sent: order.made')
   expect((await owner.submit(`/admin/webhooks/${id}/extend`)).status).toBe(303)
@@ -190,7 +190,7 @@ test('the page of a delivery shows its payload, its outcome, and other deliverie
   })
   const { text } = await owner.open(`/admin/deliveries/${one!.id}`)
   const words = wordsOf(text)
-  expect(words).toContain('The receiver failed to process it.')
+  expect(words).toContain('receiver failed')
   expect(words).toContain('3 of 8')
   expect(words).toMatch(/Next attempt Nov \d+, 2026 \d\d:\d\d (?!UTC)/)
   expect(text).toContain('&quot;message&quot;: &quot;This is a test event.&quot;')

@@ -51,7 +51,7 @@ test('400 for every address that is not public https, and nothing is stored', as
   for (const url of [...literal(), ...resolved()]) {
     const { status, body, headers } = await save(url)
     expect([url, status, headers.get('X-Error-Code')]).toEqual([url, 400, 'webhook_url_refused'])
-    expect(body).toEqual({ error: expect.stringMatching(/^url (must be a public https:|leads to a private address)/) })
+    expect(body).toEqual({ error: expect.stringMatching(/^url /) })
     expect((await save(url, '?test=1')).status, url).toBe(400)
   }
   expect(countOf(fixture, 'subscriptions')).toBe(0)
