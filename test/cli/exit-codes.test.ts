@@ -49,9 +49,7 @@ test.concurrent('1 when a receiver rejects an event', async () => {
 test.concurrent('2 for invalid usage, and when the API rejects the request', async () => {
   expect((await fails(['affiliates', 'list', '--statsu', 'PENDING'])).code).toBe(2)
   expect((await cliProcess(['affiliates'], { env: shop.env })).code).toBe(2)
-  expect((await fails(['programs', 'update', 'prg_1'])).failure.message).toBe(
-    'No change was given. Pass at least one option, such as --commission.',
-  )
+  expect((await fails(['programs', 'update', 'prg_1'])).failure.message).toContain('--commission')
   const { code, failure } = await fails(['affiliates', 'create', '--email', 'no-address', '--name', 'X'])
   expect(code).toBe(2)
   expect(failure).toMatchObject({ status: 400, code: 'invalid_body', requestId: expect.stringMatching(/./) })

@@ -52,7 +52,7 @@ test('columns of which nothing is imported are named', async () => {
   const file = join(folder.path, 'rewardful.csv')
   writeFileSync(file, 'Email,Token,State,Visitors,Leads,error\nv@example.com,v,active,12,3,\n')
   const { stderr } = await cli(['import', 'rewardful', file, '--dry-run', '--program', 'prg_1'], { env: shop.env })
-  expect(stderr).toContain('Columns that are not imported: Visitors, Leads.')
+  expect(stderr).toContain('Visitors, Leads')
 })
 
 test('slugOf predicts the slug that the engine derives', () => {
@@ -75,7 +75,7 @@ test('a shop without a program, an order export and an empty file are rejected b
     const refused = await cli(['import', 'refersion', path, ...args, '--json'], { env })
     expect({ code: refused.code, message: messageOf(refused) }).toEqual({
       code: 5,
-      message: 'This shop has no program. Create one first: referral programs create …, or pass --program.',
+      message: expect.stringContaining('--program'),
     })
   }
   expect(await json(['affiliates', 'list'], { env })).toEqual([])
@@ -84,11 +84,14 @@ test('a shop without a program, an order export and an empty file are rejected b
   const orders = await cli(['import', 'refersion', path, '--json'], { env })
   expect({ code: orders.code, message: messageOf(orders) }).toEqual({
     code: 2,
-    message: 'This looks like an order export. Use referral events import.',
+    message: expect.stringContaining('referral events import'),
   })
   writeFileSync(path, 'Name,Email\n')
   const empty = await cli(['import', 'refersion', path, '--json'], { env })
-  expect({ code: empty.code, message: messageOf(empty) }).toEqual({ code: 3, message: 'The file has no affiliates.' })
+  expect({ code: empty.code, message: messageOf(empty) }).toEqual({
+    code: 3,
+    message: expect.stringContaining('no affiliates'),
+  })
 }, 30_000)
 
 test('old links and codes keep working, existing affiliates keep their details, and what cannot be imported is reported', async () => {

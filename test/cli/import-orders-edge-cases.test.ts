@@ -54,9 +54,7 @@ test('a discount that is already deducted is not deducted again', async () => {
   const refused = await importFile('shop.csv', rows, ...BY_NAME)
   expect({ code: refused.code, report: refused.report }).toEqual({ code: 2, report: null })
   const { message, hint } = JSON.parse(refused.stderr.trim().split('\n').at(-1) ?? '')
-  expect(message).toBe(
-    'Subtotal is already after the discount: in 2 rows Total is Subtotal with shipping and tax. Discount Amount would be deducted twice.',
-  )
+  expect(message).toMatch(/in 2 rows .*Discount Amount would be deducted twice/)
   expect(hint).toContain('--map discountCents=')
   expect(await commissions('#')).toEqual([])
 
@@ -181,7 +179,7 @@ test('the failed rows of another file are kept; a file without dates prints a wa
 
 test('a file without currencies names the currency, and columns that are read are not listed as unused', async () => {
   const plain = ['Order ID,Amount,Coupon,Date,Notes', 'U-1,10.00,NISA16,2026-10-03,Hi']
-  const warning = 'No currency column: all amounts are in USD. Pass --currency for another.'
+  const warning = 'No currency column: all amounts are in USD'
   for (const args of [['--dry-run'], []]) {
     const { stderr } = await importFile('plain.csv', plain, ...args)
     expect(stderr).toContain(warning)
@@ -195,9 +193,7 @@ test('a file without currencies names the currency, and columns that are read ar
     'U-2,10.00,EUR,NISA16,2026-10-03',
     'U-3,10.00,,NISA16,2026-10-03',
   ]
-  expect((await importFile('some.csv', some, '--dry-run')).stderr).toContain(
-    'Currency is empty in 1 orders: their amounts are in USD.',
-  )
+  expect((await importFile('some.csv', some, '--dry-run')).stderr).toContain('Currency is empty in 1 orders')
   const { stderr } = await importFile('used.csv', [HEADER, exported('#4001')], '--map', 'discountCents=', '--dry-run')
   expect(/unused columns: (.*)/.exec(stderr)?.[1]).toBe('Name, Discount Amount, Lineitem quantity, Lineitem name')
 }, 30_000)
@@ -207,7 +203,7 @@ test('empty and missing files, and a missing argument, are reported in words', a
   const empty = await importFile('empty.csv', ['Order ID,Amount,Coupon,Date'])
   expect({ code: empty.code, ...messageOf(empty.stderr) }).toMatchObject({
     code: 'not_found',
-    message: 'The file has no orders.',
+    message: expect.stringContaining('no orders'),
   })
   expect(empty.code).toBe(3)
   const missing = await cli(['events', 'import', file('none.csv'), '--json'], { env: shop.env })
@@ -215,7 +211,7 @@ test('empty and missing files, and a missing argument, are reported in words', a
   expect(messageOf(missing.stderr).message).toBe(`${file('none.csv')} does not exist.`)
   const piped = await cli(['events', 'import', '--dry-run', '--json'], { env: shop.env, input: 'Order ID,Amount\n' })
   expect(piped.code).toBe(2)
-  expect(messageOf(piped.stderr).hint).toBe('Pass a CSV file, or - to read standard input.')
+  expect(messageOf(piped.stderr).hint).toContain('standard input')
 })
 
 test('a dry run names rows with an invalid date or coupon and evaluates the others', async () => {

@@ -179,7 +179,7 @@ test('times without an offset require a valid time zone', async () => {
   const wrong = await importCsv('zone.csv', rows, '--time-zone', 'Europe/Atlantis')
   expect({ code: wrong.code, message: JSON.parse(wrong.stderr.trim().split('\n').at(-1) ?? '').message }).toEqual({
     code: 2,
-    message: 'Europe/Atlantis is not a time zone.',
+    message: expect.stringContaining('Europe/Atlantis'),
   })
 }, 30_000)
 

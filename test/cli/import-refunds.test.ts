@@ -184,7 +184,7 @@ test('a file of refunds is imported before or after the orders, and each refund 
   expect(first).toMatchObject({ code: 8, report: { recorded: 1, kept: 1, knownBefore: 0, failed: 5 } })
   expect(first.reasons).toEqual([
     'this refund is pending; use --any-status if it was paid out',
-    'The order is in EUR. Send the amount of the refund in EUR.',
+    expect.stringContaining('EUR'),
     ...Array(2).fill(
       'refund r-5 is in several rows that differ; add --map externalRefundId=Column for a column with unique ids',
     ),

@@ -33,15 +33,13 @@ test('--month includes late approvals; without them, they are reported, even for
   expect(july.stderr).toBe('Preview: nothing was created.\n')
   const only = await payouts('preview', '--month', '2026-07', '--no-include-earlier', '--affiliate', affiliate)
   expect(only.code).toBe(0)
-  expect(only.stderr).toContain(
-    'warning: 1 commission (16.00 USD) from before the period is approved and not paid. Add --include-earlier to include it.\n',
-  )
+  expect(only.stderr).toMatch(/^warning: 1 commission \(16\.00 USD\).* --include-earlier/m)
   const august = await payouts('create', '--from', '2026-08-01', '--to', '2026-08-31T23:59:59.999Z', '--json')
   expect({ code: august.code, stdout: august.stdout, failure: JSON.parse(august.stderr) }).toMatchObject({
     code: 3,
     stdout: '',
     failure: {
-      hint: '2 commissions (32.00 USD) from before the period are approved and not paid. Add --include-earlier to include them.',
+      hint: expect.stringMatching(/^2 commissions \(32\.00 USD\).* --include-earlier/),
     },
   })
   const unpaid = await payouts('unpaid', '--month', '2026-08', '--no-include-earlier', '--json')
@@ -137,6 +135,6 @@ test('--each-currency creates one batch per currency, and reports a currency bel
   expect(set.code).toBe(0)
   const some = await payouts('create', '--month', '2026-06', '--each-currency', '--json=currency')
   expect({ code: some.code, data: JSON.parse(some.stdout) }).toEqual({ code: 8, data: [{ currency: 'USD' }] })
-  expect(some.stderr).toMatch(/EUR: The eligible total of 1600 cents is below/)
+  expect(some.stderr).toMatch(/EUR: .*1600 cents/)
   expect((await payouts('preview', '--month', '2026-07', '--no-include-earlier')).stderr).toContain('(16.00 EUR)')
 }, 30_000)

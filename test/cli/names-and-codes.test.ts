@@ -29,7 +29,7 @@ test('`assign` and `explain` warn about a code that is the slug of another affil
   ])
   await shop.order('v-1', undefined, 'vera')
   const { stdout } = await cli(['commissions', 'explain', 'v-1'], { env })
-  expect(stdout).toContain(`It is also the slug of affiliate ${vera.id}; codes come before slugs.`)
+  expect(stdout).toMatch(new RegExp(`slug of affiliate ${vera.id}`))
   const plain = await cli(['coupons', 'assign', affiliate.id, '--code', 'NISA16'], { env })
   expect([plain.code, plain.stderr]).toEqual([0, ''])
 })

@@ -23,9 +23,9 @@ test('events refund previews and records a refund, once', async () => {
   expect(preview).toMatchObject({ dryRun: true, commission: recorded.commission })
   expect(recorded).toMatchObject({ outcome: 'applied', changed: true, dryRun: false })
   expect(await record(...args, '--idempotency-key', 'other')).toMatchObject({ changed: false })
-  expect((await run(...args)).stderr).toContain('This report was already recorded; the response is that of the first')
+  expect((await run(...args)).stderr).toContain('already recorded')
   const { code, stderr } = await run('refund', 'r-1', '--refund-id', 're-2', '--amount-cents', '99999')
-  expect([code, stderr]).toEqual([0, expect.stringContaining('Less was left of the order than was refunded.')])
+  expect([code, stderr]).toEqual([0, expect.stringContaining('Less was left')])
 })
 
 test('events cancel-refund takes a refund back', async () => {
@@ -69,10 +69,10 @@ test('events send twice is a replay, and with another key an order that is alrea
   ]
   expect((await run(...args)).stderr).not.toContain('already recorded')
   const again = await run(...args)
-  expect(again.stderr).toContain('This report was already recorded; the response is that of the first report.')
+  expect(again.stderr).toContain('already recorded')
   expect(JSON.parse(again.stdout)).toMatchObject({ alreadyRecorded: false })
   const other = await run(...args, '--idempotency-key', 'another')
-  expect(other.stderr).toContain('This order is already recorded; nothing was changed.')
+  expect(other.stderr).toContain('already recorded')
   expect(JSON.parse(other.stdout)).toMatchObject({ alreadyRecorded: true })
 })
 

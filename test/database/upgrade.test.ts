@@ -133,9 +133,7 @@ describe.each(released.map((one) => [one.version, one] as const))('a database of
     const refund = (externalRefundId: string, amountCents: number) =>
       asOwner(`/commissions/${commissionId}/refund`, { externalRefundId, amountCents })
     const rest = 10_000 - goodsCents
-    expect((await refund('too-much', rest + 1)).body.error).toBe(
-      `Only ${rest} cents of goods are left to refund. Send a smaller amount.`,
-    )
+    expect((await refund('too-much', rest + 1)).body.error).toContain(`${rest} cents`)
     expect((await refund('rest', rest)).body.data).toMatchObject({ orderStatus: 'REFUNDED', commissionAmountCents: 0 })
   })
 })

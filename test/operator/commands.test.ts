@@ -94,7 +94,7 @@ test('a shop is limited, suspended, exported and deleted; its key is rotated wit
   const lines = readFileSync(join(folder.path, 'gone.ndjson'), 'utf8').trimEnd().split('\n')
   expect(JSON.parse(lines.at(-1)!).end).toEqual({ rows: lines.length - 2, sha256: done.sha256 })
   expect(statSync(join(folder.path, 'gone.ndjson')).mode & 0o777).toBe(0o600)
-  expect((await run(['owner', 'list', '--shop', shopId], env)).stderr.trim()).toBe('No shop with this id exists.')
+  expect((await run(['owner', 'list', '--shop', shopId], env)).stderr.trim()).toContain('No shop')
   expect((await run(['check'], env)).stdout).toMatch(/^No problems found/)
 }, 60_000)
 
@@ -119,13 +119,13 @@ test('a backup is checked without a server, and the result lists what was verifi
 })
 
 test.each([
-  [['owner', 'token', '--shop', 'shp_none', '--email', 'x@example.com'], 'No shop with this id exists.'],
-  [['key', 'create', '--shop', 'shp_none', '--label', 'x', '--scope', 'all'], 'No shop with this id exists.'],
-  [['shop', 'create', '--name', 'X', '--currency', 'euro'], '--currency must be three capital letters, like USD.'],
-  [['shop', 'set', 'shp_none', '--plan', 'FREE'], 'No shop with this id exists.'],
-])('%j prints the error and exits with 1', async (args, sentence) => {
+  [['owner', 'token', '--shop', 'shp_none', '--email', 'x@example.com'], 'No shop'],
+  [['key', 'create', '--shop', 'shp_none', '--label', 'x', '--scope', 'all'], 'No shop'],
+  [['shop', 'create', '--name', 'X', '--currency', 'euro'], '--currency must'],
+  [['shop', 'set', 'shp_none', '--plan', 'FREE'], 'No shop'],
+])('%j exits with 1 and one line: %s', async (args, words) => {
   const { code, stdout, stderr } = await run(args as string[], env)
-  expect([code, stdout, stderr.trim()]).toEqual([1, '', sentence])
+  expect([code, stdout, stderr.trim().split('\n')]).toEqual([1, '', [expect.stringContaining(words)]])
 })
 
 test('a command for a shop in a folder without a database names the file and creates nothing', async () => {

@@ -166,37 +166,31 @@ test('a port in use prevents startup with one sentence', async () => {
   second.remove()
   expect([code, stderr.trim()]).toEqual([
     1,
-    `Cannot listen on 127.0.0.1:${port}: port ${port} is already in use; set PORT to a different one.`,
+    expect.stringMatching(new RegExp(`^Cannot listen on 127\\.0\\.0\\.1:${port}: .*PORT.*$`)),
   ])
 })
 
 test.each([
-  [{ PORT: 'eighty' }, 'PORT must be an integer from 1 to 65535, not "eighty".'],
-  [{ REFERRAL_DEMO: 'yes' }, 'REFERRAL_DEMO must be 0 or 1, not "yes".'],
-  [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL must be one of trace, debug, info, warn, error, fatal, silent, not "loud".'],
-  [{ REDIS_URL: 'http://:secret@localhost' }, 'REDIS_URL must be redis://host:port, or rediss:// for TLS.'],
+  [{ PORT: 'eighty' }, /^PORT must .*"eighty"/],
+  [{ REFERRAL_DEMO: 'yes' }, /^REFERRAL_DEMO must .*"yes"/],
+  [{ LOG_LEVEL: 'loud' }, /^LOG_LEVEL must .* silent,.*"loud"/],
+  [{ REDIS_URL: 'http://:secret@localhost' }, /^REDIS_URL must (?!.*secret).* rediss:/],
   [
     { REFERRAL_WEBHOOK_ALLOW: '127.0.0.1:9000, http://localhost' },
-    'REFERRAL_WEBHOOK_ALLOW must list host:port, comma-separated, not "http://localhost".',
+    /^REFERRAL_WEBHOOK_ALLOW must .*"http:\/\/localhost"/,
   ],
-  [
-    { REFERRAL_WEBHOOK_ALLOW: 'localhost:70000' },
-    'REFERRAL_WEBHOOK_ALLOW must list host:port, comma-separated, not "localhost:70000".',
-  ],
+  [{ REFERRAL_WEBHOOK_ALLOW: 'localhost:70000' }, /^REFERRAL_WEBHOOK_ALLOW must .*"localhost:70000"/],
   [
     {
       DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
       REFERRAL_ENCRYPTION_KEY: Buffer.alloc(32).toString('base64'),
     },
-    'Cannot connect to PostgreSQL: connect ECONNREFUSED 127.0.0.1:1.',
+    /^Cannot connect to PostgreSQL: .*127\.0\.0\.1:1/,
   ],
-  [
-    { REFERRAL_ENCRYPTION_KEY: 'short' },
-    'REFERRAL_ENCRYPTION_KEY must contain 32 bytes in base64 (openssl rand -base64 32 makes them).',
-  ],
-])('%j prevents startup with one sentence', async (wrong, sentence) => {
+  [{ REFERRAL_ENCRYPTION_KEY: 'short' }, /^REFERRAL_ENCRYPTION_KEY must .*32 bytes/],
+])('%j prevents startup with one line: %s', async (wrong, line) => {
   const { code, stderr } = await run(['serve'], { ...env(), ...wrong } as Record<string, string>)
-  expect([code, stderr.trim()]).toEqual([1, sentence])
+  expect([code, stderr.trim().split('\n')]).toEqual([1, [expect.stringMatching(line)]])
 })
 
 test('without the demo there is no shop and no demo.env', async () => {

@@ -147,18 +147,15 @@ describe('settings', () => {
     [{ OTEL_TRACES_SAMPLER: 'always_off' }, 0],
     [{ OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '0.25' }, 0.25],
     [{ OTEL_TRACES_SAMPLER: 'parentbased_always_on', OTEL_TRACES_SAMPLER_ARG: '0.25' }, 1],
-  ])('%j', (more, ratio) => {
+  ])('%j samples the part %d', (more, ratio) => {
     expect(tracing({ OTEL_EXPORTER_OTLP_ENDPOINT, ...more })?.ratio).toBe(ratio)
   })
 
-  test.each<[Record<string, string>, string]>([
-    [{ OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, 'OTEL_EXPORTER_OTLP_PROTOCOL must be one of http/json, not "grpc".'],
-    [{ OTEL_TRACES_SAMPLER_ARG: '2' }, 'OTEL_TRACES_SAMPLER_ARG must be from 0 to 1, not "2".'],
-    [
-      { OTEL_EXPORTER_OTLP_HEADERS: 'secret' },
-      'OTEL_EXPORTER_OTLP_HEADERS must list key=value, comma-separated and percent-encoded.',
-    ],
-  ])('%j is rejected', (more, message) => {
+  test.each<[Record<string, string>, RegExp]>([
+    [{ OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, /^OTEL_EXPORTER_OTLP_PROTOCOL must .*"grpc"/],
+    [{ OTEL_TRACES_SAMPLER_ARG: '2' }, /^OTEL_TRACES_SAMPLER_ARG must .*"2"/],
+    [{ OTEL_EXPORTER_OTLP_HEADERS: 'secret' }, /^OTEL_EXPORTER_OTLP_HEADERS must(?!.*secret)/],
+  ])('%j prevents startup: %s', (more, message) => {
     expect(() => tracing({ OTEL_EXPORTER_OTLP_ENDPOINT, ...more })).toThrow(message)
   })
 })

@@ -69,8 +69,7 @@ describe('the period', () => {
     expect(error).toMatchObject({
       status: 400,
       code: 'invalid_body',
-      message:
-        'periodEnd must be an ISO 8601 date (2026-10-31) or a timestamp with an offset (2026-10-31T23:59:59.999Z).',
+      message: expect.stringMatching(/^periodEnd must/),
     })
   })
 })

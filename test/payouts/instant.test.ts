@@ -17,7 +17,7 @@ test.each([
   ['0001-01-01', '0001-01-01T00:00:00.000Z'],
   ['0099-12-31', '0099-12-31T00:00:00.000Z'],
   ['9999-12-31T23:59:59.999Z', '9999-12-31T23:59:59.999Z'],
-])('reads %s', (text, expected) => {
+])('%s is read as an instant', (text, expected) => {
   expect(parseQueryInstant('from', text)).toBe(expected)
 })
 
@@ -51,10 +51,10 @@ test.each([
   '+002026-10-31',
   '2026-10-31\n',
   '２０２６-10-31',
-])('rejects %j', (text) => {
+])('400 for the instant %j', (text) => {
   const rejection = expect.objectContaining({
     status: 400,
-    message: 'to must be an ISO 8601 date (2026-10-31) or a timestamp with an offset (2026-10-31T23:59:59.999Z).',
+    message: expect.stringMatching(/^to must/),
   })
   expect(thrown(() => parseQueryInstant('to', text))).toEqual(rejection)
   expect(thrown(() => parseQueryInstant('to', text))).toMatchObject({ code: 'invalid_parameter' })
@@ -74,7 +74,6 @@ test('a period may be open-ended or a single instant, never reversed', () => {
   expect(thrown(() => checkPeriod(late, early))).toMatchObject({
     status: 400,
     code: 'period_invalid',
-    message: 'to must not be before from.',
   })
 })
 

@@ -298,7 +298,7 @@ test('a row of the audit whose text was replaced without an erasure is found', a
   const data = row.data.replace(/"amountCents":\d+/, '"amountCents":1')
   updateRows(server, 'audits', { data, salt: null, digest: digestOfAudit(row) }, { shopId, seq: row.seq })
   expect((await check(server.deps)).problems).toEqual([
-    `The audit of shop ${shopId} is broken at row ${row.seq}: the row was changed after it was written.`,
+    expect.stringMatching(new RegExp(`${shopId} is broken at row ${row.seq}: .*changed`)),
   ])
   expect((await verifyAudit(server)).problem).toContain(`the text of row ${row.seq} was replaced`)
   updateRows(server, 'audits', { data: row.data, salt: row.salt, digest: null }, { shopId, seq: row.seq })

@@ -113,9 +113,7 @@ describe('with a domain', () => {
     ]) {
       await mismatched(() => send(topic, text[topic](urlOf(DOMAIN)), header))
     }
-    expect(await mismatched(() => send(topic, text[topic](urlOf(DOMAIN)), OTHER))).toBe(
-      'The notification comes from other.myshopify.com, not from the store of this shop. Check storeDomain and storeDomainAliases in its settings.',
-    )
+    expect(await mismatched(() => send(topic, text[topic](urlOf(DOMAIN)), OTHER))).toContain('other.myshopify.com')
   })
 
   // A holder of signed bytes can send them with any header.
@@ -137,16 +135,16 @@ describe('with a domain', () => {
         await mismatched(() => send(topic, text[topic](url), DOMAIN))
       }
       expect(await mismatched(() => send(topic, text[topic](urlOf('other.example')), DOMAIN))).toMatch(
-        /^The notification comes from other\.example, /,
+        / other\.example/,
       )
     },
   )
 
   test('the message contains nothing but the domain from the request', async () => {
     const header = '<script>alert(1)</script>'
-    expect(await mismatched(() => send('orders-paid', text['orders-paid'](urlOf(DOMAIN)), header))).toMatch(
-      /^The notification comes from an unknown domain, /,
-    )
+    const message = await mismatched(() => send('orders-paid', text['orders-paid'](urlOf(DOMAIN)), header))
+    expect(message).toContain('unknown domain')
+    expect(message).not.toMatch(/script|alert/)
   })
 
   test('401 for the signature before the domain', async () => {

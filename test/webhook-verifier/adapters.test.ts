@@ -66,7 +66,7 @@ describe.each(Object.entries(receivers))('%s', (_name, start) => {
     const response = await fetch(await signedRequest('', { secret }))
     expect(response.status).toBe(400)
     expect(await response.json()).toEqual({ error: 'payload_invalid' })
-    expect(rejected).toEqual(['payload_invalid: The body is not a JSON event.'])
+    expect(rejected).toEqual([expect.stringMatching(/^payload_invalid: /)])
   })
 
   it.each(['text/plain', 'application/octet-stream', 'application/json; charset=utf-16', ''])(
@@ -100,7 +100,7 @@ describe.each(Object.entries(receivers))('%s', (_name, start) => {
     const response = await fetch(await signedRequest(event(`{"a":"${'x'.repeat(100_000)}"}`), { secret }))
     if (_name === 'express with express.raw()') return expect(response.status).toBe(200)
     expect([response.status, await response.json()]).toEqual([413, { error: 'body_too_large' }])
-    expect(rejected).toEqual(['body_too_large: The body exceeds maxBytes (1000).'])
+    expect(rejected).toEqual([expect.stringMatching(/^body_too_large: .*1000/)])
   })
 
   it('500 secret_invalid without calling the handler when the secret is empty', async () => {

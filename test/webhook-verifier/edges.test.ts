@@ -67,20 +67,10 @@ describe('error messages', () => {
       'name the age of the timestamp',
       { timestamp: Math.floor(Date.now() / 1000) - 1000 },
       {},
-      /^timestamp_too_far: The timestamp is 100\d s old\. Check the clock\.$/,
+      /^timestamp_too_far: .* 100\d s /,
     ],
-    [
-      'name the wrong header',
-      { headers: { 'X-Service-Event': 'other' } },
-      {},
-      /^event_mismatch: X-Service-Event differs from the event of the body\.$/,
-    ],
-    [
-      'say which secret is required',
-      {},
-      { secret: '' },
-      /^secret_invalid: The secret is missing or empty\. Pass the secret of the subscription\.$/,
-    ],
+    ['name the wrong header', { headers: { 'X-Service-Event': 'other' } }, {}, /^event_mismatch: .*X-Service-Event/],
+    ['say which secret is required', {}, { secret: '' }, /^secret_invalid: .*subscription/],
     ['name the format of a signature', { headers: { 'webhook-signature': 'v1,x' } }, {}, /^signature_malformed: .*v1,/],
     ['list causes of a mismatch', {}, { secret: 'other' }, /^signature_mismatch: Check for another secret, whitespace/],
   ])('%s', async (_name, signing, options, expected) => {
@@ -90,12 +80,8 @@ describe('error messages', () => {
 
   it('name the invalid argument of a sender', async () => {
     const stamp = { id: 'evt_1', timestamp: 1 }
-    expect(await message(signWebhook('{}', secret, { ...stamp, id: 'a.b' }))).toBe(
-      'id must be printable ASCII without a dot.',
-    )
-    expect(await message(signWebhook('{}', secret, { ...stamp, timestamp: 1.5 }))).toBe(
-      'timestamp must be in whole seconds since 1970.',
-    )
+    expect(await message(signWebhook('{}', secret, { ...stamp, id: 'a.b' }))).toMatch(/^id must/)
+    expect(await message(signWebhook('{}', secret, { ...stamp, timestamp: 1.5 }))).toMatch(/^timestamp must/)
   })
 })
 

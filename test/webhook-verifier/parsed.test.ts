@@ -77,13 +77,13 @@ describe('a parsed body is rejected with instructions', () => {
       await next()
     })
     app.post('/webhooks', honoWebhook(options, handler))
-    await expectRejection(await app.fetch(await signedRequest(body, { secret })), /The body was already read/)
+    await expectRejection(await app.fetch(await signedRequest(body, { secret })), /already read/)
   })
 
   it('Next.js app router: after request.json()', async () => {
     const request = await signedRequest(body, { secret })
     await request.json()
-    await expectRejection(await nextWebhook(options, handler)(request), /The body was already read/)
+    await expectRejection(await nextWebhook(options, handler)(request), /already read/)
   })
 
   it('Next.js pages router: with the body parser enabled', async () => {

@@ -65,7 +65,7 @@ it('reads a body in chunks, up to maxBytes', async () => {
   const over = await receive(pieces(), headers, { options: { maxBytes: body.length - 1 } })
   expect([over.response.statusCode, over.response.text]).toEqual([413, '{"error":"body_too_large"}'])
   expect(over.response.headers).toEqual({ 'content-type': 'application/json', connection: 'close' })
-  expect(over.rejected).toEqual([`body_too_large: The body exceeds maxBytes (${body.length - 1}).`])
+  expect(over.rejected).toEqual([expect.stringContaining(`${body.length - 1}`)])
 })
 
 it('rejects a stream that was already read', async () => {
