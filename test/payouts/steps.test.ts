@@ -1,7 +1,8 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { check } from '../../server/src/operator/check.ts'
 import { resumeJobs } from '../../server/src/payouts/jobs.ts'
-import { beforeTransaction } from '../support/faults.ts'
+import { beforeTransaction, watchReads } from '../support/faults.ts'
 import { countOf, rowsOf, updateRows } from '../support/inspect.ts'
 import { addMany, expectedBatch } from '../support/many-commissions.ts'
 import type { TestServer } from '../support/server.ts'
@@ -408,6 +409,45 @@ test('debts that a dead process has not inserted are inserted by another one', {
   server.clock.advance(LEASE_MS)
   await resumeJobs(server.deps)
   await expectExact(server)
+})
+
+test('a retry waits for what another run gives up first, with and without the key', { timeout: 60_000 }, async ({
+  server,
+}) => {
+  addMany(server, COMMISSIONS, AFFILIATES)
+  for (const headers of [{ 'Idempotency-Key': 'monthly' }, {}]) {
+    expect(await dieBefore(server, 4, () => create(server, {}, headers))).toBe('died')
+    server.clock.advance(LEASE_MS)
+    const [claimed, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    let resuming: Promise<void> | undefined
+    let transactions = 0
+    const end = beforeTransaction(server, async (shopId) => {
+      if (shopId === undefined) return
+      const n = ++transactions
+      // The retry has read the job and is about to claim it: another run claims it first, and stops before its first step.
+      if (n === 1) {
+        resuming = resumeJobs(server.deps)
+        await claimed.promise
+      }
+      if (n === 3) {
+        claimed.resolve()
+        await gate.promise
+      }
+    })
+    const reads = watchReads(server, 'payoutJobs')
+    const retry = create(server, {}, headers)
+    await claimed.promise
+    const before = reads.count()
+    const answered = retry.then(() => true)
+    while (reads.count() === before && !(await Promise.race([answered, nextTurn()])));
+    gate.resolve()
+    const { status, body } = await retry
+    await resuming
+    end()
+    reads.end()
+    expect([status, body.data?.totals]).toEqual([200, TOTALS])
+    await expectOk(server.owner('POST', `/payouts/${body.data.id}/cancel`))
+  }
 })
 
 test('409 for a process that another one took over from just before its batch was created', async ({ server }) => {

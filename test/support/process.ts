@@ -61,10 +61,24 @@ export interface RunningServer {
   stop: (signal?: NodeJS.Signals) => Promise<number | null>
 }
 
-/** Starts a real server process and waits for its `listening on` line. `under`: a command that runs it and becomes it. */
+/**
+ * Starts a real server process and waits for its `listening on` line. `under`: a command that runs it and becomes it. Without
+ * `PORT`, it uses a free one, and another one if a process took that in between.
+ */
 export async function startServer(env: Record<string, string>, under: string[] = []): Promise<RunningServer> {
-  const port = env.PORT ?? String(await freePort())
-  const child = start(['serve'], { PORT: port, ...env }, under)
+  if (env.PORT !== undefined) return startServerOn(env.PORT, env, under)
+  for (;;) {
+    const port = String(await freePort())
+    try {
+      return await startServerOn(port, env, under)
+    } catch (error) {
+      if (!String(error).includes(`port ${port} is already in use`)) throw error
+    }
+  }
+}
+
+async function startServerOn(port: string, env: Record<string, string>, under: string[]): Promise<RunningServer> {
+  const child = start(['serve'], { ...env, PORT: port }, under)
   let stdout = ''
   let stderr = ''
   const ended = new Promise<number | null>((done) => child.once('close', done))

@@ -80,7 +80,7 @@ export async function runJob(deps: JobDeps, lease: queries.Lease): Promise<void>
     const shop = await findShop(deps.db.read, lease.shopId)
     if (job?.claimedBy !== lease.claimedBy || !shop) return
     const ctx = { ...deps, ...clockOf(systemClock(deps), shop), shop }
-    const phase = job.phase === 'RESERVING' ? 'UNDOING' : job.phase
+    const phase = remainingPhase(job)
     const size = new StepSize()
     const debts = new StepSize()
     while (phase === 'ASSIGNING' && !deps.stopping.aborted && (await debtStep(ctx, job, debts)));
@@ -92,6 +92,9 @@ export async function runJob(deps: JobDeps, lease: queries.Lease): Promise<void>
     unregisterLeaseHolder(lease.claimedBy)
   }
 }
+
+/** A batch whose creation was interrupted is given up. */
+const remainingPhase = ({ phase }: PayoutJobRow) => (phase === 'RESERVING' ? 'UNDOING' : phase)
 
 const cursorOf = ({ cursorAt, cursorId }: PayoutJobRow): queries.BatchCursor =>
   cursorAt === null || cursorId === null ? NEWEST : { happenedAt: cursorAt, id: cursorId }
@@ -159,7 +162,8 @@ async function resumeJob(deps: JobDeps, expired: PayoutJobRow): Promise<void> {
   const isClaimed = await deps.db.transact(async (trx) => {
     const job = await findJob(trx, expired.shopId, expired.batchId)
     if (!job || !hasExpired(deps, job)) return false
-    return queries.updateJob(trx, job, lease)
+    // Creations of the same commissions wait for it from now on, instead of being rejected.
+    return queries.updateJob(trx, job, { ...lease, phase: remainingPhase(job) })
   }, expired.shopId)
   if (isClaimed) await runJob(deps, { ...expired, ...lease })
   else unregisterLeaseHolder(lease.claimedBy)
@@ -200,13 +204,13 @@ export async function awaitDebts(
  */
 export async function awaitJobs(deps: JobDeps, shopId: string, idempotencyKey: string | undefined): Promise<void> {
   for (;;) {
+    for (const job of await listJobs(deps.db.read, shopId)) if (hasExpired(deps, job)) await resumeJob(deps, job)
+    // Read again: another run may have resumed a job first, and is not done yet.
     const jobs = await listJobs(deps.db.read, shopId)
-    for (const job of jobs) if (hasExpired(deps, job)) await resumeJob(deps, job)
     const isAwaited = ({ phase, idempotencyKey: key }: PayoutJobRow) =>
       phase === 'UNDOING' || phase === 'RELEASING' || (idempotencyKey !== undefined && key === idempotencyKey)
     for (const { batchId, phase } of jobs) if (phase === 'ASSIGNING') await awaitDebts(deps, { shopId, batchId })
-    const isOver = !jobs.some((job) => !hasExpired(deps, job) && isAwaited(job))
-    if (isOver || deps.stopping.aborted) return
+    if (!jobs.some(isAwaited) || deps.stopping.aborted) return
     await sleep(WAIT_MS)
   }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Answer, call, until } from '../../support/calls.ts'
 import { expectedBatch } from '../../support/many-commissions.ts'
-import { freePort, type RunningServer } from '../../support/process.ts'
+import type { RunningServer } from '../../support/process.ts'
 import { type LongTest, sized } from '../guarantee.ts'
 import { AFFILIATES, fill, OCTOBER } from '../large-payout.ts'
 import { createWorld } from '../world.ts'
@@ -15,7 +15,7 @@ export const guarantee: LongTest = {
   engines: ['sqlite', 'postgres'],
   minutes: 30,
   run: async (given) => {
-    const world = await createWorld(given, { PORT: String(await freePort()) })
+    const world = await createWorld(given)
     const expected = expectedBatch({ commissions: COMMISSIONS, affiliates: AFFILIATES })
     let server = await world.start()
     /** Sends a request and kills the server after a delay; then starts it again and repeats the request. */
