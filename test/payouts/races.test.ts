@@ -71,6 +71,35 @@ test('the same batch: one is created, 409 payout_claimed_concurrently for the re
   expect((await create(server)).headers.get('X-Error-Code')).toBe('no_eligible_commissions')
 })
 
+/** A request that has arrived, but for its body. */
+function arrive(server: TestServer, body: object = {}): () => Promise<Reply> {
+  const gate = Promise.withResolvers<void>()
+  const start = async (controller: ReadableStreamDefaultController) => {
+    await gate.promise
+    controller.enqueue(new TextEncoder().encode(JSON.stringify({ ...OCTOBER, ...body })))
+    controller.close()
+  }
+  const reply = server.request('POST', '/api/v1/payouts', { raw: new ReadableStream({ start }) })
+  return () => {
+    gate.resolve()
+    return reply
+  }
+}
+
+test('409 when a batch took the commissions after the request arrived, 404 when there were none on arrival', async ({
+  server,
+}) => {
+  const none = { affiliateIds: [addAffiliate(server)] }
+  const bodies = [{}, { currency: 'USD' }, { affiliateIds: affiliates.slice(1, 2) }, { currency: 'EUR' }, none]
+  const finishes = bodies.map((body) => arrive(server, body))
+  await expectOk(create(server))
+  const late = arrive(server)
+  expect(codes(await Promise.all([...finishes, late].map((finish) => finish())))).toEqual([
+    ...Array(3).fill('payout_claimed_concurrently'),
+    ...Array(3).fill('no_eligible_commissions'),
+  ])
+})
+
 test('overlapping batches: each contains the remaining commissions', async ({ server }) => {
   const replies = await race(server, (i) => create(server, { affiliateIds: affiliates.slice(i) }))
   const made = replies.filter((reply) => reply.status === 200)

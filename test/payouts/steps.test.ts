@@ -191,6 +191,27 @@ test('during the construction: 409 for a batch of the same commissions, 200 for 
   expect(await audits(server, 'payout.created')).toBe(2)
 })
 
+test('409 for a request that arrived during the construction and is read after it', async ({ server }) => {
+  addMany(server, COMMISSIONS, AFFILIATES)
+  const [gate, encoder] = [Promise.withResolvers<void>(), new TextEncoder()]
+  const start = async (controller: ReadableStreamDefaultController) => {
+    await gate.promise
+    controller.enqueue(encoder.encode(JSON.stringify(OCTOBER)))
+    controller.close()
+  }
+  let late: ReturnType<typeof create> | undefined
+  const { result } = await atEveryStep(
+    server,
+    () => create(server),
+    async () => {
+      late ??= server.request('POST', '/api/v1/payouts', { raw: new ReadableStream({ start }) })
+      server.clock.advance(1)
+    },
+  )
+  gate.resolve()
+  expect([codeOf(result), codeOf(await late!)]).toEqual([null, 'payout_claimed_concurrently'])
+})
+
 test('the same Idempotency-Key during the construction waits for the batch and replays it', async ({ server }) => {
   addMany(server, COMMISSIONS, AFFILIATES)
   const keyed = { 'Idempotency-Key': 'monthly' }
@@ -415,7 +436,7 @@ test('a retry waits for what another run gives up first, with and without the ke
   server,
 }) => {
   addMany(server, COMMISSIONS, AFFILIATES)
-  for (const headers of [{ 'Idempotency-Key': 'monthly' }, {}]) {
+  for (const headers of [{ 'Idempotency-Key': 'monthly' }, {}] as Record<string, string>[]) {
     expect(await dieBefore(server, 4, () => create(server, {}, headers))).toBe('died')
     server.clock.advance(LEASE_MS)
     const [claimed, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]

@@ -58,12 +58,22 @@ export interface OperatorContext extends Deps {
   isHttps?: never
 }
 
+/** When a request arrived. */
+export interface Arrival {
+  /** Milliseconds since 1970. */
+  at: number
+  /** Less than every id that is created later, also in the same millisecond. */
+  id: string
+}
+
 /** What `mutate` needs. `Shop` is the row of a shop, or only an id for changes to the installation itself. */
 export interface MutationContext<Shop extends ShopId = ShopId> extends Deps {
   shop: Shop
   /** The caller's name in the audit: `key:<id>`, `user:<id>`, `store` or `operator`. */
   actor: string
   requestId: string
+  /** When the request arrived, on the clock of the server. Absent outside of the API. */
+  arrival?: Arrival
   /** The span that made the request, sent with the deliveries of its events. */
   traceparent?: string | undefined
   /** Absent when there is no credential, as for the operator. */

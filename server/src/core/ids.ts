@@ -9,6 +9,9 @@ export function laterId(id: string, ms: number): string {
   return id.slice(0, PREFIX_LENGTH) + encodeTime(decodeTime(ulid) + ms, TIME_LENGTH) + ulid.slice(TIME_LENGTH)
 }
 
+/** An id of another kind that was created at the same time. */
+export const withPrefix = (prefix: IdPrefix, id: string): string => `${prefix}_${id.slice(PREFIX_LENGTH)}`
+
 /** Ids start with their creation time, so that the primary key is also an index by age. Returns the lower bound of a time. */
 export const idBoundary = (prefix: IdPrefix, ms: number): string => `${prefix}_${encodeTime(ms, TIME_LENGTH)}`
 

@@ -27,10 +27,10 @@ export async function authorizeKey(server: Server, op: Operation, request: Reque
   requireScope(op, caller)
   const { key, shop } = caller
   const recheck = (db: Reader) => reauthorize(server.deps, db, { op, secretHash: caller.usedSecretHash })
-  const { requestId, traceparent } = request
+  const { requestId, arrival, traceparent } = request
   const { scopes } = caller
   const clock = clockOf(server.deps, shop)
-  return { ...server.deps, ...clock, shop, actor: `key:${key.id}`, requestId, traceparent, recheck, scopes }
+  return { ...server.deps, ...clock, shop, actor: `key:${key.id}`, requestId, arrival, traceparent, recheck, scopes }
 }
 
 /** Authorizes the token of an affiliate, which reads what belongs to that affiliate. */

@@ -3,7 +3,7 @@ import type { Context as HonoContext } from 'hono'
 import { signatureHash } from '../accounts/store-connection.ts'
 import type { Selection } from '../contract/selection.ts'
 import type { AnyReply, ContextOf, Handlers, Operation, OperationId, Scheme } from '../contract/spec.ts'
-import type { Context, Contexts, OperatorContext, PublicContext } from '../core/context.ts'
+import type { Arrival, Context, Contexts, OperatorContext, PublicContext } from '../core/context.ts'
 import { recordOperatorRequest } from '../core/installation.ts'
 import { recordAccess } from '../core/mutate.ts'
 import { formatTraceParent, parseTraceParent } from '../core/tracing.ts'
@@ -70,6 +70,7 @@ class StartedRequest implements RequestState {
   readonly startedAt = performance.now()
   readonly authorization: string | null
   readonly requestId: string
+  readonly arrival: Arrival
   readonly traceId: string | undefined
   readonly traceparent: string | undefined
   readonly span: RequestState['span']
@@ -85,7 +86,8 @@ class StartedRequest implements RequestState {
     this.span = server.tracing?.start(parent)
     const current = this.span ?? parent
     this.authorization = c.req.header('Authorization') ?? null
-    this.requestId = resolveRequestId(c.req.header('X-Request-Id'), server.deps)
+    this.arrival = { at: server.deps.now(), id: server.deps.newId('req') }
+    this.requestId = resolveRequestId(c.req.header('X-Request-Id'), { newId: () => this.arrival.id })
     this.traceId = current?.traceId
     this.traceparent = current && formatTraceParent(current)
     this.#c = c

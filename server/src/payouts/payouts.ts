@@ -4,18 +4,21 @@ import { findPaidEvents } from '../commissions/event-queries.ts'
 import { ApiError, concurrentChange, conflict, conflictWithRemedy } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Body, Query } from '../contract/spec.ts'
-import { type Context, nowIso } from '../core/context.ts'
+import { type Arrival, type Context, nowIso } from '../core/context.ts'
 import { findStoredResponse, replayStoredResponse } from '../core/idempotency.ts'
+import { laterId } from '../core/ids.ts'
 import { type AuditEntry, mutate, recordAccess } from '../core/mutate.ts'
 import { mapPage, readCursor } from '../core/pagination.ts'
 import { readList, runReport } from '../core/report.ts'
 import { defineReport, type Reader, type Transaction } from '../database/database.ts'
+import { yieldToEventLoop } from '../database/event-loop.ts'
 import type { PayoutBatchRow } from '../database/tables.ts'
 import { heldBackTotals, payoutLines } from '../engine/payout.ts'
 import {
   type BatchPlan,
   batchTooLarge,
   checkPlan,
+  claimedConcurrently,
   MAX_AT_ONCE,
   parseCandidateFilter,
   payoutNotFound,
@@ -89,6 +92,24 @@ export async function show(ctx: Context, id: string) {
 export async function create(ctx: Context, body: Body<'createPayout'>) {
   const filter = parseCandidateFilter(body)
   if (body.dryRun) return preview(ctx, filter)
+  const arrival = arrivalOf(ctx)
+  return createFrom(ctx, filter).catch(async (error) => {
+    const isGone = error instanceof ApiError && error.code === 'no_eligible_commissions'
+    if (isGone && (await queries.wasClaimedSince(ctx.db.read, ctx.shop.id, filter, arrival)))
+      throw claimedConcurrently()
+    throw error
+  })
+}
+
+/** On the clock of the shop. */
+function arrivalOf({ arrival, shop: { clockOffsetMs }, now, newId }: Context): Arrival {
+  if (!arrival) return { at: now(), id: newId('req') }
+  return { at: arrival.at + clockOffsetMs, id: laterId(arrival.id, clockOffsetMs) }
+}
+
+async function createFrom(ctx: Context, filter: queries.CandidateFilter) {
+  // Requests that wait in a socket arrive first: one after the other, the losers of a race would find nothing on arrival.
+  for (let turn = 0; turn < 3; turn++) await yieldToEventLoop()
   await awaitJobs(ctx, ctx.shop.id, ctx.idempotency?.key)
   if ((await queries.countApproved(ctx.db.read, ctx.shop.id)) > MAX_AT_ONCE) return createLarge(ctx, filter)
   // Only error messages depend on these sums, so they need no single snapshot.

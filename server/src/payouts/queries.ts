@@ -10,6 +10,8 @@ import {
   singlePart,
   updateCommissions,
 } from '../commissions/queries.ts'
+import type { Arrival } from '../core/context.ts'
+import { withPrefix } from '../core/ids.ts'
 import { type PageQuery, pageOf } from '../core/pagination.ts'
 import { countRows, joinSumParts, sumParts, updateIfUnchanged, withoutIndex } from '../core/queries.ts'
 import { defineReport, type Reader, type Transaction } from '../database/database.ts'
@@ -124,20 +126,26 @@ type Parts = Record<'centsHigh' | 'centsLow' | 'taxHigh' | 'taxLow', number>
 
 export const APPROVED: CommissionRow['orderStatus'][] = ['APPROVED', 'ACCEPTED', 'PAYABLE']
 
-/** Not in a batch, and not zero. `db`: commissions of a reservation or a canceled batch count as not in a batch. */
-const isUnbatched = (shopId: string, filter: CandidateFilter, db?: Reader) => (eb: Commissions) => {
-  const inNone = eb('commissions.payoutBatchId', 'is', null)
-  const conditions = [
-    eb('commissions.shopId', '=', shopId),
-    db ? eb.or([inNone, eb('commissions.payoutBatchId', 'in', unassignedBatches(db, shopId))]) : inNone,
-    eb('commissions.commissionAmountCents', '<>', 0),
-  ]
+/** Selected by the filter, apart from the period. */
+const isSelected = (filter: CandidateFilter) => (eb: Commissions) => {
+  const conditions = []
   if (filter.currency) conditions.push(eb('commissions.currency', '=', filter.currency))
   if (filter.affiliateIds) conditions.push(eb('commissions.affiliateId', 'in', filter.affiliateIds))
   if (filter.programId) conditions.push(eb('commissions.programId', '=', filter.programId))
   if (filter.exceptAffiliateIds?.length)
     conditions.push(eb('commissions.affiliateId', 'not in', filter.exceptAffiliateIds))
   return eb.and(conditions)
+}
+
+/** Not in a batch, and not zero. `db`: commissions of a reservation or a canceled batch count as not in a batch. */
+const isUnbatched = (shopId: string, filter: CandidateFilter, db?: Reader) => (eb: Commissions) => {
+  const inNone = eb('commissions.payoutBatchId', 'is', null)
+  return eb.and([
+    eb('commissions.shopId', '=', shopId),
+    db ? eb.or([inNone, eb('commissions.payoutBatchId', 'in', unassignedBatches(db, shopId))]) : inNone,
+    eb('commissions.commissionAmountCents', '<>', 0),
+    isSelected(filter)(eb),
+  ])
 }
 
 type Commissions = ExpressionBuilder<Tables, 'commissions'>
@@ -245,6 +253,34 @@ export async function sumUnbatched(db: Reader, shopId: string, filter: Candidate
     .groupBy(['currency', 'affiliateId', sql.ref('place')])
     .execute()
   return toSubtotals(rows)
+}
+
+/** Whether a batch that was created after a request arrived has commissions that the request selects. */
+export async function wasClaimedSince(
+  db: Reader,
+  shopId: string,
+  filter: CandidateFilter,
+  arrival: Arrival,
+): Promise<boolean> {
+  const arrivedAt = new Date(arrival.at).toISOString()
+  const since = db
+    .selectFrom('payoutBatches')
+    .select('id')
+    .where('shopId', '=', shopId)
+    .where('createdAt', '>=', arrivedAt)
+    // The id of a large batch is older than the batch; ids distinguish what was created in the same millisecond.
+    .where((eb) => eb.or([eb('createdAt', '>', arrivedAt), eb('id', '>', withPrefix('bat', arrival.id))]))
+  const claimed = await db
+    .selectFrom('commissions')
+    .select('id')
+    .where('shopId', '=', shopId)
+    .where('payoutBatchId', 'in', since)
+    .where('happenedAt', '>=', firstInstant(filter))
+    .where('happenedAt', '<=', filter.periodEnd)
+    .where(isSelected(filter))
+    .limit(1)
+    .executeTakeFirst()
+  return claimed !== undefined
 }
 
 /** How many commissions of the shop are approved: at most this many can be in a new batch. */
