@@ -1,6 +1,6 @@
 // SQLite only: the pages call the use cases that are tested on both databases
 import { expect } from 'vitest'
-import { setPayee } from '../payouts/payments.ts'
+import { linesOf, report, resultOf, sentOrder, setPayee } from '../payouts/payments.ts'
 import { addAffiliate, addCommission, addDebt } from '../payouts/rows.ts'
 import { updateRows } from '../support/inspect.ts'
 import { expectOk } from '../support/shop.ts'
@@ -12,6 +12,21 @@ const PERIOD: Fields = [
   ['from', '2026-10-01'],
   ['until', '2026-10-31'],
 ]
+
+test('a commission that is reversed after its payment was sent is in an open batch until it is settled', async ({
+  server,
+}) => {
+  const { batchId } = await sentOrder(server)
+  const visitor = visitorOf(server)
+  await visitor.signIn(server.shop.ownerToken)
+  const words = async () => wordsOf((await visitor.open('/admin')).text)
+  const open = '1 commission is in open batches and not paid yet: 16.00 USD after tax'
+  expect(await words()).toContain(open)
+  await expectOk(server.request('POST', '/api/v1/cancellations', { body: { externalOrderId: '1' } }))
+  expect(await words()).toContain(open)
+  await report(server, [resultOf((await linesOf(server, batchId)).data[0], 'SETTLED')])
+  expect(await words()).not.toContain('in open batches')
+})
 
 test('a batch includes earlier commissions or not, and the page names who waits and why', async ({ server, owner }) => {
   await expectOk(owner('PATCH', '/settings', { minimumAffiliatePayoutCentsByCurrency: { USD: 500 } }))

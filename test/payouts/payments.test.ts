@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest'
 import { countOf, outbox } from '../support/inspect.ts'
+import { convert, expectOk } from '../support/shop.ts'
 import { testWithNewShop as test } from '../support/test.ts'
 import {
   addPayee,
@@ -104,6 +105,28 @@ describe('after a payment was sent', () => {
     await report(server, [resultOf((await linesOf(server, batchId)).data[0], 'SETTLED')])
     expect((await commissionsOf(client)).find(({ id }) => id === commissionId)?.orderStatus).toBe('REVERSED')
     expect(await batchOf(client, batchId)).toMatchObject({ status: 'PAID', totals: { netPayableCents: 1600 } })
+  })
+
+  test('a reversed commission stays in the balance, as in the statement, until its payment is settled or returned', async ({
+    server,
+    owner,
+  }) => {
+    for (const outcome of ['SETTLED', 'RETURNED'] as const) {
+      const { affiliateId, batchId } = await sentOrder(server, outcome)
+      await expectOk(convert(server, { externalOrderId: `${outcome}-2`, amountCents: 5000, couponCode: outcome }))
+      const read = async () => {
+        const balance = await expectOk(server.request('GET', `/api/v1/affiliates/balance?affiliateId=${affiliateId}`))
+        const { approvedCents = 0, batchedCents = 0 } = balance.balances[0] ?? {}
+        const statement = await owner('GET', `/affiliates/${affiliateId}/statement?month=2026-11`)
+        expect(statement.body.currencies).toMatchObject([{ closingCents: approvedCents + batchedCents }])
+        return [approvedCents, batchedCents]
+      }
+      expect(await read()).toEqual([800, 1600])
+      await expectOk(server.request('POST', '/api/v1/cancellations', { body: { externalOrderId: outcome } }))
+      expect(await read()).toEqual([800 - 1600, 1600])
+      await report(server, [resultOf((await linesOf(server, batchId)).data[0], outcome)])
+      expect(await read()).toEqual([outcome === 'SETTLED' ? 800 - 1600 : 800, 0])
+    }
   })
 
   test('409 when its commission is canceled by hand', async ({ server, owner }) => {

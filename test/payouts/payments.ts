@@ -77,13 +77,14 @@ export async function sentBatch(server: TestServer, payees = 2) {
   return { ...batch, lines: (await linesOf(server, batch.id)).data }
 }
 
-/** A batch with a real order of 1600 cents that was sent. */
-export async function sentOrder(server: TestServer) {
-  const { affiliate } = await withAffiliate(server, { code: 'NISA16' })
-  const order = { externalOrderId: '1', amountCents: 10_000, couponCode: 'NISA16', occurredAt: '2026-10-05' }
+/** A batch with a real order of 1600 cents that was sent. The affiliate's code is the order's id, or NISA16. */
+export async function sentOrder(server: TestServer, externalOrderId = '1') {
+  const code = externalOrderId === '1' ? 'NISA16' : externalOrderId
+  const { affiliate } = await withAffiliate(server, { code })
+  const order = { externalOrderId, amountCents: 10_000, couponCode: code, occurredAt: '2026-10-05' }
   const { commission } = await expectOk(convert(server, order))
   await setPayee(server, affiliate.id)
   const { id } = await server.client.payouts.create(OCTOBER)
-  await send(server, 'october', id)
-  return { batchId: id, commissionId: commission.id as string }
+  await send(server, externalOrderId === '1' ? 'october' : externalOrderId, id)
+  return { affiliateId: affiliate.id, batchId: id, commissionId: commission.id as string }
 }

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { EFFECTIVE, withJob } from '../commissions/job-queries.ts'
+import { EFFECTIVE, isBatchedReversal, withJob } from '../commissions/job-queries.ts'
 import { affiliateNotFound, invalid } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Context } from '../core/context.ts'
@@ -26,8 +26,8 @@ export const balanceReport = defineReport(
       .select(sql<number>`cast(sum("taxWithheldCents") as bigint)`.as('taxCents'))
       .where('commissions.affiliateId', '=', affiliateId)
       // Jobs never lead back from the other statuses.
-      .where(withoutIndex(db, 'commissions.orderStatus'), 'in', UNPAID)
-      .where(status, 'in', UNPAID)
+      .where(withoutIndex(db, 'commissions.orderStatus'), 'in', [...UNPAID, 'REVERSED'])
+      .where((eb) => eb.or([eb(status, 'in', UNPAID), isBatchedReversal]))
       .groupBy(['currency', status, isInBatch])
       .execute()
     const balances = new Map<string, Balance>()

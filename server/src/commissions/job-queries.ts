@@ -121,6 +121,10 @@ export const EFFECTIVE = {
     then job."changedAt" else commissions."updatedAt" end`,
 }
 
+/** Whether a commission was reversed after its payment was sent, and its batch is still to pay it. For {@link withJob}. */
+export const isBatchedReversal = sql<boolean>`(commissions."orderStatus" = 'REVERSED'
+  and commissions."payoutBatchId" is not null and ${EFFECTIVE.paidAt} is null)`
+
 /** Notes how a reserved commission changed; `after` is undefined when it left the reservation. */
 export async function insertReservationChange(
   trx: Transaction,

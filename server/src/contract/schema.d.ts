@@ -2794,7 +2794,7 @@ export interface components {
             pendingCents: number;
             /** @description Approved, and in no payout batch. Debts reduce it. */
             approvedCents: number;
-            /** @description In a payout batch that is not paid yet. */
+            /** @description In a payout batch that is not paid yet, including a commission that was reversed after its payment was sent. */
             batchedCents: number;
             /** @description Tax withheld of approved and batched amounts. */
             taxWithheldCents: number;

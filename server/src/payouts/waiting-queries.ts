@@ -1,9 +1,9 @@
 import { ofPeriod } from '../commissions/queries.ts'
-import { countQuery } from '../core/queries.ts'
+import { countQuery, withoutIndex } from '../core/queries.ts'
 import type { Reader } from '../database/database.ts'
 import { APPROVED, BEGINNING, CENTS, TAX, toSubtotals, unassignedBatches } from './queries.ts'
 
-/** The sums of the approved commissions that are in a batch which is not paid, by currency. */
+/** The sums of the commissions that are in a batch which is not paid, by currency, with those reversed after their payment was sent. */
 export async function sumInOpenBatches(
   db: Reader,
   shopId: string,
@@ -14,8 +14,9 @@ export async function sumInOpenBatches(
     .select(['currency', (eb) => eb.fn.countAll<number>().as('commissions')])
     .select([CENTS.high.as('centsHigh'), CENTS.low.as('centsLow'), TAX.high.as('taxHigh'), TAX.low.as('taxLow')])
     .where('shopId', '=', shopId)
-    .where(ofPeriod(APPROVED, BEGINNING, '9999-12-31T23:59:59.999Z').whole)
+    .where(ofPeriod([...APPROVED, 'REVERSED'], BEGINNING, '9999-12-31T23:59:59.999Z').whole)
     .where('payoutBatchId', 'in', unpaid)
+    .where((eb) => eb.or([eb(withoutIndex(db, 'orderStatus'), '<>', 'REVERSED'), eb('paidAt', 'is', null)]))
     .where('payoutBatchId', 'not in', unassignedBatches(db, shopId))
     .groupBy('currency')
     .execute()
