@@ -121,7 +121,7 @@ export_all() {
   for pause in 0 1 2; do
     sleep "$pause"
     code=0
-    $referral payouts create --month "$month" --each-currency >/dev/null || code=$?
+    $referral payouts create --month "$month" --each-currency --include-earlier >/dev/null || code=$?
     case $code in 5 | 8) ;; *) break ;; esac
   done
   case $code in 0 | 3) ;; 5 | 8) keep "$code" ;; *) exit "$code" ;; esac

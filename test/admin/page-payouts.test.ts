@@ -42,26 +42,26 @@ test('a batch includes earlier commissions or not, and the page names who waits 
   addDebt(server, debtor, 300)
   const visitor = visitorOf(server)
   await visitor.signIn(server.shop.ownerToken)
-  const preview = async (earlier: string) => {
-    const query = new URLSearchParams([...PERIOD, ['earlier', earlier]])
+  const preview = async (...earlier: Fields) => {
+    const query = new URLSearchParams([...PERIOD, ...earlier])
     const { text, status } = await visitor.open(`/admin/payouts/new?${query}`)
     expect(status).toBe(200)
     const [offer = '', unpaid = ''] = text.split('Not in this batch')
     const rows = [...unpaid.matchAll(/<tr\b[^>]*>([\s\S]*?)<\/tr>/g)].map(([, row = '']) => wordsOf(row).trim())
     return { button: /Create batch of [\d.,]+ USD/.exec(wordsOf(offer))?.[0], field: hidden(text), rows }
   }
-  const hidden = (text: string) => /name="earlier" value="(\w+)"/.exec(text)?.[1]
+  const hidden = (text: string) => /type="hidden" name="includeEarlier" value="(\w*)"/.exec(text)?.[1]
   const why = (rows: string[], name: string) => rows.find((row) => row.startsWith(name))
 
-  const all = await preview('include')
-  expect([all.button, all.field]).toEqual(['Create batch of 26.00 USD', 'include'])
+  const all = await preview(['includeEarlier', '1'])
+  expect([all.button, all.field]).toEqual(['Create batch of 26.00 USD', '1'])
   expect(why(all.rows, 'Sam')).toContain('Below the minimum of 5.00 USD')
   expect(why(all.rows, 'Sam')).toContain('4.99 USD')
   expect(why(all.rows, 'Rita')).toContain('Archived or rejected')
   expect([why(all.rows, 'Nisa'), why(all.rows, 'Omar')]).toEqual([undefined, undefined])
 
-  const only = await preview('exclude')
-  expect([only.button, only.field]).toEqual(['Create batch of 10.00 USD', 'exclude'])
+  const only = await preview()
+  expect([only.button, only.field]).toEqual(['Create batch of 10.00 USD', ''])
   for (const [name, amount] of [
     ['Nisa', '7.00 USD'],
     ['Omar', '9.00 USD'],
@@ -70,11 +70,11 @@ test('a batch includes earlier commissions or not, and the page names who waits 
     expect(why(only.rows, name)).toContain(amount)
   }
 
-  const sent = await visitor.submit('/admin/payouts', [...PERIOD, ['currency', 'USD'], ['earlier', 'exclude']])
+  const sent = await visitor.submit('/admin/payouts', [...PERIOD, ['currency', 'USD'], ['includeEarlier', '']])
   expect(sent.status).toBe(303)
   const [batch] = (await server.client.payouts.list()).data
   expect(batch).toMatchObject({ includeEarlier: false, totals: { netPayableCents: 1000 } })
-  await visitor.submit('/admin/payouts', [...PERIOD, ['currency', 'USD']])
+  await visitor.submit('/admin/payouts', [...PERIOD, ['currency', 'USD'], ['includeEarlier', '1']])
   const [rest] = (await server.client.payouts.list()).data
   expect(rest).toMatchObject({ includeEarlier: true, totals: { netPayableCents: 1600 } })
 })

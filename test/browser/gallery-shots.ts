@@ -330,7 +330,7 @@ export function shotsOf(made: Made): Shot[] {
     { name: 'payout-discard-file', path: '/admin/payout-files/october-wise/discard' },
     { name: 'payout-new', path: '/admin/payouts/new' },
     { name: 'payout-preview', path: `/admin/payouts/new?from=${days(40)}&until=${days(0)}` },
-    { name: 'payout-preview-none', path: '/admin/payouts/new?from=2020-01-01&until=2020-01-31&earlier=exclude' },
+    { name: 'payout-preview-none', path: '/admin/payouts/new?from=2020-01-01&until=2020-01-31' },
     { name: 'reconcile', path: '/admin/payouts/reconcile' },
     {
       name: 'reconcile-typed',

@@ -25,13 +25,13 @@ const batches = async () =>
     totals.netPayableCents,
   ])
 
-test('--month includes late approvals; without them, they are reported, even for an empty period', async () => {
+test('--include-earlier includes late approvals; without it, they are reported, even for an empty period', async () => {
   await shop.order('june', '2026-06-10T12:00:00Z')
   await shop.order('july', '2026-07-10T12:00:00Z')
-  const july = await payouts('preview', '--month', '2026-07', '--json')
+  const july = await payouts('preview', '--month', '2026-07', '--include-earlier', '--json')
   expect(JSON.parse(july.stdout)).toMatchObject({ includeEarlier: true, totals: { netPayableCents: 3200 } })
   expect(july.stderr).toBe('Preview: nothing was created.\n')
-  const only = await payouts('preview', '--month', '2026-07', '--no-include-earlier', '--affiliate', affiliate)
+  const only = await payouts('preview', '--month', '2026-07', '--affiliate', affiliate)
   expect(only.code).toBe(0)
   expect(only.stderr).toMatch(/^warning: 1 commission \(16\.00 USD\).* --include-earlier/m)
   const august = await payouts('create', '--from', '2026-08-01', '--to', '2026-08-31T23:59:59.999Z', '--json')
@@ -42,7 +42,7 @@ test('--month includes late approvals; without them, they are reported, even for
       hint: expect.stringMatching(/^2 commissions \(32\.00 USD\).* --include-earlier/),
     },
   })
-  const unpaid = await payouts('unpaid', '--month', '2026-08', '--no-include-earlier', '--json')
+  const unpaid = await payouts('unpaid', '--month', '2026-08', '--json')
   expect(JSON.parse(unpaid.stdout)).toMatchObject([{ affiliateId: affiliate, reason: 'LATE', netPayableCents: 3200 }])
   expect((await payouts('preview', '--month', '2026-06')).stderr).toBe('Preview: nothing was created.\n')
   const { stdout } = await cli(['doctor', '--json'], { env: shop.env })
@@ -93,12 +93,9 @@ test('currencies come from the header of the 409, not from its message', async (
   }).listen(0, '127.0.0.1')
   await once(proxy, 'listening')
   const env = { ...shop.env, REFERRAL_BASE_URL: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` }
-  const each = await cli(
-    ['payouts', 'create', '--month', '2026-07', '--no-include-earlier', '--each-currency', '--json=currency'],
-    {
-      env,
-    },
-  )
+  const each = await cli(['payouts', 'create', '--month', '2026-07', '--each-currency', '--json=currency'], {
+    env,
+  })
   proxy.close()
   expect({ code: each.code, data: JSON.parse(each.stdout) }).toEqual({
     code: 0,
@@ -120,7 +117,7 @@ test('--each-currency creates one batch per currency, and reports a currency bel
       { currency: 'USD', id: null },
     ],
   })
-  const late = await payouts('preview', '--month', '2026-07', '--no-include-earlier')
+  const late = await payouts('preview', '--month', '2026-07')
   expect({ code: late.code, stderr: late.stderr }).toMatchObject({
     code: 3,
     stderr: expect.stringMatching(/1 commission \(16.00 EUR\).*1 commission \(16.00 USD\)/s),
@@ -136,5 +133,5 @@ test('--each-currency creates one batch per currency, and reports a currency bel
   const some = await payouts('create', '--month', '2026-06', '--each-currency', '--json=currency')
   expect({ code: some.code, data: JSON.parse(some.stdout) }).toEqual({ code: 8, data: [{ currency: 'USD' }] })
   expect(some.stderr).toMatch(/EUR: .*1600 cents/)
-  expect((await payouts('preview', '--month', '2026-07', '--no-include-earlier')).stderr).toContain('(16.00 EUR)')
+  expect((await payouts('preview', '--month', '2026-07')).stderr).toContain('(16.00 EUR)')
 }, 30_000)

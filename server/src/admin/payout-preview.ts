@@ -27,7 +27,7 @@ export interface BatchInput {
   until: string
   currency: string | undefined
   /** Whether approved commissions from before the period are included. */
-  earlier: 'include' | 'exclude'
+  includeEarlier: boolean
 }
 
 /** The batch that would be created and what it leaves, or why none can be. */
@@ -70,11 +70,11 @@ async function readPreview(request: PageRequest, batchInput: BatchInput): Promis
   }
 }
 
-export const bodyFrom = ({ zone }: PageRequest, { from, until, currency, earlier }: BatchInput) =>
+export const bodyFrom = ({ zone }: PageRequest, { from, until, currency, includeEarlier }: BatchInput) =>
   validateBody('createPayout', {
     periodStart: firstInstantOf(from, zone),
     periodEnd: lastInstantOf(until, zone),
-    includeEarlier: earlier === 'include',
+    includeEarlier,
     ...(currency && { currency }),
   })
 
@@ -159,7 +159,7 @@ const UNPAID: Column[] = [
 
 const offer = (
   request: PageRequest,
-  { from, until, currency, earlier }: BatchInput,
+  { from, until, currency, includeEarlier }: BatchInput,
   batch: Batch,
 ): Html => html`<section class="card" aria-labelledby="preview"><h2 id="preview">Preview</h2>
 ${batchFacts(batch)}
@@ -167,7 +167,7 @@ ${batchAbout(batch, request.zone)}
 ${form(
   request,
   PATH,
-  html`${Object.entries({ from, until, earlier, currency: currency ?? '' }).map(([name, value]) => hidden(name, value))}
+  html`${Object.entries({ from, until, includeEarlier: includeEarlier ? '1' : '', currency: currency ?? '' }).map(([name, value]) => hidden(name, value))}
 <button class="main">Create batch of ${money(batch.totals.netPayableCents, batch.currency)}</button> <span class="hint">This does not pay the batch.</span>`,
   'row',
 )}</section>`

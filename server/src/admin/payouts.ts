@@ -11,7 +11,7 @@ import { COMMISSION_COLUMNS, commissionCells, namesOf } from './commission-table
 import { empty, tabs } from './components.ts'
 import { fileLink } from './csv-download.ts'
 import { inCurrency } from './error-text.ts'
-import { checkbox, confirmation, field, form, input, select } from './form.ts'
+import { checkbox, confirmation, field, form, input } from './form.ts'
 import { counted, count as counts, day, dayText, money } from './format.ts'
 import { type Html, html } from './html.ts'
 import type { Given } from './list-filter.ts'
@@ -123,17 +123,12 @@ async function showNew(request: PageRequest): Promise<View> {
     body: html`<form class="filters" method="get" action="${PATH}/new">
 ${input({ name: 'from', label: 'First day', type: 'date', value: batchInput.from, required: true })}
 ${input({ name: 'until', label: 'Last day', type: 'date', value: batchInput.until, required: true })}
-${select('earlier', 'Earlier commissions', EARLIER, batchInput.earlier)}
 ${currencyField}
+${checkbox('includeEarlier', 'Include earlier commissions', batchInput.includeEarlier, 'Those from before the first day that were approved late or were below the minimum.')}
 <div class="row"><button class="${isSubmitted ? '' : 'main'}">Preview</button></div></form>
 ${isSubmitted ? await preview(request, batchInput) : empty('Preview a period', 'The preview shows what is paid, and who is not paid and why. It changes nothing.', 'payouts')}`,
   }
 }
-
-const EARLIER = [
-  ['include', 'Include unpaid ones'],
-  ['exclude', 'Only this period'],
-] as const
 
 const submitted = (sent: URLSearchParams): Partial<BatchInput> => {
   const [from, until, currency] = [field(sent, 'from'), field(sent, 'until'), field(sent, 'currency')]
@@ -141,13 +136,13 @@ const submitted = (sent: URLSearchParams): Partial<BatchInput> => {
     ...(from && { from }),
     ...(until && { until }),
     ...(currency && { currency: currency.toUpperCase() }),
-    ...(field(sent, 'earlier') === 'exclude' && { earlier: 'exclude' }),
+    includeEarlier: field(sent, 'includeEarlier') === '1',
   }
 }
 
 function lastMonthOf({ ctx, zone }: PageRequest): BatchInput {
   const { first, last } = daysOfMonth(lastMonth(nowIso(ctx), zone))
-  return { from: first, until: last, currency: undefined, earlier: 'include' }
+  return { from: first, until: last, currency: undefined, includeEarlier: false }
 }
 
 async function create(request: PageRequest) {

@@ -132,12 +132,13 @@ export function requestsOf({ ownPage }: LargeShop, size: Size): Timed[] {
       'currency=EUR',
       'currency=USD&page=200',
     ),
-    ...page('/payouts/new', '', 'from=2026-10-01&until=2026-10-31', 'from=2026-10-01&until=2026-10-31&earlier=exclude'),
     ...page(
       '/payouts/new',
-      'from=2001-01-01&until=2001-12-31&earlier=exclude',
-      'from=2026-10-01&until=2026-10-31&currency=EUR',
+      '',
+      'from=2026-10-01&until=2026-10-31',
+      'from=2026-10-01&until=2026-10-31&includeEarlier=1',
     ),
+    ...page('/payouts/new', 'from=2001-01-01&until=2001-12-31', 'from=2026-10-01&until=2026-10-31&currency=EUR'),
     ...page('/payouts/waiting', '', 'currency=USD&why=BLOCKED', 'currency=USD&why=PAYABLE&page=100', 'why=DEBT'),
     ...page('/payouts/reconcile', ''),
     ...page(

@@ -60,7 +60,7 @@ export function addPayouts(program: Command): void {
 }
 
 const UNPAID_NOTE =
-  'With --month, commissions from before the month that were approved late or below the minimum payout per affiliate are included; --no-include-earlier leaves them out. `preview` and `create` report on standard error what the batch does not pay, and why; `payouts unpaid` lists the affiliates. With --each-currency, prints a list with one batch per currency; currencies below the minimum payout are reported, and the command exits with 8.'
+  'With --include-earlier, commissions from before the period that were approved late or below the minimum payout per affiliate are included. `preview` and `create` report on standard error what the batch does not pay, and why; `payouts unpaid` lists the affiliates. With --each-currency, prints a list with one batch per currency; currencies below the minimum payout are reported, and the command exits with 8.'
 
 const createOrPreview = async (run: Run, options: CreateOptions, write: boolean) =>
   (await import('./create.ts')).createBatch(run, options, { write, columns: COLUMNS })
@@ -108,8 +108,7 @@ function addUnpaid(payouts: Command): void {
     .option('--currency <code>', 'filter by currency')
     .option('--affiliate <id>', 'filter by affiliate')
     .option('--program <id>', 'filter by program')
-    .option('--include-earlier', 'assume a batch that includes earlier commissions (default with --month)')
-    .option('--no-include-earlier', 'assume a batch of only the period')
+    .option('--include-earlier', 'assume a batch that includes earlier commissions')
 }
 
 const wholeCents = (text: string): number => {
@@ -254,8 +253,7 @@ const addSelectionOptions = (command: Command): Command =>
     .option('--each-currency', 'create one batch per currency')
     .addOption(repeatableOption('--affiliate <id>', 'filter by affiliate; repeat for several'))
     .option('--program <id>', 'filter by program')
-    .option('--include-earlier', 'include approved commissions from before the period; the default with --month')
-    .option('--no-include-earlier', 'include only the period')
+    .option('--include-earlier', 'include approved commissions from before the period')
 
 async function discardFile(run: Run, id: string, { yes }: { yes?: boolean }): Promise<undefined> {
   if (run.dryRun) return run.printDryRun('POST', `/admin/v1/payout-files/${encodeURIComponent(id)}/discard`)

@@ -46,7 +46,7 @@ async function toBody(run: Run, options: CreateOptions): Promise<PayoutCreate> {
   return {
     periodStart: from,
     periodEnd: to,
-    ...((options.includeEarlier ?? Boolean(options.month)) ? { includeEarlier: true } : {}),
+    ...(options.includeEarlier ? { includeEarlier: true } : {}),
     ...(options.currency ? { currency: options.currency.toUpperCase() } : {}),
     ...(options.affiliate ? { affiliateIds: options.affiliate } : {}),
     ...(options.program ? { programId: options.program } : {}),

@@ -30,11 +30,10 @@ const COLUMNS: Column<Balance>[] = [
 /** Lists the balances that a batch of the period does not pay. */
 export async function listUnpaid(run: Run, options: UnpaidOptions): Promise<undefined> {
   const { from: periodStart, to: periodEnd } = await requirePeriod(options, run)
-  const isIncluded = options.includeEarlier ?? Boolean(options.month)
   const { affiliates, truncated, reasons } = await (await run.client()).payouts.unpaid({
     periodStart,
     periodEnd,
-    ...(isIncluded ? { includeEarlier: '1' as const } : {}),
+    ...(options.includeEarlier ? { includeEarlier: '1' as const } : {}),
     ...(options.currency ? { currency: options.currency.toUpperCase() } : {}),
     ...(options.affiliate ? { affiliateId: options.affiliate } : {}),
     ...(options.program ? { programId: options.program } : {}),
