@@ -102,7 +102,7 @@ describe('STAFF', () => {
     ['POST', '/connections'],
     ['POST', '/product-rules'],
     ['PUT', '/geo-rules/prg_x'],
-  ])('403 %s %s', async ([method, path], { server, owner }) => {
+  ])('403 for staff on %s %s', async ([method, path], { server, owner }) => {
     const key = await staffOf(server, `${method}${path}@shop.example`)
     expect(codeOf(await owner(method, path, method === 'GET' ? undefined : {}, { key }))).toEqual([403, 'role_missing'])
   })

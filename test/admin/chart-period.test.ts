@@ -64,7 +64,7 @@ test.for([
   ['from=2026-10-20&to=2026-11-03', 'To'],
   ['from=2026-11-03', 'From'],
   ['from=2025-10-01&to=2026-10-19', '366 days'],
-])('400 at the field of the overview for %s: %s', async ([query, words], { server }) => {
+])('400 for the overview with %s names %s', async ([query, words], { server }) => {
   const page = visitorOf(server)
   await page.signIn(server.shop.ownerToken)
   const { status, text } = await page.open(`/admin?${query}`)

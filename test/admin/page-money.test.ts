@@ -67,7 +67,7 @@ test.each([
   ['The batch pays 500 cents, not the expected 100 cents.', 'The batch pays 5.00 EUR, not the expected 1.00 EUR.'],
   ['Refund R-1 of -250 cents of goods', 'Refund R-1 of −2.50 EUR of goods'],
   ['no amount', 'no amount'],
-])('%s is shown with money', (text, shown) => {
+])('the message %s is shown with amounts of money: %s', (text, shown) => {
   expect(withMoney(text, 'EUR')).toBe(shown)
 })
 
@@ -118,6 +118,6 @@ test.each([
   [95, 100, '▼ 5.0%'],
   [100, 100, 'no change'],
   [5, 0, '▲ new'],
-])('%i after %i is a change of %s', (now, before, text) => {
+])('a total of %i after a total of %i is shown as a change of %s', (now, before, text) => {
   expect(String(change(now, before))).toContain(text)
 })

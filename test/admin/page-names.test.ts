@@ -63,7 +63,7 @@ test.each(REAL_NAMES)('%s is shown unchanged and isolated from the surrounding t
   }
 })
 
-test.each(HOSTILE_NAMES)('%j is shown as %j', async (name, shown) => {
+test.each(HOSTILE_NAMES)('the name %j is shown as %j', async (name, shown) => {
   for (const [path, text] of await pagesOf(name)) {
     // Input fields keep their value unchanged.
     expect([path, STEERS.exec(text.replaceAll(/ value="[^"]*"/g, ''))?.[0]]).toEqual([path, undefined])

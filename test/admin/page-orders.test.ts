@@ -194,7 +194,7 @@ test.for([
   ['/admin/commissions', 'status=ALL&min=ten', 'At least'],
   ['/admin/orders', `affiliate=${'x'.repeat(321)}`, 'Affiliate'],
   ['/admin/commissions', 'to=2026-02-30', 'To'],
-])('400 at the field of %s?%.50s: %s', async ([path, query, label], { server }) => {
+])('400 for %s?%s at the field %s', async ([path, query, label], { server }) => {
   const page = visitorOf(server)
   await page.signIn(server.shop.ownerToken)
   const { status, text } = await page.open(`${path}?${query}`)

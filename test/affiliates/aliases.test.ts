@@ -37,7 +37,7 @@ describe('an order with an alias is credited as one with the official name', () 
     // A slug is also accepted as a code, and a code never as a link name.
     [{ couponCode: 'sarah_old.0f' }, { couponCode: 'nisa-karim' }],
     [{ ref: 'SARAH10' }, { ref: 'NISA' }],
-  ])('%j as %j', async ([alias, official], { client }) => {
+  ])('the alias %j is credited as %j', async ([alias, official], { client }) => {
     expect(await attribution(client, alias)).toEqual(await attribution(client, official))
   })
 

@@ -79,9 +79,7 @@ test.for([
   [{ email: 'x1@example.com', name: '   ' }, 'name'],
   [{ email: 'x1@example.com', name: ' ', firstName: '\t' }, 'name'],
   [{ email: 'x1@example.com', name: 7 }, 'name'],
-  [{ email: 'x1@example.com', name: 'N\0' }, undefined],
-  [{ email: 'x1@example.com', name: 'N\ud83d' }, undefined],
-])('400 for the body %j', async ([body, field], { server }) => {
+])('400 for the body %j names the field %s', async ([body, field], { server }) => {
   const before = countOf(server, 'affiliates') + countOf(server, 'audits')
   const reply = await post(server, body)
   expect(rejectionOf(reply)).toEqual({ status: 400, code: 'invalid_body', field: field })

@@ -62,7 +62,7 @@ describe('q', () => {
     ['example.COM', [7, 6, 5, 4, 3, 2, 1, 0]],
     ['nobody', []],
     ['', [7, 6, 5, 4, 3, 2, 1, 0]],
-  ])('%j finds %j', async ([q, expected], { client }) => {
+  ])('a search for %j finds the affiliates %j', async ([q, expected], { client }) => {
     expect(await found(client, { q })).toEqual(expected)
   })
 
@@ -120,7 +120,7 @@ describe('pages', () => {
     ['status=approved', 'status'],
     [`q=${'x'.repeat(201)}`, 'q'],
     ['q=%00', 'q'],
-  ])('400 for %s', async ([query, field], { server }) => {
+  ])('400 for the query %s names the field %s', async ([query, field], { server }) => {
     const reply = await server.request('GET', `/api/v1/affiliates?${query}`)
     expect(rejectionOf(reply)).toEqual({ status: 400, code: 'invalid_parameter', field: field })
   })

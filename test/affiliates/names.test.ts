@@ -1,5 +1,7 @@
 import { expect } from 'vitest'
+import { countOf } from '../support/inspect.ts'
 import { HOSTILE_NAMES, REAL_NAMES } from '../support/names.ts'
+import { rejectionOf } from '../support/rejection.ts'
 import { test } from '../support/test.ts'
 
 let counter = 0
@@ -19,7 +21,9 @@ test.for(HOSTILE_NAMES)('201 for %j: pages and the CLI neutralize it', async ([n
   expect((await client.affiliates.create({ email: email(), name })).name).toBe(name)
 })
 
-test.for(['Ann\u0000', '\ud800', '', '   '])('400 for %j', async (name, { server }) => {
-  const raw = JSON.stringify({ email: email(), name })
-  expect((await server.request('POST', '/api/v1/affiliates', { raw })).status).toBe(400)
+test.for(['Ann\u0000', '\ud800', '', '   '])('400 for the name %j', async (name, { server }) => {
+  const before = countOf(server, 'affiliates') + countOf(server, 'audits')
+  const reply = await server.request('POST', '/api/v1/affiliates', { body: { email: email(), name } })
+  expect(rejectionOf(reply)).toMatchObject({ status: 400, code: 'invalid_body' })
+  expect(countOf(server, 'affiliates') + countOf(server, 'audits')).toBe(before)
 })

@@ -96,12 +96,16 @@ test.for([
   [{ status: 'approved' }, 'status'],
   [{ phone: 7 }, 'phone'],
   [{ firstName: '' }, 'firstName'],
-  [[], undefined],
-])('400 for the body %j', async ([body, field], { server, client }) => {
+])('400 for the body %j names the field %s', async ([body, field], { server, client }) => {
   const before = await create(client)
   const reply = await patch(server, before.id, body)
   expect(rejectionOf(reply)).toEqual({ status: 400, code: 'invalid_body', field: field })
   expect((await client.affiliates.list({ q: before.email })).data).toEqual([before])
+})
+
+test('400 for a list as body', async ({ server, client }) => {
+  const { id } = await create(client)
+  expect(rejectionOf(await patch(server, id, []))).toEqual({ status: 400, code: 'invalid_body' })
 })
 
 test.for(['id', 'slug', 'discountCode', 'createdAt', 'deletedAt', 'affiliateCount'])(

@@ -80,7 +80,7 @@ describe('days', () => {
     ['2028-02-28T12:00:00.000Z', '2028-03-01T00:00:00.000Z', ['2028-02-28', '2028-02-29', '2028-03-01']],
     ['2026-12-31T00:00:00.000Z', '2027-01-01T00:00:00.000Z', ['2026-12-31', '2027-01-01']],
     ['0001-01-01T00:00:00.000Z', '0001-01-01T12:00:00.000Z', ['0001-01-01']],
-  ])('%s to %s', (from, to, expected) => {
+  ])('the period from %s to %s contains the days %j', (from, to, expected) => {
     expect(dates(from, to)).toEqual(expected)
   })
 
@@ -129,7 +129,7 @@ describe('conversion rate', () => {
     [3, 3, 1],
     [5, 2, 1],
     [2, 0, 0],
-  ])('%i orders of %i clicks: %d', (orders, clicks, expected) => {
+  ])('%i orders of %i clicks have the conversion rate %d', (orders, clicks, expected) => {
     const commissions = Array.from({ length: orders }, () => row())
     const given = facts({ commissions, clicksByDay: clicks ? [{ date: '2026-10-20', clicks }] : [] })
     expect(summarize(given).totals.conversionRate).toBe(expected)

@@ -267,7 +267,7 @@ PLN${'0'.repeat(25)}1,SETTLED,1,234.00,EUR\n`
     ['a long text', `<Document><Cd>${'&#x41;'.repeat(200_000)}</Cd></Document>`, 'more than 10000 characters'],
     ['a long attribute', `<Document a="${'x'.repeat(1_000_000)}"/>`, 'not well-formed'],
     ['deep elements', `${'<Cd>'.repeat(1_000_000)}`, 'more than 100 nested elements'],
-  ] as const)('2 for %s', async ([, text, message]) => {
+  ] as const)('exit code 2 for %s', async ([, text, message]) => {
     const { code, stderr } = await reconcile(write('wrong', text))
     expect([code, stderr]).toEqual([2, expect.stringContaining(message)])
     expect(stderr).not.toContain('TypeError')
@@ -359,7 +359,7 @@ test.for([
   ['Владимир Щукин', 'Vladimir Shtukin'],
   ['日本', '..'],
   ['a\n\tb', 'a b'],
-] as const)('%s is %s in the character set of SEPA', ([text, expected]) => {
+] as const)('the text %s is written as %s in the character set of SEPA', ([text, expected]) => {
   expect(toSepaText(text, 70)).toBe(expected)
   expect(toSepaText(text.repeat(50), 70)).toMatch(/^[A-Za-z0-9/\-?:().,'+ ]{1,70}$/)
 })

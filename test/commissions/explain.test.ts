@@ -74,7 +74,7 @@ describe('every reason code is listed, with its outcome', () => {
     ['CLICK_NOT_FOUND', { clickId: 'none' }, 'No such click is stored.'],
     ['CLICK_EXPIRED', { clickId: 'old' }, "The click is older than the program's click window of 30 days."],
     ['CLICK_AFTER_ORDER', { clickId: 'later' }, 'The click came after the order.'],
-  ] as const)('%s %j', async ([reasonCode, given, because, reason], { server }) => {
+  ] as const)('an order with reason code %s for %j', async ([reasonCode, given, because, reason], { server }) => {
     const explained = await order(server, given)
     expect(explained).toMatchObject({ outcome: 'NOBODY', commission: null, affiliate: null, restriction: null })
     expect(explained.decision.attribution.reasonCode).toBe(reasonCode)

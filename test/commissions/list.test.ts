@@ -85,7 +85,7 @@ describe('from and to', () => {
     [{ from: '2026-10-31T21:59:59.999Z' }, ['f']],
     [{ from: '2026-10-31T22:00:00Z' }, []],
     [{ from: '2026-10-02T00:00Z', to: '2026-10-02T00:00:00.0009Z' }, ['b']],
-  ])('%j finds %j', async ([query, expected], { client }) => {
+  ])('the query %j finds the orders %j', async ([query, expected], { client }) => {
     expect(await found(client, query)).toEqual(expected)
   })
 
@@ -97,7 +97,7 @@ describe('from and to', () => {
     ['from=02.10.2026', 'from'],
     ['from=', 'from'],
     ['to=1790000000', 'to'],
-  ])('400 for %s', async ([query, name], { server }) => {
+  ])('400 for the query %s', async ([query, name], { server }) => {
     const reply = await server.request('GET', `/api/v1/commissions?${query}`)
     expect(rejectionOf(reply)).toEqual({ status: 400, code: 'invalid_parameter', field: name })
   })
@@ -112,7 +112,7 @@ describe('externalOrderId', () => {
     ['api:api:b', ['api:b']],
     ['A', []],
     ['api:', []],
-  ])('%j finds %j, the stored id first', async ([externalOrderId, expected], { client }) => {
+  ])('the order id %j finds the orders %j, the stored id first', async ([externalOrderId, expected], { client }) => {
     expect(await found(client, { externalOrderId })).toEqual(expected)
   })
 })

@@ -39,7 +39,7 @@ const setStatus = (server: TestServer, id: string, orderStatus: Status) =>
   updateRows(server, 'commissions', { orderStatus }, { id })
 
 describe.each(Object.entries(MOVES))('%s', (action, moves) => {
-  test.for(STATUSES)('from %s', async (from, { server }) => {
+  test.for(STATUSES)('from the status %s', async (from, { server }) => {
     const id = await till.order()
     if (from === 'PAYABLE') await expectOk(till.batch())
     else setStatus(server, id, from)

@@ -67,7 +67,7 @@ test.for<[query: string, sentence: string]>([
   ['commissions?from=', `from ${ISO}`],
   ['payouts?limit=0', 'limit must be an integer from 1 to 100.'],
   ['journey', 'Send at least one of sessionId, affiliateId and customerEmail.'],
-])('GET %.40s: %s', async ([query, sentence], { server }) => {
+])('GET %s: %s', async ([query, sentence], { server }) => {
   const reply = await server.request('GET', `/api/v1/${query}`)
   expect([reply.status, reply.body.error]).toEqual([400, sentence])
 })

@@ -18,6 +18,6 @@ test.each([
   ['IQD', 3],
   ['CLF', 4],
   ['an unknown one', 2],
-])('%s has %i digits', (currency, digits) => {
+])('the currency %s has %i digits', (currency, digits) => {
   expect(minorUnitDigits(currency)).toBe(digits)
 })

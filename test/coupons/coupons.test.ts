@@ -92,7 +92,7 @@ test.for([
   [{ code: 'A' }, 'affiliateId'],
   [{ affiliateId: null, code: 'A' }, 'affiliateId'],
   [{ affiliateId: 'aff_x', code: 16 }, 'code'],
-])('400 for the body %j', async ([body, field], { server }) => {
+])('400 for the body %j names the field %s', async ([body, field], { server }) => {
   const reply = await server.request('POST', '/api/v1/coupons', { body })
   expect(rejectionOf(reply)).toEqual({ status: 400, code: 'invalid_body', field: field })
 })
@@ -201,7 +201,7 @@ describe('list', () => {
     ['STRASSE', [3]],
     ['1', [2, 1, 0]],
     ['zeta', []],
-  ])('code %j finds %j', async (code, expected) => {
+  ])('a search for the code %j finds the affiliates at %j', async (code, expected) => {
     expect(await found({ code })).toEqual(expected)
   })
 

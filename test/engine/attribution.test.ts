@@ -87,7 +87,7 @@ describe('precedence', () => {
     ['default', 'A COUPON', 'B DIRECT_LINK', 'C CONNECTED_CUSTOMER', 'D CONNECTED_PRODUCT'],
     ['link-first', 'B DIRECT_LINK', 'A COUPON', 'C CONNECTED_CUSTOMER', 'D CONNECTED_PRODUCT'],
     ['customer-first', 'C CONNECTED_CUSTOMER', 'A COUPON', 'B DIRECT_LINK', 'D CONNECTED_PRODUCT'],
-  ] as const)('%s: %s, %s, %s, %s', (preset, ...ranking) => {
+  ] as const)('the precedence %s ranks %s, %s, %s, %s', (preset, ...ranking) => {
     const settings = { precedence: [...PRECEDENCE_PRESETS[preset]] }
     const gone = new Set<string>()
     for (const expected of ranking) {

@@ -78,7 +78,7 @@ describe('rates', () => {
     ['FLAT_PER_ITEM', 250, [line({ quantity: 3 }), line({ quantity: 2 })], 1250],
     ['FLAT_PER_ITEM', 250, [], 250],
     ['FLAT_PER_ITEM', 20_000, [line()], 20_000],
-  ] as const)('%s %i', (commissionType, rate, lines, amountCents) => {
+  ] as const)('a rate of type %s with %i pays for the lines %j: %i', (commissionType, rate, lines, amountCents) => {
     const decision = pay({ lines: [...lines] }, { commissionType, rate })
     expect(decision).toMatchObject({
       amountCents,
@@ -110,9 +110,12 @@ describe('rates', () => {
     [true, { customerId: ' ' }, false],
     [true, {}, false],
     [false, { customerId: 'c' }, false],
-  ])('lifetime %j, customer %j: connects %j', (lifetimeCommission, order, expected) => {
-    expect(pay(order, { lifetimeCommission }).connectsCustomer).toBe(expected)
-  })
+  ])(
+    'a program with lifetimeCommission %j and the customer %j: connectsCustomer is %j',
+    (lifetimeCommission, order, expected) => {
+      expect(pay(order, { lifetimeCommission }).connectsCustomer).toBe(expected)
+    },
+  )
 })
 
 describe('product rules', () => {

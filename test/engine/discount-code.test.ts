@@ -25,7 +25,7 @@ describe('a supplied code', () => {
     ['A0', 'FORBIDDEN_CHARACTER'],
     ['PROMO', 'FORBIDDEN_CHARACTER'],
     ['promo', 'FORBIDDEN_CHARACTER'],
-  ])('%j: %s', (code, problem) => {
+  ])('the code %j has the problem %s', (code, problem) => {
     expect(codeProblem(code)).toBe(problem)
   })
 })
@@ -43,7 +43,7 @@ describe('comparing codes', () => {
     ['α\u0345\u0301', 'α\u0301\u0345'],
     ['\u01f0', 'J\u030c'],
     ['ß\u0301', 'SŚ'],
-  ])('%s equals %s', (a, b) => {
+  ])('the code %s equals the code %s', (a, b) => {
     expect(codeKey(a)).toBe(codeKey(b))
   })
 
@@ -55,7 +55,7 @@ describe('comparing codes', () => {
     ['SUMMER', 'SUMMERS'],
     ['ETE', 'ÉTÉ'],
     ['A1', 'A2'],
-  ])('%s differs from %s', (a, b) => {
+  ])('the code %s differs from the code %s', (a, b) => {
     expect(codeKey(a)).not.toBe(codeKey(b))
   })
 

@@ -26,7 +26,7 @@ describe('the winner', () => {
     [{ programId: 'gone' }, 'PROGRAM_MISSING'],
     [{ status: 'APPROVED' }, null],
     [{ status: 'ACTIVE' }, null],
-  ] as const)('%o: %s', (person, expected) => {
+  ] as const)('a winner with %o has the restriction %s', (person, expected) => {
     expect(restriction(person)).toBe(expected)
   })
 
@@ -98,7 +98,7 @@ describe('SELF_REFERRAL', () => {
     ['', '', false],
     [null, '', false],
     ['  ', '', false],
-  ])('buyer %j, affiliate %j: %j', (customerEmail, email, expected) => {
+  ])('the buyer %j and the affiliate %j: restriction %j', (customerEmail, email, expected) => {
     expect(restriction({ email }, {}, { customerEmail })).toBe(expected ? 'SELF_REFERRAL' : null)
   })
 })

@@ -26,7 +26,7 @@ describe('the key of an address', () => {
     ['a@⁰', 'a@⁰'],
     ['', ''],
     ['@', '@'],
-  ])('%j: %j', (email, key) => {
+  ])('%j has the key %j', (email, key) => {
     expect(emailKey(email)).toBe(key)
   })
 
@@ -66,7 +66,7 @@ describe('the mailbox of an address', () => {
     ['+tag@example.com', '+tag@example.com'],
     ['gmail.com', 'gmail.com'],
     ['', ''],
-  ])('%j: %j', (email, mailbox) => {
+  ])('%j has the mailbox %j', (email, mailbox) => {
     expect(mailboxKey(email)).toBe(mailbox)
   })
 })

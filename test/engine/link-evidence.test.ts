@@ -25,7 +25,7 @@ describe('the window of a click', () => {
     [0, 1, MATCH],
     [0, 0, 'null null 0 CLICK_EXPIRED'],
     [1, 0, 'null null 0 CLICK_EXPIRED'],
-  ])('%i ms from the order with %i days: %s', (offset, days, expected) => {
+  ])('a click %i ms from the order with a window of %i days: %s', (offset, days, expected) => {
     expect(clicked(offset, days)).toBe(expected)
   })
 

@@ -87,9 +87,12 @@ describe('the minimum payout', () => {
     [1001, null, 10.01, 1001],
     [null, 1000, 10, 1000],
     [null, null, 0, 0],
-  ])('shop %j, server %j, legacy %j: %i', (shop, server, legacy, minimumPayoutCents) => {
-    expect(settings(shop, server, legacy)).toEqual({ ok: true, minimumPayoutCents })
-  })
+  ])(
+    'the minimum of the shop %j, server %j, and legacy setting %j is %i',
+    (shop, server, legacy, minimumPayoutCents) => {
+      expect(settings(shop, server, legacy)).toEqual({ ok: true, minimumPayoutCents })
+    },
+  )
 
   test.each([
     [2500, null, 50],
@@ -102,7 +105,7 @@ describe('the minimum payout', () => {
     [2500, null, -25],
     [2500, null, Number.NaN],
     [2500, null, 1e21],
-  ])('shop %j, server %j, legacy %j needs reconciliation', (shop, server, legacy) => {
+  ])('the minimum of the shop %j, server %j, and legacy setting %j conflicts', (shop, server, legacy) => {
     expect(settings(shop, server, legacy)).toEqual({ ok: false, reason: 'NEEDS_RECONCILIATION' })
   })
 })

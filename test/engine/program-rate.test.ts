@@ -28,7 +28,7 @@ describe('commissionPercent', () => {
     ['FLAT_PER_ITEM', 250, 25_000],
     ['FLAT_PER_ITEM', 21_474_836.47, 2_147_483_647],
     ['FLAT_PER_ITEM', 21_474_836.474, 2_147_483_647],
-  ] as const)('%s %d is stored as %i', (commissionType, input, rate) => {
+  ] as const)('a rate of type %s with %d is stored as %i', (commissionType, input, rate) => {
     expect(rateFromInput(commissionType, input, 2)).toEqual({ ok: true, rate: { commissionType, rate } })
   })
 
@@ -48,7 +48,7 @@ describe('commissionPercent', () => {
     ['FLAT_PER_ORDER', 21_474_836.475, 'TOO_LARGE'],
     ['FLAT_PER_ITEM', 1e21, 'TOO_LARGE'],
     ['FLAT_PER_ITEM', Number.MAX_VALUE, 'TOO_LARGE'],
-  ] as const)('%s %d is rejected: %s', (commissionType, input, reason) => {
+  ] as const)('a rate of type %s with %d is rejected: %s', (commissionType, input, reason) => {
     expect(rateFromInput(commissionType, input, 2)).toEqual({ ok: false, reason })
   })
 
@@ -57,9 +57,12 @@ describe('commissionPercent', () => {
     ['FLAT_PER_ORDER', 0.5, 0, 1],
     ['FLAT_PER_ITEM', 1.5, 3, 1500],
     ['PERCENT_OF_SALE', 16.5, 0, 1650],
-  ] as const)('%s %d with %i digits of the currency is stored as %i', (commissionType, input, digits, rate) => {
-    expect(rateFromInput(commissionType, input, digits)).toEqual({ ok: true, rate: { commissionType, rate } })
-  })
+  ] as const)(
+    'a rate of type %s with %d in a currency of %i digits is stored as %i',
+    (commissionType, input, digits, rate) => {
+      expect(rateFromInput(commissionType, input, digits)).toEqual({ ok: true, rate: { commissionType, rate } })
+    },
+  )
 
   test('16% becomes 16 units of a currency without cents', () => {
     const percent = { commissionType: 'PERCENT_OF_SALE' as const, rate: 1600 }
@@ -86,7 +89,7 @@ describe('PATCH', () => {
     [percent, 'PERCENT_OF_SALE', 1600],
     [perOrder, 'FLAT_PER_ITEM', 1234],
     [perOrder, 'FLAT_PER_ORDER', 1234],
-  ] as const)('%o to %s alone keeps %i', (stored, commissionType, rate) => {
+  ] as const)('the rate %o changed to the type %s alone is stored as %i', (stored, commissionType, rate) => {
     expect(withType(stored, commissionType, 2)).toEqual({ ok: true, rate: { commissionType, rate } })
     expect(patchRate(stored, { commissionType }, 2)).toEqual({ ok: true, rate: { commissionType, rate } })
   })
@@ -120,7 +123,7 @@ describe('discountValue', () => {
     ['FIXED', 150, 15_000],
     ['FIXED', 9.99, 999],
     ['FIXED', 21_474_836.47, 2_147_483_647],
-  ] as const)('%s %d', (type, value, hundredths) => {
+  ] as const)('a discount of type %s with %d is stored as %i hundredths', (type, value, hundredths) => {
     expect(discountFromInput(type, value)).toEqual({ ok: true, hundredths })
     expect(discountValueOf(hundredths)).toBe(value)
   })
@@ -132,7 +135,7 @@ describe('discountValue', () => {
     ['PERCENT', 100.5, 'ABOVE_100_PERCENT'],
     ['FIXED', -0.01, 'NEGATIVE'],
     ['FIXED', 21_474_836.48, 'TOO_LARGE'],
-  ] as const)('%s %d is rejected: %s', (type, value, reason) => {
+  ] as const)('a discount of type %s with %d is rejected: %s', (type, value, reason) => {
     expect(discountFromInput(type, value)).toEqual({ ok: false, reason })
   })
 })

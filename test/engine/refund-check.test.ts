@@ -59,7 +59,7 @@ describe('what a refund covers', () => {
     ['items worth more than is left', [amount(3000)], items([{ variantId: '12', quantity: 1 }]), 600],
     ['an amount with items above what is left', [amount(3000)], items([{ variantId: '12', quantity: 1 }], 601), 600],
     ['everything once more', [amount(null)], amount(null), 0],
-  ])('EXCEEDS_ORDER: %s', (_, earlier, next, leftCents) => {
+  ])('a refund is rejected as EXCEEDS_ORDER: %s', (_, earlier, next, leftCents) => {
     expect(checkNext(order, earlier, next)).toEqual({ ok: false, reason: 'EXCEEDS_ORDER', leftCents })
   })
 
@@ -69,7 +69,7 @@ describe('what a refund covers', () => {
     ['a global id', { productId: 'gid://shopify/Product/1', quantity: 1 }],
     ['no id', { quantity: 1 }],
     ['ids that are null', { variantId: null, productId: null, quantity: 1 }],
-  ])('UNKNOWN_ITEM: %s', (_, item) => {
+  ])('a refund is rejected as UNKNOWN_ITEM: %s', (_, item) => {
     expect(checkNext(order, [], items([item]))).toMatchObject({ ok: false, reason: 'UNKNOWN_ITEM' })
   })
 })

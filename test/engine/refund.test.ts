@@ -15,17 +15,20 @@ describe('percentages', () => {
     [[8996], 1, 4, false],
     [[null], 0, 0, true],
     [[3000, null], 0, 0, true],
-  ] as const)('9000 at 1600 bps, refunds %j: %i', (amounts, amountCents, remainingBaseCents, fullyRefunded) => {
-    const target = targetAfter(nine, amounts.map(amount))
-    expect(target).toMatchObject({
-      amountCents,
-      taxWithheldCents: Math.floor((amountCents * 1000 + 5000) / 10_000),
-      remainingBaseCents,
-      refundedCents: 9000 - remainingBaseCents,
-      leftCents: remainingBaseCents,
-      fullyRefunded,
-    })
-  })
+  ] as const)(
+    '9000 cents at 1600 basis points after the refunds %j pay %i',
+    (amounts, amountCents, remainingBaseCents, fullyRefunded) => {
+      const target = targetAfter(nine, amounts.map(amount))
+      expect(target).toMatchObject({
+        amountCents,
+        taxWithheldCents: Math.floor((amountCents * 1000 + 5000) / 10_000),
+        remainingBaseCents,
+        refundedCents: 9000 - remainingBaseCents,
+        leftCents: remainingBaseCents,
+        fullyRefunded,
+      })
+    },
+  )
 
   test('the recorded rate counts, not the amount recorded', () => {
     const odd = snapshotOf(couponFacts({ order: { amountCents: 333 }, programs: [program({ rate: 1650 })] }))

@@ -21,7 +21,7 @@ test.each([
   ['🎁', 'affiliate'],
   ['', 'affiliate'],
   [`${'a'.repeat(59)} b`, 'a'.repeat(59)],
-])('%j gives %s', (name, slug) => {
+])('the name %j gives the slug %s', (name, slug) => {
   expect(slugFrom(name)).toBe(slug)
 })
 

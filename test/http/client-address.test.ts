@@ -37,6 +37,6 @@ test.each([
   ['fe80::1%eth0', 'fe80::/64'],
   ['unknown', 'unknown'],
   ['127.0.0.1', '127.0.0.1'],
-])('%s is counted as %s', (address, network) => {
+])('the address %s is counted as %s', (address, network) => {
   expect(clientNetwork(address)).toBe(network)
 })

@@ -120,7 +120,7 @@ describe('identifiers', () => {
     'sessionId=s-1&limit=0',
     'sessionId=s-1&limit=501',
     'sessionId=s-1&from=x',
-  ])('400 for %s', async (query, { server }) => {
+  ])('400 for the query %s', async (query, { server }) => {
     const reply = await server.request('GET', `/api/v1/journey?${query}`)
     expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([400, 'invalid_parameter'])
   })
@@ -165,7 +165,7 @@ describe('from and to', () => {
     [{ from: '2026-10-20', to: '2026-10-20' }, []],
     [{ from: '2026-10-20', to: '2026-10-21' }, path],
     [{ to: '2027-01-18T12:30:00.000Z' }, path.slice(2)],
-  ])('%j', async ([bounds, expected], { client }) => {
+  ])('the period %j contains the touches %j', async ([bounds, expected], { client }) => {
     expect(await types(client, { sessionId: 's-1', ...bounds })).toEqual(expected)
   })
 

@@ -130,7 +130,7 @@ describe('a click in the future gets the time it was received', () => {
     ['4 minutes', 4 * MINUTE],
     ['5 minutes', 5 * MINUTE],
     ['a year', 365 * DAY],
-  ] as const)('%s ahead', async ([_, ms], { server, client }) => {
+  ] as const)('a click %s in the future', async ([_, ms], { server, client }) => {
     await client.events.click({ ref: nisa.slug, sessionId, occurredAt: at(server, ms) })
     expect((await entries(client, sessionId)).map((entry) => entry.occurredAt)).toEqual([at(server, 0)])
   })

@@ -85,7 +85,7 @@ describe('the affiliate of a touch', () => {
     return stored(server, reply.body.id).affiliateId
   }
 
-  test.for(['nisa-karim', ' NISA-Karim '])('ref %j is a slug', async (ref, { server }) => {
+  test.for(['nisa-karim', ' NISA-Karim '])('202 for the ref %j, which is a slug', async (ref, { server }) => {
     expect(await ownerOf(server, { ref })).toBe(nisa.id)
   })
 
@@ -199,7 +199,7 @@ test('unknown properties, and those of an order, are tolerated and not stored', 
 test.for([
   ['affiliates', 'the look-up of the affiliate'],
   ['journey', 'storing the touch'],
-] as const)('503 when table %s fails: %s, without details in the response', async ([table], { server }) => {
+] as const)('503 when the table %s fails (%s), without details in the response', async ([table], { server }) => {
   const restore = removeTable(server, table)
   const reply = await post(server, { type: 'click', ref: 'canary-ref', customerEmail: 'canary@example.com' })
   restore()
@@ -214,7 +214,7 @@ test.for([
   [{ type: 'page_view', url: 'x'.repeat(4097) }, 'url'],
   [{ type: 'view', url: 'x' }, 'type'],
   [{ type: 'click', ref: 'x\0' }, undefined],
-])('400 for %j', async ([body, field], { server }) => {
+])('400 for the touch %j', async ([body, field], { server }) => {
   const reply = await post(server, body)
   expect(rejectionOf(reply)).toEqual({ status: 400, code: 'invalid_body', field: field })
 })

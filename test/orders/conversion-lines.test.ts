@@ -25,7 +25,7 @@ describe('without amountCents the subtotal is the sum of the lines', () => {
     [[{ priceCents: 333, quantity: null }], 333],
     [[{ priceCents: 0 }, { priceCents: 1, quantity: 3 }], 3],
     [[{ priceCents: 2147483647 }], 2147483647],
-  ])('%j add up to %d', async ([lineItems, expected], { server }) => {
+  ])('the lines %j have a subtotal of %d cents', async ([lineItems, expected], { server }) => {
     expect(await subtotal(server, { lineItems })).toBe(expected)
   })
 
@@ -40,7 +40,7 @@ describe('without amountCents the subtotal is the sum of the lines', () => {
     [[{ priceCents: 1 }, { priceCents: 1, productId: 7001 }], 'lineItems[1].productId'],
     [[null], 'lineItems[0]'],
     [Array(1001).fill({ priceCents: 1 }), 'lineItems'],
-  ])('400 for lines like %j', async ([lineItems, field], { server }) => {
+  ])('400 for lines like %j: %s', async ([lineItems, field], { server }) => {
     const reply = await convert(server, { externalOrderId: 'bad', lineItems })
     expect(rejectionOf(reply)).toEqual({ status: 400, code: 'invalid_body', field: field })
   })

@@ -182,7 +182,7 @@ test.for([
   [{ externalOrderId: 'x', amountCents: 1, shipping: 'US' }, 'shipping'],
   [{ externalOrderId: 'x', amountCents: 1, noteAttributes: {} }, 'noteAttributes'],
   [{ type: 'sale', externalOrderId: 'x', amountCents: 1 }, 'type'],
-])('400 for the body %j', async ([body, field], { server }) => {
+])('400 for the body %j names the field %s', async ([body, field], { server }) => {
   const before = countOf(server, 'orders') + countOf(server, 'idempotencyKeys')
   const reply = await convert(server, body)
   expect(rejectionOf(reply)).toEqual({ status: 400, code: 'invalid_body', field: field })

@@ -142,7 +142,7 @@ test('aliases and checks are those of a report', async ({ server, client }) => {
   expect(await rejection(client.events.dryRun(ahead))).toEqual([400, 'occurred_at_in_future'])
 })
 
-test.for(['0', 'true', ''])('400 for dryRun=%s', async (value, { server }) => {
+test.for(['0', 'true', ''])('400 for the parameter dryRun=%s', async (value, { server }) => {
   const before = snapshot(server)
   const reply = await server.request('POST', `/api/v1/events?dryRun=${value}`, {
     body: order,

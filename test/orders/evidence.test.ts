@@ -45,11 +45,14 @@ function connect(server: TestServer, kind: ConnectionRow['kind'], value: string,
 }
 
 describe('COUPON', () => {
-  test.for(['NISA', 'nisa', ' Nisa ', 'nisa-karim', 'NISA-KARIM'])('couponCode %j', async (couponCode, { client }) => {
-    expect(await attribution(client, { couponCode })).toEqual(of(nisa, 'COUPON', 1, 'COUPON_MATCH'))
-  })
+  test.for(['NISA', 'nisa', ' Nisa ', 'nisa-karim', 'NISA-KARIM'])(
+    'the couponCode %j credits the affiliate',
+    async (couponCode, { client }) => {
+      expect(await attribution(client, { couponCode })).toEqual(of(nisa, 'COUPON', 1, 'COUPON_MATCH'))
+    },
+  )
 
-  test.for(['MARA', 'mara'])('affiliateCode %j', async (affiliateCode, { client }) => {
+  test.for(['MARA', 'mara'])('the affiliateCode %j credits the affiliate', async (affiliateCode, { client }) => {
     expect(await attribution(client, { affiliateCode })).toEqual(of(mara, 'COUPON', 1, 'AFFILIATE_CODE_MATCH'))
   })
 

@@ -29,7 +29,7 @@ describe('self-referral is detected across spellings of one address', () => {
     ['puny@xn--mnchen-3ya.de', 'puny@MU\u0308NCHEN.DE'],
     ['full@example.com', 'full@ｅｘａｍｐｌｅ。com'],
     ['hidden@example.com', 'hid\u200bden@example.com'],
-  ])('affiliate %j, buyer %j', async ([email, customerEmail], { server }) => {
+  ])('the affiliate %j buys as %j: SELF_REFERRAL', async ([email, customerEmail], { server }) => {
     const code = freshCode()
     await newAffiliate(server, { email, code, campaignId })
     const { body } = await report(server, { couponCode: code, customerEmail })
@@ -141,12 +141,12 @@ describe('a search for an affiliate', () => {
     ['nandu aero', 4],
     ['νικοσ', 5],
     ['королев', 6],
-  ] as const)('q=%s', async ([q, n], { client }) => {
+  ] as const)('a search for %s finds %i affiliates', async ([q, n], { client }) => {
     const { data } = await client.affiliates.list({ q })
     expect(data.flatMap(({ name, email }) => (email.endsWith('@fold.example') ? [name] : []))).toEqual([NAMES[n]])
   })
 
-  test.for(['कु', 'mueller', '\u0301'])('q=%s finds none of them', async (q, { client }) => {
+  test.for(['कु', 'mueller', '\u0301'])('a search for %s finds none of them', async (q, { client }) => {
     expect((await client.affiliates.list({ q })).data).toEqual([])
   })
 })
@@ -203,7 +203,7 @@ describe('one code', () => {
     ['❤\ufe0f', '❤'],
     ['e\u0301te\u0301', 'ÉTÉ'],
     ['Ⅷ', 'viii'],
-  ])('%j and %j', async ([first, second], { server, client }) => {
+  ])('the codes %j and %j are one code', async ([first, second], { server, client }) => {
     const [{ id }, other] = [await newAffiliate(server, { campaignId }), await newAffiliate(server, { campaignId })]
     expect((await client.coupons.assign({ affiliateId: id, code: first })).code).toBe(first)
     expect(await rejection(client.coupons.assign({ affiliateId: other.id, code: second }))).toEqual([
@@ -234,7 +234,7 @@ describe('one code', () => {
     '\u3164',
     '\ufe0f',
     'A\u{e0041}',
-  ])('400 for %j', async (code, { server, client }) => {
+  ])('400 for the code %j', async (code, { server, client }) => {
     const { id } = await newAffiliate(server)
     expect(await rejection(client.coupons.assign({ affiliateId: id, code }))).toEqual([400, 'discount_code_invalid'])
   })

@@ -128,7 +128,7 @@ describe('where a program sells', () => {
     [{ country: '', postalCode: '90001' }, 'GEO_UNKNOWN'],
     [{}, 'GEO_UNKNOWN'],
     [null, 'GEO_UNKNOWN'],
-  ])('shipping %j: %s', async ([shipping, expected], { client }) => {
+  ])('an order shipped to %j has the restriction %s', async ([shipping, expected], { client }) => {
     expect(await restriction(client, { couponCode: 'GE', shipping })).toBe(expected)
   })
 
@@ -143,7 +143,7 @@ describe('a base of zero', () => {
     [{ amountCents: 1000, discountCents: 1000 }, 'ZERO_BASE'],
     [{ amountCents: 1000, discountCents: 1500 }, 'ZERO_BASE'],
     [{ amountCents: 1000, discountCents: 999 }, null],
-  ])('%j: %s', async ([more, expected], { client }) => {
+  ])('an order with %j has the restriction %s', async ([more, expected], { client }) => {
     const { commission } = await report(client, more)
     expect([commission.restrictionReasonCode, commission.amountCents]).toEqual([expected, 0])
   })

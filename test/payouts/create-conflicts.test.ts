@@ -57,14 +57,17 @@ describe('409', () => {
     [1000, '10.01', 'payout_threshold_needs_reconciliation'],
     [null, '50', 'payout_threshold_needs_reconciliation'],
     [1000, 'ten', 'payout_threshold_needs_reconciliation'],
-  ])('minimum %j with the legacy setting %s: %s', async ([cents, legacy, code], { server, client, owner }) => {
-    addCommission(server, { affiliateId: nisa, commissionAmountCents: 100_000 })
-    await setMinimum(owner, cents)
-    setLegacyMinimum(server, legacy)
-    const { error } = await client.payouts.create(OCTOBER).safe()
-    expect(error?.code).toBe(code)
-    if (code) for (const minimum of [`${legacy}`, `${cents ?? 0} cents`]) expect(error?.message).toContain(minimum)
-  })
+  ])(
+    'a minimum of %j with the legacy setting %s has the result %s',
+    async ([cents, legacy, code], { server, client, owner }) => {
+      addCommission(server, { affiliateId: nisa, commissionAmountCents: 100_000 })
+      await setMinimum(owner, cents)
+      setLegacyMinimum(server, legacy)
+      const { error } = await client.payouts.create(OCTOBER).safe()
+      expect(error?.code).toBe(code)
+      if (code) for (const minimum of [`${legacy}`, `${cents ?? 0} cents`]) expect(error?.message).toContain(minimum)
+    },
+  )
 
   test('404 for no eligible commissions takes precedence over every conflict', async ({ server, client }) => {
     setLegacyMinimum(server, '50')

@@ -64,7 +64,7 @@ describe('the period', () => {
     ['2026-10-31T25:00:00Z', 'an hour that does not exist'],
     ['2026-10-31T12:00:00', 'no offset'],
     ['yesterday', 'not a date'],
-  ])('400 for %s: %s', async ([text], { client }) => {
+  ])('400 for the end %s, %s', async ([text], { client }) => {
     const { error } = await client.payouts.create({ periodStart: '2026-01-01', periodEnd: text }).safe()
     expect(error).toMatchObject({
       status: 400,

@@ -67,13 +67,16 @@ describe('409', () => {
     expect(await paid(client)).toEqual([])
   })
 
-  test.for([1439, 1540, 0, -1440])('when %i cents are expected', async (cents, { server, client }) => {
-    const reply = await pay(server, `&expectedTotalCents=${cents}`)
-    expect(reply.headers.get('X-Error-Code')).toBe('payout_total_mismatch')
-    expect(reply.body.error).toContain('1440 cents')
-    expect(reply.body.error).toContain(`${cents} cents`)
-    expect(await paid(client)).toEqual([])
-  })
+  test.for([1439, 1540, 0, -1440])(
+    'when %i cents are expected and the batch pays another total',
+    async (cents, { server, client }) => {
+      const reply = await pay(server, `&expectedTotalCents=${cents}`)
+      expect(reply.headers.get('X-Error-Code')).toBe('payout_total_mismatch')
+      expect(reply.body.error).toContain('1440 cents')
+      expect(reply.body.error).toContain(`${cents} cents`)
+      expect(await paid(client)).toEqual([])
+    },
+  )
 })
 
 test.for(['', '&action=cancel', '&action=PAY', '&action=pay&expectedTotalCents=1.5'])(

@@ -61,7 +61,7 @@ test.for([
   [{ name: 'N', cookieDurationDays: 1.5 }, 'cookieDurationDays'],
   [{ name: 'N', autoApproveOrder: 1 }, 'autoApproveOrder'],
   [{ name: 'N', status: 'PUBLISHED' }, 'status'],
-])('400 for the body %j', async ([body, field], { server }) => {
+])('400 for the body %j names the field %s', async ([body, field], { server }) => {
   const before = countOf(server, 'programs')
   const reply = await post(server, body)
   expect(rejectionOf(reply)).toEqual({ status: 400, code: 'invalid_body', field: field })

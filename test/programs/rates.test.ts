@@ -76,7 +76,7 @@ describe('on create', () => {
     ['FLAT_PER_ORDER', 21474836.475],
     ['FLAT_PER_ITEM', 21474836.48],
     ['FLAT_PER_ITEM', 1e21],
-  ])('400 for a rate of %d: %s', async ([type, sent], { client }) => {
+  ])('400 for a rate of type %s with the value %d', async ([type, sent], { client }) => {
     expect(await rejection(create(client, type, sent))).toEqual([400, 'commission_percent_invalid'])
   })
 })

@@ -49,7 +49,7 @@ test.for([
   [{ discountEnabled: 'yes' }, 'discountEnabled'],
   [{ discountType: 'FREE' }, 'discountType'],
   [{ discountValue: '10' }, 'discountValue'],
-])('400 for the body %j', async ([body, field], { server, client }) => {
+])('400 for the body %j names the field %s', async ([body, field], { server, client }) => {
   const before = await create(client)
   const reply = await patch(server, before.id, body)
   expect(rejectionOf(reply)).toEqual({ status: 400, code: 'invalid_body', field: field })
@@ -76,11 +76,14 @@ describe('discountValue', () => {
     ['FIXED', 150.5, 150.5],
     ['FIXED', 9.999, 10],
     ['FIXED', 21474836.47, 21474836.47],
-  ] as const)('200 for %s %d', async ([discountType, discountValue, kept], { client }) => {
-    const { id } = await create(client)
-    const program = await client.programs.update(id, { discountType, discountValue })
-    expect([program.discountType, program.discountValue]).toEqual([discountType, kept])
-  })
+  ] as const)(
+    '200 for a discount of type %s with the value %d',
+    async ([discountType, discountValue, kept], { client }) => {
+      const { id } = await create(client)
+      const program = await client.programs.update(id, { discountType, discountValue })
+      expect([program.discountType, program.discountValue]).toEqual([discountType, kept])
+    },
+  )
 
   test.for([
     ['PERCENT', -0.01],
@@ -89,7 +92,7 @@ describe('discountValue', () => {
     ['FIXED', -1],
     ['FIXED', 21474836.48],
     ['FIXED', 1e300],
-  ] as const)('400 for %s %d', async ([discountType, discountValue], { client }) => {
+  ] as const)('400 for a discount of type %s with the value %d', async ([discountType, discountValue], { client }) => {
     const { id } = await create(client)
     const update = client.programs.update(id, { discountType, discountValue })
     expect(await rejection(update)).toEqual([400, 'discount_value_invalid'])

@@ -30,7 +30,7 @@ describe('get', () => {
     ['programs', 'program_not_found'],
     ['commissions', 'commission_not_found'],
     ['payouts', 'payout_not_found'],
-  ] as const)('%s: 404 when the shop has no such id', async (resource, code) => {
+  ] as const)('404 from get of %s when the shop has no such id', async (resource, code) => {
     const { error } = await client[resource].get('xyz_unknown').safe()
     expect(error).toBeInstanceOf(NotFoundError)
     expect(error).toMatchObject({ status: 404, code, requestId: expect.any(String) })

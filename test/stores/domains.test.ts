@@ -60,7 +60,7 @@ describe('the settings', () => {
     '[::1]',
     'a..b',
     'x'.repeat(254),
-  ])('400 for "%s"', async (text) => {
+  ])('400 for the domain "%s"', async (text) => {
     const one = await set({ storeDomain: text })
     expect(rejectionOf(one)).toEqual({ status: 400, code: 'invalid_body', field: 'storeDomain' })
     const alias = await set({ storeDomainAliases: ['hats.example', text] })

@@ -138,7 +138,7 @@ describe('orders-paid', () => {
     ['HUF', '19900.00', 1_990_000, 318_400],
     ['KWD', '10.250', 10_250, 1640],
     ['USD', '0.05', 5, 1],
-  ])('%s %s are %i minor units', async ([currency, price, subtotal, amount]) => {
+  ])('an amount in %s of %s is stored as %i minor units', async ([currency, price, subtotal, amount]) => {
     const id = store.nextId()
     const lines = [{ product_id: 1, variant_id: 2, quantity: 1, price }]
     const text = JSON.stringify({

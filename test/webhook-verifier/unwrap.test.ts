@@ -58,7 +58,7 @@ describe('arguments', () => {
     [{}, 'signature_malformed'],
     [body, 'signature_malformed'],
     ['0'.repeat(64), 'signature_mismatch'],
-  ])('signature %j: %s', async (signature, code) => {
+  ])('the signature %j has the result %s', async (signature, code) => {
     await expect(verify(body, signature as string, secret)).rejects.toMatchObject({ name: 'WebhookError', code })
   })
 
@@ -101,7 +101,7 @@ describe('the signed timestamp', () => {
     [299, 'test'],
     [-302, 'timestamp_too_far'],
     [302, 'timestamp_too_far'],
-  ])('%i s from now with the default tolerance: %s', async (distance, outcome) => {
+  ])('a timestamp %i s from now has the result %s', async (distance, outcome) => {
     expect(await attempt({ timestamp: now() + distance })).toBe(outcome)
   })
 
