@@ -40,8 +40,19 @@ const normalizeJsonFlag = (argv: readonly string[]): string[] => {
 const isCommanderError = (error: unknown): error is CommanderError =>
   error instanceof Error && 'exitCode' in error && String((error as CommanderError).code).startsWith('commander.')
 
+/** Suggests no option that turns a protection off: `--secret` is a typo of anything but `--no-secret`. */
+const withoutRiskySuggestion = (message: string) =>
+  message.startsWith("unknown option '--no-")
+    ? message
+    : message.replace(/\n\(Did you mean .*--(no-|force|yes).*\)$/, '')
+
 const toUsageError = ({ code, message }: CommanderError, argv: readonly string[]) => {
   const isFileMissing = code === 'commander.missingArgument' && argv.join(' ').includes('events import')
-  const hint = isFileMissing ? 'Pass a CSV file, or - to read standard input.' : 'Add --help for usage.'
-  return new CliError(exitCode.usage, message.replace(/^error: /, ''), { code: 'usage', hint })
+  const isSecret = code === 'commander.unknownOption' && /^error: unknown option '--secret\b/.test(message)
+  const hint = isFileMissing
+    ? 'Pass a CSV file, or - to read standard input.'
+    : isSecret
+      ? 'Secrets are never arguments. Use --secret-stdin or --secret-file.'
+      : 'Add --help for usage.'
+  return new CliError(exitCode.usage, withoutRiskySuggestion(message.replace(/^error: /, '')), { code: 'usage', hint })
 }

@@ -31,6 +31,10 @@ export function monthPeriod(month: string, now: number): Period {
   return { from: start.toISOString(), to: new Date(end).toISOString() }
 }
 
+/** The day of an instant in a time zone, such as 2026-10-01. */
+export const dayIn = (instant: string, timeZone: string): string =>
+  new Intl.DateTimeFormat('sv-SE', { timeZone }).format(new Date(instant))
+
 /** Extends a date to the end of its day. The API reads a date as midnight, which would exclude the day. */
 export const endOfDay = (to: string): string => (DAY_ONLY.test(to) ? `${to}T23:59:59.999Z` : to)
 

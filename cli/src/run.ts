@@ -54,6 +54,11 @@ export class Run {
     return this.#timeZone
   }
 
+  /** The time zone of the days in a table. Other formats print instants, for which the shop is not read. */
+  tableTimeZone(): Promise<string> {
+    return this.style.format === 'table' ? this.timeZone() : Promise.resolve('UTC')
+  }
+
   async #readTimeZone(): Promise<string> {
     if (this.settings.apiKey) {
       const { data, error } = await (await this.client()).shop.get().safe()

@@ -49,6 +49,10 @@ test.concurrent('1 when a receiver rejects an event', async () => {
 test.concurrent('2 for invalid usage, and when the API rejects the request', async () => {
   expect((await fails(['affiliates', 'list', '--statsu', 'PENDING'])).code).toBe(2)
   expect((await cliProcess(['affiliates'], { env: shop.env })).code).toBe(2)
+  // A suggestion must not turn a protection off.
+  const { failure: secret } = await fails(['webhooks', 'create', '--url', 'https://shop.example', '--secret', 's'])
+  expect(secret.hint).toContain('--secret-stdin')
+  expect(secret.message).not.toContain('--no-secret')
   expect((await fails(['programs', 'update', 'prg_1'])).failure.message).toContain('--commission')
   const { code, failure } = await fails(['affiliates', 'create', '--email', 'no-address', '--name', 'X'])
   expect(code).toBe(2)
@@ -71,6 +75,8 @@ test.concurrent('4 without a credential, with an unknown one, and with one witho
     code: 4,
     failure: { code: 'not_logged_in', status: null },
   })
+  const address = { REFERRAL_BASE_URL: shop.server.url }
+  expect(await fails(['whoami'], address)).toMatchObject({ code: 4, failure: { code: 'api_key_missing' } })
   const unknown = { ...shop.env, REFERRAL_API_KEY: 'rk_unknown' }
   expect(await fails(['affiliates', 'list'], unknown)).toMatchObject({ code: 4, failure: { code: 'key_unknown' } })
   const narrow = { ...shop.env, REFERRAL_API_KEY: await shop.newKey(['events:write']) }

@@ -48,10 +48,9 @@ const until = async (is: () => boolean) => {
 test('no delivery is lost when the server restarts, and each has the original bytes and a valid signature', async () => {
   got = []
   const { port: to } = receiver.address() as { port: number }
-  const child = start(
-    ['webhooks', 'listen', '--forward-to', `http://127.0.0.1:${to}/hooks`, '--count', '4', '--json'],
-    { env },
-  )
+  const child = start(['webhooks', 'listen', '--forward-to', `127.0.0.1:${to}/hooks`, '--count', '4', '--json'], {
+    env,
+  })
   let opened = false
   child.stdout?.on('data', () => {
     opened = true
@@ -84,6 +83,9 @@ test('no delivery is lost when the server restarts, and each has the original by
     expect(headers['user-agent']).toBe(deliveries[i].headers['User-Agent'])
   }
   expect(got).toHaveLength(4)
+  // The secret is the same on each run, so that it can be configured once.
+  const printed = await cliProcess(['webhooks', 'listen', '--print-secret'], { env })
+  expect(printed).toMatchObject({ code: 0, stdout: `${open.secret}\n` })
 }, 60_000)
 
 test('--after continues an earlier run, and an interrupted run prints it', async () => {
@@ -132,6 +134,19 @@ test('--secret-file forwards with the secret that the receiver has, and prints n
   const { code: unused } = await cliProcess(['webhooks', 'listen', '--secret-file', file], { env })
   expect(unused).toBe(2)
 }, 30_000)
+
+test('a receiver that rejects an event is quoted, and one that is not running is named', async () => {
+  const strict = createServer((_, response) => response.writeHead(400).end('signature_mismatch')).listen(0, '127.0.0.1')
+  await once(strict, 'listening')
+  const { port: to } = strict.address() as { port: number }
+  const trigger = (target: string) => cliProcess(['webhooks', 'trigger', 'test', '--to', target])
+  const rejected = await trigger(`localhost:${to}`)
+  expect([rejected.code, rejected.stderr]).toEqual([1, expect.stringContaining('400: signature_mismatch')])
+  strict.close()
+  const down = await trigger(`localhost:${await freePort()}`)
+  expect([down.code, down.stderr]).toEqual([7, expect.stringContaining('ECONNREFUSED')])
+  expect((await trigger('ftp://localhost:3000')).code).toBe(2)
+})
 
 test('4 with an unknown token', async () => {
   const { code, stdout } = await cliProcess(['webhooks', 'listen', '--json'], {

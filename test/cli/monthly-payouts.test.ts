@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { cli, openShop, type Shop, withAffiliate, wrongWith } from './support.ts'
+import { cli, json, noTerminal, onTerminal, openShop, type Shop, withAffiliate, wrongWith } from './support.ts'
 
 let shop: Shop
 let affiliate: string
@@ -19,11 +19,9 @@ const payouts = (...args: string[]) => cli(['payouts', ...args], { env: shop.env
 const orderIn = (currency: string, externalOrderId: string, occurredAt: string) =>
   shop.client.events.conversion({ externalOrderId, amountCents: 10_000, couponCode: 'NISA16', currency, occurredAt })
 const batches = async () =>
-  (await shop.client.payouts.list()).data.map(({ currency, status, totals }) => [
-    currency,
-    status,
-    totals.netPayableCents,
-  ])
+  (await shop.client.payouts.list()).data
+    .filter(({ status }) => status !== 'FAILED')
+    .map(({ currency, status, totals }) => [currency, status, totals.netPayableCents])
 
 test('--include-earlier includes late approvals; without it, they are reported, even for an empty period', async () => {
   await shop.order('june', '2026-06-10T12:00:00Z')
@@ -70,6 +68,14 @@ test('months and days are those of the shop, or of --time-zone', async () => {
   ])
   const { code, stderr } = await payouts('preview', '--month', '2026-07', '--time-zone', 'Mars')
   expect([code, stderr]).toEqual([2, expect.stringContaining('Mars is not a time zone')])
+  const batch = await json<{ id: string }>(['payouts', 'create', '--month', '2026-07'], { env: shop.env })
+  const { stdout: listed } = await payouts('list', '-o', 'table')
+  expect(listed).toMatch(/2026-07-01 +2026-07-31/)
+  if (!noTerminal) {
+    const paid = await onTerminal(['payouts', 'pay', batch.id], { env: shop.env, answers: [[/Type the total/, '0\n']] })
+    expect(paid.output).toContain('2026-07-01 to 2026-07-31')
+  }
+  await cli(['payouts', 'cancel', batch.id, '--yes'], { env: shop.env })
   expect((await setZone('UTC')).code).toBe(0)
 }, 30_000)
 

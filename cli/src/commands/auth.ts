@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { createClient } from '../client.ts'
+import { createClient, requireCredential } from '../client.ts'
 import { defineCommand, defineGroup } from '../command.ts'
 import { isInteractive } from '../context.ts'
 import { CliError, exitCode, notFoundError, unwrap, usageError } from '../errors.ts'
@@ -106,6 +106,7 @@ async function whoami(run: Run, { offline }: { offline?: boolean }): Promise<und
   const settings = requireSettings(run.context.env, run.globalOptions.profile)
   if (settings.source !== 'environment' && isReadableByOthers(settings.location))
     run.reporter.warn(`Other users of this machine can read ${settings.location}. Run chmod 600 on it.`)
+  if (!settings.apiKey && !settings.ownerToken) requireCredential(settings, 'apiKey')
   const valid = offline || !settings.apiKey ? null : await isKeyValid(run, settings)
   const owner = offline || !settings.ownerToken ? undefined : await readOwner(run)
   const shopOfKey = valid ? await readShopOfKey(run) : undefined

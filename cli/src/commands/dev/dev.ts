@@ -25,7 +25,9 @@ export async function dev(run: Run, options: DevOptions): Promise<undefined> {
   const receiver = await startReceiver(secret, async (delivery, raw) => {
     resolveFirst(delivery)
     const response = forwardTo ? await forward(forwardTo, raw) : undefined
-    const outcome = response ? `, forwarded: ${response.status ?? 'no response'}` : ''
+    const outcome = response
+      ? `, forwarded: ${response.status ?? 'no response'}${response.reason ? ` (${response.reason})` : ''}`
+      : ''
     run.reporter.info(`${delivery.event} ${delivery.verified ? 'verified' : 'NOT VERIFIED'}${outcome}`)
   })
   try {

@@ -7,6 +7,7 @@ import { addPageOptions, type ListOptions, printList } from '../../list.ts'
 import { formatMoney } from '../../money.ts'
 import { addPeriodOptions, choiceOption, repeatableOption, singleMonthOption } from '../../options.ts'
 import type { Column } from '../../output/render.ts'
+import { dayIn } from '../../period.ts'
 import { confirm } from '../../prompt.ts'
 import type { Run } from '../../run.ts'
 import type { CreateOptions } from './create.ts'
@@ -18,11 +19,12 @@ import type { UnpaidOptions } from './unpaid.ts'
 type PaymentLine = components['schemas']['PaymentLine']
 type LineState = components['schemas']['PayoutLineState']
 
-const COLUMNS: Column<PayoutPreview>[] = [
+/** The columns of batches, whose days are in the shop's time zone. Other formats than tables print the instants. */
+const columnsFor = (timeZone: string): Column<PayoutPreview>[] => [
   'id',
   'status',
-  { field: 'periodStart', title: 'from', format: ({ periodStart }) => periodStart.slice(0, 10) },
-  { field: 'periodEnd', title: 'to', format: ({ periodEnd }) => periodEnd.slice(0, 10) },
+  { field: 'periodStart', title: 'from', format: ({ periodStart }) => dayIn(periodStart, timeZone) },
+  { field: 'periodEnd', title: 'to', format: ({ periodEnd }) => dayIn(periodEnd, timeZone) },
   { field: 'totals.commissions', title: 'commissions' },
   { field: 'totals.affiliates', title: 'affiliates' },
   {
@@ -44,7 +46,7 @@ export function addPayouts(program: Command): void {
         const query = { status: options.status } as PayoutQuery
         await printList(run, options, {
           fetchPage: (paging) => client.payouts.list({ ...query, ...paging }),
-          columns: COLUMNS,
+          columns: columnsFor(await run.tableTimeZone()),
         })
       },
     }),
@@ -63,7 +65,7 @@ const UNPAID_NOTE =
   'With --include-earlier, commissions from before the period that were approved late or below the minimum payout per affiliate are included. `preview` and `create` report on standard error what the batch does not pay, and why; `payouts unpaid` lists the affiliates. With --each-currency, prints a list with one batch per currency; currencies below the minimum payout are reported, and the command exits with 8.'
 
 const createOrPreview = async (run: Run, options: CreateOptions, write: boolean) =>
-  (await import('./create.ts')).createBatch(run, options, { write, columns: COLUMNS })
+  (await import('./create.ts')).createBatch(run, options, { write, columns: columnsFor(await run.tableTimeZone()) })
 
 function addCreate(payouts: Command): void {
   addSelectionOptions(

@@ -2,7 +2,8 @@ import type { PayoutBatch, ReferralClient } from '@referral/sdk'
 import { isInteractive } from '../../context.ts'
 import { CliError, exitCode } from '../../errors.ts'
 import { formatMoney, parseTypedAmount, toDecimal } from '../../money.ts'
-import { sanitizeText } from '../../output/text.ts'
+import { counted, sanitizeText } from '../../output/text.ts'
+import { dayIn } from '../../period.ts'
 import { confirmationError, promptLine } from '../../prompt.ts'
 import type { Run } from '../../run.ts'
 import { checkTotal, readBatch } from './batches.ts'
@@ -46,7 +47,7 @@ async function confirmTotal(run: Run, batch: PayoutBatch, { yes, expectTotal }: 
       'Add --yes and --expect-total <cents>.',
     )
   const { totals, currency } = batch
-  run.reporter.write(describe(batch))
+  run.reporter.write(describe(batch, await run.timeZone()))
   const typed = await promptLine(
     run.context,
     `Type the total to confirm (${toDecimal(totals.netPayableCents, currency)}): `,
@@ -55,12 +56,12 @@ async function confirmTotal(run: Run, batch: PayoutBatch, { yes, expectTotal }: 
     throw confirmationError('The total does not match. Nothing was marked as paid.')
 }
 
-function describe({ id, periodStart, periodEnd, totals, currency }: PayoutBatch): string {
+function describe({ id, periodStart, periodEnd, totals, currency }: PayoutBatch, timeZone: string): string {
   const { commissions, affiliates, commissionCents, taxWithheldCents, netPayableCents } = totals
   const lines = [
     ['batch', id],
-    ['period', `${periodStart} to ${periodEnd}`],
-    ['commissions', `${commissions} of ${affiliates} affiliates`],
+    ['period', `${dayIn(periodStart, timeZone)} to ${dayIn(periodEnd, timeZone)}`],
+    ['commissions', `${commissions} of ${counted(affiliates, 'affiliate')}`],
     ['earned', formatMoney(commissionCents, currency)],
     ['tax withheld', formatMoney(taxWithheldCents, currency)],
     ['total', formatMoney(netPayableCents, currency)],

@@ -2,7 +2,7 @@ import type { PayoutCreate, ReferralClient, Unpaid } from '@referral/sdk'
 import { formatMoney } from '../../money.ts'
 import type { Column } from '../../output/render.ts'
 import { counted } from '../../output/text.ts'
-import { type PeriodOptions, requirePeriod } from '../../period.ts'
+import { dayIn, type PeriodOptions, requirePeriod } from '../../period.ts'
 import type { Run } from '../../run.ts'
 
 export interface UnpaidOptions extends PeriodOptions {
@@ -14,7 +14,7 @@ export interface UnpaidOptions extends PeriodOptions {
 
 type Balance = Unpaid['affiliates'][number]
 
-const COLUMNS: Column<Balance>[] = [
+const columnsFor = (timeZone: string): Column<Balance>[] => [
   'affiliateId',
   'name',
   'reason',
@@ -24,7 +24,7 @@ const COLUMNS: Column<Balance>[] = [
     title: 'balance',
     format: ({ netPayableCents, currency }) => formatMoney(netPayableCents, currency),
   },
-  { field: 'oldestAt', title: 'oldest', format: ({ oldestAt }) => oldestAt.slice(0, 10) },
+  { field: 'oldestAt', title: 'oldest', format: ({ oldestAt }) => dayIn(oldestAt, timeZone) },
 ]
 
 /** Lists the balances that a batch of the period does not pay. */
@@ -38,7 +38,7 @@ export async function listUnpaid(run: Run, options: UnpaidOptions): Promise<unde
     ...(options.affiliate ? { affiliateId: options.affiliate } : {}),
     ...(options.program ? { programId: options.program } : {}),
   })
-  run.printRows(affiliates, COLUMNS)
+  run.printRows(affiliates, columnsFor(await run.tableTimeZone()))
   if (truncated) run.reporter.info(`showing the largest ${affiliates.length} balances, use --affiliate to find others`)
   for (const sum of reasons) run.reporter.info(toSentence(sum))
 }

@@ -144,17 +144,19 @@ function addListen(webhooks: Command): void {
   defineCommand<ListenOptions>(webhooks, 'listen', {
     summary: 'receive events on this machine without a tunnel',
     details:
-      'Opens a temporary subscription, prints its secret, and forwards every event with the original bytes and headers. With `--secret-file`, events are forwarded with the signature of a secret that the receiver already has. Reconnects automatically, even after a restart of the service, and receives the events that were missed. `--json` prints one object per line. Runs until Ctrl-C.',
+      'Opens a temporary subscription and forwards every event with the original bytes and headers, signed with a secret that stays the same as long as the owner token does. `--print-secret` prints it for the receiver. With `--secret-file`, events are signed with a secret that the receiver already has. Reconnects automatically, even after a restart of the service, and receives the events that were missed. `--json` prints one object per line. Runs until Ctrl-C.',
     output: 'Listened',
     owner: true,
     examples: [
-      'referral webhooks listen --forward-to http://localhost:3000/hooks',
+      'export WEBHOOK_SECRET=$(referral webhooks listen --print-secret)',
+      'referral webhooks listen --forward-to localhost:3000/hooks',
       'referral webhooks listen --events commission.created --json',
     ],
     action: async (run, { options }) => (await import('./listen.ts')).listen(run, options),
   })
     .option('--forward-to <url>', 'URL of the receiver on this machine')
     .option('--secret-file <file>', 'read the signing secret of the receiver from a file')
+    .option('--print-secret', 'print the signing secret and exit')
     .addOption(repeatableOption('--events <names>', 'events to receive, comma-separated (default: all)'))
     .option('--extended-events', 'also receive extended events, such as commission.approved and payout.paid')
     .option('--after <id>', 'continue after this delivery, at most one hour old')

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { signWebhook } from '@referral/webhook-verifier/sender'
 import { requireCredential } from '../../client.ts'
@@ -10,6 +11,7 @@ import { readSseMessages, type SseMessage } from './sse.ts'
 
 export interface ListenOptions {
   forwardTo?: string
+  printSecret?: boolean
   secretFile?: string
   events?: string[]
   extendedEvents?: boolean
@@ -24,25 +26,39 @@ const MAX_RETRY_DELAY_MS = 5000
 
 /** Receives the events of the shop with their original bytes and headers, and those missed while disconnected. */
 export async function listen(run: Run, options: ListenOptions): Promise<undefined> {
+  if (options.printSecret) {
+    run.printText(`${readListenSecret(run, options)}\n`)
+    return
+  }
   const listener = new Listener(run, options)
   await listener.run()
 }
 
+/** The receiver's secret, else one derived from the owner token, which is the same on each run. */
+const readListenSecret = (run: Run, { secretFile }: ListenOptions): string =>
+  secretFile === undefined
+    ? createHmac('sha256', requireCredential(run.settings, 'ownerToken'))
+        .update('referral webhooks listen')
+        .digest('hex')
+    : readSecretFile(secretFile)
+
 class Listener {
   readonly #run: Run
   readonly #forwardTo: string | undefined
-  /** The secret of the receiver. */
-  readonly #secret: string | undefined
+  readonly #secret: string
+  readonly #isOwnSecret: boolean
   readonly #query: string
   readonly #stop: ReturnType<Run['handleInterrupt']>
   #remaining: number
   #last: string | undefined
   #subscription: string | undefined
 
-  constructor(run: Run, { forwardTo, secretFile, events = [], extendedEvents, after, count }: ListenOptions) {
+  constructor(run: Run, options: ListenOptions) {
+    const { forwardTo, secretFile, events = [], extendedEvents, after, count } = options
     this.#run = run
     if (secretFile !== undefined && forwardTo === undefined) throw usageError('--secret-file requires --forward-to.')
-    this.#secret = secretFile === undefined ? undefined : readSecretFile(secretFile)
+    this.#secret = readListenSecret(run, options)
+    this.#isOwnSecret = secretFile === undefined
     this.#forwardTo = forwardTo === undefined ? undefined : parseReceiverUrl(forwardTo)
     this.#query = new URLSearchParams({
       ...(events.length > 0 && { events: events.join(',') }),
@@ -128,40 +144,38 @@ class Listener {
     this.#remaining -= 1
   }
 
-  async #handleOpen({ subscriptionId, secret }: { subscriptionId: string; secret: string }): Promise<void> {
+  async #handleOpen({ subscriptionId }: { subscriptionId: string }): Promise<void> {
     const { reporter } = this.#run
     if (this.#subscription === subscriptionId) {
       reporter.info('reconnected; no event was missed')
       return
     }
     if (this.#subscription !== undefined)
-      reporter.warn('The service opened a new subscription: events in between are lost, and the secret has changed.')
+      reporter.warn('The service opened a new subscription: events in between are lost.')
     this.#subscription = subscriptionId
-    const line = this.#secret === undefined ? `signing secret: ${secret}` : 'signed with the secret of the file'
-    await this.#print({ type: 'open', subscriptionId, secret: this.#secret === undefined ? secret : null }, line)
+    const secret = this.#isOwnSecret ? this.#secret : null
+    const line = secret === null ? 'signed with the secret of the file' : `signing secret: ${secret}`
+    await this.#print({ type: 'open', subscriptionId, secret }, line)
   }
 
   async #handleDelivery(
     id: string,
-    { headers, body }: { headers: Record<string, string>; body: string },
+    { headers: received, body }: { headers: Record<string, string>; body: string },
   ): Promise<void> {
-    const event = headers['X-Service-Event'] ?? ''
-    const response = this.#forwardTo ? await this.#forward(this.#forwardTo, { headers, body }) : undefined
-    const { status, ms } = response ?? {}
-    const outcome = response ? `${status ?? 'no response'} in ${ms} ms` : body
-    const delivery = { type: 'delivery', id, event, status: status ?? null, ms: ms ?? null, headers, body }
+    const event = received['X-Service-Event'] ?? ''
+    const bytes = new TextEncoder().encode(body)
+    const headers = await this.#sign(bytes, received)
+    const response = this.#forwardTo ? await postDelivery(this.#forwardTo, { headers, body: bytes }) : undefined
+    const { status = null, ms = null, reason = null } = response ?? {}
+    const outcome = response ? `${status ?? 'no response'} in ${ms} ms${reason ? `: ${reason}` : ''}` : body
+    const delivery = { type: 'delivery', id, event, status, ms, reason, headers, body }
     await this.#print(delivery, `${event} ${id} ${outcome}`)
   }
 
-  /** Forwards the original bytes and headers, signed with the secret of the receiver if there is one. */
-  async #forward(url: string, { headers, body }: { headers: Record<string, string>; body: string }) {
-    const bytes = new TextEncoder().encode(body)
-    if (this.#secret === undefined) return postDelivery(url, { headers, body: bytes })
-    const values = new Headers(headers)
-    const [id = '', timestamp] = ['webhook-id', 'webhook-timestamp'].map((name) => values.get(name) ?? undefined)
-    const signed = await signWebhook(bytes, this.#secret, { id, timestamp: Number(timestamp) })
-    for (const [name, value] of Object.entries(signed)) values.set(name, value)
-    return postDelivery(url, { headers: Object.fromEntries(values), body: bytes })
+  /** Replaces the signature, which is made with a secret of the temporary subscription. */
+  async #sign(body: Uint8Array<ArrayBuffer>, received: Record<string, string>): Promise<Record<string, string>> {
+    const [id = '', timestamp] = [received['webhook-id'], Number(received['webhook-timestamp'])]
+    return { ...received, ...(await signWebhook(body, this.#secret, { id, timestamp })) }
   }
 
   /** Writes a line immediately, because the command does not end. */

@@ -4,15 +4,18 @@ import { usageError } from '../../errors.ts'
 export interface ReceiverResponse {
   status: number | undefined
   ms: number
+  /** What a receiver that rejected the delivery said, or why there was no response. */
+  reason?: string
 }
 
 const TIMEOUT_MS = 10_000
 
-/** Parses the URL of a receiver: http or https, including one on this machine. */
+/** Parses the URL of a receiver, which may be on this machine. `localhost:3000` is http. */
 export function parseReceiverUrl(text: string): string {
-  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
+  const url = /^(localhost|[\w.-]+:\d+)(?=[:/]|$)/i.test(text) ? `http://${text}` : text
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
     throw usageError(`${text} is not a URL such as http://localhost:3000/webhooks.`)
-  return text
+  return url
 }
 
 /** Posts the bytes unchanged. Like the service, it does not follow redirects. */
@@ -31,10 +34,27 @@ export async function postDelivery(
       headers,
       signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
     })
-    await response.body?.cancel()
-    return { status: response.status, ms: ms() }
-  } catch {
+    if (response.ok) {
+      await response.body?.cancel()
+      return { status: response.status, ms: ms() }
+    }
+    return { status: response.status, ms: ms(), reason: await readReason(response).catch(() => '') }
+  } catch (error) {
     // Connection refused, reset or timed out.
-    return { status: undefined, ms: ms() }
+    const { cause, message } = error as Error & { cause?: { code?: string } }
+    return { status: undefined, ms: ms(), reason: cause?.code ?? message }
   }
+}
+
+const MAX_REASON_LENGTH = 200
+
+/** The beginning of an error's body, which usually names what is wrong. */
+async function readReason(response: Response): Promise<string> {
+  let text = ''
+  const decoder = new TextDecoder()
+  for await (const chunk of response.body ?? []) {
+    text += decoder.decode(chunk, { stream: true })
+    if (text.length >= MAX_REASON_LENGTH) break
+  }
+  return text.trim().slice(0, MAX_REASON_LENGTH)
 }

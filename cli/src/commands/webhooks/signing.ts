@@ -22,13 +22,20 @@ export async function trigger(run: Run, event: string, options: SecretOptions & 
   const draft = { ...example, timestamp: new Date(run.context.now()).toISOString() }
   const { body, headers } = await signedDelivery(draft, { secret })
   if (run.dryRun) return run.printDryRun('POST', url, JSON.parse(new TextDecoder().decode(body)))
-  const { status, ms } = await postDelivery(url, { body, headers })
+  const { status, ms, reason } = await postDelivery(url, { body, headers })
   if (status === undefined)
-    throw new CliError(exitCode.unavailable, `No response from ${url}. Check that the receiver is running.`, {
-      code: 'receiver_unreachable',
-    })
+    throw new CliError(
+      exitCode.unavailable,
+      `No response from ${url}${reason ? ` (${reason})` : ''}. Check that the receiver is running.`,
+      {
+        code: 'receiver_unreachable',
+      },
+    )
   if (status < 200 || status > 299)
-    throw new CliError(exitCode.unexpected, `The receiver returned ${status}.`, { status, code: 'receiver_refused' })
+    throw new CliError(exitCode.unexpected, `The receiver returned ${status}${reason ? `: ${reason}` : '.'}`, {
+      status,
+      code: 'receiver_refused',
+    })
   run.printRecord({ event, url, status, ms, id: headers['webhook-id'] })
 }
 
