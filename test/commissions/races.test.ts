@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { hold } from '../payouts/hold.ts'
 import type { Reply } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
 import { test } from '../support/test.ts'
@@ -47,22 +48,21 @@ test('approve against a bulk approval: each commission is approved once', async 
   expect(await expectOk(till.admin('GET', '/audit?action=commission.approved'))).toHaveLength(4)
 })
 
-/** Starts a request some turns of the event loop after the others. */
-async function afterOthers<T>(call: () => Promise<T>): Promise<T> {
-  for (let step = 0; step < 200; step++) await undefined
-  return call()
-}
-
 test.each([
   ['the batch first', 0],
   ['refunds first', 3],
 ])('refund against the creation of a batch, %s: the totals are exact', async (_, turn) => {
   const ids = [await till.order(), await till.order(), await till.order()]
-  const replies = await parallel((i) => {
-    const isBatch = i % 4 === turn
-    const call = () => (isBatch ? till.batch() : till.refund(ids[i % 3]!, `r-${i}`, 1000))
-    return isBatch === (turn === 0) ? call() : afterOthers(call)
-  })
+  const refundAll = Array.from({ length: 9 }, (_, i) => () => till.refund(ids[i % 3]!, `r-${i}`, 1000))
+  const createAll = Array.from({ length: 3 }, () => () => till.batch())
+  const [first, later] = turn === 0 ? [createAll, refundAll] : [refundAll, createAll]
+  // They read before the first ones write, and write after them.
+  const { arrived, release } = hold(till.server, later.length)
+  const held = later.map((call) => call())
+  await arrived
+  const done = await Promise.all(first.map((call) => call()))
+  release()
+  const replies = [...done, ...(await Promise.all(held))]
   const batches = winners(replies).filter(({ body }) => body.data?.totals)
   const refunds = winners(replies).filter(({ body }) => body.refund)
   expect([batches.length, refunds.length]).toEqual([1, turn === 0 ? 0 : 3])
