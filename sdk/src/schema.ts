@@ -2712,8 +2712,9 @@ export interface components {
             externalOrderId?: string | null;
             /** @description Alias of `externalOrderId`. */
             orderId?: string | null;
-            /** @description The goods before discount, shipping and tax. */
+            /** @description The goods before discount, shipping and tax. `0` is accepted, for a free order: a percentage earns nothing (`ZERO_BASE`), a flat rate its amount. */
             amountCents?: number | null;
+            /** @description More than the goods is accepted, and counts as much as they do. */
             discountCents?: number | null;
             shippingCents?: number | null;
             taxCents?: number | null;

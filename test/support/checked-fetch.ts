@@ -27,6 +27,11 @@ async function findProblems(response: Response, path: string, op: DocumentedOper
   const wrong = headersOf(path)
     .filter((name) => !response.headers.get(name))
     .map((name) => `no ${name}`)
+  if (!path.startsWith('/integrations/')) {
+    if (path !== '/api/v1/docs' && !isStoredNowhere(response)) wrong.push('no Cache-Control: no-store')
+    if (response.status === 401 && response.headers.get('WWW-Authenticate') !== 'Bearer')
+      wrong.push('no WWW-Authenticate')
+  }
   if (response.status >= 400) wrong.push(...(await errorProblems(response.clone(), op)))
   if (!op) return wrong
   const { responses } = document.paths[op.path][op.method.toLowerCase()]
@@ -44,6 +49,8 @@ const headersOf = (path: string) =>
   path.startsWith('/api/v1/')
     ? ['X-Request-Id', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']
     : ['X-Request-Id']
+
+const isStoredNowhere = ({ headers }: Response) => headers.get('Cache-Control')?.includes('no-store') ?? false
 
 async function errorProblems(response: Response, op: DocumentedOperation | undefined): Promise<string[]> {
   const wrong: string[] = []

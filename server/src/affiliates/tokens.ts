@@ -86,17 +86,21 @@ export const isAffiliateToken = (token: string): boolean => token.startsWith(PRE
 // The signature is not one of any other text that is signed.
 const signedText = (claims: string) => `affiliate token\n${claims}`
 
+const toToken = (text: string, signature: string) =>
+  `${PREFIX}${Buffer.from(text).toString('base64url')}.${Buffer.from(signature, 'hex').toString('base64url')}`
+
 function signToken(vault: Vault, claims: Claims): string {
   const text = JSON.stringify(claims)
-  const signature = Buffer.from(vault.fingerprint(signedText(text)), 'hex').toString('base64url')
-  return `${PREFIX}${Buffer.from(text).toString('base64url')}.${signature}`
+  return toToken(text, vault.fingerprint(signedText(text)))
 }
 
 function readToken(vault: Vault, token: string): Claims | undefined {
-  const [claims = '', signature = ''] = token.slice(PREFIX.length).split('.')
+  const [claims = '', encoded = ''] = token.slice(PREFIX.length).split('.')
   const text = Buffer.from(claims, 'base64url').toString()
-  const isSigned = vault.hasFingerprint(Buffer.from(signature, 'base64url').toString('hex'), signedText(text))
-  return isSigned ? (JSON.parse(text) as Claims) : undefined
+  const signature = Buffer.from(encoded, 'base64url').toString('hex')
+  // Decoding ignores padding and other characters, so that many texts would be the same token.
+  if (token !== toToken(text, signature)) return undefined
+  return vault.hasFingerprint(signature, signedText(text)) ? (JSON.parse(text) as Claims) : undefined
 }
 
 /** The affiliate of a token. */

@@ -3020,8 +3020,9 @@ export interface components {
             externalOrderId?: string | null;
             /** @description Alias of `externalOrderId`. */
             orderId?: string | null;
-            /** @description The goods before discount, shipping and tax. */
+            /** @description The goods before discount, shipping and tax. `0` is accepted, for a free order: a percentage earns nothing (`ZERO_BASE`), a flat rate its amount. */
             amountCents?: number | null;
+            /** @description More than the goods is accepted, and counts as much as they do. */
             discountCents?: number | null;
             shippingCents?: number | null;
             taxCents?: number | null;
@@ -4666,6 +4667,7 @@ export interface components {
                 "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
                 "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                 "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
+                "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
                 "X-Error-Code": components["headers"]["ErrorCode"];
                 [name: string]: unknown;
             };
@@ -4809,6 +4811,7 @@ export interface components {
         AdminUnauthorized: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
+                "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
                 "X-Error-Code": components["headers"]["ErrorCode"];
                 [name: string]: unknown;
             };
@@ -4936,6 +4939,7 @@ export interface components {
         OperatorUnauthorized: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
+                "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
                 "X-Error-Code": components["headers"]["ErrorCode"];
                 [name: string]: unknown;
             };
@@ -5106,6 +5110,8 @@ export interface components {
         Allow: string;
         /** @description `true` for the stored response of an earlier request with the same key. */
         IdempotentReplayed: "true";
+        /** @description The scheme of the `Authorization` header. */
+        WwwAuthenticate: "Bearer";
         /** @description `true` when the order was already recorded. */
         OrderAlreadyRecorded: "true";
         /** @description `true` when the order was already recorded with another amount, discount, shipping, tax or currency. The recorded decision is unchanged. */

@@ -18,6 +18,7 @@ import type { RequestState, Server } from './server.ts'
  * @throws ApiError 401, 403, 429 or 503.
  */
 export async function authorizeKey(server: Server, op: Operation, request: RequestState): Promise<KeyContext> {
+  const arrival = { at: server.deps.now(), id: server.deps.newId('req') }
   if (!(await server.apiSwitch.isOn())) throw apiDisabled()
   const token = request.authorization && parseBearerToken(request.authorization)
   if (token && isAffiliateToken(token)) return authorizeAffiliate(server, op, request, token)
@@ -27,7 +28,7 @@ export async function authorizeKey(server: Server, op: Operation, request: Reque
   requireScope(op, caller)
   const { key, shop } = caller
   const recheck = (db: Reader) => reauthorize(server.deps, db, { op, secretHash: caller.usedSecretHash })
-  const { requestId, arrival, traceparent } = request
+  const { requestId, traceparent } = request
   const { scopes } = caller
   const clock = clockOf(server.deps, shop)
   return { ...server.deps, ...clock, shop, actor: `key:${key.id}`, requestId, arrival, traceparent, recheck, scopes }

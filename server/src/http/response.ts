@@ -120,6 +120,8 @@ export function errorResponse(server: Server, thrown: Error, request: RequestSta
   const { status, code, message, retryAfter, headers: detail } = toApiError(server, thrown, logFields(request))
   const headers: Record<string, string> = { ...detail, 'X-Error-Code': code }
   if (retryAfter !== undefined) headers['Retry-After'] = String(retryAfter)
+  // A store's notification has a signature instead.
+  if (status === 401 && !code.startsWith('store_')) headers['WWW-Authenticate'] = 'Bearer'
   return { status, body: { error: message }, headers }
 }
 

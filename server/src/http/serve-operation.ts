@@ -3,7 +3,7 @@ import type { Context as HonoContext } from 'hono'
 import { signatureHash } from '../accounts/store-connection.ts'
 import type { Selection } from '../contract/selection.ts'
 import type { AnyReply, ContextOf, Handlers, Operation, OperationId, Scheme } from '../contract/spec.ts'
-import type { Arrival, Context, Contexts, OperatorContext, PublicContext } from '../core/context.ts'
+import type { Context, Contexts, OperatorContext, PublicContext } from '../core/context.ts'
 import { recordOperatorRequest } from '../core/installation.ts'
 import { recordAccess } from '../core/mutate.ts'
 import { formatTraceParent, parseTraceParent } from '../core/tracing.ts'
@@ -70,7 +70,6 @@ class StartedRequest implements RequestState {
   readonly startedAt = performance.now()
   readonly authorization: string | null
   readonly requestId: string
-  readonly arrival: Arrival
   readonly traceId: string | undefined
   readonly traceparent: string | undefined
   readonly span: RequestState['span']
@@ -86,8 +85,7 @@ class StartedRequest implements RequestState {
     this.span = server.tracing?.start(parent)
     const current = this.span ?? parent
     this.authorization = c.req.header('Authorization') ?? null
-    this.arrival = { at: server.deps.now(), id: server.deps.newId('req') }
-    this.requestId = resolveRequestId(c.req.header('X-Request-Id'), { newId: () => this.arrival.id })
+    this.requestId = resolveRequestId(c.req.header('X-Request-Id'), server.deps)
     this.traceId = current?.traceId
     this.traceparent = current && formatTraceParent(current)
     this.#c = c
@@ -107,10 +105,14 @@ export async function standardHeaders(
 ): Promise<Record<string, string>> {
   const headers = { 'X-Request-Id': request.requestId, ...NOSNIFF }
   // These responses contain keys, tokens and the audit log.
-  if (/^\/(admin|operator)(\/|$)/.test(path)) return { ...headers, 'Cache-Control': 'no-store' }
+  if (/^\/(admin|operator)(\/|$)/.test(path)) return { ...headers, ...NO_STORE }
   if (!path.startsWith('/api/v1/')) return headers
-  return { ...headers, ...rateLimitHeaders(await currentRateLimit(server, request)) }
+  const limits = rateLimitHeaders(await currentRateLimit(server, request))
+  // All but the quick start contains personal data.
+  return { ...headers, ...limits, ...(path !== '/api/v1/docs' && NO_STORE) }
 }
+
+const NO_STORE = { 'Cache-Control': 'no-store' }
 
 /** Releases the memory of the body and writes metrics and one log line, without the query. */
 export function finishRequest(

@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import ipaddr from 'ipaddr.js'
 import type { KeyWithShop } from '../accounts/queries.ts'
-import type { Arrival, Deps } from '../core/context.ts'
+import type { Deps } from '../core/context.ts'
 import type { ApiSwitch } from '../core/installation.ts'
 import type { Metrics } from '../core/metrics.ts'
 import type { RequestSpan, Tracing } from '../core/tracing.ts'
@@ -36,7 +36,6 @@ export interface RequestState {
   /** The client's address or network; requests without a valid key are rate-limited by it. */
   address: string
   requestId: string
-  arrival: Arrival
   /** From the header `traceparent`, to find the request in the traces and logs of the caller. */
   traceId: string | undefined
   /** The span of this request, or the caller's when traces are off. */
