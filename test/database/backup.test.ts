@@ -67,7 +67,7 @@ test('a backup is readable only by its owner, is one file with a checksum file, 
   expect(readdirSync(folder).filter((name) => name.startsWith('backup'))).toEqual(['backup.db', 'backup.db.sha256'])
   await expect(backup(server.url, file)).rejects.toThrow(/already exists/)
   const none = join(folder, 'none')
-  await expect(backup(server.url, join(none, 'backup.db'))).rejects.toThrow(`There is no folder ${none}.`)
+  await expect(backup(server.url, join(none, 'backup.db'))).rejects.toThrow(none)
 })
 
 test('a restored backup contains the state of its time, and the replaced files are kept', async () => {
@@ -139,7 +139,7 @@ test('restore is rejected while the database is in use, and for files that are n
   newer.prepare(`insert into kysely_migration values ('9999-later', '2030-01-01')`).run()
   newer.close()
   rmSync(`${file}.sha256`)
-  expect(await refused(file)).toContain('was created by a newer version (9999-later). Use that version or a later one.')
+  expect(await refused(file)).toContain('newer version (9999-later)')
 })
 
 describe('the checksum of a backup', () => {
@@ -161,7 +161,7 @@ describe('the checksum of a backup', () => {
     bytes.write('another', bytes.indexOf('nothing is computed from'))
     writeFileSync(file, bytes)
     const target = join(folder, 'target.db')
-    const message = `${file} was changed since it was written: its SHA-256 does not match ${file}.sha256. Use another backup.`
+    const message = `${file} was changed since it was written`
     await expect(restore(file, `file:${target}`)).rejects.toThrow(message)
     await expect(withBackup(file, async () => {})).rejects.toThrow(message)
     expect(readdirSync(folder).filter((name) => /restoring|target/.test(name))).toEqual([])
@@ -174,7 +174,7 @@ describe('the checksum of a backup', () => {
     await backup(server.url, file)
     writeFileSync(`${file}.sha256`, 'lost')
     await expect(restore(file, `file:${join(folder, 'target.db')}`)).rejects.toThrow(
-      `${file}.sha256 contains no SHA-256. Correct or remove it.`,
+      `${file}.sha256 contains no SHA-256`,
     )
   })
 })

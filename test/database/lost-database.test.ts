@@ -98,8 +98,5 @@ test('check creates nothing where there is no database, with any source of the k
 test('check does not pass a database without a shop', async () => {
   expect((await run(['migrate'], env)).code).toBe(0)
   const { code, stdout } = await run(['check'], env)
-  expect([code, stdout.split('\n')[0]]).toEqual([
-    1,
-    'The database contains no shop. Correct DATABASE_URL or restore a backup.',
-  ])
+  expect([code, stdout.split('\n')[0]]).toEqual([1, expect.stringMatching(/no shop.* DATABASE_URL/)])
 })

@@ -177,9 +177,7 @@ test('an earlier version rejects a later schema', async () => {
   const database = await testDatabase()
   ends.push(database.remove)
   database.sql.exec(`insert into kysely_migration values ('9999-later', '2030-01-01')`)
-  await expect(database.db.migrate()).rejects.toThrow(
-    'The database was created by a newer version (9999-later). Use that version or a later one.',
-  )
+  await expect(database.db.migrate()).rejects.toThrow('newer version (9999-later)')
 })
 
 /** The names of migrations in development versions before the first release. */
@@ -197,9 +195,7 @@ test.each(DEVELOPMENT.map((ran) => ({ ran })))(
     const before = schemaOf(database.sql)
     const db = await openDatabase(database.url)
     ends.push(db.close)
-    await expect(db.migrate()).rejects.toThrow(
-      'The database was created by a development version before 0.1.0 and cannot be upgraded. Use an empty database.',
-    )
+    await expect(db.migrate()).rejects.toThrow('development version before 0.1.0')
     expect(schemaOf(database.sql)).toEqual(before)
   },
 )

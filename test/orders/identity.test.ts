@@ -269,7 +269,7 @@ describe('an ambiguous code', () => {
     expect(warnings).toEqual([
       {
         code: 'slug_of_another_affiliate',
-        message: `This code is also the slug of affiliate ${slugged.id}. Orders with it count for the affiliate with the code.`,
+        message: expect.stringContaining(slugged.id),
         affiliateId: slugged.id,
       },
     ])
@@ -299,7 +299,7 @@ describe('an ambiguous code', () => {
       expect((await client.coupons.assign({ affiliateId: id, code })).warnings).toEqual([
         {
           code: 'mixed_scripts',
-          message: 'This code mixes Latin letters with Cyrillic or Greek letters that look the same.',
+          message: expect.stringContaining('Cyrillic'),
           affiliateId: null,
         },
       ])

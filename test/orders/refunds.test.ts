@@ -152,7 +152,7 @@ describe('a refund before its order', () => {
       202,
       {
         ok: true,
-        message: 'Refund stored until its order is reported.',
+        message: expect.stringContaining('stored'),
         dryRun: false,
         outcome: 'stored',
         changed: true,
@@ -269,7 +269,7 @@ describe('a dry run', () => {
       }
       const { refund: _, ...rest } = withoutAdjustment
       const comparable = 'refund' in body ? { ...withoutAdjustment, adjustmentId: undefined } : rest
-      expect(dry.body).toEqual({ ...comparable, dryRun: true, message: 'Dry run. Nothing was recorded.' })
+      expect(dry.body).toEqual({ ...comparable, dryRun: true, message: expect.stringContaining('Dry run') })
       expect((await report(id, '?dryRun=1')).body.changed).toBe(false)
     }
   })

@@ -210,7 +210,7 @@ describe('a batch whose commissions change', () => {
     const [after] = (await client.payouts.list({ id: batch.id })).data
     expect(after).toMatchObject({
       status: 'FAILED',
-      failureReason: 'Every commission left this batch before it was paid.',
+      failureReason: expect.stringContaining('left this batch'),
       totals: { commissions: 0, affiliates: 0, commissionCents: 0, netPayableCents: 0 },
     })
     expect((await client.payouts.pay(batch.id).safe()).error?.code).toBe('payout_not_payable')
