@@ -140,6 +140,58 @@ test('a refund whose amount is unknown, or more than the order, fails with what 
   ])
 })
 
+test.each([
+  ['PERCENT_OF_SALE', 'CASTP', 1600 + 1200 + 5 + 1280 - 480 - 1600],
+  ['FLAT_PER_ORDER', 'CASTF', 1600 + 1600 + 1600 + 1600 - 1600],
+])(
+  'a dry run of orders forecasts what the import changes, with refunds and repeated rows (%s)',
+  async (type, code, expected) => {
+    await withAffiliate(server, { code, program: { commissionType: type, commissionPercent: 16 } })
+    const report = (externalOrderId: string) =>
+      expectOk(convert(server, { externalOrderId, amountCents: 10_000, couponCode: code }))
+    for (const id of ['known', 'refunded', 'canceled']) await report(`${type}-${id}`)
+    const kept = { externalOrderId: `${type}-kept`, externalRefundId: 're-1', amountCents: 2000 }
+    await server.client.refunds.create(kept)
+    const rows = [
+      HEADER,
+      ...[
+        'new,X,paid,100.00,0,0,100.00,0,,USD',
+        'new,X,paid,100.00,0,0,100.00,0,,USD',
+        'part,X,paid,100.00,0,0,100.00,25.00,,USD',
+        'odd,X,paid,0.99,0,0,0.99,0.66,,USD',
+        'all,X,refunded,100.00,0,0,100.00,100.00,,USD',
+        'kept,X,paid,100.00,0,0,100.00,0,,USD',
+        'known,X,paid,100.00,0,0,100.00,0,,USD',
+        'refunded,X,paid,100.00,0,0,100.00,30.00,,USD',
+        'canceled,X,paid,100.00,0,0,100.00,0,2026-10-03,USD',
+      ].map((row) => `${type}-${row},${code},2026-10-01`),
+    ]
+    const args = [...BY_ID, '--refunds', 'total']
+    const total = async () =>
+      (await server.client.commissions.list().toArray())
+        .filter(({ orderStatus }) => orderStatus !== 'CANCELED')
+        .reduce((sum, row) => sum + row.commissionAmountCents, 0)
+    const before = await total()
+    const { report: preview, stderr } = await importOrders(rows, ...args, '--dry-run')
+    expect(await total()).toBe(before)
+    expect([preview.forecast, stderr]).toEqual([
+      { orders: 8, attributed: 5, commissionCents: { USD: expected } },
+      expect.stringContaining('skipped 1 row repeating'),
+    ])
+    await importOrders(rows, ...args)
+    expect((await total()) - before).toBe(expected)
+  },
+)
+
+test('a dry run of refunds forecasts what the import changes, with several of one order', async () => {
+  await expectOk(convert(server, { externalOrderId: 'G-1', amountCents: 10_000, couponCode: 'NISA16' }))
+  const rows = ['Refund ID,Order ID,Amount', ...['60.00', '30.00', '25.00'].map((amount, i) => `r-${i},G-1,${amount}`)]
+  const { report } = await importRefunds(rows, '--dry-run')
+  expect(report.forecast).toEqual({ refunds: 3, applied: 3, commissionCents: { USD: -1600 } })
+  await importRefunds(rows)
+  expect(await ledger('G-')).toEqual({ 'G-1': 'REFUNDED 0 USD' })
+})
+
 test('what a backend has refunded before is not refunded again', async () => {
   await expectOk(convert(server, { externalOrderId: 'D-1', amountCents: 10_000, couponCode: 'NISA16' }))
   await server.client.refunds.create({ externalOrderId: 'D-1', externalRefundId: 're-1', amountCents: 2000 })

@@ -1,18 +1,15 @@
-import type { ReferralClient, ReferralError } from '@referral/sdk'
 import { isInteractive } from '../../context.ts'
-import type { FailedRow } from '../../csv/failed-rows.ts'
 import type { Csv } from '../../csv/parse.ts'
 import { type ExitCode, exitCode, notFoundError } from '../../errors.ts'
 import { formatMoney } from '../../money.ts'
+import { counted } from '../../output/text.ts'
 import { confirm } from '../../prompt.ts'
-import { RateLimiter, rateLimitedClient } from '../../rate-limiter.ts'
 import type { Run } from '../../run.ts'
-import { CouponOwners } from './coupon-codes.ts'
 import { printColumns, readImportFile, reportFailedRows } from './import-file.ts'
 import { ImportJournal, orderHash } from './journal.ts'
 import { EVIDENCE_FIELDS } from './order-fields.ts'
 import { type ImportPlan, type PendingOrder, type PlanOptions, planImport } from './plan.ts'
-import { type Counts, OrderSender, rowProblem } from './send-orders.ts'
+import { type Counts, type Forecast, newForecast, OrderSender } from './send-orders.ts'
 
 export interface ImportOptions extends PlanOptions {
   parallel: number
@@ -26,30 +23,18 @@ export async function importOrders(run: Run, file: string, options: ImportOption
   const csv = await readImportFile(run, file)
   if (csv.rows.length === 0) throw notFoundError('The file has no orders.')
   const plan = planImport(csv, options)
-  const { format, orders, failed, lineRows } = plan
+  const { format, orders, failed, lineRows, repeatedRows } = plan
   run.reporter.info(`format: ${format.title}${options.from ? '' : '; use --from for another'}`)
   printMapping(run, csv, plan)
   warnAboutCurrency(run, plan, options.currency)
-  if (lineRows) run.reporter.info(`skipped ${lineRows} rows that only contain another line item of the order above`)
+  if (lineRows) run.reporter.info(`skipped ${counted(lineRows, 'row')} with only another line item of the order above`)
+  if (repeatedRows) run.reporter.info(`skipped ${counted(repeatedRows, 'row')} repeating an order of an earlier row`)
   const [refunded, canceled] = [orders.filter((one) => one.refundedCents), orders.filter((one) => one.isCanceled)]
   if (refunded.length || canceled.length)
     run.reporter.info(`${refunded.length} orders are refunded in full or in part, and ${canceled.length} are canceled`)
   const counts: Counts = { sent: 0, attributed: 0, knownBefore: 0, refunds: 0, canceled: 0, failed }
-  let forecast: Forecast | null = null
-  if (run.dryRun) {
-    const sales = orders.filter((one) => !one.isCanceled)
-    if (sales.length > 0 && options.forecast > 0)
-      forecast = await createForecast(run, await run.client(), { orders: sales, failed, sample: options.forecast })
-  } else {
-    const journal = new ImportJournal(file, { baseUrl: run.settings.baseUrl, apiKey: run.apiKey })
-    const pending = orders.filter((order) => !journal.has(orderHash(order)))
-    counts.knownBefore = orders.length - pending.length
-    // Without a terminal no confirmation is needed, because ambiguous files are rejected.
-    if (pending.length && isInteractive(run.context))
-      await confirm(run.context, `Report ${pending.length} orders?`, options.yes)
-    if (pending.length) journal.ensureWritable()
-    if (pending.length) await new OrderSender(run, counts, journal).sendAll(pending, options.parallel)
-  }
+  const forecast = run.dryRun && orders.length > 0 && options.forecast > 0 ? newForecast() : null
+  if (forecast || !run.dryRun) await send(run, file, { orders, counts, forecast, options })
   return report(run, csv, { file, counts, forecast })
 }
 
@@ -66,7 +51,9 @@ function report(
       `No order was sent; ${failed.length === 1 ? 'the only row' : `all ${failed.length} rows`} failed.`,
     )
   else if (counts.sent + counts.refunds + counts.canceled === 0)
-    run.reporter.info(`Nothing new: ${counts.knownBefore} orders were already sent.`)
+    run.reporter.info(
+      `Nothing new: ${counted(counts.knownBefore, 'order')} ${counts.knownBefore === 1 ? 'was' : 'were'} already sent.`,
+    )
   run.printRecord({
     file,
     rows: csv.rows.length,
@@ -115,49 +102,37 @@ function warnAboutCurrency(run: Run, { settings, orders }: ImportPlan, option: s
     )
 }
 
-/** What the service would decide about a sample of the orders. */
-interface Forecast {
-  /** The size of the sample. */
-  orders: number
-  attributed: number
-  /** Cents by currency, of the sample. */
-  commissionCents: Record<string, number>
+interface SendInput {
+  orders: readonly PendingOrder[]
+  counts: Counts
+  forecast: Forecast | null
+  options: ImportOptions
 }
 
-/** Sends an evenly spread sample of the orders to the service as dry runs, with one request per order. */
-async function createForecast(
-  run: Run,
-  client: ReferralClient,
-  { orders, failed, sample }: { orders: readonly PendingOrder[]; failed: FailedRow[]; sample: number },
-): Promise<Forecast> {
-  const limiter = new RateLimiter({
-    signal: new AbortController().signal,
-    onWait: (seconds) => run.reporter.info(`waiting ${seconds} s for the next window`),
-  })
-  const limited = rateLimitedClient(client, limiter)
-  const owners = new CouponOwners(limited)
-  const forecast: Forecast = { orders: 0, attributed: 0, commissionCents: {} }
-  for (const { row, order, codes } of sampleEvenly(orders, sample)) {
-    const decide = async () => {
-      const withCoupon = codes.length > 1 ? (await owners.chooseCoupon(order, codes)).order : order
-      return limited.rateLimited(() => client.events.dryRun(withCoupon))
-    }
-    const decision = await decide().catch((error: ReferralError) => rowProblem(error))
-    if (typeof decision === 'string') {
-      failed.push({ row, problem: decision })
-      continue
-    }
-    const { attribution, trace, commission } = decision
-    forecast.orders += 1
-    if (attribution.affiliateId === null) continue
-    forecast.attributed += 1
-    forecast.commissionCents[trace.currency] = (forecast.commissionCents[trace.currency] ?? 0) + commission.amountCents
+/** Sends the orders that no earlier run has sent, or with a forecast, evaluates a sample of them in the same way. */
+async function send(run: Run, file: string, { orders, counts, forecast, options }: SendInput): Promise<void> {
+  const journal = new ImportJournal(file, { baseUrl: run.settings.baseUrl, apiKey: run.apiKey })
+  const pending = orders.filter((order) => !journal.has(orderHash(order)))
+  if (forecast) {
+    const sample = sampleEvenly(pending, options.forecast)
+    await new OrderSender(run, { counts, journal, forecast }).sendAll(sample, options.parallel)
+    reportForecast(run, forecast, pending.length > sample.length)
+    return
   }
-  const amounts = Object.entries(forecast.commissionCents).map(([currency, cents]) => formatMoney(cents, currency))
-  const scope = orders.length > sample ? `${forecast.orders} sampled orders` : `${forecast.orders} orders`
-  const earning = amounts.length ? `, earning ${amounts.join(' and ')}` : ''
-  run.reporter.info(`Of ${scope}, ${forecast.attributed} would be attributed${earning}.`)
-  return forecast
+  counts.knownBefore = orders.length - pending.length
+  if (pending.length === 0) return
+  // Without a terminal no confirmation is needed, because ambiguous files are rejected.
+  if (isInteractive(run.context)) await confirm(run.context, `Report ${counted(pending.length, 'order')}?`, options.yes)
+  journal.ensureWritable()
+  await new OrderSender(run, { counts, journal, forecast }).sendAll(pending, options.parallel)
+}
+
+function reportForecast(run: Run, { orders, attributed, commissionCents }: Forecast, isSample: boolean): void {
+  const amounts = Object.entries(commissionCents).map(([currency, cents]) => formatMoney(cents, currency))
+  const earning = amounts.length ? `, earning ${amounts.join(' and ')} after refunds` : ''
+  run.reporter.info(
+    `Of ${counted(orders, isSample ? 'sampled order' : 'order')}, ${attributed} would be attributed${earning}.`,
+  )
 }
 
 function sampleEvenly<T>(all: readonly T[], sample: number): T[] {

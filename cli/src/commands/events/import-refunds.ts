@@ -1,12 +1,13 @@
-import type { ReferralError, RefundInput } from '@referral/sdk'
+import type { ReferralError, RefundInput, ReportedRefund } from '@referral/sdk'
 import { isInteractive } from '../../context.ts'
 import { findColumn, mapColumns } from '../../csv/columns.ts'
 import type { FailedRow } from '../../csv/failed-rows.ts'
 import type { Csv, CsvRow } from '../../csv/parse.ts'
 import { type ExitCode, exitCode, notFoundError, usageError } from '../../errors.ts'
 import { formatMoney } from '../../money.ts'
+import { counted } from '../../output/text.ts'
 import { confirm } from '../../prompt.ts'
-import { RateLimiter, rateLimitedClient } from '../../rate-limiter.ts'
+import { rateLimitedClient } from '../../rate-limiter.ts'
 import type { Run } from '../../run.ts'
 import { printColumns, readImportFile, reportFailedRows } from './import-file.ts'
 import { contentHash, ImportJournal } from './journal.ts'
@@ -15,7 +16,7 @@ import { normalizeStatus } from './order-export-formats.ts'
 import { currencyOf } from './order-fields.ts'
 import { checkTimezone, timeProblem, toInstant } from './parse-order.ts'
 import { REFUND_WARNINGS } from './report.ts'
-import { type Connection, rowProblem, sendInParallel } from './send-orders.ts'
+import { addCents, type Connection, rowProblem, sendInParallel } from './send-orders.ts'
 
 export interface ImportRefundsOptions extends MoneyOptions {
   map?: string[]
@@ -76,26 +77,45 @@ export async function importRefunds(
   if (!plan.mapping.currency && options.currency === undefined)
     run.reporter.warn(`No currency column: all amounts are in ${plan.currency}. Pass --currency for another.`)
   const counts: Counts = { recorded: 0, kept: 0, knownBefore: 0, failed: plan.failed }
-  let forecast: Forecast | null = null
-  if (run.dryRun) forecast = await createForecast(run, plan, options.forecast)
-  else {
-    const journal = new ImportJournal(file, { baseUrl: run.settings.baseUrl, apiKey: run.apiKey })
-    const pending = plan.refunds.filter(({ refund }) => !journal.has(contentHash(refund)))
-    counts.knownBefore = plan.refunds.length - pending.length
-    if (pending.length && isInteractive(run.context))
-      await confirm(run.context, `Report ${pending.length} refunds?`, options.yes)
-    if (pending.length) {
-      journal.ensureWritable()
-      const send = async (one: PendingRefund, connection: Connection) => {
-        const problem = await sendRefund(run, one, counts, connection)
-        if (problem === undefined) journal.add(contentHash(one.refund))
-        else counts.failed.push({ row: one.row, problem })
-      }
-      const summarize = () => `${counts.recorded + counts.kept} refunds were sent.`
-      await sendInParallel(run, pending, { parallel: options.parallel, send, summarize })
-    }
-  }
+  const forecast: Forecast | null =
+    run.dryRun && plan.refunds.length > 0 && options.forecast > 0
+      ? { refunds: 0, applied: 0, commissionCents: {} }
+      : null
+  if (forecast || !run.dryRun) await sendAll(run, file, { refunds: plan.refunds, counts, forecast, options })
   return report(run, csv, { file, counts, forecast })
+}
+
+interface SendInput {
+  refunds: readonly PendingRefund[]
+  counts: Counts
+  forecast: Forecast | null
+  options: ImportRefundsOptions
+}
+
+/** Sends the refunds that no earlier run has sent, or with a forecast, evaluates the first of them in the same way. */
+async function sendAll(run: Run, file: string, { refunds, counts, forecast, options }: SendInput): Promise<void> {
+  const journal = new ImportJournal(file, { baseUrl: run.settings.baseUrl, apiKey: run.apiKey })
+  const pending = refunds.filter(({ refund }) => !journal.has(contentHash(refund)))
+  if (!forecast) counts.knownBefore = refunds.length - pending.length
+  if (pending.length && !forecast) {
+    if (isInteractive(run.context))
+      await confirm(run.context, `Report ${counted(pending.length, 'refund')}?`, options.yes)
+    journal.ensureWritable()
+  }
+  const earlier: EarlierRefunds = new Map()
+  const send = async (one: PendingRefund, connection: Connection) => {
+    const problem = forecast
+      ? await previewRefund(one, { forecast, earlier }, connection)
+      : await sendRefund(run, one, counts, connection)
+    if (problem !== undefined) counts.failed.push({ row: one.row, problem })
+    else if (!forecast) journal.add(contentHash(one.refund))
+  }
+  const summarize = () => `${counted(counts.recorded + counts.kept, 'refund')} sent.`
+  const selected = forecast ? pending.slice(0, options.forecast) : pending
+  // The forecast of a refund depends on those before it.
+  if (selected.length > 0)
+    await sendInParallel(run, selected, { parallel: forecast ? 1 : options.parallel, send, summarize })
+  if (forecast) reportForecast(run, forecast)
 }
 
 /** Parses all rows of a file. @throws {CliError} usage when the file is ambiguous. */
@@ -189,9 +209,8 @@ async function sendRefund(
     const { data, idempotentReplayed } = await rateLimited(() =>
       client.refunds.create(refund, { maxRetries: 5, signal }).withResponse(),
     )
-    const recordedCents = data.refund?.amountCents ?? refund.amountCents
-    if (!data.changed && recordedCents !== refund.amountCents)
-      return `refund ${refund.externalRefundId} is already recorded with ${formatMoney(recordedCents, refund.currency)}; a refund counts once`
+    const conflict = conflictOf(refund, data)
+    if (conflict) return conflict
     if (data.warning) run.reporter.warn(`line ${row.line}: ${REFUND_WARNINGS[data.warning] ?? data.warning}`)
     if (!data.changed || idempotentReplayed) counts.knownBefore += 1
     else if (data.outcome === 'applied') counts.recorded += 1
@@ -212,32 +231,48 @@ interface Forecast {
   commissionCents: Record<string, number>
 }
 
-async function createForecast(run: Run, { refunds, failed }: RefundPlan, size: number): Promise<Forecast | null> {
-  if (refunds.length === 0 || size === 0) return null
-  const limiter = new RateLimiter({
-    signal: new AbortController().signal,
-    onWait: (seconds) => run.reporter.info(`waiting ${seconds} s for the next window`),
-  })
-  const { client, rateLimited } = rateLimitedClient(await run.client(), limiter)
-  const forecast: Forecast = { refunds: 0, applied: 0, commissionCents: {} }
-  for (const { row, refund } of refunds.slice(0, size)) {
-    const preview = await rateLimited(() => client.refunds.create(refund, { dryRun: true })).catch(
-      (error: ReferralError) => rowProblem(error),
-    )
-    if (typeof preview === 'string') {
-      failed.push({ row, problem: preview })
-      continue
-    }
+/** The amounts of earlier refunds in the file, and the change that they make, by order. */
+type EarlierRefunds = Map<string, { amountCents: number; commissionCents: number }>
+
+/** Evaluates a refund together with the earlier ones of its order: what they change depends on their total alone. */
+async function previewRefund(
+  { refund }: PendingRefund,
+  { forecast, earlier }: { forecast: Forecast; earlier: EarlierRefunds },
+  { client, limiter, signal }: Connection,
+): Promise<string | undefined> {
+  const { rateLimited } = rateLimitedClient(client, limiter)
+  const before = earlier.get(refund.externalOrderId) ?? { amountCents: 0, commissionCents: 0 }
+  const amountCents = before.amountCents + refund.amountCents
+  try {
+    const data = await rateLimited(() => client.refunds.create({ ...refund, amountCents }, { signal, dryRun: true }))
+    const conflict = conflictOf(refund, data)
+    if (conflict) return conflict
     forecast.refunds += 1
-    if (preview.outcome !== 'applied' || !preview.commission || !preview.refund || !preview.changed) continue
-    const { currency } = preview.commission
+    if (data.outcome !== 'applied' || !data.commission || !data.refund || !data.changed) return undefined
+    const { commissionCents } = data.refund
     forecast.applied += 1
-    forecast.commissionCents[currency] = (forecast.commissionCents[currency] ?? 0) + preview.refund.commissionCents
+    addCents(forecast.commissionCents, data.commission.currency, commissionCents - before.commissionCents)
+    earlier.set(refund.externalOrderId, { amountCents, commissionCents })
+    return undefined
+  } catch (error) {
+    return rowProblem(error as ReferralError)
   }
-  const amounts = Object.entries(forecast.commissionCents).map(([currency, cents]) => formatMoney(cents, currency))
+}
+
+/** A refund id counts once. */
+function conflictOf(
+  { externalRefundId, amountCents, currency }: PendingRefund['refund'],
+  { changed, refund }: Pick<ReportedRefund, 'changed' | 'refund'>,
+): string | undefined {
+  const recordedCents = refund?.amountCents ?? amountCents
+  if (changed || recordedCents === amountCents) return undefined
+  return `refund ${externalRefundId} is already recorded with ${formatMoney(recordedCents, currency)}; a refund counts once`
+}
+
+function reportForecast(run: Run, { refunds, applied, commissionCents }: Forecast): void {
+  const amounts = Object.entries(commissionCents).map(([currency, cents]) => formatMoney(cents, currency))
   const change = amounts.length ? `, by ${amounts.join(' and ')}` : ''
-  run.reporter.info(`Of ${forecast.refunds} refunds, ${forecast.applied} would change a commission${change}.`)
-  return forecast
+  run.reporter.info(`Of ${counted(refunds, 'refund')}, ${applied} would change a commission${change}.`)
 }
 
 function report(
@@ -249,9 +284,9 @@ function report(
   const failedFile = reportFailedRows(run, csv, file, failed)
   if (run.dryRun) run.reporter.info('Dry run: nothing was sent.')
   else if (counts.recorded + counts.kept === 0 && counts.knownBefore > 0)
-    run.reporter.info(`Nothing new: ${counts.knownBefore} refunds were already sent.`)
+    run.reporter.info(`Nothing new: ${counted(counts.knownBefore, 'refund')} already sent.`)
   if (counts.kept > 0)
-    run.reporter.info(`${counts.kept} refunds are kept until an affiliate is credited for their order`)
+    run.reporter.info(`${counted(counts.kept, 'refund')} kept until an affiliate is credited for the order`)
   run.printRecord({
     file,
     rows: csv.rows.length,

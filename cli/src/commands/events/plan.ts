@@ -46,6 +46,8 @@ export interface ImportPlan {
   failed: FailedRow[]
   /** The number of rows that only contain another line item of the order above. */
   lineRows: number
+  /** The number of rows that repeat an order of an earlier row. */
+  repeatedRows: number
   /** The columns that are not read. */
   unusedColumns: string[]
 }
@@ -79,7 +81,7 @@ export function planImport(csv: Csv, options: PlanOptions): ImportPlan {
     const problem = row.problem ?? refunds.problemOf(row) ?? refundByOrder.get(idOf(row)) ?? payments?.problemOf(row)
     return problem === undefined ? parseOrder(row, settings, status === 'refunded') : { row, problem }
   }
-  const all = rejectConflictingRows(rows.map(parse))
+  const { rows: all, repeatedRows } = mergeRepeatedRows(rows.map(parse))
   const read = new Set([
     ...mapped,
     ...settings.fallbackDates,
@@ -91,6 +93,7 @@ export function planImport(csv: Csv, options: PlanOptions): ImportPlan {
     format,
     settings,
     lineRows: lineItems.length,
+    repeatedRows,
     unusedColumns: csv.header.filter((name) => name !== '' && !read.has(name)),
     orders: all.flatMap(({ row, parsed }) => (parsed ? [{ row, ...parsed }] : [])),
     failed: all.flatMap(({ row, problem }) => (problem === undefined ? [] : [{ row, problem }])),
@@ -130,20 +133,25 @@ function parseSettingsFor({ header, rows }: Csv, format: OrderExportFormat, opti
   }
 }
 
-/** Rejects rows of the same order with different content: only one of them would count. */
-function rejectConflictingRows(rows: readonly ParsedRow[]): ParsedRow[] {
+/** Keeps the first of identical rows of an order, and rejects rows that differ: only one of them would count. */
+function mergeRepeatedRows(rows: readonly ParsedRow[]): { rows: ParsedRow[]; repeatedRows: number } {
   const hashesById = new Map<string, Set<string>>()
   for (const { parsed } of rows) {
     if (!parsed) continue
     const id = String(parsed.order.externalOrderId)
     hashesById.set(id, (hashesById.get(id) ?? new Set()).add(orderHash(parsed)))
   }
-  return rows.map((one) => {
+  const seen = new Set<string>()
+  const merged = rows.flatMap((one): ParsedRow[] => {
     const id = one.parsed?.order.externalOrderId
-    return id !== undefined && (hashesById.get(String(id))?.size ?? 0) > 1
-      ? { row: one.row, problem: `order ${id} is in several rows that differ` }
-      : one
+    if (id === undefined) return [one]
+    if ((hashesById.get(String(id))?.size ?? 0) > 1)
+      return [{ row: one.row, problem: `order ${id} is in several rows that differ` }]
+    if (seen.has(String(id))) return []
+    seen.add(String(id))
+    return [one]
   })
+  return { rows: merged, repeatedRows: rows.length - merged.length }
 }
 
 const findColumns = (header: readonly string[], names: readonly string[]): string[] =>

@@ -1,4 +1,5 @@
 import type { Commission, Conversion, ConversionInput, ReferralClient, ReferralError } from '@referral/sdk'
+import { applyRefund, type RefundSnapshot } from '@referral/server/refund'
 import { createClient } from '../../client.ts'
 import type { FailedRow } from '../../csv/failed-rows.ts'
 import { CliError, exitCode } from '../../errors.ts'
@@ -22,16 +23,39 @@ export interface Counts {
   failed: FailedRow[]
 }
 
+/** What an import would change, for the orders that the service evaluated. */
+export interface Forecast {
+  orders: number
+  attributed: number
+  /** The change of commissions, in cents by currency. */
+  commissionCents: Record<string, number>
+}
+
+export const newForecast = (): Forecast => ({ orders: 0, attributed: 0, commissionCents: {} })
+
+export const addCents = (cents: Record<string, number>, currency: string, change: number): void => {
+  cents[currency] = (cents[currency] ?? 0) + change
+}
+
+interface SenderInput {
+  counts: Counts
+  journal: ImportJournal
+  /** Evaluates the orders instead of sending them. */
+  forecast: Forecast | null
+}
+
 /** Sends the orders of an import within the rate limit. */
 export class OrderSender {
   readonly #run: Run
   readonly #counts: Counts
   readonly #journal: ImportJournal
+  readonly #forecast: Forecast | null
 
-  constructor(run: Run, counts: Counts, journal: ImportJournal) {
+  constructor(run: Run, { counts, journal, forecast }: SenderInput) {
     this.#run = run
     this.#counts = counts
     this.#journal = journal
+    this.#forecast = forecast
   }
 
   /** Sends all orders. With `parallel` 1, they are sent in the order of the file. */
@@ -43,9 +67,12 @@ export class OrderSender {
       if (order === undefined) return
       const problem = pending.isCanceled
         ? await this.#cancel(order, connection)
-        : ((await this.#send(order, connection)) ?? (await this.#refund(pending, connection)))
-      if (problem === undefined) this.#journal.add(orderHash(pending))
-      else this.#counts.failed.push({ row: pending.row, problem })
+        : this.#forecast
+          ? await this.#preview({ ...pending, order }, this.#forecast, connection)
+          : ((await this.#send(order, connection)) ?? (await this.#refund(pending, connection)))
+      if (problem !== undefined) this.#counts.failed.push({ row: pending.row, problem })
+      else if (this.#forecast) this.#forecast.orders += 1
+      else this.#journal.add(orderHash(pending))
     }
     await sendInParallel(this.#run, orders, {
       parallel,
@@ -92,6 +119,37 @@ export class OrderSender {
     return undefined
   }
 
+  /** Evaluates an order and its refund as {@link #send} and {@link #refund} would report them. */
+  async #preview(pending: PendingOrder, forecast: Forecast, connection: Connection): Promise<string | undefined> {
+    const { order, refundedCents = 0 } = pending
+    const { client, limiter, signal } = connection
+    const limited = rateLimitedClient(client, limiter)
+    const decided = await limited.rateLimited(() => client.events.dryRun(order, { signal }).safe())
+    if (decided.error) return rowProblem(decided.error)
+    if (decided.response.headers.get('X-Order-Already-Recorded') === 'true') {
+      const commission = await limited.rateLimited(() => findCommission(client, order))
+      const problem = commission && (await findConflict(limited, order, { commission }))
+      return problem ?? this.#refund(pending, connection)
+    }
+    const { attribution, trace } = decided.data
+    if (attribution.affiliateId === null) return undefined
+    forecast.attributed += 1
+    const amountCents = Math.max(refundedCents, await this.#storedRefunds(order, connection))
+    const groups = trace.groups as unknown as RefundSnapshot['groups']
+    const snapshot = { ...goodsOf(order), baseCents: trace.baseCents, groups, lines: [], taxWithholdingBps: 0 }
+    const { after } = applyRefund(snapshot, undefined, { refundId: '', amountCents })
+    addCents(forecast.commissionCents, trace.currency, after.amountCents)
+    return undefined
+  }
+
+  /** Refunded goods that were reported before their order. */
+  async #storedRefunds({ externalOrderId }: ConversionInput, { client, limiter, signal }: Connection): Promise<number> {
+    const { rateLimited } = rateLimitedClient(client, limiter)
+    const probe = { externalOrderId, externalRefundId: 'import-preview', amountCents: 1 }
+    const { refundedCents } = await rateLimited(() => client.refunds.create(probe, { signal, dryRun: true }))
+    return refundedCents - probe.amountCents
+  }
+
   /**
    * Reports what an export says was refunded in all, less what is recorded: an earlier export, or a backend, may have
    * reported a part.
@@ -109,8 +167,13 @@ export class OrderSender {
       const recordedCents = preview.refundedCents - (preview.refund?.goodsCents ?? refundedCents)
       if (!preview.changed || recordedCents >= refundedCents) return undefined
       const amountCents = refundedCents - recordedCents
-      const { changed } = await rateLimited(() => client.refunds.create({ ...total, amountCents }, options))
-      if (changed) this.#counts.refunds += 1
+      const report = { ...total, amountCents }
+      const { changed, refund, commission } = await rateLimited(() =>
+        client.refunds.create(report, { ...options, dryRun: this.#run.dryRun }),
+      )
+      if (this.#forecast && commission && refund)
+        addCents(this.#forecast.commissionCents, commission.currency, refund.commissionCents)
+      else if (changed) this.#counts.refunds += 1
       return undefined
     } catch (error) {
       return rowProblem(error as ReferralError)
@@ -123,9 +186,12 @@ export class OrderSender {
   ): Promise<string | undefined> {
     const { rateLimited } = rateLimitedClient(client, limiter)
     try {
-      const report = () => client.cancellations.create({ externalOrderId }, { maxRetries: 5, signal }).withResponse()
+      const options = { maxRetries: 5, signal, dryRun: this.#run.dryRun }
+      const report = () => client.cancellations.create({ externalOrderId }, options).withResponse()
       const { data, idempotentReplayed } = await rateLimited(report)
-      if (data.changed && !idempotentReplayed) this.#counts.canceled += 1
+      if (this.#forecast) {
+        if (data.commission) addCents(this.#forecast.commissionCents, data.commission.currency, data.commissionCents)
+      } else if (data.changed && !idempotentReplayed) this.#counts.canceled += 1
       else this.#counts.knownBefore += 1
       return undefined
     } catch (error) {
@@ -196,9 +262,9 @@ export function rowProblem(error: ReferralError): string {
 async function findConflict(
   { client, rateLimited }: { client: ReferralClient; rateLimited: RateLimited },
   order: ConversionInput,
-  { commission }: Conversion,
+  { commission }: { commission: Pick<Conversion['commission'], 'id' | 'affiliateId'> },
 ): Promise<string | undefined> {
-  const recorded = await rateLimited(() => findCommission(client, String(order.externalOrderId).trim(), commission.id))
+  const recorded = await rateLimited(() => findCommission(client, order, commission.id))
   const currency = order.currency ?? 'USD'
   if (recorded) {
     const cents = recorded.orderSubtotalCents - recorded.orderDiscountCents
@@ -211,15 +277,22 @@ async function findConflict(
   return `already recorded for ${commission.affiliateId}, not ${attribution.affiliateId}; an order counts once`
 }
 
+/** The goods of an order, as the service records them. */
+const goodsOf = ({ amountCents = 0, discountCents = 0 }: ConversionInput) => ({
+  subtotalCents: amountCents ?? 0,
+  discountCents: discountCents ?? 0,
+})
+
 const netOf = ({ amountCents, discountCents }: ConversionInput) => (amountCents ?? 0) - (discountCents ?? 0)
 
 /** Returns undefined when the key may not read commissions; amounts are then not compared. */
 async function findCommission(
   client: ReferralClient,
-  id: string,
-  commissionId: string | null,
+  { externalOrderId }: ConversionInput,
+  commissionId?: string | null,
 ): Promise<Commission | undefined> {
+  const id = String(externalOrderId).trim()
   const { data, error } = await client.commissions.list({ externalOrderId: `api:${id}`, limit: 1 }).safe()
   if (error && error.code !== 'scope_missing') throw error
-  return data?.data.find((row) => row.id === commissionId)
+  return data?.data.find((row) => commissionId === undefined || row.id === commissionId)
 }
