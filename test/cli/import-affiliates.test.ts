@@ -48,6 +48,18 @@ test('all export formats are parsed to the same affiliate', () => {
   }
 })
 
+test('a status means the same in every export, and a row with an unknown one fails', () => {
+  const words = { Active: 'APPROVED', 'not set': 'PENDING', '': 'PENDING', disabled: 'REJECTED', mystery: 'failed' }
+  const lines = Object.keys(words).map((word, i) => `a${i}@example.com,${word}\n`)
+  for (const [name, provider] of Object.entries(providers)) {
+    const text = `email,${name === 'rewardful' ? 'state' : 'status'}\n${lines.join('')}`
+    const { affiliates, failed } = planImport(parseCsv(text, name), provider, undefined)
+    expect([...affiliates.map(({ status }) => status), ...failed.map(() => 'failed')], name).toEqual(
+      Object.values(words),
+    )
+  }
+})
+
 test('columns of which nothing is imported are named', async () => {
   const file = join(folder.path, 'rewardful.csv')
   writeFileSync(file, 'Email,Token,State,Visitors,Leads,error\nv@example.com,v,active,12,3,\n')

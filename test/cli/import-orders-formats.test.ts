@@ -101,6 +101,46 @@ test('WooCommerce: only paid orders are imported, in the time zone of the shop',
   expect(made.W2).toMatchObject({ happenedAt: '2026-06-30T22:30:00.000Z' })
 }, 30_000)
 
+test('WooCommerce: an export with display names, one row per item, and dates with the day first', async () => {
+  const order = {
+    'Order Number': 'X1',
+    'Order Status': 'Completed',
+    'Order Date': '31/10/2026 09:30',
+    'Email (Billing)': 'ada@example.com',
+    'Country Code (Shipping)': 'DE',
+    'Cart Discount Amount': '10.00',
+    'Order Subtotal Amount': '100.00',
+    'Order Shipping Amount': '5.00',
+    'Order Refund Amount': '0.00',
+    'Order Total Amount': '95.00',
+    'Order Total Tax Amount': '0.00',
+    'Coupon Code': 'nisa16',
+  }
+  const columns = Object.keys(order)
+  const text = csvOf(
+    [...columns, 'Item Name'],
+    [order, order].map((row, i) => ({ ...row, 'Item Name': `Hat ${i}` })),
+  )
+  const unclear = await importCsv('aoe.csv', text, '--time-zone', 'Europe/Berlin')
+  expect(unclear.reasons()[0]).toContain('--date-format')
+  const args = ['--time-zone', 'Europe/Berlin', '--date-format', 'day-first']
+  const { code, report, stderr } = await importCsv('aoe.csv', text, ...args)
+  expect([code, report.sent, stderr]).toEqual([0, 1, expect.stringContaining('format: WooCommerce')])
+  expect(stderr).not.toContain('No email column')
+  expect((await recorded('X1')).X1).toMatchObject({
+    happenedAt: '2026-10-31T08:30:00.000Z',
+    orderDiscountCents: 1000,
+    commissionAmountCents: 1440,
+  })
+  const anonymous = columns.filter((column) => column !== 'Email (Billing)')
+  expect((await importCsv('aoe.csv', csvOf(anonymous, [order]), ...args, '--dry-run')).stderr).toContain(
+    'warning: No email column',
+  )
+  const american = { ...order, 'Order Number': 'X2', 'Order Date': '10/31/2026' }
+  await importCsv('us.csv', csvOf(columns, [american]), '--time-zone', 'UTC', '--date-format', 'month-first')
+  expect((await recorded('X2')).X2).toMatchObject({ happenedAt: '2026-10-31T00:00:00.000Z' })
+}, 30_000)
+
 test('WooCommerce: a refund in any column fails the order, even with --any-status', async () => {
   const cases: [column: string, value: string, none: string][] = [
     ['refund_items', 'Hat', ''],
@@ -209,7 +249,7 @@ const stripe = (id: string, change: Record<string, string> = {}) => ({
   ...change,
 })
 
-test('Stripe: failed, uncaptured, disputed and refunded payments fail', async () => {
+test('Stripe: failed payments are skipped; uncaptured, disputed and refunded ones fail', async () => {
   const rows = [
     stripe('ch_1'),
     stripe('ch_2', { Status: 'Failed' }),
@@ -220,10 +260,10 @@ test('Stripe: failed, uncaptured, disputed and refunded payments fail', async ()
     stripe('ch_7', { Status: 'Refunded', 'Amount Refunded': '90.00' }),
     stripe('ch_8', { Status: 'requires_capture' }),
   ]
-  const { code, report, reasons } = await importCsv('stripe.csv', csvOf(STRIPE, rows))
-  expect({ code, ...report }).toMatchObject({ code: 8, sent: 2, failed: 6 })
+  const { code, report, stderr, reasons } = await importCsv('stripe.csv', csvOf(STRIPE, rows))
+  expect({ code, ...report }).toMatchObject({ code: 8, sent: 2, failed: 5 })
+  expect(stderr).toContain('skipped 1 failed payment')
   expect(reasons()).toEqual([
-    'this order is Failed',
     'this payment is not captured',
     'this payment is disputed',
     '40.00 of this order was refunded',

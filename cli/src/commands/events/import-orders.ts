@@ -23,11 +23,12 @@ export async function importOrders(run: Run, file: string, options: ImportOption
   const csv = await readImportFile(run, file)
   if (csv.rows.length === 0) throw notFoundError('The file has no orders.')
   const plan = planImport(csv, options)
-  const { format, orders, failed, lineRows, repeatedRows } = plan
+  const { format, orders, failed, lineRows, repeatedRows, failedPayments } = plan
   run.reporter.info(`format: ${format.title}${options.from ? '' : '; use --from for another'}`)
   printMapping(run, csv, plan)
   warnAboutCurrency(run, plan, options.currency)
   if (lineRows) run.reporter.info(`skipped ${counted(lineRows, 'row')} with only another line item of the order above`)
+  if (failedPayments) run.reporter.info(`skipped ${counted(failedPayments, 'failed payment')}`)
   if (repeatedRows) run.reporter.info(`skipped ${counted(repeatedRows, 'row')} repeating an order of an earlier row`)
   const [refunded, canceled] = [orders.filter((one) => one.refundedCents), orders.filter((one) => one.isCanceled)]
   if (refunded.length || canceled.length)
@@ -85,6 +86,10 @@ function printMapping(run: Run, { rows }: Csv, { settings, unusedColumns }: Impo
     run.reporter.info(`orders without ${mapping.occurredAt} are dated by ${fallbackDates.join(' or ')}`)
   if (unusedColumns.length) run.reporter.info(`unused columns: ${unusedColumns.join(', ')}`)
   if (!mapping.occurredAt) run.reporter.warn('No date column: every order is dated now. Add --map occurredAt=Column.')
+  if (!mapping.customerEmail)
+    run.reporter.warn(
+      'No email column: orders that affiliates place themselves earn a commission. Add --map customerEmail=Column.',
+    )
   if (!EVIDENCE_FIELDS.some((field) => mapping[field]))
     run.reporter.warn('No column identifies an affiliate: none of these orders can be attributed.')
 }

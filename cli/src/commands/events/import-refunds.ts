@@ -13,7 +13,7 @@ import { printColumns, readImportFile, reportFailedRows } from './import-file.ts
 import { contentHash, ImportJournal } from './journal.ts'
 import { detectMoneyColumn, type MoneyColumn, type MoneyOptions, toCents } from './money-columns.ts'
 import { normalizeStatus } from './order-export-formats.ts'
-import { currencyOf } from './order-fields.ts'
+import { currencyOf, type DateFormat, type ParseSettings } from './order-fields.ts'
 import { checkTimezone, timeProblem, toInstant } from './parse-order.ts'
 import { REFUND_WARNINGS } from './report.ts'
 import { addCents, type Connection, rowProblem, sendInParallel } from './send-orders.ts'
@@ -25,6 +25,7 @@ export interface ImportRefundsOptions extends MoneyOptions {
   /** Whether to import pending and failed refunds too. */
   anyStatus?: boolean
   timeZone?: string
+  dateFormat?: DateFormat
   parallel: number
   /** The number of refunds that a dry run sends to the service for a preview. */
   forecast: number
@@ -140,7 +141,14 @@ function planRefunds({ header, rows }: Csv, options: ImportRefundsOptions): Refu
   const refunds: PendingRefund[] = []
   const failed: FailedRow[] = []
   for (const row of rows) {
-    const refund = parseRefund(row, { mapping, money, currency, statusColumn, timezone })
+    const refund = parseRefund(row, {
+      mapping,
+      money,
+      currency,
+      statusColumn,
+      timezone,
+      dateFormat: options.dateFormat,
+    })
     if (typeof refund === 'string') failed.push({ row, problem: refund })
     else refunds.push({ row, refund })
   }
@@ -158,11 +166,10 @@ function parseRefund(
     money,
     currency: fallback,
     statusColumn,
-    timezone,
+    ...times
   }: Pick<RefundPlan, 'mapping' | 'money' | 'currency'> & {
     statusColumn: string | undefined
-    timezone: string | undefined
-  },
+  } & Pick<ParseSettings, 'timezone' | 'dateFormat'>,
 ): PendingRefund['refund'] | string {
   if (row.problem !== undefined) return row.problem
   const cell = (field: string) => row.cells[mapping[field] ?? '']?.trim() ?? ''
@@ -177,7 +184,7 @@ function parseRefund(
   if (!/^[A-Z]{3}$/.test(currency)) return `${currency} is not a currency`
   const amountCents = toCents(withoutMinus(amount), money, currency)
   if (typeof amountCents !== 'number') return amountCents.problem
-  const occurredAt = cell('occurredAt') ? toInstant(cell('occurredAt'), timezone) : undefined
+  const occurredAt = cell('occurredAt') ? toInstant(cell('occurredAt'), times) : undefined
   const problem = timeProblem(occurredAt)
   if (problem !== undefined) return problem
   const reason = cell('reason')

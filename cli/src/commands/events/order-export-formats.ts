@@ -5,8 +5,8 @@ import { ORDER_FIELDS, REFUND_FIELDS } from './order-fields.ts'
 /** The format of a shop system's order export. */
 export interface OrderExportFormat {
   title: string
-  /** Columns that identify the format. */
-  signatureColumns: readonly string[]
+  /** Sets of columns that identify the format. */
+  signatures: readonly (readonly string[])[]
   /** Column names that replace the usual ones of a field. An empty list means that the export has no such column. */
   columns: Readonly<Record<string, readonly string[]>>
   /** The columns with the payment status, and the values for paid orders. */
@@ -14,6 +14,8 @@ export interface OrderExportFormat {
   paid: readonly string[]
   /** The values for unpaid, canceled and refunded orders. Unknown values are rejected too. */
   unpaid: readonly string[]
+  /** The values for payments that failed for good. Their rows are skipped. */
+  neverPaid?: readonly string[]
   /** The time zone of times without an offset, if the format defines it. */
   timezone?: string
   /** Further reasons to reject a row. */
@@ -51,7 +53,7 @@ function stripeCheck(header: readonly string[]): RowCheck {
 export const orderExportFormats: Readonly<Record<'shopify' | 'woocommerce' | 'stripe' | 'csv', OrderExportFormat>> = {
   shopify: {
     title: 'Shopify',
-    signatureColumns: ['Financial Status', 'Lineitem name', 'Discount Code'],
+    signatures: [['Financial Status', 'Lineitem name', 'Discount Code']],
     columns: {
       externalOrderId: ['Id', 'Name'],
       orderName: ['Name'],
@@ -75,17 +77,20 @@ export const orderExportFormats: Readonly<Record<'shopify' | 'woocommerce' | 'st
   },
   woocommerce: {
     title: 'WooCommerce',
-    signatureColumns: ['order_number', 'order_currency', 'status'],
+    signatures: [
+      ['order_number', 'order_currency', 'status'],
+      ['Order Number', 'Order Status', 'Order Subtotal Amount'],
+    ],
     columns: {
       externalOrderId: ['order_id', 'order_number'],
       orderName: ['order_number'],
-      amountCents: ['order_subtotal', 'cart_subtotal', 'subtotal'],
-      discountCents: ['discount_total', 'cart_discount'],
-      shippingCents: ['shipping_total'],
-      taxCents: ['tax_total'],
+      amountCents: ['order_subtotal', 'order_subtotal_amount', 'cart_subtotal', 'subtotal'],
+      discountCents: ['discount_total', 'cart_discount', 'cart_discount_amount'],
+      shippingCents: ['shipping_total', 'order_shipping_amount'],
+      taxCents: ['tax_total', 'order_total_tax_amount'],
       currency: ['order_currency'],
-      couponCode: ['coupon_items', 'coupons', 'coupon_codes'],
-      customerEmail: ['billing_email', 'customer_email'],
+      couponCode: ['coupon_items', 'coupons', 'coupon_codes', 'coupon_code'],
+      customerEmail: ['billing_email', 'email_billing', 'customer_email'],
       occurredAt: ['paid_date', 'order_date', 'date_created', 'date'],
     },
     statusColumns: ['status', 'order_status'],
@@ -105,7 +110,7 @@ export const orderExportFormats: Readonly<Record<'shopify' | 'woocommerce' | 'st
   },
   stripe: {
     title: 'Stripe',
-    signatureColumns: ['Created date (UTC)', 'Amount', 'Status'],
+    signatures: [['Created date (UTC)', 'Amount', 'Status']],
     columns: {
       externalOrderId: ['order_id (metadata)', 'orderId (metadata)', 'id'],
       amountCents: ['Amount'],
@@ -137,12 +142,13 @@ export const orderExportFormats: Readonly<Record<'shopify' | 'woocommerce' | 'st
       'expired',
       'disputed',
     ],
+    neverPaid: ['failed', 'blocked', 'expired'],
     timezone: 'UTC',
     check: stripeCheck,
   },
   csv: {
     title: 'CSV',
-    signatureColumns: [],
+    signatures: [],
     columns: {},
     statusColumns: ['financialStatus', 'paymentStatus', 'orderStatus', 'status', 'state'],
     paid: [
@@ -179,12 +185,10 @@ export const orderExportFormats: Readonly<Record<'shopify' | 'woocommerce' | 'st
 
 export type OrderExportFormatName = keyof typeof orderExportFormats
 
-/** Returns the format whose identifying columns are all in the header, or `csv`. */
+/** Returns the format with a set of identifying columns that are all in the header, or `csv`. */
 export const detectOrderExportFormat = (header: readonly string[]): OrderExportFormatName =>
-  (Object.keys(orderExportFormats) as OrderExportFormatName[]).find(
-    (name) =>
-      orderExportFormats[name].signatureColumns.length > 0 &&
-      orderExportFormats[name].signatureColumns.every((mark) => header.includes(mark)),
+  (Object.keys(orderExportFormats) as OrderExportFormatName[]).find((name) =>
+    orderExportFormats[name].signatures.some((columns) => columns.every((column) => header.includes(column))),
   ) ?? 'csv'
 
 /** The column names of each field in this format. */
@@ -280,6 +284,12 @@ export function laterStatus(format: OrderExportFormat, header: readonly string[]
 }
 
 const CANCELED_AT = ['canceledAt', 'cancelledAt', 'canceled date (UTC)']
+
+/** Finds payments that failed for good, which are no orders. */
+export function failedPayments(format: OrderExportFormat, header: readonly string[]): (row: CsvRow) => boolean {
+  const status = findColumn(header, format.statusColumns)
+  return (row) => format.neverPaid?.includes(normalizeStatus(cellOf(row, status))) ?? false
+}
 
 /** Detects orders that are unpaid, canceled or disputed, or whose payment status is unknown. */
 export function paymentCheck(

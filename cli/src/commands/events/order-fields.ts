@@ -19,10 +19,10 @@ export const ORDER_FIELDS: Readonly<Record<string, readonly string[]>> = {
   occurredAt: ['processedAt', 'paidAt', 'paidDate', 'createdAt', 'orderDate', 'dateCreated', 'date'],
   orderName: [],
   note: [],
-  'shipping.country': ['country', 'shippingCountry'],
-  'shipping.state': ['state', 'shippingState', 'province'],
-  'shipping.city': ['city', 'shippingCity'],
-  'shipping.postalCode': ['postalCode', 'shippingPostalCode', 'zip'],
+  'shipping.country': ['country', 'shippingCountry', 'countryCodeShipping'],
+  'shipping.state': ['state', 'shippingState', 'stateCodeShipping', 'province'],
+  'shipping.city': ['city', 'shippingCity', 'cityShipping'],
+  'shipping.postalCode': ['postalCode', 'shippingPostalCode', 'postcodeShipping', 'zip'],
 }
 
 /** Columns with the amount that was refunded of an order, read with --refunds. */
@@ -59,6 +59,7 @@ export interface ParseSettings {
   currency: string
   /** For times without an offset. */
   timezone?: string | undefined
+  dateFormat?: DateFormat | undefined
   prices?: PriceBasis
   /** Without it, refunded and canceled orders are rejected. */
   refunds?: RefundBasis | undefined
@@ -77,3 +78,6 @@ export type PriceBasis = 'with-tax' | 'without-tax'
 
 /** What a refunded amount is a part of: the goods after discount, or the total of the order. */
 export type RefundBasis = 'goods' | 'total'
+
+/** The order of day and month in dates that end with the year. */
+export type DateFormat = 'day-first' | 'month-first'

@@ -5,7 +5,7 @@ import { usageError } from '../../errors.ts'
 import { splitCodes } from './coupon-codes.ts'
 import { toCents } from './money-columns.ts'
 import { isNoRefund } from './order-export-formats.ts'
-import { currencyOf, MONEY_FIELDS, type ParseSettings } from './order-fields.ts'
+import { currencyOf, type DateFormat, MONEY_FIELDS, type ParseSettings } from './order-fields.ts'
 import { excludeTax } from './totals.ts'
 
 /** An order of a file. */
@@ -42,7 +42,7 @@ export function parseOrder(row: CsvRow, settings: ParseSettings, isRefunded = fa
       order[field] = cents
     } else if (field.startsWith('shipping.')) shipping[field.slice('shipping.'.length)] = text
     else if (field === 'couponCode') codes.push(...splitCodes(text))
-    else order[field] = field === 'occurredAt' ? toInstant(text, settings.timezone) : text
+    else order[field] = field === 'occurredAt' ? toInstant(text, settings) : text
   }
   if (Object.keys(shipping).length) order.shipping = shipping
   // All coupons: which of them belong to affiliates is only known when the order is sent.
@@ -50,7 +50,7 @@ export function parseOrder(row: CsvRow, settings: ParseSettings, isRefunded = fa
   if (order.occurredAt === undefined && settings.mapping.occurredAt) {
     const date = settings.fallbackDates.map((column) => row.cells[column]?.trim() ?? '').find((text) => text !== '')
     if (date === undefined) return { row, problem: noDateProblem(settings) }
-    order.occurredAt = toInstant(date, settings.timezone)
+    order.occurredAt = toInstant(date, settings)
   }
   const problem = findProblem(order, currency)
   if (problem !== undefined) return { row, problem }
@@ -138,6 +138,8 @@ function findProblem(order: Record<string, unknown>, currency: string): string |
 /** What is wrong with a time of {@link toInstant}. */
 export function timeProblem(at: string | undefined): string | undefined {
   if (at === undefined) return undefined
+  if (YEAR_LAST.test(at))
+    return `${at} may begin with the day or the month; pass --date-format day-first or month-first`
   if (!ISO.test(at))
     return `${at} is not a time with an offset, such as 2026-10-31T14:00:00Z; use --time-zone for times without one`
   return isValidTime(at) ? undefined : `${at} is not a valid time`
@@ -154,6 +156,20 @@ function isValidTime(text: string): boolean {
 }
 
 export const isMoney = (field: string): boolean => MONEY_FIELDS.includes(field)
+
+/** `31/10/2026 14:00`, `10-31-2026` or `31.10.2026, 14:00`. */
+const YEAR_LAST = /^(\d{1,2})([/.-])(\d{1,2})\2(\d{4})(?:,? |T|$)/
+
+/** Puts the year first. */
+function yearFirst(text: string, format: DateFormat | undefined): string {
+  if (format === undefined) return text
+  return text.replace(YEAR_LAST, (whole, first: string, _, second: string, year: string) => {
+    const [month, day] = (format === 'day-first' ? [second, first] : [first, second]).map((part) =>
+      part.padStart(2, '0'),
+    )
+    return `${year}-${month}-${day}${/\d$/.test(whole) ? '' : ' '}`
+  })
+}
 
 const LOCAL = /^\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)?$/
 const ZONED = /^(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?) ?(Z|UTC|[+-]\d{2}):?(\d{2})?$/
@@ -172,7 +188,11 @@ export function checkTimezone(timezone: string | undefined): void {
  * Converts a time such as `2026-10-31 14:00:00 +0200` to ISO 8601. A time without an offset is local to the time zone:
  * the first of a repeated hour, and the offset before the change for a skipped hour. Other text is returned unchanged.
  */
-export function toInstant(text: string, timezone: string | undefined): string {
+export function toInstant(
+  written: string,
+  { timezone, dateFormat }: Pick<ParseSettings, 'timezone' | 'dateFormat'>,
+): string {
+  const text = yearFirst(written, dateFormat)
   const zoned = ZONED.exec(text)
   if (zoned) {
     const [, day, time, zone = '', minutes] = zoned

@@ -7,6 +7,7 @@ import { detectMoneyColumn, type MoneyOptions } from './money-columns.ts'
 import {
   columnNamesOf,
   detectOrderExportFormat,
+  failedPayments,
   isNoRefund,
   laterStatus,
   type OrderExportFormat,
@@ -16,7 +17,7 @@ import {
   refundAmountCheck,
   refundCheck,
 } from './order-export-formats.ts'
-import { currencyOf, type ParseSettings, type PriceBasis, type RefundBasis } from './order-fields.ts'
+import { currencyOf, type DateFormat, type ParseSettings, type PriceBasis, type RefundBasis } from './order-fields.ts'
 import { checkTimezone, isMoney, type ParsedOrder, type ParsedRow, parseCanceled, parseOrder } from './parse-order.ts'
 import { detectPriceBasis, rejectDoubleDiscount, TOTAL_COLUMNS } from './totals.ts'
 
@@ -25,6 +26,7 @@ export interface PlanOptions extends MoneyOptions {
   from?: OrderExportFormatName
   /** For times without an offset. */
   timeZone?: string
+  dateFormat?: DateFormat
   prices?: PriceBasis
   map?: string[]
   /** Of rows without a currency. Defaults to USD, as in the API. */
@@ -48,6 +50,8 @@ export interface ImportPlan {
   lineRows: number
   /** The number of rows that repeat an order of an earlier row. */
   repeatedRows: number
+  /** The number of payments that failed for good. */
+  failedPayments: number
   /** The columns that are not read. */
   unusedColumns: string[]
 }
@@ -59,7 +63,9 @@ export function planImport(csv: Csv, options: PlanOptions): ImportPlan {
   const settings = parseSettingsFor(csv, format, options)
   const isDiscountMapped = options.map?.some((pair) => /^discountCents=./.test(pair))
   if (!isDiscountMapped) rejectDoubleDiscount(csv, settings)
-  const { rows, lineItems } = dropLineItemRows(csv, settings.mapping)
+  const isFailedPayment = options.anyStatus ? () => false : failedPayments(format, csv.header)
+  const paid = csv.rows.filter((row) => !isFailedPayment(row))
+  const { rows, lineItems } = dropLineItemRows({ ...csv, rows: paid }, settings.mapping)
   settings.prices = options.prices ?? detectPriceBasis({ ...csv, rows }, settings)
   const mapped = Object.values(settings.mapping)
   const refunds = options.refunds
@@ -94,6 +100,7 @@ export function planImport(csv: Csv, options: PlanOptions): ImportPlan {
     settings,
     lineRows: lineItems.length,
     repeatedRows,
+    failedPayments: csv.rows.length - paid.length,
     unusedColumns: csv.header.filter((name) => name !== '' && !read.has(name)),
     orders: all.flatMap(({ row, parsed }) => (parsed ? [{ row, ...parsed }] : [])),
     failed: all.flatMap(({ row, problem }) => (problem === undefined ? [] : [{ row, problem }])),
@@ -128,6 +135,7 @@ function parseSettingsFor({ header, rows }: Csv, format: OrderExportFormat, opti
     fallbackDates: fallbackDates.filter((column) => !mapped.includes(column)),
     currency,
     timezone: options.timeZone ?? format.timezone,
+    dateFormat: options.dateFormat,
     refunds: options.refunds,
     totalColumn: findColumn(header, TOTAL_COLUMNS),
   }

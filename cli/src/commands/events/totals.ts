@@ -6,7 +6,7 @@ import { usageError } from '../../errors.ts'
 import { toCents } from './money-columns.ts'
 import { currencyOf, ORDER_FIELDS, type ParseSettings, type PriceBasis } from './order-fields.ts'
 
-export const TOTAL_COLUMNS = ['total', 'orderTotal', 'totalPrice', 'grandTotal', 'totalAmount']
+export const TOTAL_COLUMNS = ['total', 'orderTotal', 'orderTotalAmount', 'totalPrice', 'grandTotal', 'totalAmount']
 
 /**
  * Rejects a file whose amounts are after the discount, as in many exports. If the total equals the amount with shipping

@@ -5,7 +5,7 @@ import type { Csv, CsvRow } from '../../csv/parse.ts'
 import { notFoundError, usageError } from '../../errors.ts'
 import { detectOrderExportFormat } from '../events/order-export-formats.ts'
 import { type PayeeDetails, parsePayee } from './payees.ts'
-import { CONTACT_FIELDS, type Provider } from './providers.ts'
+import { CONTACT_FIELDS, type Provider, STATUSES } from './providers.ts'
 
 /** An affiliate of the export. */
 export interface SourceAffiliate {
@@ -15,6 +15,8 @@ export interface SourceAffiliate {
   firstName: string | undefined
   lastName: string | undefined
   status: AffiliateStatus
+  /** Why the row cannot be imported. */
+  problem: string | undefined
   /** The code in the affiliate's old links. */
   ref: string | undefined
   /** The first coupon that can be a discount code. */
@@ -77,7 +79,8 @@ export function planImport(
   for (const row of rows) {
     const affiliate = parseAffiliate(row, { mapping, provider, id })
     const key = emailKey(affiliate.email)
-    if (row.problem) failed.push({ row, problem: row.problem })
+    const problem = row.problem ?? affiliate.problem
+    if (problem) failed.push({ row, problem })
     else if (!/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(affiliate.email)) failed.push({ row, problem: 'no email address' })
     else if (seen.has(key)) failed.push({ row, problem: `${affiliate.email} is already in an earlier row` })
     else affiliates.push(affiliate)
@@ -105,9 +108,8 @@ function parseAffiliate(row: CsvRow, { mapping, provider, id }: ParseSettings): 
   const codes = coupons.filter((one) => one !== coupon)
   const leftOut: string[] = []
   const statusText = cell('status')
-  const status =
-    statusText === undefined ? 'PENDING' : provider.statuses[statusText.toLowerCase().replace(/[^a-z0-9]/g, '')]
-  if (!status) notes.push(`unknown status ${statusText}; imported as PENDING`)
+  const status = statusText === undefined ? 'PENDING' : STATUSES[statusText.toLowerCase().replace(/[^a-z0-9]/g, '')]
+  const problem = status ? undefined : `unknown status ${statusText}; use approved, pending or rejected`
   const refs = [...(cell('ref') ?? '').split(SEPARATORS), ...refsInLinks(cell('link'), provider.linkParameter)]
   const [ref = id && !mapping.ref ? row.cells[id]?.trim() || undefined : undefined, ...links] = refs.filter(Boolean)
   const payee = parsePayee(cell, name)
@@ -120,6 +122,7 @@ function parseAffiliate(row: CsvRow, { mapping, provider, id }: ParseSettings): 
     firstName,
     lastName,
     status: status ?? 'PENDING',
+    problem,
     ...names,
     payee,
     contact,

@@ -10,7 +10,6 @@ export interface Provider {
   id?: readonly string[]
   /** The usual column names of each field; `--map` overrides them. */
   columns: Readonly<Record<string, readonly string[]>>
-  statuses: Readonly<Record<string, AffiliateStatus>>
 }
 
 /** Fields that cannot be imported. They are reported, so that nothing is lost silently. */
@@ -57,11 +56,19 @@ const COMMON_FIELDS = {
   ...CONTACT_COLUMNS,
 }
 
-const STATUSES: Provider['statuses'] = {
-  approved: 'APPROVED',
-  active: 'APPROVED',
-  pending: 'PENDING',
-  rejected: 'REJECTED',
+/** What the services call the status of an affiliate, without spaces and punctuation. */
+export const STATUSES: Readonly<Record<string, AffiliateStatus>> = {
+  ...statuses('APPROVED', 'active approved accepted enabled true yes 1'),
+  ...statuses('PENDING', 'pending notset new invited'),
+  ...statuses(
+    'REJECTED',
+    'rejected disapproved denied declined disabled inactive suspicious blocked banned suspended archived',
+  ),
+  ...statuses('REJECTED', 'false no 0'),
+}
+
+function statuses(status: AffiliateStatus, words: string): Record<string, AffiliateStatus> {
+  return Object.fromEntries(words.split(' ').map((word) => [word, status]))
 }
 
 export const providers: Readonly<Record<string, Provider>> = {
@@ -75,7 +82,6 @@ export const providers: Readonly<Record<string, Provider>> = {
       coupon: ['coupons', 'code', 'codes', 'couponCode', 'couponCodes', 'discountCode'],
       status: [],
     },
-    statuses: STATUSES,
   },
   rewardful: {
     title: 'Rewardful',
@@ -89,7 +95,6 @@ export const providers: Readonly<Record<string, Provider>> = {
       coupon: ['couponCode', 'coupons', 'couponToken', 'promotionCode'],
       status: ['state', 'affiliateState'],
     },
-    statuses: { active: 'APPROVED', pending: 'PENDING', disabled: 'REJECTED', suspicious: 'REJECTED' },
   },
   tapfiliate: {
     title: 'Tapfiliate',
@@ -100,19 +105,6 @@ export const providers: Readonly<Record<string, Provider>> = {
       link: ['referralLink', 'affiliateLink', 'referralUrl'],
       coupon: ['coupons', 'couponCode', 'couponCodes'],
       status: ['approved', 'approvalStatus'],
-    },
-    statuses: {
-      approved: 'APPROVED',
-      active: 'APPROVED',
-      true: 'APPROVED',
-      yes: 'APPROVED',
-      1: 'APPROVED',
-      pending: 'PENDING',
-      disapproved: 'REJECTED',
-      archived: 'REJECTED',
-      false: 'REJECTED',
-      no: 'REJECTED',
-      0: 'REJECTED',
     },
   },
   refersion: {
@@ -126,13 +118,6 @@ export const providers: Readonly<Record<string, Provider>> = {
       coupon: ['coupons', 'couponCode', 'conversionTrigger', 'trigger'],
       status: ['affiliateStatus'],
     },
-    statuses: {
-      active: 'APPROVED',
-      approved: 'APPROVED',
-      pending: 'PENDING',
-      denied: 'REJECTED',
-      disabled: 'REJECTED',
-    },
   },
   firstpromoter: {
     title: 'FirstPromoter',
@@ -145,17 +130,6 @@ export const providers: Readonly<Record<string, Provider>> = {
       coupon: ['promoCode', 'promoCodes', 'couponCode', 'coupons'],
       status: ['state', 'promoterState', 'promoterStatus'],
     },
-    statuses: {
-      active: 'APPROVED',
-      approved: 'APPROVED',
-      accepted: 'APPROVED',
-      pending: 'PENDING',
-      notset: 'PENDING',
-      rejected: 'REJECTED',
-      blocked: 'REJECTED',
-      inactive: 'REJECTED',
-      archived: 'REJECTED',
-    },
   },
   uppromote: {
     title: 'UpPromote',
@@ -166,13 +140,6 @@ export const providers: Readonly<Record<string, Provider>> = {
       link: ['affiliateLink', 'defaultAffiliateLink', 'customAffiliateLink', 'referralLink'],
       coupon: ['coupon', 'coupons', 'couponCode', 'defaultCoupon'],
       status: ['affiliateStatus'],
-    },
-    statuses: {
-      active: 'APPROVED',
-      approved: 'APPROVED',
-      pending: 'PENDING',
-      inactive: 'REJECTED',
-      denied: 'REJECTED',
     },
   },
   goaffpro: {
@@ -185,6 +152,5 @@ export const providers: Readonly<Record<string, Provider>> = {
       coupon: ['coupon', 'coupons', 'couponCode'],
       status: ['affiliateStatus'],
     },
-    statuses: { ...STATUSES, blocked: 'REJECTED' },
   },
 }
