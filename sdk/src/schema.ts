@@ -2250,10 +2250,12 @@ export interface components {
             orderName: string | null;
             /** @description The currency of `commissionAmountCents` and `taxWithheldCents`: the order's for percentages, the shop's for flat rates. */
             currency: string;
-            /** @description The currency of the order's amounts and of `commissionBaseCents`. */
+            /** @description The currency of the order's amounts, of `commissionBaseCents` and of `remainingBaseCents`. */
             orderCurrency: string;
             commissionType: components["schemas"]["CommissionType"] | null;
             commissionBaseCents: components["schemas"]["Cents"];
+            /** @description What the refunds that reduced `commissionAmountCents` have left of `commissionBaseCents`. At a single percentage rate, the amount is `commissionRateBps` of it. A refund of a paid commission is an adjustment, and does not change it. */
+            remainingBaseCents: number;
             /** @description 0 for the flat types. */
             commissionRateBps: number;
             commissionAmountCents: components["schemas"]["Cents"];
@@ -2568,7 +2570,7 @@ export interface components {
                 pendingCommissionCents: components["schemas"]["Cents"];
                 clicks: number;
                 activeAffiliates: number;
-                /** @description Orders divided by clicks. */
+                /** @description Orders divided by clicks, at most 1: orders can come without a click. */
                 conversionRate: number;
             };
             /** @description One row per day in UTC, oldest first. */
@@ -2589,6 +2591,7 @@ export interface components {
                 clicks: number;
                 revenueCents: components["schemas"]["Cents"];
                 commissionCents: components["schemas"]["Cents"];
+                /** @description As in `totals`. */
                 conversionRate: number;
             }[];
         };

@@ -47,6 +47,7 @@ test('200 newest happenedAt first, with every field', async ({ server, client })
     orderCurrency: 'USD',
     commissionType: 'PERCENT_OF_SALE',
     commissionBaseCents: 9000,
+    remainingBaseCents: 9000,
     commissionRateBps: 1600,
     commissionAmountCents: 1440,
     taxWithheldCents: 0,

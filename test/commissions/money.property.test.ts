@@ -181,7 +181,9 @@ class Run {
     let money = 0
     for (const known of this.orders) {
       const rows = all.filter((row) => row.id === known.id || row.orderId.startsWith(`adj:${known.id}:`))
-      known.status = rows.find((row) => row.id === known.id)!.orderStatus
+      const own = rows.find((row) => row.id === known.id)!
+      known.status = own.orderStatus
+      expect([own.commissionAmountCents, known]).toEqual([share(own.remainingBaseCents, BPS), known])
       const cents = rows.reduce((sum, row) => sum + row.commissionAmountCents, 0)
       const tax = rows.reduce((sum, row) => sum + row.taxWithheldCents, 0)
       const amount = known.status === 'REVERSED' || known.goods === 0 ? 0 : share(known.goods - known.refunded, BPS)

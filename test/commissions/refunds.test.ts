@@ -23,7 +23,12 @@ describe('before payment', () => {
   test('200 with 9000 at 16%: 3000 take 480, three times 3000 take all', async () => {
     const id = await till.order()
     const first = await till.refund(id, 'a', 3000)
-    expect(first.body.data).toMatchObject({ commissionAmountCents: 960, orderStatus: 'APPROVED' })
+    expect(first.body.data).toMatchObject({
+      commissionBaseCents: 9000,
+      remainingBaseCents: 6000,
+      commissionAmountCents: 960,
+      orderStatus: 'APPROVED',
+    })
     expect(first.body.refund).toMatchObject({
       goodsCents: 3000,
       commissionCents: -480,
@@ -116,7 +121,7 @@ describe('after payment', () => {
   test('200 the commission stays PAID, and a negative adjustment is netted in the next batch', async ({ server }) => {
     const id = await paidOrder()
     const { data, refund } = (await till.refund(id, 'a', 3000)).body
-    expect(data).toMatchObject({ orderStatus: 'PAID', commissionAmountCents: 1440 })
+    expect(data).toMatchObject({ orderStatus: 'PAID', remainingBaseCents: 9000, commissionAmountCents: 1440 })
     const [row] = await adjustments()
     expect(row).toMatchObject({
       id: refund.adjustmentId,

@@ -70,6 +70,7 @@ export function commissionRow(server: TestServer, given: CommissionGiven): Commi
     orderCurrency: given.currency ?? 'USD',
     commissionType: 'PERCENT_OF_SALE',
     commissionBaseCents: 10_000,
+    remainingBaseCents: 10_000,
     commissionRateBps: 1000,
     commissionAmountCents: 1000,
     taxWithheldCents: 0,

@@ -53,6 +53,7 @@ export function manyRows(engine: 'sqlite' | 'postgres', { shopId, prefix, commis
     orderCurrency: `'USD'`,
     commissionType: `'PERCENT_OF_SALE'`,
     commissionBaseCents: '10000',
+    remainingBaseCents: '10000',
     commissionRateBps: '1000',
     commissionAmountCents: `case when i < ${DEBTORS} then -${DEBT_CENTS} when i % 997 = 0 then -60 else 100 + (i * 37) % 4999 end`,
     taxWithheldCents: 'i % 7',

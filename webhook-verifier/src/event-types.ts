@@ -175,10 +175,12 @@ export interface Commission {
   orderName: string | null
   /** The currency of `commissionAmountCents` and `taxWithheldCents`: the order's for percentages, the shop's for flat rates. */
   currency: string
-  /** The currency of the order's amounts and of `commissionBaseCents`. */
+  /** The currency of the order's amounts, of `commissionBaseCents` and of `remainingBaseCents`. */
   orderCurrency: string
   commissionType: CommissionType | null
   commissionBaseCents: Cents
+  /** What the refunds that reduced `commissionAmountCents` have left of `commissionBaseCents`. At a single percentage rate, the amount is `commissionRateBps` of it. A refund of a paid commission is an adjustment, and does not change it. */
+  remainingBaseCents: number
   /** 0 for the flat types. */
   commissionRateBps: number
   commissionAmountCents: Cents

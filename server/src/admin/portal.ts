@@ -4,7 +4,6 @@ import { readBalance } from '../affiliates/balance.ts'
 import { openPortal, shopOfLink } from '../affiliates/portal-link.ts'
 import { summarize } from '../analytics/analytics.ts'
 import * as commissions from '../commissions/commissions.ts'
-import { refundedCents } from '../commissions/search.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Context } from '../core/context.ts'
 import { MAX_INLINE_ROWS, sizeOf } from '../core/list-size.ts'
@@ -212,8 +211,7 @@ async function orderTable({ ctx }: PortalRequest, list: Commission[]): Promise<H
   if (list.length === 0)
     return empty('No orders yet', 'Orders with your code or through your link appear here.', 'orders')
   const { timeZone } = ctx.shop
-  const ids = list.map(({ id }) => id)
-  const [orders, refunded] = await Promise.all([adjustedOrders(ctx, list), refundedCents(ctx, ids)])
+  const orders = await adjustedOrders(ctx, list)
   const row = (one: Commission): Cell[] => {
     const { order, reason } = orderOf(one, { orders })
     return [
@@ -221,21 +219,21 @@ async function orderTable({ ctx }: PortalRequest, list: Commission[]): Promise<H
       time(one.happenedAt, '–', timeZone),
       earned(one.commissionAmountCents, one.currency, one.orderStatus),
       badge(one.orderStatus),
-      html`${reason === undefined ? rateOf(one, refunded.get(one.id) ?? 0) : html`${isolated(reason)}. `}${reasonOf(one, timeZone)}`,
+      html`${reason === undefined ? rateOf(one) : html`${isolated(reason)}. `}${reasonOf(one, timeZone)}`,
     ]
   }
   return table('Orders', COLUMNS, list.map(row))
 }
 
 /** How the commission was computed, such as `16% of 100.00 USD, of which 20.00 USD was refunded. `. */
-function rateOf(one: Commission, refundedGoodsCents: number): string {
+function rateOf(one: Commission): string {
   if (one.commissionAmountCents <= 0 || one.commissionType === null) return ''
-  const { commissionType, commissionRateBps, commissionBaseCents, orderCurrency } = one
+  const { commissionType, commissionRateBps, commissionBaseCents, remainingBaseCents, orderCurrency } = one
   if (commissionType !== 'PERCENT_OF_SALE') return 'Flat commission. '
   if (commissionRateBps === 0) return ''
-  const left = commissionBaseCents - refundedGoodsCents
-  const isOneRate = Math.abs((left * commissionRateBps) / 10_000 - one.commissionAmountCents) <= 1
-  const refund = refundedGoodsCents > 0 ? `, of which ${money(refundedGoodsCents, orderCurrency)} was refunded` : ''
+  const isOneRate = Math.abs((remainingBaseCents * commissionRateBps) / 10_000 - one.commissionAmountCents) <= 1
+  const refunded = commissionBaseCents - remainingBaseCents
+  const refund = refunded > 0 ? `, of which ${money(refunded, orderCurrency)} was refunded` : ''
   const goods = money(commissionBaseCents, orderCurrency)
   // Products can have rates of their own.
   if (!isOneRate) return `For goods of ${goods}${refund}. `

@@ -88,6 +88,7 @@ const LISTED_COLUMNS = [
   'orderCurrency',
   'commissionType',
   'commissionBaseCents',
+  'remainingBaseCents',
   'commissionRateBps',
   'commissionAmountCents',
   'taxWithheldCents',

@@ -345,6 +345,7 @@ export async function decideAgain(ctx: Context, trx: Transaction, row: Commissio
   if (decision.connectsCustomer) await connectIfUnconnected(ctx, trx, facts.order, row)
   return {
     ...decisionColumns(decision, facts.order),
+    remainingBaseCents: left.remainingBaseCents,
     commissionAmountCents: left.amountCents,
     taxWithheldCents: left.taxWithheldCents,
   }

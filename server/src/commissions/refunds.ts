@@ -302,7 +302,13 @@ const currencyMismatch = (currency: string) =>
   conflict('refund_currency_mismatch', `The order is in ${currency}. Send the amount of the refund in ${currency}.`)
 
 /** The reduced commission. With nothing left it becomes `REFUNDED` and leaves its batch. */
-const unpaidChanges = ({ amountCents, taxWithheldCents, fullyRefunded }: RefundTarget): Partial<CommissionRow> => ({
+const unpaidChanges = ({
+  remainingBaseCents,
+  amountCents,
+  taxWithheldCents,
+  fullyRefunded,
+}: RefundTarget): Partial<CommissionRow> => ({
+  remainingBaseCents,
   commissionAmountCents: amountCents,
   taxWithheldCents,
   ...(fullyRefunded && { orderStatus: 'REFUNDED', payoutBatchId: null }),

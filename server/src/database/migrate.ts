@@ -3,12 +3,14 @@ import { type Kysely, SqliteAdapter, sql } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import * as start from './migrations/0001-start.ts'
 import * as canceledRefunds from './migrations/0002-canceled-refunds.ts'
+import * as remainingBase from './migrations/0003-remaining-base.ts'
 import { isSqliteBusy } from './storage-error.ts'
 
 /** Run in the order of their names. A released migration is never changed. */
 export const migrations: Record<string, Migration> = {
   '0001-start': start,
   '0002-canceled-refunds': canceledRefunds,
+  '0003-remaining-base': remainingBase,
 }
 
 /**

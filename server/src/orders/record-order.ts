@@ -149,6 +149,7 @@ function newCommission(
     orderCurrency: order.currency,
     commissionType: decision.commissionType,
     commissionBaseCents: decision.baseCents,
+    remainingBaseCents: decision.baseCents,
     commissionRateBps: decision.rateBps,
     commissionAmountCents: decision.amountCents,
     taxWithheldCents: decision.taxWithheldCents,

@@ -109,7 +109,7 @@ export const COLUMNS: { [Table in Stored]: { [Column in keyof Tables[Table]]: Ki
   commissions: {
     ...none(
       'id shopId affiliateId programId currency orderCurrency commissionType commissionBaseCents',
-      'commissionRateBps commissionAmountCents taxWithheldCents orderSubtotalCents orderDiscountCents',
+      'remainingBaseCents commissionRateBps commissionAmountCents taxWithheldCents orderSubtotalCents orderDiscountCents',
       'orderShippingCents orderTaxCents trackingMethod attributionMethod attributionReasonCode',
       'restrictionReasonCode orderStatus payoutBatchId debtId happenedAt paidAt createdAt updatedAt version',
     ),

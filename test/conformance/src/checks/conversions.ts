@@ -49,6 +49,7 @@ export const conversions = group('conversions', { title: 'Orders', page: 'concep
         orderShippingCents: 500,
         orderTaxCents: 700,
         commissionBaseCents: 9000,
+        remainingBaseCents: 9000,
         commissionRateBps: 1600,
         commissionAmountCents: 1440,
         taxWithheldCents: 0,
