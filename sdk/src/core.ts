@@ -185,6 +185,8 @@ export const createCore = (given: ClientOptions = {}): Core => {
         Object.assign(info, { status, requestId, error, durationMs: Date.now() - sentAt })
         const reason = status ?? error?.message
         log('debug', `${label} ${reason} ${info.durationMs} ms ${requestId ?? ''}`)
+        const ignored = headerOf(response, 'X-Ignored-Properties')
+        if (ignored) warn(`${label} ignored ${ignored}`)
         await notify(response ? 'onResponse' : 'onError', info, signal)
 
         const isRateLimited = status === 429

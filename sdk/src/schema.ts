@@ -409,8 +409,9 @@ export interface paths {
          *     so that orders with the click id are still credited to the first affiliate. Ids are compared exactly and are scoped to the shop.
          *     A click with `occurredAt` in the future gets the time of receipt, and so does a page view up to 5 minutes ahead; a page view further ahead is rejected.
          *
-         *     Unknown properties are ignored. `orderId` is an alias of `externalOrderId` and `processedAt` of `occurredAt`; the alias is ignored when both
-         *     are sent. Empty text in these fields or in a field of evidence counts as not sent.
+         *     Unknown properties are ignored and listed in `X-Ignored-Properties`, unless the name is that of a property misspelled by letter case, `_` or `-`,
+         *     or by one character: `discount_cents` returns 400 `unknown_property`. `orderId` is an alias of `externalOrderId` and `processedAt` of `occurredAt`;
+         *     when both are sent, they must have the same value. Empty text in these fields or in a field of evidence counts as not sent.
          */
         post: operations["recordEvent"];
         delete?: never;
@@ -2668,7 +2669,7 @@ export interface components {
         WebhookStatus: "enabled" | "disabled";
         /** @enum {string} */
         DisabledReason: "gone" | "failing";
-        /** @description `hookUrl` and `target_url` are aliases of `url`, which takes precedence. Empty text counts as not sent. Unknown properties are ignored. */
+        /** @description `hookUrl` and `target_url` are aliases of `url`; when several are sent, they must have the same value. Empty text counts as not sent. Unknown properties are ignored and listed in `X-Ignored-Properties`, unless the name is that of a property misspelled by letter case, `_` or `-`, or by one character. */
         WebhookCreate: {
             /** @description A public HTTPS address. Required. */
             url?: string | null;

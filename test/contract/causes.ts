@@ -292,6 +292,7 @@ export const causes: Record<string, Cause> = {
   'getJourney period_invalid': badQuery('sessionId=s-1&from=2026-10-02&to=2026-10-01'),
   'createWebhook invalid_parameter': badQuery('test=2'),
   'createWebhook invalid_body': badBody({}),
+  'createWebhook unknown_property': badBody({ url: 'https://hooks.example.com/x', event: ['test'] }),
   'createWebhook webhook_url_refused': badBody({ url: 'http://hooks.example.com/x' }),
   'listWebhookEvents invalid_parameter': badQuery('limit=0'),
   'createWebhook concurrent_change': raced('createWebhook', {}, {}),
@@ -309,6 +310,7 @@ export const causes: Record<string, Cause> = {
   },
   'recordEvent invalid_parameter': badQuery('dryRun=yes'),
   'recordEvent invalid_body': badBody({ externalOrderId: 'x', amountCents: -1 }),
+  'recordEvent unknown_property': badBody({ externalOrderId: 'x', amountCents: 1, discount_cents: 1 }),
   'recordEvent idempotency_key_required': ({ server }, op) =>
     server.request('POST', op.path, { body: { externalOrderId: 'x', amountCents: 1 } }),
   'reportRefund invalid_parameter': badQuery('dryRun=yes'),

@@ -78,29 +78,29 @@ test('201 pending in a program that does not auto-approve orders', async ({ serv
 })
 
 describe('aliases', () => {
-  test('orderId is an alias of externalOrderId, which takes precedence', async ({ server, client }) => {
+  test('orderId is an alias of externalOrderId, which must have the same value', async ({ server, client }) => {
     const by = async (ids: object) =>
       (await convert(server, { amountCents: 100, couponCode: 'NISA', ...ids })).body.commission.id
     const first = await by({ orderId: 'alias-1' })
     expect((await rowOf(client, 'alias-1'))?.id).toBe(first)
-    const second = await by({ orderId: 'alias-1', externalOrderId: 'alias-2' })
-    expect([(await rowOf(client, 'alias-2'))?.id, (await rowOf(client, 'alias-2'))?.orderId]).toEqual([
-      second,
-      'api:alias-2',
-    ])
     expect(await by({ externalOrderId: null, orderId: 'alias-1' })).toBe(first)
+    expect(await by({ externalOrderId: ' alias-1', orderId: 'alias-1' })).toBe(first)
+    const two = await convert(server, { amountCents: 100, orderId: 'alias-1', externalOrderId: 'alias-2' })
+    expect(rejectionOf(two)).toEqual({ status: 400, code: 'invalid_body', field: 'orderId' })
   })
 
-  test('processedAt is an alias of occurredAt, which takes precedence', async ({ server, client }) => {
+  test('processedAt is an alias of occurredAt, which must be the same instant', async ({ server, client }) => {
     for (const [times, happenedAt] of [
       [{ processedAt: '2026-10-01T10:00:00+02:00' }, '2026-10-01T08:00:00.000Z'],
-      [{ processedAt: '2026-10-01', occurredAt: '2026-10-02' }, '2026-10-02T00:00:00.000Z'],
+      [{ processedAt: '2026-10-02', occurredAt: '2026-10-02T02:00:00+02:00' }, '2026-10-02T00:00:00.000Z'],
       [{ processedAt: '2026-10-03', occurredAt: null }, '2026-10-03T00:00:00.000Z'],
     ] as const) {
       const sent = order({ couponCode: 'NISA', ...times })
       await convert(server, sent)
       expect((await rowOf(client, sent.externalOrderId))?.happenedAt).toBe(happenedAt)
     }
+    const two = await convert(server, order({ processedAt: '2026-10-01', occurredAt: '2026-10-02' }))
+    expect(rejectionOf(two)).toEqual({ status: 400, code: 'invalid_body', field: 'processedAt' })
   })
 
   test('type may be omitted, null or conversion', async ({ server }) => {
@@ -219,4 +219,53 @@ test('405 for every other method', async ({ server }) => {
     const reply = await server.request(method, '/api/v1/events')
     expect([reply.status, reply.headers.get('Allow')], method).toEqual([405, 'POST'])
   }
+})
+
+describe('a property that is not documented', () => {
+  test.for<[object, string, string]>([
+    [{ discount_cents: 5000 }, 'discount_cents', 'discountCents'],
+    [{ DiscountCents: 5000 }, 'DiscountCents', 'discountCents'],
+    [{ discountCent: 5000 }, 'discountCent', 'discountCents'],
+    [{ discountCennts: 5000 }, 'discountCennts', 'discountCents'],
+    [{ discountCemts: null }, 'discountCemts', 'discountCents'],
+    [{ shipping: { postal_code: '1' } }, 'shipping.postal_code', 'postalCode'],
+    [{ lineItems: [{ priceCents: 1 }, { pricecents: 1 }] }, 'lineItems[].pricecents', 'priceCents'],
+  ])('400 when it is a misspelling: %j', async ([more, sent, documented], { server }) => {
+    const reply = await convert(server, order(more))
+    expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([400, 'unknown_property'])
+    expect(reply.body.error).toContain(`${sent} `)
+    expect(reply.body.error).toContain(` ${documented}.`)
+  })
+
+  test('listed in X-Ignored-Properties otherwise, also on a replay', async ({ server }) => {
+    const sent = order({
+      couponCode: 'NISA',
+      source_name: 'web',
+      'größe, ⚖': 1,
+      lineItems: [{ color: 'red', options: { size: 1 } }, { color: 'blue' }],
+      shipping: { country: 'US', discountCents: 1 },
+    })
+    const headers = { 'Idempotency-Key': 'ignored-properties' }
+    for (const replayed of [null, 'true']) {
+      const reply = await server.request('POST', '/api/v1/events', { body: sent, headers })
+      expect([reply.status, reply.headers.get('Idempotent-Replayed')]).toEqual([201, replayed])
+      const names = ['source_name', 'gr%C3%B6%C3%9Fe%2C%20%E2%9A%96', 'lineItems[].color', 'lineItems[].options']
+      expect(reply.headers.get('X-Ignored-Properties')?.split(', ')).toEqual([...names, 'shipping.discountCents'])
+    }
+  })
+
+  test('a property of another type of event is ignored, and listed', async ({ server }) => {
+    const click = { type: 'click', ref: 'nisa', couponCode: 'NISA', lineItems: [] }
+    const { status, headers } = await server.request('POST', '/api/v1/events', { body: click })
+    expect([status, headers.get('X-Ignored-Properties')]).toEqual([202, 'couponCode, lineItems'])
+  })
+
+  test('the header has a bounded length', async ({ server }) => {
+    const names = Array.from({ length: 400 }, (_, i) => [`${'😀'.repeat(60)}${i}`, i])
+    const { status, headers } = await convert(server, order(Object.fromEntries(names)))
+    expect(status).toBe(201)
+    expect(headers.get('X-Ignored-Properties')!.length).toBeLessThanOrEqual(1024)
+    const none = await convert(server, order())
+    expect(none.headers.get('X-Ignored-Properties')).toBeNull()
+  })
 })

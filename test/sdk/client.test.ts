@@ -149,6 +149,14 @@ describe('logging and hooks', () => {
     ])
   })
 
+  test('warns of properties that the server ignored', async () => {
+    const warn = vi.fn()
+    const headers = { 'X-Ignored-Properties': 'source_name' }
+    const { client } = scriptedClient([jsonResponse(202, success, headers)], { logger: { debug: vi.fn(), warn } })
+    await client.events.pageView({ url: 'https://shop.example/' })
+    expect(warn.mock.calls).toEqual([[expect.stringContaining('source_name')]])
+  })
+
   test('hooks run for each attempt, can add headers, and do not receive the credential', async () => {
     const seen: [string, RequestInfo & { status?: number | undefined }][] = []
     const { client, requests } = scriptedClient(

@@ -55,11 +55,13 @@ test('the list contains the event names that can be filtered and those that are 
   expect(reply.available_events).not.toContain('test')
 })
 
-test('hookUrl and target_url are aliases of url, which takes precedence', async () => {
+test('hookUrl and target_url are aliases of url, and must have the same value', async () => {
   const url = 'https://hooks.example.com/a'
   expect((await post({ hookUrl: url })).body.data.url).toBe(url)
   expect((await post({ target_url: url })).body.data.url).toBe(url)
-  expect((await post({ url, hookUrl: 'https://127.0.0.1/', target_url: 'nonsense' })).body.data.url).toBe(url)
+  expect((await post({ url, hookUrl: url, target_url: ' ' })).body.data.url).toBe(url)
+  const two = await post({ url, target_url: 'https://hooks.example.com/b' })
+  expect(rejectionOf(two)).toEqual({ status: 400, code: 'invalid_body', field: 'target_url' })
   expect((await post({ url: null, hookUrl: url, secret: null, source: null, events: null })).body.data).toMatchObject({
     url,
     events: [],

@@ -409,8 +409,9 @@ export interface paths {
          *     so that orders with the click id are still credited to the first affiliate. Ids are compared exactly and are scoped to the shop.
          *     A click with `occurredAt` in the future gets the time of receipt, and so does a page view up to 5 minutes ahead; a page view further ahead is rejected.
          *
-         *     Unknown properties are ignored. `orderId` is an alias of `externalOrderId` and `processedAt` of `occurredAt`; the alias is ignored when both
-         *     are sent. Empty text in these fields or in a field of evidence counts as not sent.
+         *     Unknown properties are ignored and listed in `X-Ignored-Properties`, unless the name is that of a property misspelled by letter case, `_` or `-`,
+         *     or by one character: `discount_cents` returns 400 `unknown_property`. `orderId` is an alias of `externalOrderId` and `processedAt` of `occurredAt`;
+         *     when both are sent, they must have the same value. Empty text in these fields or in a field of evidence counts as not sent.
          */
         post: operations["recordEvent"];
         delete?: never;
@@ -2976,7 +2977,7 @@ export interface components {
         WebhookStatus: "enabled" | "disabled";
         /** @enum {string} */
         DisabledReason: "gone" | "failing";
-        /** @description `hookUrl` and `target_url` are aliases of `url`, which takes precedence. Empty text counts as not sent. Unknown properties are ignored. */
+        /** @description `hookUrl` and `target_url` are aliases of `url`; when several are sent, they must have the same value. Empty text counts as not sent. Unknown properties are ignored and listed in `X-Ignored-Properties`, unless the name is that of a property misspelled by letter case, `_` or `-`, or by one character. */
         WebhookCreate: {
             /** @description A public HTTPS address. Required. */
             url?: string | null;
@@ -5113,6 +5114,8 @@ export interface components {
         Allow: string;
         /** @description `true` for the stored response of an earlier request with the same key. */
         IdempotentReplayed: "true";
+        /** @description The properties of the body that were ignored, separated by a comma and a space, like `source_name, lineItems[].color`; the first 20, in at most 1024 characters. Characters other than printable ASCII, and commas, are percent-encoded. */
+        IgnoredProperties: string;
         /** @description The scheme of the `Authorization` header. */
         WwwAuthenticate: "Bearer";
         /** @description `true` when the order was already recorded. */
@@ -6638,6 +6641,7 @@ export interface operations {
                     "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    "X-Ignored-Properties": components["headers"]["IgnoredProperties"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6833,6 +6837,7 @@ export interface operations {
                     "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    "X-Ignored-Properties": components["headers"]["IgnoredProperties"];
                     "X-Order-Already-Recorded": components["headers"]["OrderAlreadyRecorded"];
                     "X-Order-Differs": components["headers"]["OrderDiffers"];
                     [name: string]: unknown;
@@ -6849,6 +6854,7 @@ export interface operations {
                     "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    "X-Ignored-Properties": components["headers"]["IgnoredProperties"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6897,6 +6903,7 @@ export interface operations {
                     "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
                     "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
                     "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    "X-Ignored-Properties": components["headers"]["IgnoredProperties"];
                     "X-Order-Already-Recorded": components["headers"]["OrderAlreadyRecorded"];
                     [name: string]: unknown;
                 };

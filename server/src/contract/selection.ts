@@ -10,6 +10,8 @@ export interface Selection {
   byLength?: Map<number, Property[]>
   /** The selection of properties with any other name. */
   others?: Selection
+  /** The names without letter case, `_` and `-`, to find the documented name of a misspelled one. */
+  bySpelling?: Map<string, string>
   /** No other property is allowed. */
   isClosed?: boolean
   items?: Selection
@@ -42,9 +44,27 @@ function ownSelection(schema: Schema): Selection {
   }
 }
 
-function selectionOfNames(byName: Map<string, Selection>): Pick<Selection, 'byName' | 'byLength'> {
+function selectionOfNames(byName: Map<string, Selection>): Pick<Selection, 'byName' | 'byLength' | 'bySpelling'> {
   const all = [...byName].map(([name, value]) => ({ name: Buffer.from(name), value }))
-  return { byName, byLength: Map.groupBy(all, ({ name }) => name.length) }
+  const bySpelling = new Map([...byName.keys()].map((name) => [spelling(name), name]))
+  return { byName, byLength: Map.groupBy(all, ({ name }) => name.length), bySpelling }
+}
+
+const spelling = (name: string): string => name.toLowerCase().replaceAll(/[_-]/g, '')
+
+/** The documented name that an unknown one is a misspelling of: by letter case, `_` and `-`, or by one character. */
+export function documentedName({ byName, bySpelling }: Selection, name: string): string | undefined {
+  const exact = bySpelling?.get(spelling(name))
+  return exact ?? [...(byName?.keys() ?? [])].find((documented) => isOneCharacterApart(name, documented))
+}
+
+/** Whether one character was added, left out or replaced. */
+function isOneCharacterApart(one: string, other: string): boolean {
+  const [short, long] = one.length <= other.length ? [one, other] : [other, one]
+  if (long.length - short.length > 1) return false
+  let start = 0
+  while (start < short.length && short[start] === long[start]) start++
+  return short.slice(short.length === long.length ? start + 1 : start) === long.slice(start + 1)
 }
 
 /** The union of two selections. */

@@ -15,6 +15,8 @@ export type Validator<T = unknown> = (value: unknown) => T
 export interface BodyValidator<T = unknown> extends Validator<T> {
   /** Validates long lists in slices, between which other requests proceed. */
   inSlices: (value: unknown) => Promise<T>
+  /** The properties of a valid value that only other alternatives have, and this one ignores. */
+  namesOfOthers: (value: unknown) => string[]
 }
 
 /** The error code of an invalid value: parameters and bodies have different ones. */
@@ -28,7 +30,10 @@ export function validator<T>(schema: Schema, options: ValidatorOptions): BodyVal
   const tag = discriminatorOf(alternatives)
   if (!tag) return schemaValidator<T>(deref(schema), options)
   const byTag = new Map(
-    alternatives.map((one) => [one.object.properties?.[tag]?.const, schemaValidator<T>(one.schema, options)]),
+    alternatives.map(({ schema, object: { properties = {} } }) => {
+      const namesOfOthers = (value: unknown) => Object.keys(value ?? {}).filter((name) => !(name in properties))
+      return [properties[tag]?.const, Object.assign(schemaValidator<T>(schema, options), { namesOfOthers })] as const
+    }),
   )
   // The document marks the default alternative by a tag that is not required: some generators treat a field with `default` as required.
   const defaultTag = alternatives.find(({ object }) => !object.required?.includes(tag))?.object.properties?.[tag]?.const
@@ -46,7 +51,8 @@ export function validator<T>(schema: Schema, options: ValidatorOptions): BodyVal
     const [check, value] = select(sent)
     return check.inSlices(value)
   }
-  return Object.assign(read, { inSlices })
+  const namesOfOthers = (value: unknown) => select(value)[0].namesOfOthers(value)
+  return Object.assign(read, { inSlices, namesOfOthers })
 }
 
 interface SchemaChecks {
@@ -95,7 +101,7 @@ function schemaValidator<T>(schema: Schema, { code }: ValidatorOptions): BodyVal
     if (!result.success) return read(sent)
     return check(sent, { ...result, data: { ...(result.data as object), ...lists } })
   }
-  return Object.assign(read, { inSlices })
+  return Object.assign(read, { inSlices, namesOfOthers: () => [] })
 }
 
 /** A property that is a list, and the check of it. */

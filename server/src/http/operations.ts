@@ -20,7 +20,7 @@ import * as commissions from '../commissions/commissions.ts'
 import { explain } from '../commissions/explain.ts'
 import { moderate, moderateMany } from '../commissions/moderation.ts'
 import * as refunds from '../commissions/refunds.ts'
-import { invalid } from '../contract/errors.ts'
+import { invalid, invalidBody } from '../contract/errors.ts'
 import type { Handlers } from '../contract/spec.ts'
 import type { Contexts } from '../core/context.ts'
 import * as coupons from '../coupons/coupons.ts'
@@ -63,8 +63,22 @@ const recordedHeaders = (alreadyRecorded: boolean, differs = false): Record<stri
   ...(differs && { 'X-Order-Differs': 'true' }),
 })
 
-/** Returns the first of a field and its aliases that was sent. Blank text counts as not sent. */
-const firstText = (...texts: (string | null | undefined)[]) => texts.find((text) => text?.trim())
+/**
+ * Returns the value of a field that has aliases. Blank text counts as not sent.
+ *
+ * @throws ApiError 400 `invalid_body` when two of them have different values.
+ */
+function oneText(
+  sent: Record<string, string | null | undefined>,
+  toValue: (text: string) => string | number = (text) => text.trim(),
+): string | undefined {
+  const all = Object.entries(sent).flatMap(([name, text]) => (text?.trim() ? [{ name, text }] : []))
+  const [first, ...others] = all
+  if (!first) return undefined
+  const other = others.find(({ text }) => toValue(text) !== toValue(first.text))
+  if (other) throw invalidBody(`${other.name} is an alias of ${first.name} and must have the same value.`)
+  return first.text
+}
 
 const CSV_HEADERS = { 'Content-Type': 'text/csv; charset=utf-8' }
 
@@ -156,8 +170,8 @@ export const handlers: Handlers<Contexts> = {
     const { orderId, processedAt, ...named } = body
     const conversion = {
       ...named,
-      externalOrderId: firstText(body.externalOrderId, orderId),
-      occurredAt: firstText(body.occurredAt, processedAt),
+      externalOrderId: oneText({ externalOrderId: body.externalOrderId, orderId }),
+      occurredAt: oneText({ occurredAt: body.occurredAt, processedAt }, Date.parse),
     }
     if (query.dryRun) {
       const { reply, alreadyRecorded } = await conversions.dryRunConversion(ctx, conversion)
@@ -182,7 +196,7 @@ export const handlers: Handlers<Contexts> = {
   listWebhooks: (ctx) => ok(webhooks.list(ctx)),
   listWebhookEvents: (ctx, { query }) => ok(feed.list(ctx, query)),
   createWebhook: (ctx, { query, body: { hookUrl, target_url, ...body } }) => {
-    const url = firstText(body.url, hookUrl, target_url)
+    const url = oneText({ url: body.url, hookUrl, target_url })
     return query.test ? ok(webhooks.sendTestFor(ctx, url)) : data(webhooks.subscribe(ctx, { ...body, url }))
   },
   updateWebhook: (ctx, { path, body }) => data(webhooks.update(ctx, path.id, body)),

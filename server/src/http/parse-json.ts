@@ -1,6 +1,6 @@
 import { setImmediate as breathe } from 'node:timers/promises'
 import { invalid, invalidBody, unstorableText } from '../contract/errors.ts'
-import type { Selection } from '../contract/selection.ts'
+import { documentedName, type Selection } from '../contract/selection.ts'
 import { isStorable } from '../database/database.ts'
 
 /** How much a JSON text may contain. */
@@ -17,6 +17,8 @@ export interface ParsedJson {
   value: unknown
   /** The whole text with sorted keys and no whitespace: equal JSON gives equal text. */
   canonical: string
+  /** Paths of the first unknown properties of objects that allow them, like `lineItems[].color`. */
+  ignored: string[]
 }
 
 export const QUOTE = 0x22
@@ -35,6 +37,10 @@ const WORDS = new Map<string, boolean | null>([
   ['null', null],
 ])
 
+/** Enough to find a mistake; a body can contain 65,000 names. */
+const MAX_IGNORED = 20
+const MAX_PATH_LENGTH = 100
+
 /** Characters parsed per turn of the event loop: about a millisecond. */
 const SLICE_LENGTH = 16 * 1024
 
@@ -42,7 +48,8 @@ const SLICE_LENGTH = 16 * 1024
  * Parses a JSON text in slices, between which other requests proceed. For unselected properties only the canonical text
  * is built, because objects with thousands of different names are the most expensive to build.
  *
- * @throws ApiError 400 `invalid_json`, or `invalid_body` beyond the limits and for text that cannot be stored.
+ * @throws ApiError 400 `invalid_json`, `unknown_property` for a misspelled one where unknown ones are ignored, or
+ *   `invalid_body` beyond the limits and for text that cannot be stored.
  */
 export async function parseJson(text: string, selection: Selection, bounds: JsonLimits): Promise<ParsedJson> {
   const reader = new JsonParser(text, selection, bounds)
@@ -59,6 +66,7 @@ class JsonParser {
   readonly #bounds: JsonLimits
   /** The arrays and objects around the next value. */
   readonly #open: (OpenList | OpenObject)[] = []
+  readonly #ignored = new Set<string>()
   #at = 0
   #values = 0
   #result: ParsedJson | undefined
@@ -109,16 +117,29 @@ class JsonParser {
     if (object.begin(...this.#readText()) > this.#bounds.properties) {
       throw invalidBody(`An object in the request body must not have more than ${this.#bounds.properties} properties.`)
     }
+    if (object.isIgnored) this.#ignore(object)
     this.#skipSpace()
     if (this.#text.charCodeAt(this.#at++) !== COLON) throw malformed()
     this.#skipSpace()
+  }
+
+  #ignore({ selection, name }: OpenObject): void {
+    const steps = this.#open.map((one) => (one instanceof OpenObject ? `.${one.name}` : '[]'))
+    const path = steps.join('').slice(1, MAX_PATH_LENGTH).toWellFormed()
+    if (this.#ignored.has(path)) return
+    const documented = selection && documentedName(selection, name)
+    if (documented) {
+      const sent = path.replaceAll(/[\p{Cc}\p{Cf}]/gu, '?')
+      throw invalid('unknown_property', `${sent} is not a property of this request. Its name is ${documented}.`)
+    }
+    if (this.#ignored.size < MAX_IGNORED) this.#ignored.add(path)
   }
 
   /** Adds a value to the array or object around it. */
   #add(value: unknown, text: string): void {
     const outer = this.#open.at(-1)
     if (outer) outer.add(value, text)
-    else this.#result = { value, canonical: text }
+    else this.#result = { value, canonical: text, ignored: [...this.#ignored] }
   }
 
   /** Reads what follows a value: closing brackets, then a comma or the end of the text. */
@@ -206,33 +227,38 @@ class OpenList {
 class OpenObject {
   readonly closing = CLOSING_OBJECT
   readonly value: Record<string, unknown> = {}
-  readonly #selection: Selection | undefined
+  readonly selection: Selection | undefined
+  /** Of the current property. */
+  name = ''
+  isIgnored = false
   readonly #texts = new Map<string, string>()
   #count = 0
-  #name = ''
   #nameText = ''
   #unknown: string | undefined
 
   constructor(selection: Selection | undefined) {
-    this.#selection = selection
+    this.selection = selection
   }
 
   /** Starts a property and returns the number of properties so far. */
   begin(name: string, nameText: string): number {
-    this.#name = name
+    this.name = name
     this.#nameText = nameText
-    if (this.#selection?.isClosed && !this.#selection.byName?.has(name)) this.#unknown ??= name
+    const { byName, isClosed, others } = this.selection ?? {}
+    const isKnown = byName?.has(name) ?? false
+    if (isClosed && !isKnown) this.#unknown ??= name
+    this.isIgnored = byName !== undefined && !isKnown && !isClosed && !others
     return ++this.#count
   }
 
   get selectionOfNext(): Selection | undefined {
-    const { byName, others } = this.#selection ?? {}
-    return byName?.get(this.#name) ?? others ?? (this.#name === this.#unknown ? SCALAR : undefined)
+    const { byName, others } = this.selection ?? {}
+    return byName?.get(this.name) ?? others ?? (this.name === this.#unknown ? SCALAR : undefined)
   }
 
   add(value: unknown, text: string): void {
-    if (this.selectionOfNext) setOwn(this.value, this.#name, value)
-    this.#texts.set(this.#name, `${this.#nameText}:${text}`)
+    if (this.selectionOfNext) setOwn(this.value, this.name, value)
+    this.#texts.set(this.name, `${this.#nameText}:${text}`)
   }
 
   get text(): string {

@@ -78,7 +78,7 @@ export const LARGE_BODY_BYTES = 64 * 1024
  * @throws ApiError 400 `invalid_json`, or `invalid_body` for text that cannot be stored.
  */
 export async function parseBody(bytes: Uint8Array, selection: Selection): Promise<ParsedJson> {
-  if (bytes.length === 0) return { value: {}, canonical: '{}' }
+  if (bytes.length === 0) return { value: {}, canonical: '{}', ignored: [] }
   const read = await parseJson(decode(bytes), selection, JSON_LIMITS)
   // Lets other requests proceed before the validation.
   if (bytes.length > LARGE_BODY_BYTES) await breathe()

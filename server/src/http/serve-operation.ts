@@ -202,7 +202,11 @@ const authorizers: { [S in Scheme]: Authorizer<Contexts[S]> } = {
       bodyOwner: storeOwner(store.shop, request.address),
       maxBodyBytes: MAX_NOTIFICATION_BYTES,
       // Store notifications have no `Idempotency-Key`, so the canonical text is never used.
-      parse: async (bytes, selection) => ({ value: await parseNotification(bytes, selection), canonical: 'null' }),
+      parse: async (bytes, selection) => ({
+        value: await parseNotification(bytes, selection),
+        canonical: 'null',
+        ignored: [],
+      }),
       ctx: undefined,
       hash,
       verify: () => authorizeStore(server, store, hash.digest(), request),
@@ -245,9 +249,9 @@ async function execute<Id extends OperationId>(
   const affiliateId = 'affiliateId' in ctx ? ctx.affiliateId : undefined
   const parameters =
     affiliateId === undefined ? read : { ...read, query: limitToAffiliate(op, affiliateId, read.query) }
-  const parse = async ({ inSlices }: NonNullable<typeof op.readBody>) => {
-    const { value, canonical } = await authorization.parse(bytes, op.selection)
-    return { body: await inSlices(value), canonical }
+  const parse = async ({ inSlices, namesOfOthers }: NonNullable<typeof op.readBody>) => {
+    const { value, canonical, ignored } = await authorization.parse(bytes, op.selection)
+    return { body: await inSlices(value), canonical, ignored: [...ignored, ...namesOfOthers(value)] }
   }
   const parseInTurn: typeof parse = (read) =>
     server.parseQueue.run(authorization.queueKey, () => recheck().then(() => parse(read)))
@@ -266,7 +270,18 @@ async function execute<Id extends OperationId>(
   const reply = await (isRead ? server.readTurns.run({ shopId: caller.shop.id, url: c.req.url }, run, recheck) : run())
   if (caller && op.audit) await recordAccess(caller, op.audit, Object.values(pathParametersOf(c))[0] ?? null)
   const replayed = caller?.idempotency?.replayed && { 'Idempotent-Replayed': 'true' }
-  return { status: reply.status, body: reply.body, headers: { ...reply.headers, ...replayed } }
+  const ignored = ignoredHeader(parsed?.ignored ?? [])
+  return { status: reply.status, body: reply.body, headers: { ...reply.headers, ...replayed, ...ignored } }
+}
+
+/** Proxies buffer few headers. */
+const MAX_IGNORED_LENGTH = 1024
+
+/** Lists the ignored properties of a body. Names of the caller may contain any character, a header only some. */
+function ignoredHeader(paths: string[]): Record<string, string> {
+  if (paths.length === 0) return {}
+  const names = paths.map((path) => path.replaceAll(/[^!-+\--~]/gu, encodeURIComponent))
+  return { 'X-Ignored-Properties': names.join(', ').slice(0, MAX_IGNORED_LENGTH) }
 }
 
 /** The context of a caller of a shop; undefined for a public operation and for the operator. */

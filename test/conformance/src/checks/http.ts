@@ -200,9 +200,23 @@ function bodies(rule: Define): void {
     },
     { page: `${ERRORS}#unknown_property` },
   )
-  rule('events-tolerate-unknown-properties', 'Unknown properties of events are ignored', async (t) => {
-    t.expect(await t.post('/events', { type: 'page_view', url: 'https://shop.example/', storePayload: { a: 1 } }), 202)
+  rule('events-tolerate-unknown-properties', 'Unknown properties of events are ignored, and listed', async (t) => {
+    const view = { type: 'page_view', url: 'https://shop.example/', storePayload: { a: 1 } }
+    const reply = await t.post('/events', view)
+    t.expect(reply, 202)
+    t.equal(reply.headers.get('X-Ignored-Properties'), 'storePayload', 'X-Ignored-Properties')
   })
+  rule(
+    'misspelled-properties',
+    'A misspelled property of an event or a webhook returns 400',
+    async (t) => {
+      for (const body of [{ Url: 'x' }, { landing_page: 'x' }, { sessionID: 'x' }, { referrer_url: 'x' }, { rf: 'x' }])
+        t.expect(await t.post('/events', { type: 'click', ref: 'x', ...body }), 400, 'unknown_property')
+      const event = { url: 'https://nobody.conformance.example/', event: ['commission.created'] }
+      t.expect(await t.post('/webhooks', event), 400, 'unknown_property')
+    },
+    { page: `${ERRORS}#unknown_property` },
+  )
   rule(
     'no-nul',
     'Text with U+0000 returns 400',

@@ -76,16 +76,18 @@ export const subscriptions = group(
       t.ok(!reply.text.includes(secret) && !all.text.includes(secret), 'the secret is returned')
       await unsubscribe(t, data)
     })
-    rule('aliases', '`hookUrl` and `target_url` are aliases of url, which takes precedence', async (t) => {
+    rule('aliases', '`hookUrl` and `target_url` are aliases of url, and must have the same value', async (t) => {
       for (const body of [
         { url: undefined, hookUrl: URL_OF_NOBODY },
         { url: undefined, target_url: URL_OF_NOBODY },
-        { hookUrl: 'https://other.conformance.example/' },
+        { hookUrl: URL_OF_NOBODY },
       ]) {
         const made = await subscribe(t, body)
         t.equal(made.url, URL_OF_NOBODY, 'url')
         await unsubscribe(t, made)
       }
+      const two = { ...SILENT, url: URL_OF_NOBODY, hookUrl: 'https://other.conformance.example/' }
+      t.expect(await t.post('/webhooks', two), 400, 'invalid_body')
     })
     rule(
       'url-required',
