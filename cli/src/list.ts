@@ -1,6 +1,8 @@
-import type { PagedCall } from '@referral/sdk'
+import type { PagedCall, ReferralClient } from '@referral/sdk'
 import { type Command, Option } from 'commander'
+import { defineCommand } from './command.ts'
 import { pageLimits } from './contract.ts'
+import { notFoundError } from './errors.ts'
 import { integerBetween } from './options.ts'
 import type { Column } from './output/render.ts'
 import type { Run } from './run.ts'
@@ -40,7 +42,6 @@ export async function printList<T extends object>(
   const { rows, total } = await fetchRows(fetchPage, options)
   run.printRows(rows, columns)
   if (rows.length < total) run.reporter.info(`showing ${rows.length} of ${total}, use --all`)
-  else if (total === 0 && run.style.isTerminal) run.reporter.info('no rows')
 }
 
 /** A limit above the page size of the API takes several requests. */
@@ -62,3 +63,20 @@ async function fetchRows<T extends object>(
       return { rows: rows.slice(skipped, skipped + limit), total: pagination.total }
   }
 }
+
+/** Adds `get <id>`, which reads one row of the parent's list. */
+export const defineGet = (
+  parent: Command,
+  output: string,
+  find: (client: ReferralClient, id: string) => PromiseLike<{ data: object[] }>,
+): Command =>
+  defineCommand(parent, 'get <id>', {
+    summary: 'show one by its id',
+    output,
+    examples: [`referral ${parent.name()} get ${parent.name().slice(0, 3)}_…`],
+    action: async (run, { args: [id = ''] }) => {
+      const [row] = (await find(await run.client(), id)).data
+      if (!row) throw notFoundError(`${id} does not exist in your shop.`, `Run \`referral ${parent.name()} list\`.`)
+      run.printRecord(row)
+    },
+  })

@@ -1,33 +1,62 @@
 import { Command, Option } from 'commander'
 import { attachContext } from './command.ts'
 import type { CliContext } from './context.ts'
+import { addTopics, topics } from './topics.ts'
 import { version } from './version.ts'
 
 type RegisterCommands = (program: Command) => void
 
-// In the order of the help and the reference. Each run loads only its own command, which keeps startup fast.
-const COMMAND_GROUPS: readonly [names: readonly string[], load: () => Promise<RegisterCommands>][] = [
-  [['login', 'logout', 'whoami', 'profiles'], async () => (await import('./commands/auth.ts')).addAuth],
-  [['doctor'], async () => (await import('./commands/doctor/command.ts')).addDoctor],
-  [['keys'], async () => (await import('./commands/keys.ts')).addKeys],
-  [['test-shops'], async () => (await import('./commands/test-shops.ts')).addTestShops],
-  [['affiliates'], async () => (await import('./commands/affiliates.ts')).addAffiliates],
-  [['aliases'], async () => (await import('./commands/aliases.ts')).addAliases],
-  [['programs'], async () => (await import('./commands/programs.ts')).addPrograms],
-  [['commissions'], async () => (await import('./commands/commissions/command.ts')).addCommissions],
-  [['coupons'], async () => (await import('./commands/coupons.ts')).addCoupons],
-  [['payouts'], async () => (await import('./commands/payouts/command.ts')).addPayouts],
-  [['statements'], async () => (await import('./commands/statements/command.ts')).addStatements],
-  [['events'], async () => (await import('./commands/events/command.ts')).addEvents],
-  [['analytics'], async () => (await import('./commands/analytics.ts')).addAnalytics],
-  [['journey'], async () => (await import('./commands/journey.ts')).addJourney],
-  [['webhooks'], async () => (await import('./commands/webhooks/command.ts')).addWebhooks],
-  [['import'], async () => (await import('./commands/import/command.ts')).addImport],
-  [['conformance'], async () => (await import('./commands/conformance.ts')).addConformance],
-  [['dev'], async () => (await import('./commands/dev/command.ts')).addDev],
-  [['api'], async () => (await import('./commands/api.ts')).addApi],
-  [['open', 'docs', 'completion', 'commands', 'version'], async () => (await import('./commands/meta.ts')).addMeta],
-]
+interface CommandGroup {
+  names: readonly string[]
+  load: () => Promise<RegisterCommands>
+}
+
+// By what people do, in the order of the help and the reference. Each run loads only its own command, which keeps
+// startup fast.
+const COMMAND_GROUPS: Readonly<Record<string, readonly CommandGroup[]>> = {
+  'Set up:': [
+    {
+      names: ['login', 'logout', 'whoami', 'profiles'],
+      load: async () => (await import('./commands/auth.ts')).addAuth,
+    },
+    { names: ['doctor'], load: async () => (await import('./commands/doctor/command.ts')).addDoctor },
+    { names: ['keys'], load: async () => (await import('./commands/keys.ts')).addKeys },
+    { names: ['settings'], load: async () => (await import('./commands/settings.ts')).addSettings },
+  ],
+  'Manage affiliates and what they earn:': [
+    { names: ['affiliates'], load: async () => (await import('./commands/affiliates.ts')).addAffiliates },
+    { names: ['aliases'], load: async () => (await import('./commands/aliases.ts')).addAliases },
+    { names: ['coupons'], load: async () => (await import('./commands/coupons.ts')).addCoupons },
+    { names: ['programs'], load: async () => (await import('./commands/programs.ts')).addPrograms },
+    { names: ['commissions'], load: async () => (await import('./commands/commissions/command.ts')).addCommissions },
+  ],
+  'Pay affiliates:': [
+    { names: ['payouts'], load: async () => (await import('./commands/payouts/command.ts')).addPayouts },
+    { names: ['statements'], load: async () => (await import('./commands/statements/command.ts')).addStatements },
+  ],
+  'Report and import:': [
+    { names: ['events'], load: async () => (await import('./commands/events/command.ts')).addEvents },
+    { names: ['import'], load: async () => (await import('./commands/import/command.ts')).addImport },
+  ],
+  'Analyze:': [
+    { names: ['analytics'], load: async () => (await import('./commands/analytics.ts')).addAnalytics },
+    { names: ['journey'], load: async () => (await import('./commands/journey.ts')).addJourney },
+  ],
+  'Develop and test:': [
+    { names: ['webhooks'], load: async () => (await import('./commands/webhooks/command.ts')).addWebhooks },
+    { names: ['test-shops'], load: async () => (await import('./commands/test-shops.ts')).addTestShops },
+    { names: ['dev'], load: async () => (await import('./commands/dev/command.ts')).addDev },
+    { names: ['conformance'], load: async () => (await import('./commands/conformance.ts')).addConformance },
+    { names: ['api'], load: async () => (await import('./commands/api.ts')).addApi },
+  ],
+  'Get help:': [
+    {
+      names: ['open', 'docs', 'completion', 'commands', 'version'],
+      load: async () => (await import('./commands/meta.ts')).addMeta,
+    },
+    { names: Object.keys(topics), load: async () => addTopics },
+  ],
+}
 
 /**
  * Builds the command tree. Without a context it can be described but not run. With the name of a top-level command, it
@@ -38,14 +67,22 @@ export async function createProgram(context?: CliContext, name?: string): Promis
     .description('Affiliates, commissions, payouts and webhooks of a referral program.')
     .version(version, '--version', 'print the version')
     .helpOption('-h, --help', 'show help')
-    .helpCommand('help [command]', 'show help for a command')
-    .configureHelp({ showGlobalOptions: true })
+    .commandsGroup('Get help:')
+    .helpCommand('help [command]', 'show help for a command or a topic')
+    .addHelpText('afterAll', ({ command }) =>
+      command.parent ? '\nGlobal options such as --json and --profile: referral --help' : '',
+    )
     .showSuggestionAfterError()
     .exitOverride()
     .configureOutput({ outputError: () => {}, ...(context ? outputsTo(context) : {}) })
   for (const option of globalOptions()) program.addOption(option)
-  const matching = COMMAND_GROUPS.filter(([names]) => name !== undefined && names.includes(name))
-  for (const [, load] of matching.length ? matching : COMMAND_GROUPS) (await load())(program)
+  const groups = Object.entries(COMMAND_GROUPS).flatMap(([heading, group]) => group.map((one) => ({ heading, ...one })))
+  const matching = groups.filter(({ names }) => name !== undefined && names.includes(name))
+  for (const { heading, load } of matching.length ? matching : groups) {
+    program.commandsGroup(heading)
+    const addCommands = await load()
+    addCommands(program)
+  }
   if (context) attachContext(program, context)
   return program
 }

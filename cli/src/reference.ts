@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { type CommandInfo, describeCommands, describeOption } from './command-tree.ts'
 import { exitCodeMeanings } from './errors.ts'
+import { credentialOrder, environmentVariables } from './topics.ts'
 
 const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('<', '&lt;')
 
@@ -25,6 +26,7 @@ const outputOf = (name: string) =>
 export function reference(program: Command): string {
   const commands = describeCommands(program)
   const exits = Object.entries(exitCodeMeanings).map(([code, meaning]) => `| ${code} | ${meaning} |\n`)
+  const variables = Object.entries(environmentVariables).map(([name, meaning]) => `| \`${name}\` | ${meaning} |\n`)
   return `# referral
 
 <!-- Generated from the command tree by scripts/generate.ts. Do not edit. -->
@@ -46,10 +48,14 @@ they contain failures.
 
 ## Credentials
 
-Credentials come from the first of these that is set: \`--profile\`; \`REFERRAL_API_KEY\`, \`REFERRAL_OWNER_TOKEN\` and \`REFERRAL_BASE_URL\`;
-the current profile (\`referral login\`); the demo shop in the current folder. A key is only ever sent to the address it was stored with.
+${credentialOrder}
 Secrets are read from a hidden prompt, standard input, the environment or a file, never from an argument.
 
+## Environment variables
+
+| variable | meaning |
+|---|---|
+${variables.join('')}
 ## Commands
 
 ${commands.map(section).join('\n')}`

@@ -73,6 +73,7 @@ export class Run {
 
   /** Buffers rows until the command ends, so that a failure leaves standard output empty. */
   printRows<T extends object>(rows: readonly T[], columns: readonly Column<T>[]): void {
+    if (rows.length === 0 && this.style.format !== 'json') this.reporter.info('no rows')
     this.#output += renderRows(rows, columns, this.style)
   }
 

@@ -8416,7 +8416,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description Your order id (`1000`) or the stored one (`api:1000`), which takes precedence. Compared as in `ConversionEvent`.
+                 * @description The stored order id (`api:1000`), your own (`1000`), or the name of the order in the store (`#1000`), in this precedence. Compared as in `ConversionEvent`.
                  * @example 1000
                  */
                 externalOrderId: string;

@@ -88,6 +88,28 @@ test('every output format, with all or some fields', () => {
   expect(renderRecord({ id: 'a', totals: { net: 5 } }, style({ format: 'plain' }))).toBe('id\ta\ntotals.net\t5\n')
 })
 
+test('a pipe gets no JSON in cells', () => {
+  const row = {
+    id: 'a',
+    scopes: ['x', 'y'],
+    lines: [
+      { id: 'l1', n: 1 },
+      { id: 'l2', n: 2 },
+    ],
+    by: { EUR: 5 },
+  }
+  const style = {
+    format: 'plain',
+    fields: undefined,
+    palette: paletteFor({}, { isTerminal: false, plain: true }),
+    isTerminal: false,
+  } as const
+  expect(renderRows([row], ['id', 'lines', 'by'], style)).toBe('a\t0.id=l1 0.n=1 1.id=l2 1.n=2\tEUR=5\n')
+  expect(renderRecord(row, style)).toBe(
+    'id\ta\nscopes\tx y\nlines.0.id\tl1\nlines.0.n\t1\nlines.1.id\tl2\nlines.1.n\t2\nby.EUR\t5\n',
+  )
+})
+
 test('colors only on a terminal, never with NO_COLOR or --plain, always with FORCE_COLOR', () => {
   const isColored = (env: object, isTerminal: boolean, plain = false) =>
     paletteFor({ ...env }, { isTerminal, plain }).bold('x') !== 'x'

@@ -83,7 +83,7 @@ test('orders with a refunded amount are reported with their refunds, and cancele
   const args = [...BY_ID, '--refunds', 'total']
   const first = await importOrders(rows, ...args)
   expect(first).toMatchObject({ code: 0, report: { sent: 4, attributed: 4, refunds: 3, canceled: 2, failed: 0 } })
-  expect(first.stderr).toContain('3 orders are refunded in full or in part, and 2 are canceled')
+  expect(first.stderr).toContain('3 orders refunded in full or in part, 2 canceled')
   const expected = {
     'A-1': 'APPROVED 1600 USD',
     // 30 of 120 are 25 of 100.
@@ -242,7 +242,7 @@ test('a file of refunds is imported before or after the orders, and each refund 
     ),
     'no refund id',
   ])
-  expect(first.stderr).toContain('1 refunds are kept until an affiliate is credited for their order')
+  expect(first.stderr).toContain('1 refund kept until an affiliate is credited for the order')
   await expectOk(convert(server, { externalOrderId: 'E-2', amountCents: 10_000, couponCode: 'NISA16' }))
   const expected = { 'E-café': 'APPROVED 1120 EUR', 'E-2': 'APPROVED 1280 USD' }
   expect(await ledger('E-')).toEqual(expected)

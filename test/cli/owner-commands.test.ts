@@ -140,6 +140,52 @@ test('canceling a batch releases its commissions', async () => {
   expect((await cli(['payouts', 'export', batch.id], { env })).code).toBe(5)
 })
 
+test('get reads one row, and lists without rows say so', async () => {
+  const { env } = shop
+  const [affiliate] = (await shop.client.affiliates.list()).data
+  const { code, stdout } = await cli(['affiliates', 'get', affiliate?.id ?? ''], { env })
+  expect([code, stdout]).toEqual([0, expect.stringContaining(`email\t${affiliate?.email}\n`)])
+  expect((await cli(['payouts', 'get', 'bat_none'], { env })).code).toBe(3)
+  const empty = await cli(['affiliates', 'list', '--search', 'nobody'], { env })
+  expect(empty).toEqual({ code: 0, stdout: '', stderr: 'no rows\n' })
+})
+
+test('settings are changed one by one, as text, JSON or a secret', async () => {
+  const { env } = shop
+  const set = (...args: string[]) => cli(['settings', 'set', ...args, '--json'], { env, input: 'store secret\n' })
+  expect(JSON.parse((await set('timeZone', 'Europe/Berlin')).stdout)).toMatchObject({ timeZone: 'Europe/Berlin' })
+  expect(JSON.parse((await set('minimumPayoutCentsByCurrency', '{"EUR":2500}')).stdout)).toMatchObject({
+    minimumPayoutCentsByCurrency: { EUR: 2500 },
+  })
+  expect((await set('storeWebhookSecret', 'in the history')).code).toBe(2)
+  expect(JSON.parse((await set('storeWebhookSecret', '--secret-stdin')).stdout)).toMatchObject({
+    hasStoreWebhookSecret: true,
+  })
+  await set('timeZone', 'UTC')
+  await set('minimumPayoutCentsByCurrency', '{}')
+  expect(await json(['settings', 'get'], { env })).toMatchObject({ timeZone: 'UTC' })
+})
+
+test('a subscription is updated, and its secret replaced after a confirmation', async () => {
+  const { env, client } = shop
+  const { id } = await client.webhooks.create({ url: 'https://shop.example/update', secret: 'old' })
+  const webhooks = (...args: string[]) => cli(['webhooks', ...args, '--json'], { env, input: 'new\n' })
+  const updated = await webhooks('update', id, '--events', 'commission.created', '--retry-policy', 'standard')
+  expect(JSON.parse(updated.stdout)).toMatchObject({ events: ['commission.created'], retryPolicy: 'standard' })
+  expect(JSON.parse((await webhooks('update', id, '--events', 'all')).stdout)).toMatchObject({ events: [] })
+  expect((await webhooks('update', id)).code).toBe(2)
+  expect((await webhooks('rotate-secret', id)).code).toBe(9)
+  expect(JSON.parse((await webhooks('rotate-secret', id, '--yes')).stdout).secret).toMatch(/./)
+  expect(JSON.parse((await webhooks('rotate-secret', id, '--secret-stdin', '--yes')).stdout).secret).toBeNull()
+  await client.webhooks.delete(id)
+})
+
+test('an order is explained by its name in the store', async () => {
+  await shop.client.events.conversion({ externalOrderId: '77001', orderName: '#N-1', amountCents: 100 })
+  const explained = await json<{ externalOrderId: string }>(['commissions', 'explain', '#N-1'], { env: shop.env })
+  expect(explained.externalOrderId).toBe('77001')
+})
+
 test.skipIf(noTerminal)('explain prints text on a terminal', async () => {
   const { code, output } = await onTerminal(['commissions', 'explain', 'one'], { env: shop.env })
   expect(code).toBe(0)

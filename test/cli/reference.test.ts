@@ -9,7 +9,7 @@ import { createProgram } from '../../cli/src/program.ts'
 import { reference } from '../../cli/src/reference.ts'
 import { document } from '../support/document.ts'
 import { temporaryFolder } from '../support/process.ts'
-import { MAIN } from './support.ts'
+import { cli, MAIN } from './support.ts'
 
 const home = (path: string) => fileURLToPath(new URL(`../../cli/${path}`, import.meta.url))
 const program = await createProgram()
@@ -60,6 +60,22 @@ test('every example uses only options of its command', () => {
     }
 })
 
+test('help groups the commands by what people do, explains topics, and lists the global options once', async () => {
+  const help = program.helpInformation()
+  for (const heading of ['Set up:', 'Pay affiliates:', 'Report and import:', 'Get help:'])
+    expect(help).toContain(heading)
+  expect(help).not.toContain('\nCommands:')
+  for (const [topic, text] of [
+    ['environment', 'REFERRAL_API_KEY'],
+    ['exit-codes', 'rate limited'],
+    ['formatting', 'ndjson'],
+  ] as const)
+    expect(await cli(['help', topic])).toMatchObject({ code: 0, stdout: expect.stringContaining(text) })
+  const { stdout } = await cli(['payouts', 'pay', '--help'])
+  expect(stdout).toContain('referral --help')
+  expect(stdout).not.toContain('--profile <name>')
+})
+
 test('completion scripts contain every command', () => {
   for (const shell of ['bash', 'zsh', 'fish', 'powershell']) {
     const script = completionFor(program, shell)
@@ -81,7 +97,7 @@ test('bash completes commands, options and values', () => {
   }
   expect(complete('pay')).toBe('payouts')
   expect(complete('payouts', '')).toBe(
-    'list preview create unpaid pay export lines reconcile discard-file cancel ledger',
+    'list get preview create unpaid pay export lines reconcile discard-file cancel ledger',
   )
   expect(complete('--json', 'payouts', 'pay', '--e')).toBe('--expect-total')
   expect(complete('affiliates', 'list', '--status', 'A')).toBe('ACTIVE APPROVED')

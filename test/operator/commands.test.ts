@@ -23,7 +23,9 @@ const status = async (key: string) =>
   (await fetch(`${server.url}/api/v1/programs`, { headers: { Authorization: `Bearer ${key}` } })).status
 
 test('a shop, a key and an owner are created while the server runs, and the key works immediately', async () => {
-  const { shopId, ownerToken } = await json('shop', 'create', '--name', 'Hats', '--currency', 'EUR')
+  const { shopId, ownerToken } = await json(
+    ...['shop', 'create', '--name', 'Hats', '--currency', 'EUR', '--time-zone', 'Europe/Berlin'],
+  )
   expect([shopId, ownerToken]).toEqual([expect.stringMatching(/^shp_/), expect.stringMatching(/^ro_/)])
   const { keyId, secret } = await json(
     'key',
@@ -38,6 +40,8 @@ test('a shop, a key and an owner are created while the server runs, and the key 
     'payouts:read',
   )
   expect([keyId, await status(secret)]).toEqual([expect.stringMatching(/^key_/), 200])
+  const shop = await fetch(`${server.url}/api/v1/shop`, { headers: { Authorization: `Bearer ${secret}` } })
+  expect(await shop.json()).toMatchObject({ data: { currency: 'EUR', timeZone: 'Europe/Berlin' } })
   expect(await json('owner', 'create', '--shop', shopId, '--email', 'staff@hats.example', '--role', 'STAFF')).toEqual({
     userId: expect.stringMatching(/^usr_/),
     ownerToken: expect.stringMatching(/^ro_/),
@@ -122,6 +126,7 @@ test.each([
   [['owner', 'token', '--shop', 'shp_none', '--email', 'x@example.com'], 'No shop'],
   [['key', 'create', '--shop', 'shp_none', '--label', 'x', '--scope', 'all'], 'No shop'],
   [['shop', 'create', '--name', 'X', '--currency', 'euro'], '--currency must'],
+  [['shop', 'create', '--name', 'X', '--time-zone', 'Mars'], 'timeZone must'],
   [['shop', 'set', 'shp_none', '--plan', 'FREE'], 'No shop'],
 ])('%j exits with 1 and one line: %s', async (args, words) => {
   const { code, stdout, stderr } = await run(args as string[], env)

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { defineCommand, defineGroup } from '../command.ts'
 import { enums } from '../contract.ts'
 import { usageError } from '../errors.ts'
-import { addPageOptions, type ListOptions, printList } from '../list.ts'
+import { addPageOptions, defineGet, type ListOptions, printList } from '../list.ts'
 import { choiceOption } from '../options.ts'
 import type { Column } from '../output/render.ts'
 import type { Run } from '../run.ts'
@@ -36,6 +36,7 @@ const optionName = (flags: string) =>
 export function addAffiliates(program: Command): void {
   const affiliates = defineGroup(program, 'affiliates', 'manage the people who refer customers')
   addList(affiliates)
+  defineGet(affiliates, 'Affiliate', (client, id) => client.affiliates.list({ id }))
   addCreate(affiliates)
   addUpdate(affiliates)
   addStatusChange(affiliates, 'approve', 'APPROVED')

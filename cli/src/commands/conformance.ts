@@ -3,6 +3,7 @@ import type { ConformanceReport, Suite } from '@referral/conformance'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { defineCommand } from '../command.ts'
 import { CliError, type ExitCode, exitCode, usageError } from '../errors.ts'
+import { counted } from '../output/text.ts'
 import type { Run } from '../run.ts'
 
 interface Options {
@@ -86,6 +87,6 @@ function print(run: Run, report: ConformanceReport): void {
     if (status === 'failed') run.reporter.info(`${name}: ${rule}. ${link}`)
   for (const sentence of report.remaining) run.reporter.info(sentence)
   run.reporter.info(
-    `${checks.length} checks: ${passed} passed, ${failed} failed, ${skipped} skipped. ${requests} requests in ${(ms / 1000).toFixed(1)} s.`,
+    `${counted(checks.length, 'check')}: ${passed} passed, ${failed} failed, ${skipped} skipped. ${counted(requests, 'request')} in ${(ms / 1000).toFixed(1)} s.`,
   )
 }

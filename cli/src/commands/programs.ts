@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { defineCommand, defineGroup } from '../command.ts'
 import { enums } from '../contract.ts'
 import { usageError } from '../errors.ts'
-import { addPageOptions, type ListOptions, printList } from '../list.ts'
+import { addPageOptions, defineGet, type ListOptions, printList } from '../list.ts'
 import { choiceOption } from '../options.ts'
 import type { Column } from '../output/render.ts'
 
@@ -52,6 +52,7 @@ export function addPrograms(program: Command): void {
       },
     }),
   ).addOption(choiceOption('--status <status>', 'filter by status', enums.ProgramStatus))
+  defineGet(programs, 'Program', (client, id) => client.programs.list({ id }))
   addCreateAndUpdate(programs)
 }
 

@@ -26,14 +26,19 @@ export function selectFields(rows: readonly Row[], fields: readonly string[]): R
   return rows.map((row) => Object.fromEntries(fields.map((field) => [field, valueAt(row, field) ?? null])))
 }
 
-/** Flattens a row to one level: nested objects become dotted names, lists become JSON. */
-export function flatten(row: Row, prefix = ''): Record<string, string | number | boolean | null> {
+/**
+ * Flattens a row to one level: nested objects become dotted names. Lists of objects become JSON, or with `expandLists`
+ * dotted names with numbers.
+ */
+export function flatten(row: Row, prefix = '', expandLists = false): Record<string, string | number | boolean | null> {
   const flat: Record<string, string | number | boolean | null> = {}
   for (const [name, value] of Object.entries(row)) {
     const path = prefix + name
-    if (isObject(value)) Object.assign(flat, flatten(value, `${path}.`))
-    else if (Array.isArray(value))
-      flat[path] = value.every((item) => typeof item === 'string') ? value.join(' ') : JSON.stringify(value)
+    if (isObject(value)) Object.assign(flat, flatten(value, `${path}.`, expandLists))
+    else if (Array.isArray(value) && value.every((item) => typeof item !== 'object')) flat[path] = value.join(' ')
+    else if (Array.isArray(value) && expandLists)
+      Object.assign(flat, flatten(Object.fromEntries(Object.entries(value)), `${path}.`, true))
+    else if (Array.isArray(value)) flat[path] = JSON.stringify(value)
     else flat[path] = value === undefined ? null : (value as string | number | boolean | null)
   }
   return flat
@@ -56,8 +61,9 @@ const titleOf = <T>(column: Column<T>) => (typeof column === 'string' ? column :
 const splitWords = (name: string) => name.replace(/(?<=[a-z])(?=[A-Z])/g, ' ')
 const toRawText = (value: unknown): string => {
   if (value === null || value === undefined) return ''
-  if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value.join(' ')
-  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+  if (typeof value !== 'object') return String(value)
+  const fields = Object.entries(flatten({ value }, '', true))
+  return fields.map(([path, field]) => (path === 'value' ? field : `${path.slice(6)}=${field}`)).join(' ')
 }
 
 /** Renders a list. The result ends with a line break unless it is empty. */
@@ -82,7 +88,7 @@ export function renderRecord(record: object, style: OutputStyle): string {
   if (format === 'json') return `${toJson(selected, style.isTerminal ? 2 : undefined)}\n`
   if (format === 'ndjson') return `${toJson(selected)}\n`
   if (format === 'csv') return toCsv([selected])
-  const lines = Object.entries(flatten(selected)).map(
+  const lines = Object.entries(flatten(selected, '', true)).map(
     ([name, value]) => [name, sanitizeText(toRawText(value))] as const,
   )
   if (format === 'plain') return lines.map(([name, value]) => `${name}\t${value}\n`).join('')

@@ -3,10 +3,10 @@ import type { components } from '../contract/schema.d.ts'
 import type { Body } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
-import { timeZoneName } from '../core/time-zone.ts'
 import type { ShopRow } from '../database/tables.ts'
 import { PRECEDENCE_PRESETS } from '../engine/attribution.ts'
 import { updateShopIfUnchanged } from './queries.ts'
+import { toTimeZone } from './shops.ts'
 import { sealStoreSecret, toDomain } from './store-connection.ts'
 
 type Settings = components['schemas']['Settings']
@@ -68,12 +68,6 @@ export function precedenceOf(input: components['schemas']['PrecedenceInput']): S
     throw invalidBody(`attributionPrecedence must contain each of ${PRECEDENCE_PRESETS.default.join(', ')} once.`)
   }
   return input
-}
-
-function toTimeZone(text: string): string {
-  const name = timeZoneName(text)
-  if (!name) throw invalidBody('timeZone must be an IANA time zone, like Europe/Berlin.')
-  return name
 }
 
 const sortedByName = (minimums: Record<string, number>): Record<string, number> =>

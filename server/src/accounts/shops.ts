@@ -4,6 +4,7 @@ import type { Query } from '../contract/spec.ts'
 import { type Context, clockOf, type Deps, nowIso, type Operator } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
 import { mapPage, type Page } from '../core/pagination.ts'
+import { timeZoneName } from '../core/time-zone.ts'
 import type { ShopRow } from '../database/tables.ts'
 import {
   findShop,
@@ -59,6 +60,7 @@ export interface NewShop {
   name: string
   plan?: Plan
   currency?: string
+  timeZone?: string
   ownerEmail?: string
   /** Creates a test shop, which has its own clock. */
   test?: boolean
@@ -67,10 +69,18 @@ export interface NewShop {
 /** Creates a shop and its owner. The token is in the result only. */
 export async function create(
   operator: Operator,
-  { name, plan = 'PROFESSIONAL', currency = 'USD', ownerEmail = 'owner@localhost', test = false }: NewShop,
+  {
+    name,
+    plan = 'PROFESSIONAL',
+    currency = 'USD',
+    timeZone = 'UTC',
+    ownerEmail = 'owner@localhost',
+    test = false,
+  }: NewShop,
 ): Promise<components['schemas']['ShopCreatedReply']['data']> {
   if (!isCurrency(currency)) throw invalidBody('currency must be three capital letters, like USD.')
-  const shop = newShop(operator, { name: checkName(name), plan, currency, isTest: test ? 1 : 0, testOf: null })
+  const named = { name: checkName(name), plan, currency, isTest: test ? 1 : 0, testOf: null } as const
+  const shop = { ...newShop(operator, named), timeZone: toTimeZone(timeZone) }
   return mutate(toShopContext(operator, shop), async (trx) => {
     await insertShop(trx, shop)
     const { row, ownerToken } = newUser(operator, { shopId: shop.id, email: ownerEmail, role: 'OWNER' })
@@ -80,6 +90,13 @@ export async function create(
       audit: { action: 'shop.created', subjectId: shop.id, data: { plan: shop.plan } },
     }
   })
+}
+
+/** @throws ApiError 400 `invalid_body`. */
+export function toTimeZone(text: string): string {
+  const name = timeZoneName(text)
+  if (!name) throw invalidBody('timeZone must be an IANA time zone, like Europe/Berlin.')
+  return name
 }
 
 function checkName(name: string): string {

@@ -1,8 +1,7 @@
 import { affiliateNames } from '../affiliates/affiliates.ts'
 import { explain } from '../commissions/explain.ts'
-import { ApiError } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
-import { findIdByName, findOrderName } from '../orders/reported.ts'
+import { findOrderName } from '../orders/reported.ts'
 import { facts } from './components.ts'
 import { field } from './form.ts'
 import { count, money, rateText, time, UNDONE, withMoney } from './format.ts'
@@ -41,12 +40,7 @@ async function show(request: PageRequest): Promise<View> {
 
 async function showOrder(request: PageRequest, text: string): Promise<View> {
   const { ctx, isOwner } = request
-  const found = await explain(ctx, text).catch(async (error) => {
-    // Merchants know orders by the name in their store.
-    const orderId = error instanceof ApiError && error.status === 404 ? await findIdByName(ctx, text) : undefined
-    if (!orderId) throw error
-    return explain(ctx, orderId)
-  })
+  const found = await explain(ctx, text)
   const candidates = found.evidence.flatMap((kind) => kind.candidates)
   const ids = candidates.flatMap(({ affiliateId, slugAffiliateId }) => [affiliateId, slugAffiliateId])
   const names = await affiliateNames(

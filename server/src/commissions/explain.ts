@@ -13,6 +13,7 @@ import { canceledRefundOf, cancellationIdOf, storedOrderIds } from '../engine/no
 import { parseFacts } from '../engine/stored-facts.ts'
 import { listOrderNotices } from '../orders/notice-queries.ts'
 import { findOrder } from '../orders/queries.ts'
+import { findIdByName } from '../orders/reported.ts'
 import { toRefund } from './event-queries.ts'
 import { listJobs, toEffective } from './job-queries.ts'
 import { findCommissionByOrder, listRefunds, toCommission, toDecision } from './queries.ts'
@@ -124,7 +125,9 @@ async function findReportedOrder(ctx: Context, id: string): Promise<OrderRow | u
     const row = await findOrder(ctx.db.read, ctx.shop.id, orderId)
     if (row) return row
   }
-  return undefined
+  // Merchants know orders by the name in their store.
+  const named = await findIdByName(ctx, id)
+  return named === undefined ? undefined : findOrder(ctx.db.read, ctx.shop.id, named)
 }
 
 function outcomeOf({

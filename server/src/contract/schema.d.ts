@@ -4433,6 +4433,8 @@ export interface components {
             plan?: components["schemas"]["Plan"];
             /** @description Defaults to USD. */
             currency?: string;
+            /** @description Defaults to UTC. */
+            timeZone?: string;
             ownerEmail?: components["schemas"]["UserEmail"];
             /** @description Creates a test shop, whose keys are `rk_test_…` and whose owner can advance its clock. */
             test?: boolean;
@@ -9666,7 +9668,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description Your order id (`1000`) or the stored one (`api:1000`), which takes precedence. Compared as in `ConversionEvent`.
+                 * @description The stored order id (`api:1000`), your own (`1000`), or the name of the order in the store (`#1000`), in this precedence. Compared as in `ConversionEvent`.
                  * @example 1000
                  */
                 externalOrderId: string;

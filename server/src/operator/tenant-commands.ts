@@ -47,7 +47,7 @@ interface ShopOptions {
 }
 
 function addShopCommands(shop: Command, add: AddCommand): void {
-  add<{ name: string; plan: shops.Plan; currency: string; ownerEmail: string; test?: boolean }>(
+  add<{ name: string; plan: shops.Plan; currency: string; timeZone: string; ownerEmail: string; test?: boolean }>(
     shop,
     'create',
     'create a shop with an owner',
@@ -61,6 +61,7 @@ function addShopCommands(shop: Command, add: AddCommand): void {
     .requiredOption('--name <name>')
     .addOption(planOption().default('PROFESSIONAL'))
     .option('--currency <code>', 'ISO 4217 currency code', 'USD')
+    .option('--time-zone <name>', 'the time zone of its months, such as Europe/Berlin', 'UTC')
     .option('--owner-email <email>', 'the owner', 'owner@localhost')
     .option('--test', 'a test shop, with keys rk_test_… and its own clock')
 

@@ -2,7 +2,7 @@ import type { Commission, CommissionQuery } from '@referral/sdk'
 import { type Command, Option } from 'commander'
 import { defineCommand, defineGroup } from '../../command.ts'
 import { enums } from '../../contract.ts'
-import { addPageOptions, type ListOptions, printList } from '../../list.ts'
+import { addPageOptions, defineGet, type ListOptions, printList } from '../../list.ts'
 import { formatMoney } from '../../money.ts'
 import { addPeriodOptions, choiceOption, parseCents, repeatableOption } from '../../options.ts'
 import type { Column } from '../../output/render.ts'
@@ -66,6 +66,7 @@ export function addCommissions(program: Command): void {
     .option('--batch <id>', 'filter by payout batch')
     .option('--order <id>', 'filter by order')
   addPeriodOptions(list)
+  defineGet(commissions, 'Commission', (client, id) => client.commissions.list({ id }))
   addModeration(commissions)
 }
 
@@ -93,7 +94,7 @@ function addModeration(commissions: Command): void {
     summary: 'explain why an order earned a commission, or none',
     output: 'Explanation',
     owner: true,
-    examples: ['referral commissions explain 1001'],
+    examples: ['referral commissions explain 1001', "referral commissions explain '#1001'"],
     action: async (run, { args: [order = ''] }) => (await import('./explain.ts')).explain(run, order),
   })
   for (const [action, summary] of Object.entries(ACTIONS) as [keyof typeof ACTIONS, string][])

@@ -1,5 +1,6 @@
 import type { components, PayoutBatch, ReferralClient, WebhookSubscription } from '@referral/sdk'
 import { formatMoney } from '../../money.ts'
+import { counted } from '../../output/text.ts'
 import { monthPeriod } from '../../period.ts'
 import type { Settings } from '../../settings.ts'
 
@@ -109,9 +110,12 @@ export async function checkWebhooks(client: ReferralClient): Promise<Check[]> {
   const unsigned = data.data.filter(({ hasSecret }) => !hasSecret).length
   const checks = unreachable.map(({ url, problem }) => failed('webhooks', `${url}: ${problem}`))
   if (unreachable.length < probed.length)
-    checks.push(ok('webhooks', `${probed.length - unreachable.length} of ${probed.length} receivers are reachable`))
+    checks.push(
+      ok('webhooks', `${probed.length - unreachable.length} of ${counted(probed.length, 'receiver')} reachable`),
+    )
   checks.push(...data.data.flatMap(checkState))
-  if (unsigned) checks.push({ check: 'webhooks', result: 'warning', detail: `${unsigned} subscriptions are unsigned` })
+  if (unsigned)
+    checks.push({ check: 'webhooks', result: 'warning', detail: `${counted(unsigned, 'subscription')} unsigned` })
   return checks
 }
 
@@ -168,7 +172,9 @@ export async function checkBatches(client: ReferralClient): Promise<Check[]> {
   }
   const latest = data.pagination.total > data.data.length
   if (checks.length === 0)
-    checks.push(ok('payouts', `${latest ? 'the latest ' : ''}${batches.length} batches are consistent`))
+    checks.push(
+      ok('payouts', `${latest ? 'the latest ' : ''}${counted(batches.length, 'batch', 'batches')} consistent`),
+    )
   return checks
 }
 
@@ -191,7 +197,7 @@ async function compareTotals(
   if (cents === BigInt(totals.commissionCents) && tax === BigInt(totals.taxWithheldCents)) return undefined
   return failed(
     'payouts',
-    `${id} has a total of ${formatMoney(totals.netPayableCents, currency)}, but its ${count} commissions add up to ${formatMoney(cents - tax, currency)}`,
+    `${id} has a total of ${formatMoney(totals.netPayableCents, currency)}, but its ${counted(count, 'commission')} add up to ${formatMoney(cents - tax, currency)}`,
   )
 }
 
@@ -219,7 +225,7 @@ export async function checkUnpaid(client: ReferralClient, now: number): Promise<
     const late = reasons.filter(({ reason }) => reason === 'LATE')
     const count = late.reduce((sum, { commissions }) => sum + commissions, 0)
     const money = late.map(({ netPayableCents, currency }) => formatMoney(netPayableCents, currency)).join(', ')
-    const detail = `${count} approved commissions from before last month are not paid (${money}); \`referral payouts create --month last\` includes them`
+    const detail = `${counted(count, 'approved commission')} from before last month not paid (${money}); \`referral payouts create --month last\` includes them`
     return count > 0
       ? { check: 'unpaid', result: 'warning', detail }
       : ok('unpaid', 'no unpaid commissions from before last month')

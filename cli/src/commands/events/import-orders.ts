@@ -32,7 +32,7 @@ export async function importOrders(run: Run, file: string, options: ImportOption
   if (repeatedRows) run.reporter.info(`skipped ${counted(repeatedRows, 'row')} repeating an order of an earlier row`)
   const [refunded, canceled] = [orders.filter((one) => one.refundedCents), orders.filter((one) => one.isCanceled)]
   if (refunded.length || canceled.length)
-    run.reporter.info(`${refunded.length} orders are refunded in full or in part, and ${canceled.length} are canceled`)
+    run.reporter.info(`${counted(refunded.length, 'order')} refunded in full or in part, ${canceled.length} canceled`)
   const counts: Counts = { sent: 0, attributed: 0, knownBefore: 0, refunds: 0, canceled: 0, failed }
   const forecast = run.dryRun && orders.length > 0 && options.forecast > 0 ? newForecast() : null
   if (forecast || !run.dryRun) await send(run, file, { orders, counts, forecast, options })

@@ -4,6 +4,7 @@ import { createClient } from '../../client.ts'
 import type { FailedRow } from '../../csv/failed-rows.ts'
 import { CliError, exitCode } from '../../errors.ts'
 import { formatMoney } from '../../money.ts'
+import { counted } from '../../output/text.ts'
 import { Progress } from '../../progress.ts'
 import { type RateLimited, RateLimiter, rateLimitedClient } from '../../rate-limiter.ts'
 import type { Run } from '../../run.ts'
@@ -77,7 +78,7 @@ export class OrderSender {
     await sendInParallel(this.#run, orders, {
       parallel,
       send,
-      summarize: () => `${this.#counts.sent} orders were sent.`,
+      summarize: () => `${counted(this.#counts.sent, 'order')} sent.`,
     })
   }
 

@@ -4,7 +4,7 @@ import { isInteractive } from '../../context.ts'
 import { type FailedRow, writeFailedRows } from '../../csv/failed-rows.ts'
 import { type Csv, readCsv } from '../../csv/parse.ts'
 import { CliError, type ExitCode, exitCode } from '../../errors.ts'
-import { sanitizeText } from '../../output/text.ts'
+import { counted, sanitizeText } from '../../output/text.ts'
 import { Progress } from '../../progress.ts'
 import { confirm } from '../../prompt.ts'
 import { RateLimiter } from '../../rate-limiter.ts'
@@ -58,12 +58,12 @@ export async function importAffiliates(
   if (affiliates.length && options.program === undefined) await requireDefaultProgram(run)
   if (run.dryRun) return preview(run, csv, { file, affiliates, failed })
   if (affiliates.length && isInteractive(run.context))
-    await confirm(run.context, `Create up to ${affiliates.length} affiliates?`, options.yes)
+    await confirm(run.context, `Create up to ${counted(affiliates.length, 'affiliate')}?`, options.yes)
   const results = await importAll(run, affiliates, { failed, program: options.program })
   run.printRows(results, COLUMNS)
   for (const { row, problem } of failed.slice(0, 5)) run.reporter.warn(`line ${row.line}: ${problem}`)
   if (failed.length)
-    run.reporter.warn(`${failed.length} rows failed; they are in ${writeFailedRows(csv, file, failed)}`)
+    run.reporter.warn(`${counted(failed.length, 'failed row')} written to ${writeFailedRows(csv, file, failed)}`)
   return reportLeftOut(run, results, failed)
 }
 

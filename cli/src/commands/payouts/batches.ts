@@ -25,7 +25,7 @@ export function checkTotal({ id, totals, currency }: PayoutBatch, expected: numb
   if (expected === undefined || expected === net) return
   throw new CliError(
     exitCode.conflict,
-    `Batch ${id} pays ${net} cents (${formatMoney(net, currency)}), not the expected ${expected}.`,
+    `Batch ${id} pays ${formatMoney(net, currency)}, not the expected ${formatMoney(expected, currency)}.`,
     { code: 'payout_total_mismatch', hint },
   )
 }

@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { defineCommand, defineGroup } from '../../command.ts'
 import { enums } from '../../contract.ts'
 import { unwrap } from '../../errors.ts'
-import { addPageOptions, type ListOptions, printList } from '../../list.ts'
+import { addPageOptions, defineGet, type ListOptions, printList } from '../../list.ts'
 import { formatMoney } from '../../money.ts'
 import { addPeriodOptions, choiceOption, repeatableOption, singleMonthOption } from '../../options.ts'
 import type { Column } from '../../output/render.ts'
@@ -51,6 +51,7 @@ export function addPayouts(program: Command): void {
       },
     }),
   ).addOption(choiceOption('--status <status>', 'filter by status', enums.PayoutBatchStatus))
+  defineGet(payouts, 'PayoutBatch', (client, id) => client.payouts.list({ id }))
   addCreate(payouts)
   addUnpaid(payouts)
   addPay(payouts)

@@ -77,5 +77,5 @@ function describe({ result, amountCents }: Reconciled, sent: PaymentResult | und
   if (result === 'settled_twice') return 'settled twice, with different references; check whether it was paid twice'
   if (result !== 'amount_mismatch') return undefined
   const reported = formatMoney(sent?.amountCents ?? 0, sent?.currency ?? '')
-  return `reported with ${reported}, but ${amountCents} cents were sent; nothing was changed`
+  return `reported with ${reported}, but ${formatMoney(amountCents ?? 0, sent?.currency ?? '')} was sent; nothing was changed`
 }

@@ -39,7 +39,8 @@ export async function listUnpaid(run: Run, options: UnpaidOptions): Promise<unde
     ...(options.program ? { programId: options.program } : {}),
   })
   run.printRows(affiliates, columnsFor(await run.tableTimeZone()))
-  if (truncated) run.reporter.info(`showing the largest ${affiliates.length} balances, use --affiliate to find others`)
+  if (truncated)
+    run.reporter.info(`showing the largest ${counted(affiliates.length, 'balance')}, use --affiliate to find others`)
   for (const sum of reasons) run.reporter.info(toSentence(sum))
 }
 

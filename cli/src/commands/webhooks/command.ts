@@ -9,7 +9,7 @@ import type { CheckOptions } from './check.ts'
 import type { DeliveriesOptions, EventsOptions, RedeliverOptions } from './deliveries.ts'
 import type { ListenOptions } from './listen.ts'
 import type { SignOptions, VerifyOptions } from './signing.ts'
-import type { CreateOptions } from './subscriptions.ts'
+import type { CreateOptions, RotateOptions, UpdateOptions } from './subscriptions.ts'
 
 const COLUMNS: Column<WebhookSubscription>[] = [
   'id',
@@ -68,6 +68,35 @@ function addSubscriptions(webhooks: Command): void {
       new Option('--retry-policy <policy>', 'whether failed deliveries are retried').choices(enums.RetryPolicy),
     )
     .option('--extended-events', 'also receive extended events, such as commission.approved and payout.paid')
+  defineCommand<UpdateOptions>(webhooks, 'update <id>', {
+    summary: 'change the address, the events or the retries of a subscription',
+    output: 'WebhookSubscription',
+    writes: true,
+    owner: true,
+    examples: ['referral webhooks update whs_… --events commission.created,affiliate.approved'],
+    action: async (run, { options, args: [id = ''] }) =>
+      (await import('./subscriptions.ts')).updateWebhook(run, id, options),
+  })
+    .option('--url <url>', 'public https URL of the receiver')
+    .addOption(repeatableOption('--events <names>', 'events to receive, comma-separated; all for all'))
+    .addOption(
+      new Option('--retry-policy <policy>', 'whether failed deliveries are retried').choices(enums.RetryPolicy),
+    )
+    .option('--extended-events', 'also receive extended events')
+    .option('--no-extended-events', 'receive no extended events')
+  secretOptions(
+    defineCommand<RotateOptions>(webhooks, 'rotate-secret <id>', {
+      summary: 'replace the signing secret of a subscription',
+      details:
+        'Generates a secret and prints it once, unless one is given. Deliveries are signed with the new secret from then on: let the receiver accept both before.',
+      output: 'NewWebhook',
+      writes: true,
+      owner: true,
+      examples: ['referral webhooks rotate-secret whs_… --secret-file secret.txt'],
+      action: async (run, { options, args: [id = ''] }) =>
+        (await import('./subscriptions.ts')).rotateSecret(run, id, options),
+    }),
+  ).option('-y, --yes', 'skip the confirmation')
   defineCommand(webhooks, 'delete <id>', {
     summary: 'delete a subscription',
     output: 'ActionReply',

@@ -1,7 +1,10 @@
-import { generateSecret, type ReferralClient, type WebhookSubscription } from '@referral/sdk'
+import { type components, generateSecret, type ReferralClient, type WebhookSubscription } from '@referral/sdk'
 import { CliError, exitCode, unwrap, usageError } from '../../errors.ts'
+import { confirm } from '../../prompt.ts'
 import type { Run } from '../../run.ts'
 import { readSecret, type SecretOptions } from '../../secrets.ts'
+
+type WebhookUpdate = components['schemas']['WebhookUpdate']
 
 export interface CreateOptions extends SecretOptions {
   url: string
@@ -39,12 +42,46 @@ export async function createWebhook(run: Run, options: CreateOptions): Promise<u
 }
 
 /** Enables a subscription that the service has disabled. */
-export async function enableWebhook(run: Run, id: string): Promise<undefined> {
+export const enableWebhook = (run: Run, id: string): Promise<undefined> => patch(run, id, { status: 'enabled' })
+
+export type UpdateOptions = Pick<CreateOptions, 'events' | 'retryPolicy' | 'extendedEvents'> & { url?: string }
+
+/** Changes the given fields of a subscription. */
+export async function updateWebhook(run: Run, id: string, options: UpdateOptions): Promise<undefined> {
+  const { url, events, retryPolicy, extendedEvents } = options
+  const names = events?.flatMap(parseEventNames)
+  const isAll = names?.length === 1 && names[0] === 'all'
+  const body: WebhookUpdate = {
+    ...(url !== undefined && { url }),
+    ...(names && { events: isAll ? [] : names }),
+    ...(retryPolicy && { retryPolicy }),
+    ...(extendedEvents !== undefined && { extendedEvents }),
+  }
+  if (Object.keys(body).length === 0) throw usageError('No change was given. Pass at least one option, such as --url.')
+  return patch(run, id, body)
+}
+
+async function patch(run: Run, id: string, body: WebhookUpdate): Promise<undefined> {
+  if (run.dryRun) return run.printDryRun('PATCH', `/admin/v1/webhooks/${encodeURIComponent(id)}`, body)
+  run.printRecord(await sendPatch(run, id, body))
+}
+
+const sendPatch = async (run: Run, id: string, body: WebhookUpdate): Promise<WebhookSubscription> =>
+  unwrap(await (await run.ownerClient()).PATCH('/admin/v1/webhooks/{id}', { params: { path: { id } }, body })).data
+
+export type RotateOptions = SecretOptions & { yes?: boolean }
+
+/** Replaces the secret with the given one, or with a generated one that is printed once. */
+export async function rotateSecret(run: Run, id: string, options: RotateOptions): Promise<undefined> {
+  const given = await readSecret(run.context, options)
   const path = `/admin/v1/webhooks/${encodeURIComponent(id)}`
-  if (run.dryRun) return run.printDryRun('PATCH', path, { status: 'enabled' })
-  const client = await run.ownerClient()
-  const request = { params: { path: { id } }, body: { status: 'enabled' as const } }
-  run.printRecord(unwrap(await client.PATCH('/admin/v1/webhooks/{id}', request)).data)
+  if (run.dryRun) return run.printDryRun('PATCH', path, { secret: '(hidden)' })
+  const question = `Replace the secret of ${id}? A receiver that does not know the new one rejects the deliveries.`
+  await confirm(run.context, question, options.yes)
+  const secret = given ?? generateSecret()
+  const subscription = await sendPatch(run, id, { secret })
+  if (!given) run.reporter.info('Store the secret in the receiver now: it is not shown again.')
+  run.printRecord({ ...subscription, secret: given ? null : secret })
 }
 
 /** An empty text stays a name, so that an unset variable does not subscribe to all events. */
