@@ -55,27 +55,27 @@ test.for<[operation: string, body: object, sentence: string, code?: string]>([
   ],
   [
     'createProgram',
-    { name: 'N', commissionType: 'FLAT_PER_ITEM', commissionPercent: 21474836.475 },
-    `${RATE} 21474836.47 for FLAT_PER_ITEM.`,
+    { name: 'N', commissionType: 'FLAT_PER_ITEM', commissionPercent: 2147483648 },
+    `${RATE} 2147483647 minor units for FLAT_PER_ITEM.`,
     'commission_percent_invalid',
   ],
   [
     'createProgram',
     { name: 'N', commissionType: 'FLAT_PER_ORDER', commissionPercent: -1 },
-    `${RATE} 21474836.47 for FLAT_PER_ORDER.`,
+    `${RATE} 2147483647 minor units for FLAT_PER_ORDER.`,
     'commission_percent_invalid',
   ],
   ['createProgram', { name: 'N', commissionPercent: '16' }, 'commissionPercent must be a number.'],
   [
     'updateProgram',
     { commissionPercent: 0 },
-    `${RATE} 100 for PERCENT_OF_SALE, or 21474836.47 for a flat type.`,
+    `${RATE} 100 for PERCENT_OF_SALE, or 2147483647 minor units for a flat type.`,
     'commission_percent_invalid',
   ],
   [
     'updateProgram',
     { discountValue: -1 },
-    'discountValue must be from 0 to 100 for PERCENT, or to 21474836.47 for FIXED.',
+    'discountValue must be from 0 to 100 for PERCENT, or to 2147483647 minor units for FIXED.',
     'discount_value_invalid',
   ],
   [
@@ -195,7 +195,7 @@ test.for<[operation: string, body: object, sentence: string, code?: string]>([
 test.for<[operation: string, body: object]>([
   ['createAffiliate', { email: 'one@example.com', name: 'One', firstName: null }],
   ['createAffiliate', { email: 'two@example.com', firstName: 'Two', name: ' ' }],
-  ['createProgram', { name: 'N', commissionPercent: 100.004 }],
+  ['createProgram', { name: 'N', commissionPercent: 100 }],
   ['createProgram', { name: 'N', commissionType: 'FLAT_PER_ORDER', commissionPercent: 21474836.47 }],
   ['createProgram', { name: 'N', commissionType: 'FLAT_PER_ITEM' }],
   ['assignCoupon', { affiliateId: ID.affiliate, code: '🎁🎁🎁🎁🎁🎁🎁🎁🎁' }],

@@ -69,12 +69,9 @@ describe('discountValue', () => {
   test.for([
     ['PERCENT', 0, 0],
     ['PERCENT', 12.5, 12.5],
-    ['PERCENT', 12.345, 12.35],
     ['PERCENT', 100, 100],
-    ['PERCENT', 100.004, 100],
     ['FIXED', 0, 0],
     ['FIXED', 150.5, 150.5],
-    ['FIXED', 9.999, 10],
     ['FIXED', 21474836.47, 21474836.47],
   ] as const)(
     '200 for a discount of type %s with the value %d',
@@ -87,7 +84,9 @@ describe('discountValue', () => {
 
   test.for([
     ['PERCENT', -0.01],
-    ['PERCENT', 100.005],
+    ['PERCENT', 12.345],
+    ['PERCENT', 100.004],
+    ['FIXED', 9.999],
     ['PERCENT', 101],
     ['FIXED', -1],
     ['FIXED', 21474836.48],

@@ -2498,7 +2498,7 @@ export interface components {
              * @enum {string}
              */
             commissionType?: "PERCENT_OF_SALE" | "FLAT_PER_ORDER" | "FLAT_PER_ITEM";
-            /** @description A percentage, or currency units for the flat types. Rounded half up to hundredths. Defaults to 16. */
+            /** @description A percentage with at most two decimals, or units of the shop's currency for the flat types, with at most the currency's decimals. Defaults to 16. */
             commissionPercent?: number;
             /** @description How long a click counts. 0 disables link evidence. Defaults to 30. */
             cookieDurationDays?: number;
@@ -2524,7 +2524,7 @@ export interface components {
             commissionType: "FLAT_PER_ITEM";
             commissionPercent?: number;
         });
-        /** @description A percentage, or currency units for the flat types. Rounded half up to hundredths. */
+        /** @description A percentage with at most two decimals, or units of the shop's currency for the flat types, with at most the currency's decimals. */
         CommissionPercentInput: number;
         ProgramUpdate: {
             name?: string;
@@ -2538,6 +2538,7 @@ export interface components {
             lifetimeCommission?: boolean;
             discountEnabled?: boolean;
             discountType?: components["schemas"]["DiscountType"] | null;
+            /** @description A percentage with at most two decimals for `PERCENT`, units of the shop's currency for `FIXED`, with at most its decimals. */
             discountValue?: number | null;
         };
         ProgramReply: {
@@ -3822,7 +3823,7 @@ export interface components {
              * @enum {string}
              */
             commissionType?: "PERCENT_OF_SALE" | "FLAT_PER_ORDER" | "FLAT_PER_ITEM";
-            /** @description A percentage, or currency units for the flat types. Rounded half up to hundredths. */
+            /** @description A percentage with at most two decimals, or units of the shop's currency for the flat types, with at most the currency's decimals. */
             commissionPercent: number;
         } & ({
             /** @constant */

@@ -64,9 +64,8 @@ export function allocateLargestRemainder(total: bigint, weights: readonly bigint
 export const hundredthsOf = (value: number): bigint | null => scaled(value, 2)
 
 /**
- * A number times a power of ten, rounded half up, computed exactly from its shortest decimal text (`16.5`, `1e-7`,
- * `1e+21`): 1.005 with two digits gives 101 although the binary number is slightly less. Null unless the number is finite.
- * Halves of negative numbers also round up, towards zero.
+ * A number times a power of ten, computed exactly from its shortest decimal text (`16.5`, `1e-7`, `1e+21`): 1.15 with two
+ * digits gives 115 although the binary number is slightly less. Null unless the result is whole, as for 1.005.
  */
 export function scaled(value: number, power: number): bigint | null {
   if (!Number.isFinite(value)) return null
@@ -76,17 +75,12 @@ export function scaled(value: number, power: number): bigint | null {
   const shift = Number(exponent) - fraction.length + power
   if (shift >= 0) return digits * 10n ** BigInt(shift)
   const divisor = 10n ** BigInt(-shift)
-  return floorDiv(2n * digits + divisor, 2n * divisor)
+  return digits % divisor === 0n ? digits / divisor : null
 }
 
 /** Hundredths as a number whose shortest text has at most two decimals: 1650 gives 16.5. */
 export function fromHundredths(hundredths: number): number {
   return hundredths / 100
-}
-
-function floorDiv(dividend: bigint, divisor: bigint): bigint {
-  const quotient = dividend / divisor
-  return dividend < 0n && quotient * divisor !== dividend ? quotient - 1n : quotient
 }
 
 /**

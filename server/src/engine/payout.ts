@@ -77,12 +77,8 @@ export interface MinimumPayoutSettings {
 export function resolveMinimumPayout(settings: MinimumPayoutSettings): MinimumPayout {
   const minimumPayoutCents = settings.minimumPayoutCents ?? settings.defaultMinimumPayoutCents ?? 0
   const { legacyMinimumPayout: legacy } = settings
-  const agrees = legacy === null || (hundredthsOf(legacy) === toBigInt(minimumPayoutCents) && isWholeCents(legacy))
+  const agrees = legacy === null || hundredthsOf(legacy) === toBigInt(minimumPayoutCents)
   return agrees ? { ok: true, minimumPayoutCents } : { ok: false, reason: 'NEEDS_RECONCILIATION' }
-}
-
-function isWholeCents(units: number): boolean {
-  return /^\d+(\.\d{1,2})?$/.test(String(units))
 }
 
 function sumRows(rows: readonly PayoutRow[]): PayoutSums | null {

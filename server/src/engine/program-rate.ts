@@ -1,5 +1,5 @@
 import type { CommissionType, Rate } from './facts.ts'
-import { fromHundredths, hundredthsOf, scaled } from './money.ts'
+import { fromHundredths, scaled } from './money.ts'
 
 /** The largest stored amount: signed 32-bit cents. */
 export const MAX_CENTS = 2_147_483_647
@@ -10,25 +10,24 @@ export const MAX_BPS = 10_000
 export type DiscountType = 'PERCENT' | 'FIXED'
 
 /** Why a rate is rejected. `NEEDS_COMMISSION_PERCENT`: cents do not convert to a percentage, so one must be sent. */
-export type RateError = 'NOT_POSITIVE' | 'ABOVE_100_PERCENT' | 'TOO_LARGE' | 'NEEDS_COMMISSION_PERCENT'
+export type RateError = 'NOT_POSITIVE' | 'ABOVE_100_PERCENT' | 'TOO_LARGE' | 'TOO_PRECISE' | 'NEEDS_COMMISSION_PERCENT'
 /** A rate to store, or why it is rejected. */
 export type RateResult = { ok: true; rate: Rate } | { ok: false; reason: RateError }
 
 /** Why a discount is rejected. */
-export type DiscountError = 'NEGATIVE' | 'ABOVE_100_PERCENT' | 'TOO_LARGE'
-/** A discount to store, in basis points or cents, or why it is rejected. */
-export type DiscountResult = { ok: true; hundredths: number } | { ok: false; reason: DiscountError }
+export type DiscountError = 'NEGATIVE' | 'ABOVE_100_PERCENT' | 'TOO_LARGE' | 'TOO_PRECISE'
 
 /**
  * Converts the input field `commissionPercent`: a percentage to basis points or, for the flat types, units of the shop's
- * currency to its minor unit; rounded half up on its decimal text.
+ * currency to its minor unit. A value that is not whole then is rejected: nobody is paid at a rate that was not sent.
  *
  * @param digits Of the minor unit of the shop's currency: 2 for USD, 0 for JPY.
  */
 export function rateFromInput(commissionType: CommissionType, commissionPercent: number, digits: number): RateResult {
   const isPercent = commissionType === 'PERCENT_OF_SALE'
   const rate = scaled(commissionPercent, isPercent ? 2 : digits)
-  if (rate === null || rate <= 0n) return { ok: false, reason: 'NOT_POSITIVE' }
+  if (!(commissionPercent > 0 && Number.isFinite(commissionPercent))) return { ok: false, reason: 'NOT_POSITIVE' }
+  if (rate === null) return { ok: false, reason: 'TOO_PRECISE' }
   if (isPercent && rate > BigInt(MAX_BPS)) return { ok: false, reason: 'ABOVE_100_PERCENT' }
   if (rate > BigInt(MAX_CENTS)) return { ok: false, reason: 'TOO_LARGE' }
   return { ok: true, rate: { commissionType, rate: Number(rate) } }
@@ -61,16 +60,12 @@ export function patchRate(
   return rateFromInput(commissionType, patch.commissionPercent, digits)
 }
 
-/** Converts `discountValue`: 0 to 100 percent to basis points, or currency units to cents; rounded like a rate. */
-export function discountFromInput(discountType: DiscountType, discountValue: number): DiscountResult {
-  const hundredths = hundredthsOf(discountValue)
-  if (hundredths === null || discountValue < 0) return { ok: false, reason: 'NEGATIVE' }
-  if (discountType === 'PERCENT' && hundredths > BigInt(MAX_BPS)) return { ok: false, reason: 'ABOVE_100_PERCENT' }
-  if (hundredths > BigInt(MAX_CENTS)) return { ok: false, reason: 'TOO_LARGE' }
-  return { ok: true, hundredths: Number(hundredths) }
-}
-
-/** The wire value of a stored discount: basis points as a percentage, or cents as currency units. */
-export function discountValueOf(hundredths: number): number {
-  return fromHundredths(hundredths)
+/** Why `discountValue` is rejected: a percentage of 0 to 100, or units of the shop's currency. Null when it is not. */
+export function discountError(discountType: DiscountType, discountValue: number, digits: number): DiscountError | null {
+  const isPercent = discountType === 'PERCENT'
+  const value = scaled(discountValue, isPercent ? 2 : digits)
+  if (!(discountValue >= 0)) return 'NEGATIVE'
+  if (value === null) return 'TOO_PRECISE'
+  if (isPercent && value > BigInt(MAX_BPS)) return 'ABOVE_100_PERCENT'
+  return value > BigInt(MAX_CENTS) ? 'TOO_LARGE' : null
 }

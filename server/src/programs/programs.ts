@@ -12,8 +12,7 @@ import { DEFAULT_CLICK_WINDOW_DAYS } from '../engine/attribution.ts'
 import type { Rate } from '../engine/facts.ts'
 import {
   commissionPercentOf,
-  discountFromInput,
-  discountValueOf,
+  discountError,
   MAX_CENTS,
   patchRate,
   type RateError,
@@ -122,7 +121,7 @@ function changedColumns(before: ProgramRow, body: Body<'updateProgram'>, currenc
     Object.entries(plain).map(([name, value]) => [name, typeof value === 'boolean' ? Number(value) : value]),
   )
   const after: ProgramRow = { ...before, ...sent, ...rateColumns(patched.rate) }
-  after.discountValue = normalizedDiscount(after)
+  if (body.discountType !== undefined || body.discountValue !== undefined) checkDiscount(after, currency)
   const differs = (name: keyof ProgramRow) => after[name] !== undefined && after[name] !== before[name]
   const names = (Object.keys(after) as (keyof ProgramRow)[]).filter(differs)
   return Object.fromEntries(names.map((name) => [name, after[name]])) as Partial<ProgramRow>
@@ -139,14 +138,21 @@ function requireName(name: string): string {
   return name.trim()
 }
 
-/** The discount rounded to hundredths, like a rate. */
-function normalizedDiscount({ discountType, discountValue }: ProgramRow): number | null {
-  if (discountValue === null) return null
+/** @throws ApiError 400 `discount_value_invalid`. */
+function checkDiscount({ discountType, discountValue }: ProgramRow, currency: string): void {
   const type = discountType ?? 'FIXED'
-  const discount = discountFromInput(type, discountValue)
-  if (discount.ok) return discountValueOf(discount.hundredths)
-  const range = type === 'PERCENT' ? 'from 0 to 100 for PERCENT' : 'from 0 to 21474836.47'
+  const digits = minorUnitDigits(currency)
+  if (discountValue === null || discountError(type, discountValue, digits) === null) return
+  const range =
+    type === 'PERCENT'
+      ? 'from 0 to 100 for PERCENT, with at most 2 decimals'
+      : `from 0 to ${toUnits(MAX_CENTS, currency)} for FIXED, with ${decimalsOf(currency)}`
   throw invalid('discount_value_invalid', `discountValue must be ${range}.`)
+}
+
+const decimalsOf = (currency: string): string => {
+  const digits = minorUnitDigits(currency)
+  return `${digits ? `at most ${digits}` : 'no'} decimals in ${currency}`
 }
 
 /** The error for a rejected rate. */
@@ -162,8 +168,8 @@ export function rateError(
   }
   const range =
     type === 'PERCENT_OF_SALE'
-      ? 'at most 100 for PERCENT_OF_SALE'
-      : `at most ${toUnits(MAX_CENTS, currency)} for ${type}`
+      ? 'at most 100 for PERCENT_OF_SALE, with at most 2 decimals'
+      : `at most ${toUnits(MAX_CENTS, currency)} for ${type}, with ${decimalsOf(currency)}`
   return invalid('commission_percent_invalid', `commissionPercent must be above 0 and ${range}.`)
 }
 

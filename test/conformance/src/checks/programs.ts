@@ -57,7 +57,7 @@ export const programs = group('programs', { title: 'Programs', page: 'reference/
     ['0', 0],
     ['negative', -1],
     ['over-100', 100.01],
-    ['rounds-to-0', 0.004],
+    ['too-precise', 12.345],
     ['text', '16'],
   ] as const)
     rule(
@@ -76,24 +76,18 @@ export const programs = group('programs', { title: 'Programs', page: 'reference/
     },
     { page: RATE },
   )
-  rule(
-    'percent-rounds-half-up',
-    'A percentage is rounded half up to basis points, from its decimal text',
-    async (t) => {
-      for (const [commissionPercent, bps] of [
-        [12.345, 1235],
-        [1.005, 101],
-        [0.005, 1],
-        [33.333, 3333],
-      ] as const)
-        t.equal(
-          (await create(t, { commissionPercent })).defaultCommissionBps,
-          bps,
-          `defaultCommissionBps of ${commissionPercent}`,
-        )
-    },
-    { page: RATE },
-  )
+  rule('percent-is-exact', 'A percentage with two decimals is stored exactly', async (t) => {
+    for (const [commissionPercent, bps] of [
+      [1.15, 115],
+      [0.01, 1],
+      [33.33, 3333],
+    ] as const)
+      t.equal(
+        (await create(t, { commissionPercent })).defaultCommissionBps,
+        bps,
+        `defaultCommissionBps of ${commissionPercent}`,
+      )
+  })
   for (const commissionType of ['FLAT_PER_ORDER', 'FLAT_PER_ITEM'])
     rule(
       `stores-${commissionType.toLowerCase().replaceAll('_', '-')}`,
