@@ -187,6 +187,20 @@ describe('every restriction code is listed', () => {
   })
 })
 
+test('a region that is unknown names what the address lacks', async ({ server }) => {
+  const { campaignId } = await till.affiliate('GE3')
+  const rule = { countries: ['US'], states: ['CA'], postalPrefixes: ['90'] }
+  await expectOk(admin(server, 'PUT', `/geo-rules/${campaignId}`, rule))
+  for (const [shipping, lacking] of [
+    [{ country: 'US', state: 'CA', postalCode: ' ' }, /no postal code/],
+    [{ country: 'US' }, /no state and postal code/],
+    [null, /no shipping address/],
+  ] as const) {
+    const { restriction } = await order(server, { couponCode: 'GE3', shipping })
+    expect([restriction.code, restriction.because]).toEqual(['GEO_UNKNOWN', expect.stringMatching(lacking)])
+  }
+})
+
 test('all four kinds are shown, with the evidence that lost and the winner', async ({ server }) => {
   const explained = await order(server, {
     couponCode: 'NOBODY',

@@ -9,6 +9,7 @@ import type { Context } from '../core/context.ts'
 import { MAX_INLINE_ROWS, sizeOf } from '../core/list-size.ts'
 import type { ShopRow } from '../database/tables.ts'
 import type { RestrictionCode } from '../engine/facts.ts'
+import { restrictionTexts } from '../engine/restriction-texts.ts'
 import { limitPublic } from '../http/rate-limit.ts'
 import { inlineStyleSource, pageHeaders, toApiError } from '../http/response.ts'
 import { type Env, logFields, type Server } from '../http/server.ts'
@@ -251,21 +252,9 @@ const WORDS: Partial<Record<Commission['orderStatus'], string>> = {
   REFUNDED: 'The order was fully refunded.',
 }
 
-/** Why an order earns nothing, in words for the affiliate. */
-const RESTRICTIONS: Record<RestrictionCode, string> = {
-  AFFILIATE_ARCHIVED: 'You were not part of the program at that time.',
-  AFFILIATE_REJECTED: 'You were not part of the program at that time.',
-  AFFILIATE_NOT_APPROVED: 'You were not approved yet at that time.',
-  PROGRAM_MISSING: 'You were not in a program at that time.',
-  SELF_REFERRAL: 'This was your own order. Your own orders do not earn a commission.',
-  GEO_UNKNOWN: 'The program is limited to certain regions, and the order has no shipping address.',
-  GEO_NOT_ELIGIBLE: 'The program is limited to certain regions, and the order ships elsewhere.',
-  ZERO_BASE: 'Nothing was left after the discount.',
-}
-
 /** Why a commission is what it is, in words for the affiliate. */
 function reasonOf({ orderStatus, restrictionReasonCode: code, paidAt }: Commission, zone: string): Html | string {
-  if (code !== null && Object.hasOwn(RESTRICTIONS, code)) return RESTRICTIONS[code as RestrictionCode]
+  if (code !== null) return restrictionTexts(code as RestrictionCode).affiliate
   if (orderStatus === 'PAID') return paidAt === null ? 'Paid.' : html`Paid on ${day(paidAt, zone)}.`
   return WORDS[orderStatus] ?? ''
 }

@@ -8,8 +8,9 @@ import { codeKey } from '../engine/affiliate-codes.ts'
 import { affiliateOf, canWin, programOf } from '../engine/attribution.ts'
 import { goodsOf } from '../engine/commission.ts'
 import { decide, ENGINE_VERSION } from '../engine/decide.ts'
-import type { Candidate, Decision, EvidenceKind, Facts, MissCode, RateGroup, RestrictionCode } from '../engine/facts.ts'
+import type { Candidate, Decision, EvidenceKind, Facts, MissCode, RateGroup } from '../engine/facts.ts'
 import { canceledRefundOf, cancellationIdOf, storedOrderIds } from '../engine/normalize.ts'
+import { restrictionTexts } from '../engine/restriction-texts.ts'
 import { parseFacts } from '../engine/stored-facts.ts'
 import { listOrderNotices } from '../orders/notice-queries.ts'
 import { findOrder } from '../orders/queries.ts'
@@ -36,7 +37,7 @@ export async function explain(ctx: Context, id: string): Promise<Explanation> {
   return {
     orderId: row.orderId,
     externalOrderId: facts.order.externalOrderId,
-    ...outcomeOf(decision),
+    ...outcomeOf(facts, decision),
     summary: summaryOf(decision, facts) + changeText(decision, commission, refunds),
     receivedAt: row.createdAt,
     precedence: facts.settings.precedence,
@@ -130,13 +131,11 @@ async function findReportedOrder(ctx: Context, id: string): Promise<OrderRow | u
   return named === undefined ? undefined : findOrder(ctx.db.read, ctx.shop.id, named)
 }
 
-function outcomeOf({
-  attribution,
-  restrictionReasonCode: code,
-}: Decision): Pick<Explanation, 'outcome' | 'restriction'> {
+function outcomeOf(facts: Facts, decision: Decision): Pick<Explanation, 'outcome' | 'restriction'> {
+  const { attribution, restrictionReasonCode: code } = decision
   if (attribution.affiliateId === null) return { outcome: 'NOBODY', restriction: null }
   if (code === null) return { outcome: 'CREDITED', restriction: null }
-  return { outcome: 'RESTRICTED', restriction: { code, because: RESTRICTION_TEXTS[code] } }
+  return { outcome: 'RESTRICTED', restriction: { code, because: restrictionTexts(code, { facts, decision }).merchant } }
 }
 
 /** The credited affiliate and program, as they were when the order was decided. */
@@ -238,19 +237,6 @@ function refundText({ externalRefundId, goodsCents }: RefundRow): string {
 
 type Schemas = components['schemas']
 
-/** Why an attributed order earns nothing, in words. */
-export const RESTRICTION_TEXTS: Record<RestrictionCode, string> = {
-  AFFILIATE_ARCHIVED: 'The affiliate was archived when the order was decided.',
-  AFFILIATE_REJECTED: 'The affiliate was rejected when the order was decided.',
-  AFFILIATE_NOT_APPROVED: 'The affiliate had not been approved yet. Approve the affiliate, then reopen the commission.',
-  PROGRAM_MISSING: 'The affiliate belonged to no program, so there was no rate.',
-  SELF_REFERRAL:
-    'The buyer has the email address of the affiliate, and affiliates earn no commission on their own orders.',
-  GEO_UNKNOWN: 'The program is limited to certain regions, and the order has no shipping address.',
-  GEO_NOT_ELIGIBLE: 'The program is limited to certain regions, and the order ships elsewhere.',
-  ZERO_BASE: 'The amount after the discount is 0, so a percentage of it is 0.',
-}
-
 const MISS_TEXTS: Record<Exclude<MissCode, 'NO_MATCH'>, string> = {
   NO_EVIDENCE: 'The order contains no evidence.',
   CLICK_NOT_FOUND: 'No such click is stored.',
@@ -320,7 +306,7 @@ export function summaryOf(decision: Decision, facts: Facts): string {
   if (!winner) return `Nobody was credited. ${nobodyReason(decision, facts)}`
   const who = `The ${KIND_NAMES[winner.kind]} ${winner.value} won`
   const code = decision.restrictionReasonCode
-  if (code) return `${who}, but earns nothing. ${RESTRICTION_TEXTS[code]}`
+  if (code) return `${who}, but earns nothing. ${restrictionTexts(code, { facts, decision }).merchant}`
   const earned = `${decision.amountCents} ${decision.currency ?? currency} cents`
   return `${who} and earns ${earned} on ${decision.baseCents} ${currency} cents of goods.`
 }

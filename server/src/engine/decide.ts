@@ -137,18 +137,24 @@ function zeroBase({ baseCents, groups }: EligibilityInput): RestrictionCode | nu
  */
 export function geoRestriction(rule: GeoRule | null, place: Place | null): 'GEO_UNKNOWN' | 'GEO_NOT_ELIGIBLE' | null {
   if (rule === null) return null
-  const checks = [
-    { list: rule.countries, field: place?.country, matches: equal },
-    { list: rule.states, field: place?.state, matches: equal },
-    { list: rule.cities, field: place?.city, matches: equal },
-    { list: rule.postalPrefixes, field: place?.postalCode, matches: startsWith },
-  ].filter(({ list }) => list.length > 0)
-  if (checks.some(({ field }) => comparable(field) === '')) return 'GEO_UNKNOWN'
+  const checks = geoChecks(rule, place)
+  if (checks.some(isBlank)) return 'GEO_UNKNOWN'
   const allowed = checks.every(({ list, field, matches }) =>
     list.some((entry) => matches(comparable(field), comparable(entry))),
   )
   return allowed ? null : 'GEO_NOT_ELIGIBLE'
 }
+
+/** The fields of an address that a geo rule checks. */
+export const geoChecks = (rule: GeoRule, place: Place | null) =>
+  [
+    { name: 'country', list: rule.countries, field: place?.country, matches: equal },
+    { name: 'state', list: rule.states, field: place?.state, matches: equal },
+    { name: 'city', list: rule.cities, field: place?.city, matches: equal },
+    { name: 'postal code', list: rule.postalPrefixes, field: place?.postalCode, matches: startsWith },
+  ].filter(({ list }) => list.length > 0)
+
+export const isBlank = ({ field }: { field: string | null | undefined }): boolean => comparable(field) === ''
 
 function comparable(text: string | null | undefined): string {
   return (text ?? '').trim().toLowerCase()

@@ -3,6 +3,7 @@ import { toUnits } from '../core/currencies.ts'
 import { localDate } from '../core/time-zone.ts'
 import type { RestrictionCode } from '../engine/facts.ts'
 import { canceledRefundOf } from '../engine/normalize.ts'
+import { restrictionTexts } from '../engine/restriction-texts.ts'
 import { EARNED, type StatementCommission, type StatementPayment, type StatementRefund } from './statement-queries.ts'
 
 /** A line of a statement, before it is numbered. Amounts are in cents. */
@@ -61,18 +62,6 @@ type Named = Pick<StatementCommission, 'orderId' | 'orderName' | 'externalOrderI
 
 const nameOf = ({ orderName, externalOrderId, orderId }: Named): string => orderName ?? externalOrderId ?? orderId
 
-/** A code without a text does not compile. */
-const RESTRICTIONS: Record<RestrictionCode, string> = {
-  AFFILIATE_ARCHIVED: 'the affiliate was archived',
-  AFFILIATE_REJECTED: 'the affiliate was rejected',
-  AFFILIATE_NOT_APPROVED: 'the affiliate was not approved yet',
-  PROGRAM_MISSING: 'the affiliate had no program',
-  SELF_REFERRAL: 'the customer is the affiliate',
-  GEO_UNKNOWN: 'the order has no address',
-  GEO_NOT_ELIGIBLE: 'the address of the order is not eligible',
-  ZERO_BASE: 'nothing of the order earns a commission',
-}
-
 function orderReason(row: StatementCommission): string {
   const order = `Order ${nameOf(row)}`
   switch (row.orderStatus) {
@@ -81,8 +70,8 @@ function orderReason(row: StatementCommission): string {
     case 'CANCELED':
       return `${order}: canceled, earns nothing`
     case 'REJECTED': {
-      const why = row.restrictionReasonCode && RESTRICTIONS[row.restrictionReasonCode as RestrictionCode]
-      return `${order}: rejected${why ? `, because ${why}` : ''}`
+      const code = row.restrictionReasonCode as RestrictionCode | null
+      return `${order}: rejected${code ? `, because ${restrictionTexts(code).clause}` : ''}`
     }
     default:
       return `${order}: ${rateOf(row)}`
