@@ -111,7 +111,12 @@ test('--matching counts, confirms and changes commissions; 3 for none, 8 for ski
   const { env } = shop
   const ids = [await order('m-1'), await order('m-2'), await order('m-3')]
   const matching = ['commissions', 'approve', '--matching', '--month', '2026-10', '--status', 'PENDING']
-  expect(await json([...matching, '--dry-run'], { env })).toMatchObject({ changed: 0, dryRun: true })
+  expect(await json([...matching, '--dry-run'], { env })).toMatchObject({
+    changed: 0,
+    dryRun: true,
+    totals: [{ currency: 'USD', commissions: expect.any(Number), commissionCents: expect.any(Number) }],
+  })
+  expect((await cli([...matching, '--dry-run'], { env })).stderr).toMatch(/Would approve \d+ commissions, [\d.,]+ USD/)
   expect((await cli(matching, { env })).code).toBe(9)
   expect((await statusOf(ids[0] ?? ''))?.orderStatus).toBe('PENDING')
   expect(await json<{ changed: number }>([...matching, '--yes'], { env })).toMatchObject({ remaining: 0, skipped: [] })

@@ -78,7 +78,12 @@ test('preview, create and pay use the same total, which payment requires', async
   await order('june-1', '2026-06-10')
   await order('june-2', '2026-06-30T23:59:59.000Z')
   const dry = await json<Batch>(['payouts', 'create', '--month', '2026-06', '--dry-run'], { env: shop.env })
-  expect(dry.totals.netPayableCents).toBe(3200)
+  expect(dry).toMatchObject({
+    totals: { netPayableCents: 3200 },
+    lines: [{ name: 'Nisa Karim', commissions: 2, commissionCents: 3200, netPayableCents: 3200 }],
+  })
+  const table = await cli(['payouts', 'preview', '--month', '2026-06', '-o', 'table'], { env: shop.env })
+  expect(table.stdout).toMatch(/Nisa Karim +nisa@example.com +2 +32\.00 USD/)
   expect(await batches()).toEqual([])
   const { id, totals } = await json<Batch>(['payouts', 'create', '--month', '2026-06'], { env: shop.env })
   expect(totals.netPayableCents).toBe(3200)

@@ -114,7 +114,8 @@ describe('dryRun', () => {
   test('200 the batch that create would make, and nothing is written', async ({ server, client }) => {
     addCommission(server, { affiliateId: nisa })
     const [before, audits] = [await commissionsOf(client), auditLog(server)]
-    const preview = await client.payouts.preview(OCTOBER)
+    const { lines, ...preview } = await client.payouts.preview(OCTOBER)
+    expect(lines).toMatchObject([{ affiliateId: nisa, commissionCents: 1000, netPayableCents: 1000 }])
     expect(preview.id).toBeNull()
     expect([await commissionsOf(client), versionsOf(server)]).toEqual([before, [1]])
     expect(audits()).toEqual([])

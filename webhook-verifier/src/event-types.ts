@@ -341,7 +341,7 @@ export interface PayoutBatch {
   }
   minimumPayoutCents: Cents
   failureReason: string | null
-  /** Only with `include=lines`. */
+  /** The payees. Only with `include=lines`, and in a dry run with a key that has the scope `payouts:read`: there, the 1,000 with the largest amounts. */
   lines?: Array<PayoutLine>
   createdAt: Instant
   updatedAt: Instant

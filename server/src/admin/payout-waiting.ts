@@ -3,6 +3,7 @@ import { MAX_INLINE_ROWS } from '../core/list-size.ts'
 import {
   approvedCurrencies,
   countWaiting,
+  IN_NEW_BATCH,
   readWaiting,
   sumOf,
   WAITING_PARTS,
@@ -37,9 +38,6 @@ const NAMES: Record<WaitingPart, string> = {
   DEBT: 'Owed for refunds',
   HELD_BACK: 'Held back',
 }
-
-/** The parts that a batch of everything would contain: blocked payments can be sent later. */
-export const IN_NEW_BATCH: readonly WaitingPart[] = ['PAYABLE', 'BLOCKED']
 
 type Read = Awaited<ReturnType<typeof readWaiting>>
 

@@ -283,12 +283,18 @@ async function previewMany(
 ): Promise<ModerationResult> {
   const { from } = TRANSITIONS[action]
   if (filter) {
-    const { total } = await findMovable(ctx, filter, 0)
-    return { action, dryRun: true, changed: 0, skipped: [], remaining: total }
+    const totals = await runReport(ctx, movableSumsReport, { shopId: ctx.shop.id, query: filter })
+    const remaining = totals.reduce((sum, { commissions }) => sum + commissions, 0)
+    return { action, dryRun: true, changed: 0, skipped: [], remaining, totals }
   }
   const rows = await findCommissionsById(ctx.db.read, ctx.shop.id, [...new Set(ids)])
-  const remaining = rows.filter((row) => from.includes(row.orderStatus) && row.trackingMethod !== 'ADJUSTMENT').length
-  return { action, dryRun: true, changed: 0, skipped: [], remaining }
+  const movable = rows.filter((row) => from.includes(row.orderStatus) && row.trackingMethod !== 'ADJUSTMENT')
+  const totals = [...Map.groupBy(movable, ({ currency }) => currency)].map(([currency, own]) => ({
+    currency,
+    commissions: own.length,
+    commissionCents: own.reduce((sum, row) => sum + row.commissionAmountCents, 0),
+  }))
+  return { action, dryRun: true, changed: 0, skipped: [], remaining: movable.length, totals }
 }
 
 const missingIds = (ids: string[], rows: CommissionRow[]) => {

@@ -1298,7 +1298,7 @@ export interface paths {
         put?: never;
         /**
          * Reconcile payments
-         * @description Records the results that a bank or a payment service reports, and returns the outcome of each. Repeating a result changes nothing. Results whose payment reference is unknown, or whose amount or currency
+         * @description Records the results that a bank or a payment service reports, and returns the outcome of each; with `dryRun`, only returns it. Repeating a result changes nothing. Results whose payment reference is unknown, or whose amount or currency
          *     differs from what was sent, are reported and change nothing.
          *
          *     `SETTLED`: the commissions of the line are `PAID`. `RETURNED`: they are `PAID`, too, and an adjustment with the order id `adj:<line id>:returned` makes the amount payable again,
@@ -2608,7 +2608,7 @@ export interface components {
             };
             minimumPayoutCents: components["schemas"]["Cents"];
             failureReason: string | null;
-            /** @description Only with `include=lines`. */
+            /** @description The payees. Only with `include=lines`, and in a dry run with a key that has the scope `payouts:read`: there, the 1,000 with the largest amounts. */
             lines?: components["schemas"]["PayoutLine"][];
             createdAt: components["schemas"]["Instant"];
             updatedAt: components["schemas"]["Instant"];
@@ -4033,6 +4033,8 @@ export interface components {
         };
         Reconciliation: {
             results: components["schemas"]["PaymentResult"][];
+            /** @description Returns what recording the results would change, and writes nothing. Defaults to false. */
+            dryRun?: boolean;
         };
         PaymentResult: {
             /** @description The reference of the payment in its file, or the id of the line. */
@@ -4167,6 +4169,12 @@ export interface components {
             }[];
             /** @description The number of matching commissions that were not processed. */
             remaining: number;
+            /** @description Only in a dry run: the commissions that would change, by currency. */
+            totals?: {
+                currency: string;
+                commissions: number;
+                commissionCents: number;
+            }[];
         };
         ModerationReply: {
             data: components["schemas"]["ModerationResult"];

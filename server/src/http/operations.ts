@@ -37,6 +37,7 @@ import { reconcile } from '../payouts/reconcile.ts'
 import { STATEMENT_STYLE } from '../payouts/statement-files.ts'
 import * as statements from '../payouts/statements.ts'
 import * as unpaid from '../payouts/unpaid.ts'
+import { previewBatch } from '../payouts/waiting.ts'
 import { erasePerson, readErasure } from '../privacy/erasure.ts'
 import { exportPerson } from '../privacy/person-export.ts'
 import * as geoRules from '../programs/geo-rules.ts'
@@ -128,7 +129,8 @@ export const handlers: Handlers<Contexts> = {
   explainOrder: (ctx, { path }) => data(explain(ctx, path.externalOrderId)),
 
   listPayouts: (ctx, { query }) => ok(payouts.list(ctx, query)),
-  createPayout: (ctx, { body }) => data(payouts.create(ctx, body)),
+  createPayout: (ctx, { body }) =>
+    data(body.dryRun && ctx.scopes.includes('payouts:read') ? previewBatch(ctx, body) : payouts.create(ctx, body)),
   payPayout: (ctx, { query }) => ok(payouts.pay(ctx, query)),
   getUnpaid: (ctx, { query: { includeEarlier, ...query } }) =>
     ok(unpaid.read(ctx, { ...query, includeEarlier: includeEarlier === '1' })),

@@ -49,7 +49,7 @@ interface Match {
  */
 export async function reconcile(
   ctx: Context,
-  { results }: Body<'reconcilePayouts'>,
+  { results, dryRun }: Body<'reconcilePayouts'>,
 ): Promise<Schemas['ReconciliationReply']['data']> {
   const ids = results.map(({ paymentReference }) => lineIdOf(paymentReference))
   const known = new Map(
@@ -58,6 +58,7 @@ export async function reconcile(
       row,
     ]),
   )
+  if (dryRun) return replyOf(previewDecisions(results, known))
   const reported: Reconciled[] = results.map(({ paymentReference }) => ({ paymentReference, ...UNKNOWN }))
   const matches = results.flatMap((result, index): Match[] => {
     const line = known.get(ids[index] ?? '')
@@ -70,8 +71,32 @@ export async function reconcile(
     }
   }
   for (const [result, some] of Map.groupBy(reported, ({ result }) => result)) ctx.countPayments(result, some.length)
-  const count = (wanted: Reconciled['result']) => reported.filter(({ result }) => result === wanted).length
-  return { settled: count('settled'), returned: count('returned'), results: reported }
+  return replyOf(reported)
+}
+
+function replyOf(results: Reconciled[]): Schemas['ReconciliationReply']['data'] {
+  const count = (wanted: Reconciled['result']) => results.filter(({ result }) => result === wanted).length
+  return { settled: count('settled'), returned: count('returned'), results }
+}
+
+/** Decides each result as if those before it were recorded. */
+export function previewDecisions(
+  results: readonly Schemas['PaymentResult'][],
+  known: ReadonlyMap<string, PayoutLineRow>,
+): Reconciled[] {
+  const lines = new Map(known)
+  return results.map((result): Reconciled => {
+    const { paymentReference } = result
+    const line = lines.get(lineIdOf(paymentReference) ?? '')
+    if (!line) return { paymentReference, ...UNKNOWN }
+    const decision = decideResult(line, toFacts(result))
+    if (decision === 'settled' || decision === 'returned') {
+      const state = decision === 'settled' ? 'SETTLED' : 'RETURNED'
+      lines.set(line.id, { ...line, state, reference: result.reference ?? null })
+    }
+    const { id: lineId, batchId, affiliateId, amountCents } = line
+    return { paymentReference, result: decision, lineId, batchId, affiliateId, amountCents }
+  })
 }
 
 const UNKNOWN = { result: 'unknown' as const, lineId: null, batchId: null, affiliateId: null, amountCents: null }

@@ -6,11 +6,10 @@ import { recordAccess } from '../core/mutate.ts'
 import { runReport } from '../core/report.ts'
 import { UnreadableFileError } from '../core/unreadable-file.ts'
 import { defineReport, type Reader } from '../database/database.ts'
-import type { PayoutLineRow } from '../database/tables.ts'
-import { decideResult, lineIdOf, paymentReference } from '../engine/payment-line.ts'
+import { lineIdOf, paymentReference } from '../engine/payment-line.ts'
 import { findFile, findLines, listLinesOfFile } from './line-queries.ts'
 import type { ReportedResults } from './payment-results.ts'
-import { toFacts } from './reconcile.ts'
+import { previewDecisions } from './reconcile.ts'
 
 type Schemas = components['schemas']
 type PaymentResult = Schemas['PaymentResult']
@@ -113,7 +112,6 @@ async function resultsOfFiles(db: Reader, shopId: string, { files }: Pick<Report
   return { results, problems }
 }
 
-/** Decides each result as if those before it were recorded. */
 async function preview(db: Reader, shopId: string, results: PaymentResult[]): Promise<PreviewedResult[]> {
   const ids = results.map(({ paymentReference }) => lineIdOf(paymentReference))
   const lines = await byId(ids, (some) => findLines(db, shopId, some))
@@ -121,14 +119,10 @@ async function preview(db: Reader, shopId: string, results: PaymentResult[]): Pr
     [...lines.values()].map(({ affiliateId }) => affiliateId),
     (some) => findAffiliatesById(db, shopId, some),
   )
-  return results.map((result, index): PreviewedResult => {
-    const line: PayoutLineRow | undefined = lines.get(ids[index] ?? '')
-    if (!line) return { result, decision: 'unknown', sent: null }
-    const decision = decideResult(line, toFacts(result))
-    if (decision === 'settled' || decision === 'returned') {
-      const state = decision === 'settled' ? 'SETTLED' : 'RETURNED'
-      lines.set(line.id, { ...line, state, reference: result.reference ?? null })
-    }
+  return previewDecisions(results, lines).map(({ result: decision, lineId }, index): PreviewedResult => {
+    const result = results[index] as PaymentResult
+    const line = lines.get(lineId ?? '')
+    if (!line) return { result, decision, sent: null }
     const { batchId, affiliateId, amountCents, currency } = line
     const name = names.get(affiliateId)?.name ?? affiliateId
     return { result, decision, sent: { batchId, affiliateId, name, amountCents, currency } }

@@ -1,13 +1,15 @@
 import { affiliateMinimumsByCurrency } from '../accounts/settings.ts'
 import { findMethods } from '../affiliates/queries.ts'
 import { ApiError } from '../contract/errors.ts'
+import type { components } from '../contract/schema.d.ts'
+import type { Body } from '../contract/spec.ts'
 import type { Context } from '../core/context.ts'
 import { type Page, toPage } from '../core/pagination.ts'
 import { runReport } from '../core/report.ts'
 import { defineReport, type Reader } from '../database/database.ts'
 import { type BlockedReason, blockedReason, type PaymentMethod } from '../engine/payment-line.ts'
-import { minimumPayout } from './batch.ts'
-import { findContacts } from './payouts.ts'
+import { minimumPayout, parseCandidateFilter } from './batch.ts'
+import { create, findContacts } from './payouts.ts'
 import {
   type CandidateFilter,
   countApproved,
@@ -16,6 +18,8 @@ import {
   sumVisible,
 } from './queries.ts'
 import { listApprovedCurrencies, sumInOpenBatches } from './waiting-queries.ts'
+
+type Schemas = components['schemas']
 
 /** The fate of the approved balance of an affiliate if a batch of everything is created now. */
 export const WAITING_PARTS = ['PAYABLE', 'BLOCKED', 'BELOW_MINIMUM', 'DEBT', 'HELD_BACK'] as const
@@ -44,6 +48,7 @@ interface Balance extends Omit<WaitingSum, 'affiliates'> {
   part: WaitingPart
   method: PaymentMethod | null
   reason: BlockedReason | null
+  commissionCents: number
 }
 
 export interface WaitingAffiliate extends Balance {
@@ -107,7 +112,8 @@ async function classifier(db: Reader, shopId: string, rows: Subtotal[]) {
   const methods = await findMethods(db, shopId, [...new Set(rows.map(({ affiliateId }) => affiliateId))])
   return (own: Subtotal[], currency: string, minimumCents: number): Balance[] =>
     [...Map.groupBy(own, ({ affiliateId }) => affiliateId)].map(([affiliateId, some]) => {
-      const net = Number(some.reduce((sum, one) => sum + one.commissionAmountCents - one.taxWithheldCents, 0n))
+      const commissionCents = Number(some.reduce((sum, one) => sum + one.commissionAmountCents, 0n))
+      const net = commissionCents - Number(some.reduce((sum, one) => sum + one.taxWithheldCents, 0n))
       const method = methods.get(affiliateId) ?? null
       const reason = blockedReason(method, currency, net)
       const part = heldBack.has(affiliateId)
@@ -120,7 +126,7 @@ async function classifier(db: Reader, shopId: string, rows: Subtotal[]) {
               ? 'BLOCKED'
               : 'PAYABLE'
       const commissions = some.reduce((sum, one) => sum + one.commissions, 0)
-      return { affiliateId, part, method, reason, commissions, netPayableCents: net }
+      return { affiliateId, part, method, reason, commissions, commissionCents, netPayableCents: net }
     })
 }
 
@@ -175,6 +181,23 @@ export async function readWaiting(
   const query = { minimums: affiliateMinimumsByCurrency(ctx.shop), ...(filter && { filter }), ...(list && { list }) }
   const { sums, affiliates } = await runReport(ctx, waitingReport, { shopId: ctx.shop.id, query })
   return { sums: sums.map((one) => ({ ...one, minimumPayoutCents: minimumOf(ctx, one.currency) })), affiliates }
+}
+
+/** The parts that a batch of everything would contain: blocked payments can be sent later. */
+export const IN_NEW_BATCH: readonly WaitingPart[] = ['PAYABLE', 'BLOCKED']
+
+const MAX_PREVIEWED = 1000
+
+/** The batch that would be created, with its largest payees. */
+export async function previewBatch(ctx: Context, body: Body<'createPayout'>): Promise<Schemas['PayoutBatch']> {
+  const batch = await create(ctx, body)
+  const list = { currency: batch.currency, parts: IN_NEW_BATCH, page: 1, limit: MAX_PREVIEWED }
+  const { affiliates } = await readWaiting(ctx, { list, filter: parseCandidateFilter(body) })
+  const lines = affiliates?.data.map(({ affiliateId, name, email, commissions, commissionCents, netPayableCents }) => {
+    const amounts = { commissionCents, taxWithheldCents: commissionCents - netPayableCents, netPayableCents }
+    return { affiliateId, name, email, commissions, ...amounts }
+  })
+  return { ...batch, lines: lines ?? [] }
 }
 
 /** The sum of several parts. */

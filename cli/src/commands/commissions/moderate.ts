@@ -1,5 +1,6 @@
 import type { Commission, components } from '@referral/sdk'
 import { CliError, type ExitCode, exitCode, unwrap, usageError } from '../../errors.ts'
+import { formatMoney } from '../../money.ts'
 import { counted } from '../../output/text.ts'
 import { type PeriodOptions, readPeriod } from '../../period.ts'
 import { confirm } from '../../prompt.ts'
@@ -59,9 +60,19 @@ const requestModeration = async (run: Run, body: ModerationInput & { dryRun: boo
   unwrap(await (await run.ownerClient()).POST('/admin/v1/commissions/moderate', { body })).data
 
 async function preview(run: Run, request: ModerationInput): Promise<undefined> {
-  run.reporter.info('Dry run: nothing was changed.')
-  run.printRecord(await requestModeration(run, { ...request, dryRun: true }))
+  const result = await requestModeration(run, { ...request, dryRun: true })
+  const { remaining, totals = [] } = result
+  run.reporter.info(
+    `Would ${request.action} ${counted(remaining, 'commission')}${amountsOf(totals)}. Dry run: nothing was changed.`,
+  )
+  run.printRecord(result)
 }
+
+/** `, 32.00 USD and 16.00 EUR`. */
+const amountsOf = (totals: NonNullable<Result['totals']>): string =>
+  totals.length === 0
+    ? ''
+    : `, ${totals.map(({ commissionCents, currency }) => formatMoney(commissionCents, currency)).join(' and ')}`
 
 async function moderateOne(run: Run, action: Action, id: string): Promise<undefined> {
   const result = await (await run.ownerClient()).POST(`/admin/v1/commissions/{id}/${action}`, {
@@ -85,11 +96,15 @@ async function moderateMatching(
   request: ModerationInput,
   { yes }: ModerateOptions,
 ): Promise<ExitCode | undefined> {
-  const { remaining } = await requestModeration(run, { ...request, dryRun: true })
   if (run.dryRun) return preview(run, request)
+  const { remaining, totals = [] } = await requestModeration(run, { ...request, dryRun: true })
   if (remaining === 0)
     throw new CliError(exitCode.notFound, 'No commission matches the filters.', { code: 'nothing_to_do' })
-  await confirm(run.context, `${capitalize(request.action)} ${counted(remaining, 'commission')}?`, yes)
+  await confirm(
+    run.context,
+    `${capitalize(request.action)} ${counted(remaining, 'commission')}${amountsOf(totals)}?`,
+    yes,
+  )
   const sum: Result = { action: request.action, dryRun: false, changed: 0, skipped: [], remaining }
   for (;;) {
     const batch = await requestModeration(run, { ...request, dryRun: false })

@@ -1,5 +1,6 @@
-import type { PayoutCreate, PayoutPreview, ReferralClient } from '@referral/sdk'
+import type { components, PayoutCreate, PayoutPreview, ReferralClient } from '@referral/sdk'
 import { CliError, type ExitCode, exitCode, toFailure } from '../../errors.ts'
+import { formatMoney } from '../../money.ts'
 import type { Column } from '../../output/render.ts'
 import { type PeriodOptions, requirePeriod } from '../../period.ts'
 import type { Run } from '../../run.ts'
@@ -14,6 +15,7 @@ export interface CreateOptions extends PeriodOptions {
   includeEarlier?: boolean
 }
 
+type PayoutLine = components['schemas']['PayoutLine']
 type CreateCall = (client: ReferralClient, body: PayoutCreate) => Promise<PayoutPreview>
 
 /** Creates or previews a batch, and reports the balances that it does not pay. */
@@ -29,13 +31,34 @@ export async function createBatch(
     : async (_, request) => client.payouts.preview(request)
   try {
     if (options.eachCurrency) return await createBatches(run, client, { body, send, columns })
-    const batch = await send(client, body)
-    run.printRecord(batch)
+    printBatch(run, await send(client, body))
   } catch (error) {
     throw await withUnpaidHint(run, client, { body, error })
   }
   if (!write) run.reporter.info('Preview: nothing was created.')
   await warnAboutUnpaid(run, client, body)
+}
+
+const PAYEE_COLUMNS = (currency: string): Column<PayoutLine>[] => [
+  'affiliateId',
+  'name',
+  'email',
+  'commissions',
+  { field: 'netPayableCents', title: 'net', format: (line) => formatMoney(line.netPayableCents, currency) },
+]
+
+/** A preview names the payees. On a terminal, they are a table. */
+function printBatch(run: Run, batch: PayoutPreview): void {
+  const { lines, ...rest } = batch
+  if (!lines || run.style.format !== 'table') {
+    run.printRecord(batch)
+    return
+  }
+  run.printRecord(rest)
+  run.printText('\n')
+  run.printRows(lines, PAYEE_COLUMNS(batch.currency))
+  if (lines.length < batch.totals.affiliates)
+    run.reporter.info(`showing the largest ${lines.length} of ${batch.totals.affiliates} payees`)
 }
 
 async function toBody(run: Run, options: CreateOptions): Promise<PayoutCreate> {

@@ -19,17 +19,11 @@ const MAX_RESULTS = 500
 export async function reconcile(run: Run, file: string): Promise<ExitCode | undefined> {
   const reported = readResults(file)
   const { kind, pending, problems, others } = reported
-  if (run.dryRun) {
-    run.reporter.info(`${file}: ${kind}`)
-    for (const problem of problems) run.reporter.warn(problem)
-    run.printDryRun('POST', '/admin/v1/payout-lines/reconcile', { results: reported.results })
-    return problems.length > 0 ? exitCode.partial : undefined
-  }
   const client = await run.ownerClient()
   const results = [...reported.results, ...(await resultsOfFiles(run, client, reported))]
   const done: Reconciled[] = []
   for (let start = 0; start < results.length; start += MAX_RESULTS) {
-    const body = { results: results.slice(start, start + MAX_RESULTS) }
+    const body = { results: results.slice(start, start + MAX_RESULTS), ...(run.dryRun && { dryRun: true }) }
     const { data } = unwrap(await client.POST('/admin/v1/payout-lines/reconcile', { body }))
     done.push(...data.results)
   }
@@ -45,6 +39,7 @@ export async function reconcile(run: Run, file: string): Promise<ExitCode | unde
   run.reporter.info(
     `${kind}: ${count('settled')} settled, ${count('returned')} returned, ${done.length - count('settled') - count('returned')} unchanged, ${pending.length} pending, ${others} of other payments`,
   )
+  if (run.dryRun) run.reporter.info('Dry run: nothing was recorded.')
   const needsReview = done.some(({ result }) => ['unknown', 'amount_mismatch', 'settled_twice'].includes(result))
   return needsReview || problems.length > 0 ? exitCode.partial : undefined
 }

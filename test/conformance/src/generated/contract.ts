@@ -1843,6 +1843,18 @@ export const schemas: Record<string, Schema> = {
         },
       },
       remaining: { type: 'integer' },
+      totals: {
+        type: 'array',
+        items: {
+          type: 'object',
+          required: ['currency', 'commissions', 'commissionCents'],
+          properties: {
+            currency: { type: 'string' },
+            commissions: { type: 'integer' },
+            commissionCents: { type: 'integer' },
+          },
+        },
+      },
     },
   },
   PaymentLine: {
