@@ -4,9 +4,13 @@ import { dirname, resolve } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { whyNoPostgres } from './test/support/postgres-cluster.ts'
 
-const FILES = 'test/**/*.test.ts'
 /** A comment of its own in a test file, with the reason behind it. */
 const ONLY = /^\/\/ (SQLite|PostgreSQL) only: /m
+/** The first comment of a file that only `test:full` runs, because it depends on time, processes or tools, or takes long. */
+const FULL = /^\/\/ Full: /
+/** What storage can break. `test` runs these files on PostgreSQL as well; `test:full` runs every file on both. */
+const STORAGE =
+  /^test\/(orders|commissions|payouts|privacy|database)\/|\/webhooks\/(delivery|extended)|races|all-or-nothing|idempotency|broken-storage|list-totals|pagination/
 
 /** Whether a file reaches the test database, through whatever it imports. Everything else runs once. */
 function stores(file: string, seen = new Set<string>()): boolean {
@@ -20,40 +24,52 @@ function stores(file: string, seen = new Set<string>()): boolean {
 }
 
 const missing = process.env.TEST_POSTGRES_URL ? undefined : await whyNoPostgres()
+if (missing && process.env.CI) throw new Error(`The tests on PostgreSQL cannot run, because ${missing}.`)
 if (missing) console.warn(`skipped: the tests on PostgreSQL, because ${missing}`)
 
-const files = globSync(FILES, { exclude: ['**/node_modules/**'] })
-const storing = files.filter((file) => stores(resolve(file)))
-const filesOn = (engine: string) =>
-  storing.filter((file) => (ONLY.exec(readFileSync(file, 'utf8'))?.[1] ?? engine) === engine)
-
+// Timeouts end what hangs, also on a busy machine; no test depends on them.
 // Files share a process: loading the server or the document for each of them took most of the time.
-const common = { pool: 'forks', isolate: false, testTimeout: 20_000, hookTimeout: 30_000 } as const
-const recipes = [
-  'test/docs/snippets.test.ts',
-  'test/{sdk,webhook-verifier}/readme.test.ts',
-  'test/**/recipes/*.test.ts',
-]
-const pure = {
-  test: { ...common, name: 'pure', include: [FILES], exclude: ['**/node_modules/**', ...storing, ...recipes] },
-}
-// The code that the documentation shows reads its secret while it is loaded, so each test file loads it again.
-const shown = { test: { ...common, name: 'recipes', isolate: true, include: recipes } }
-const sqlite = { test: { ...common, name: 'sqlite', include: filesOn('SQLite') } }
-const postgres = {
-  test: {
-    ...common,
-    name: 'postgres',
-    include: filesOn('PostgreSQL'),
-    globalSetup: ['test/support/postgres.ts'],
-    env: { TEST_ENGINE: 'postgres' },
-  },
+const common = { pool: 'forks', isolate: false, testTimeout: 60_000, hookTimeout: 120_000 } as const
+const recipes = ['test/docs/snippets.test.ts', 'test/sdk/readme.test.ts', 'test/webhook-verifier/readme.test.ts']
+
+/** The projects of `test`, or with `--mode full` of `test:full`. */
+function projectsOf(isFull: boolean) {
+  const textOf = (file: string) => readFileSync(file, 'utf8')
+  const files = globSync('test/**/*.test.ts', { exclude: ['**/node_modules/**'] }).filter(
+    (file) => isFull || !FULL.test(textOf(file)),
+  )
+  const isRecipe = (file: string) => recipes.includes(file) || file.includes('/recipes/')
+  const storing = files.filter((file) => !isRecipe(file) && stores(resolve(file)))
+  const onlyOf = (file: string) => ONLY.exec(textOf(file))?.[1]
+  const sqlite = storing.filter((file) => onlyOf(file) !== 'PostgreSQL')
+  const postgres = storing.filter((file) =>
+    onlyOf(file) ? onlyOf(file) === 'PostgreSQL' : isFull || STORAGE.test(file),
+  )
+  return [
+    { test: { ...common, name: 'pure', include: files.filter((file) => !isRecipe(file) && !storing.includes(file)) } },
+    // The code that the documentation shows reads its secret while it is loaded, so each test file loads it again.
+    { test: { ...common, name: 'recipes', isolate: true, include: files.filter(isRecipe) } },
+    { test: { ...common, name: 'sqlite', include: sqlite } },
+    ...(missing
+      ? []
+      : [
+          {
+            test: {
+              ...common,
+              name: 'postgres',
+              include: postgres,
+              globalSetup: ['test/support/postgres.ts'],
+              env: { TEST_ENGINE: 'postgres' },
+            },
+          },
+        ]),
+  ]
 }
 
-export default defineConfig({
+export default defineConfig(({ mode }) => ({
   test: {
-    projects: [pure, shown, sqlite, ...(missing ? [] : [postgres])],
+    projects: projectsOf(mode === 'full'),
     // More than there are cores: much of a test is waiting for other processes and for timeouts.
     maxWorkers: availableParallelism() + 2,
   },
-})
+}))

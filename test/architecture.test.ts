@@ -196,10 +196,3 @@ test('only config.ts reads the environment', () => {
 test('no expression is built from text, which a caller may have written to take minutes', () => {
   expect(files.filter((file) => /RegExp\(/.test(read(file)))).toEqual([])
 })
-
-test('no file is longer than 400 lines unless it is generated', () => {
-  const long = globSync('{server,sdk,cli,webhook-verifier}/src/**/*.ts', { cwd: repository })
-    .filter((file) => !/schema(\.d)?\.ts$|generated/.test(file))
-    .filter((file) => readFileSync(join(repository, file), 'utf8').split('\n').length > 401)
-  expect(long).toEqual([])
-})

@@ -2,9 +2,9 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect } from 'vitest'
 import { verifyFile } from '../../server/src/accounts/audit-export.ts'
-import { temporaryFolder } from '../support/process.ts'
 import { rejectionOf } from '../support/rejection.ts'
 import { expectOk } from '../support/shop.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { type Owner, test } from '../support/test.ts'
 
 const folder = temporaryFolder()

@@ -1,3 +1,4 @@
+// Full: it waits for time to pass.
 // SQLite only: the pages call the use cases that are tested on both databases
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'

@@ -1,3 +1,4 @@
+// Full: it compares a clock with a bound.
 // SQLite only: the pages call the use cases that are tested on both databases
 import { describe, expect } from 'vitest'
 import { statement, statusReport } from '../payouts/bank-messages.ts'

@@ -1,3 +1,4 @@
+// Full: it measures other requests beside hostile ones.
 // PostgreSQL only: SQLite answers each read before the next one begins.
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'

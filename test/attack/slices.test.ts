@@ -1,3 +1,4 @@
+// Full: it measures other requests beside hostile ones.
 // SQLite only: this tests how requests are read and responses are sent.
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'

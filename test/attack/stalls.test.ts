@@ -1,3 +1,4 @@
+// Full: it measures other requests beside hostile ones.
 // SQLite only: PostgreSQL runs in its own process, and its statements block no request here.
 import { expect, test } from 'vitest'
 import { allOperations } from '../support/document.ts'

@@ -1,9 +1,11 @@
+// Full: it waits for time to pass.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { freePort, temporaryFolder } from '../support/process.ts'
+import { freePort } from '../support/process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { bare, ended, MAIN, openShop, type Shop, start, withAffiliate } from './support.ts'
 
 const example = (name: string) => fileURLToPath(new URL(`../../examples/cli/${name}`, import.meta.url))

@@ -1,3 +1,4 @@
+// Full: it compares a clock with a bound.
 import { createServer } from 'node:http'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import {

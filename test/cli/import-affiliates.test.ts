@@ -5,7 +5,7 @@ import { isValidCode, planImport, slugOf } from '../../cli/src/commands/import/p
 import { providers } from '../../cli/src/commands/import/providers.ts'
 import { parseCsv } from '../../cli/src/csv/parse.ts'
 import { slugFrom } from '../../server/src/engine/affiliate-codes.ts'
-import { temporaryFolder } from '../support/process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { cli, json, openShop, type Shop, withAffiliate } from './support.ts'
 
 const folder = temporaryFolder()

@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { temporaryFolder } from '../support/process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { SHOPIFY_COLUMNS, shopifyOrder } from './shopify-export.ts'
 import { cli, cliProcess, openShop, type Shop, withAffiliate, wrongWith } from './support.ts'
 

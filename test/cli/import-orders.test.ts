@@ -1,3 +1,4 @@
+// Full: it compares a clock with a bound.
 // SQLite only: these tests cover the client. Repeated orders on the server are tested with both databases.
 import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -6,9 +7,9 @@ import { join } from 'node:path'
 import { getRequestListener } from '@hono/node-server'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { rowsOf } from '../support/inspect.ts'
-import { temporaryFolder } from '../support/process.ts'
 import { type TestServer, testServer } from '../support/server.ts'
 import { withAffiliate } from '../support/shop.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { cli, ended, noTerminal, onTerminal, start } from './support.ts'
 
 let server: TestServer

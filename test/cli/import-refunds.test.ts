@@ -7,9 +7,9 @@ import { getRequestListener } from '@hono/node-server'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { admin } from '../support/owner.ts'
-import { temporaryFolder } from '../support/process.ts'
 import { type TestServer, testServer } from '../support/server.ts'
 import { convert, expectOk, withAffiliate } from '../support/shop.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { cli } from './support.ts'
 
 let server: TestServer

@@ -1,3 +1,4 @@
+// Full: it waits for time to pass.
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
@@ -5,7 +6,8 @@ import { join } from 'node:path'
 import { receive } from '@referral/webhook-verifier'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readSseMessages } from '../../cli/src/commands/webhooks/sse.ts'
-import { freePort, type RunningServer, startServer, temporaryFolder } from '../support/process.ts'
+import { freePort, type RunningServer, startServer } from '../support/process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { cliProcess, ended, json, start, wrongWith } from './support.ts'
 
 const folder = temporaryFolder()

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { temporaryFolder } from '../support/process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { cli, json, noTerminal, onTerminal, openShop, type Shop } from './support.ts'
 
 let shop: Shop

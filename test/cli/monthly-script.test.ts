@@ -1,3 +1,4 @@
+// Full: it runs shell scripts.
 // The cron script over several months, with two currencies, kills, concurrent runs and manual payments.
 import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, type FSWatcher, mkdirSync, readdirSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs'
@@ -6,7 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { monthPeriod } from '../../cli/src/period.ts'
-import { temporaryFolder } from '../support/process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { bare, cli, ended, MAIN, openShop, type Shop, withAffiliate } from './support.ts'
 
 const script = fileURLToPath(new URL('../../examples/cli/pay-last-month.sh', import.meta.url))

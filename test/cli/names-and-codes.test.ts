@@ -5,7 +5,7 @@ import { isValidCode } from '../../cli/src/commands/import/plan.ts'
 import { sanitizeText } from '../../cli/src/output/text.ts'
 import { codeProblem } from '../../server/src/engine/affiliate-codes.ts'
 import { HOSTILE_NAMES, REAL_NAMES } from '../support/names.ts'
-import { temporaryFolder } from '../support/process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { cli, json, openShop, type Shop, withAffiliate } from './support.ts'
 
 const folder = temporaryFolder()

@@ -1,8 +1,9 @@
+// Full: it waits for time to pass.
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { temporaryFolder } from '../support/process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { bare, cli, json, MAIN, noTerminal, onTerminal, openShop, type Shop, withAffiliate } from './support.ts'
 
 let shop: Shop

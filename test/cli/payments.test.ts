@@ -5,7 +5,7 @@ import { validateXML } from 'xmllint-wasm'
 import { paymentText } from '../../server/src/payouts/payment-file.ts'
 import { toSepaText } from '../../server/src/payouts/sepa-text.ts'
 import { statement, statusReport } from '../payouts/bank-messages.ts'
-import { temporaryFolder } from '../support/process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { cli, json, openShop, type Shop } from './support.ts'
 
 const folder = temporaryFolder()

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type ExportFormat, exportFormats, type PayoutRow } from '../../cli/src/commands/payouts/batch-formats.ts'
 import { monthPeriod } from '../../cli/src/period.ts'
-import { temporaryFolder } from '../support/process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { cli, json, noTerminal, onTerminal, openShop, type Shop, withAffiliate, wrongWith } from './support.ts'
 
 const folder = temporaryFolder()

@@ -8,7 +8,7 @@ import { completionFor } from '../../cli/src/completion.ts'
 import { createProgram } from '../../cli/src/program.ts'
 import { reference } from '../../cli/src/reference.ts'
 import { document } from '../support/document.ts'
-import { temporaryFolder } from '../support/process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { cli, MAIN } from './support.ts'
 
 const home = (path: string) => fileURLToPath(new URL(`../../cli/${path}`, import.meta.url))

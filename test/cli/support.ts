@@ -10,7 +10,8 @@ import { createApiKey } from '../../server/src/accounts/keys.ts'
 import * as shops from '../../server/src/accounts/shops.ts'
 import { problems } from '../support/document.ts'
 import { openDeps } from '../support/open-deps.ts'
-import { COMPILE_CACHE, type RunningServer, startServer, temporaryFolder } from '../support/process.ts'
+import { COMPILE_CACHE, type RunningServer, startServer } from '../support/process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { createShop } from '../support/tenants.ts'
 
 export const MAIN = fileURLToPath(new URL('../../cli/src/main.ts', import.meta.url))

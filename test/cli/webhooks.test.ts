@@ -7,7 +7,7 @@ import { webhook } from '@referral/webhook-verifier/node'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { examples } from '../../cli/src/commands/webhooks/examples.ts'
 import { document, problems } from '../support/document.ts'
-import { temporaryFolder } from '../support/process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { cli, json, openShop, type Shop } from './support.ts'
 
 const SECRET = 'test-secret'

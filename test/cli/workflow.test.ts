@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { temporaryFolder } from '../support/process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { cli, json, noTerminal, onTerminal, openShop, type Shop, withAffiliate } from './support.ts'
 
 let shop: Shop

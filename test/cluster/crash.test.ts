@@ -1,3 +1,4 @@
+// Full: it starts several servers.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Answer, call, metric, until, withAffiliate } from '../support/calls.ts'

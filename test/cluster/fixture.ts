@@ -7,9 +7,10 @@ import { openDatabase } from '../../server/src/database/database.ts'
 import { check } from '../../server/src/operator/check.ts'
 import { createPgBouncer } from '../support/pgbouncer.ts'
 import { createCluster, type PostgresCluster, type PostgresServer, whyNoPostgres } from '../support/postgres-cluster.ts'
-import { type RunningServer, startServer, temporaryFolder } from '../support/process.ts'
+import { type RunningServer, startServer } from '../support/process.ts'
 import { createRedis, type TestRedis, whyNoRedis } from '../support/redis.ts'
 import { SCRATCH } from '../support/scratch.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { createShop } from '../support/tenants.ts'
 
 /** Why these tests cannot run here; logged. */

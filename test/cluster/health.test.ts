@@ -1,3 +1,4 @@
+// Full: it starts several servers.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { metric, until } from '../support/calls.ts'
 import { type Instances, missing, startInstances } from './fixture.ts'

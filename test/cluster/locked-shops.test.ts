@@ -1,3 +1,4 @@
+// Full: it starts several servers.
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Answer, call, until, withAffiliate } from '../support/calls.ts'

@@ -1,3 +1,4 @@
+// Full: it starts several servers.
 import { sql } from 'kysely'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

@@ -1,3 +1,4 @@
+// Full: it starts several servers.
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { expect, test } from 'vitest'
@@ -7,8 +8,8 @@ import { readConfig } from '../../server/src/config.ts'
 import { createDeps } from '../../server/src/core/context.ts'
 import { openDatabase } from '../../server/src/database/database.ts'
 import { createCluster, whyNoPostgres } from '../support/postgres-cluster.ts'
-import { temporaryFolder } from '../support/process.ts'
 import { SCRATCH } from '../support/scratch.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const missing = await whyNoPostgres()
 

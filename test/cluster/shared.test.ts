@@ -1,3 +1,4 @@
+// Full: it starts several servers.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Answer, call, metric, until, withAffiliate } from '../support/calls.ts'
 import { freePort, run } from '../support/process.ts'

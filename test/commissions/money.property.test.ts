@@ -1,3 +1,4 @@
+// Full: it runs long random histories.
 import fc from 'fast-check'
 import { expect } from 'vitest'
 import type { Reply } from '../support/server.ts'

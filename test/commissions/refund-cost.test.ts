@@ -1,3 +1,4 @@
+// Full: it compares a clock with a bound.
 // SQLite only: the time measured is that of the arithmetic, not of the database.
 import { expect } from 'vitest'
 import { expectOk } from '../support/shop.ts'

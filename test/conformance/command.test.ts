@@ -1,3 +1,4 @@
+// Full: it starts other processes.
 import { execFile as execFileCallback, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

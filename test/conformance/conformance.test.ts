@@ -1,3 +1,4 @@
+// Full: it waits for rate-limit windows and retries.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { emptyDatabase, engine } from '../support/database.ts'
 import { checks, runConformance, toJUnit, toText } from './src/index.ts'

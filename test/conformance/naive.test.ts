@@ -1,3 +1,4 @@
+// Full: it starts a server for each defect.
 import { expect, onTestFinished } from 'vitest'
 import { test } from '../support/test.ts'
 import { COMPANIONS, DEFECTS, NAIVE_DEFECTS, resetDefects } from './naive/defects.ts'

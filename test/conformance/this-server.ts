@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { createApiKey } from '../../server/src/accounts/keys.ts'
 import * as shops from '../../server/src/accounts/shops.ts'
 import { openDeps } from '../support/open-deps.ts'
-import { freePort, startServer, temporaryFolder } from '../support/process.ts'
+import { freePort, startServer } from '../support/process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { createShop } from '../support/tenants.ts'
 
 /** A new shop and keys with every scope. */

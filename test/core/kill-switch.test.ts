@@ -1,3 +1,4 @@
+// Full: it compares a clock with a bound.
 import { expect } from 'vitest'
 import * as shops from '../../server/src/accounts/shops.ts'
 import { createApiSwitch } from '../../server/src/core/installation.ts'

@@ -1,3 +1,4 @@
+// Full: needs large tables, other processes, or failures of the database.
 import { appendFileSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -7,9 +8,9 @@ import type { ArchiveKind } from '../../server/src/operator/archive-kinds.ts'
 import { check } from '../../server/src/operator/check.ts'
 import { beforeTransaction, rejectWrites } from '../support/faults.ts'
 import { countOf, rowsOf, updateRows } from '../support/inspect.ts'
-import { temporaryFolder } from '../support/process.ts'
 import { type TestServer, testServer } from '../support/server.ts'
 import { convert, expectOk, withAffiliate } from '../support/shop.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { test } from '../support/test.ts'
 
 const DAY = 86_400_000

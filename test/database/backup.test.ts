@@ -1,3 +1,4 @@
+// Full: it starts other processes.
 // SQLite only: PostgreSQL has its own backups.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'

@@ -1,3 +1,4 @@
+// Full: needs large tables, other processes, or failures of the database.
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { findInstallationSetting, upsertInstallationSetting } from '../../server/src/core/installation.ts'

@@ -1,3 +1,4 @@
+// Full: it compares a clock with a bound.
 // PostgreSQL only: limits that are counted in it.
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'

@@ -1,3 +1,4 @@
+// Full: needs large tables, other processes, or failures of the database.
 import { setTimeout as sleep } from 'node:timers/promises'
 // PostgreSQL only: SQLite updates rows in place.
 import pg from 'pg'

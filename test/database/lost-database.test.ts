@@ -1,7 +1,9 @@
+// Full: needs large tables, other processes, or failures of the database.
 import { existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { run, startServer, temporaryFolder } from '../support/process.ts'
+import { run, startServer } from '../support/process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 let folder: ReturnType<typeof temporaryFolder>
 let env: Record<string, string>

@@ -1,3 +1,4 @@
+// Full: needs large tables, other processes, or failures of the database.
 import { describe, expect } from 'vitest'
 import { canMergeRead, mergeReads } from '../../server/src/database/postgres-batch.ts'
 import { ANALYSIS_LIMIT } from '../../server/src/database/sqlite.ts'

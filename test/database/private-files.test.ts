@@ -1,9 +1,11 @@
+// Full: needs large tables, other processes, or failures of the database.
 import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import SQLite from 'better-sqlite3'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type Finished, run, startServer, temporaryFolder } from '../support/process.ts'
+import { type Finished, run, startServer } from '../support/process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 let folder: ReturnType<typeof temporaryFolder>
 let env: Record<string, string>

@@ -1,3 +1,4 @@
+// Full: needs large tables, other processes, or failures of the database.
 // PostgreSQL only: on SQLite, one transaction writes at a time.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'

@@ -1,3 +1,4 @@
+// Full: needs large tables, other processes, or failures of the database.
 // SQLite only: a statement of it runs in the thread itself, which cannot be ended before it; PostgreSQL breaks it off
 import { existsSync, readdirSync } from 'node:fs'
 import { expect } from 'vitest'

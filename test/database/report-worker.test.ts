@@ -1,3 +1,4 @@
+// Full: needs large tables, other processes, or failures of the database.
 import { expect } from 'vitest'
 import { StorageError } from '../../server/src/database/storage-error.ts'
 import { engine } from '../support/database.ts'

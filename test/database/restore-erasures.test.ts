@@ -1,3 +1,4 @@
+// Full: it starts other processes.
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { createDeps } from '../../server/src/core/context.ts'
@@ -11,10 +12,11 @@ import { EMAIL, moneyOf, plantEverywhere, tracesIn } from '../privacy/support/ev
 import { emptyDatabase } from '../support/database.ts'
 import { deleteRows, insertRow, rowOf, rowsOf, updateRows } from '../support/inspect.ts'
 import { admin } from '../support/owner.ts'
-import { run, temporaryFolder } from '../support/process.ts'
+import { run } from '../support/process.ts'
 import type { TestServer } from '../support/server.ts'
 import { convert, expectOk, newAffiliate } from '../support/shop.ts'
 import { openSqliteSql } from '../support/sql.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { testWithNewShop as test } from '../support/test.ts'
 
 const folder = temporaryFolder()

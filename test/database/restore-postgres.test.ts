@@ -1,3 +1,4 @@
+// Full: it starts other processes.
 import { type SpawnSyncReturns, spawnSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -5,7 +6,8 @@ import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createCluster, type PostgresCluster } from '../support/postgres-cluster.ts'
-import { run, temporaryFolder } from '../support/process.ts'
+import { run } from '../support/process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const MAIN = fileURLToPath(new URL('../../server/src/main.ts', import.meta.url))
 const page = readFileSync(new URL('../../docs/self-hosting.md', import.meta.url), 'utf8')

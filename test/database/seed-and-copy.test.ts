@@ -1,3 +1,4 @@
+// Full: it starts other processes.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

@@ -1,3 +1,4 @@
+// Full: it compares a clock with a bound.
 // SQLite only: one writes at a time, whichever process it is.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'

@@ -1,3 +1,4 @@
+// Full: it waits for time to pass.
 // PostgreSQL only: SQLite runs work in turn, since a statement there takes no round trip.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'

@@ -1,3 +1,4 @@
+// Full: it compares a clock with a bound.
 // PostgreSQL only: the guarantees of connections to a server.
 import { sql } from 'kysely'
 import { afterEach, beforeEach, expect, test } from 'vitest'

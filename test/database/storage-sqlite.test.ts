@@ -1,3 +1,4 @@
+// Full: it starts other processes.
 // SQLite only: the guarantees of a connection to a file.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,3 +1,4 @@
+// Full: it starts other processes.
 import { spawnSync } from 'node:child_process'
 import { chmodSync, chownSync } from 'node:fs'
 import { join } from 'node:path'
@@ -5,7 +6,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openDatabase } from '../../server/src/database/database.ts'
 import { createCluster, LENT, type PostgresCluster, whyNoPostgres } from '../support/postgres-cluster.ts'
-import { temporaryFolder } from '../support/process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const openssl = (...args: string[]) => spawnSync('openssl', args, { stdio: 'ignore' }).status === 0
 const missing =

@@ -4,7 +4,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { chromium } from 'playwright-core'
 import { CHROMIUM, FLAGS } from '../browser/fixture.ts'
-import { startServer, temporaryFolder } from '../support/process.ts'
+import { startServer } from '../support/process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { ROOT } from './snippets.ts'
 
 const out = join(ROOT, 'docs/public')

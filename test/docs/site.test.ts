@@ -1,3 +1,4 @@
+// Full: it starts servers and shells for the documentation.
 import { execFile } from 'node:child_process'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
@@ -8,7 +9,8 @@ import axe from 'axe-core'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CHROMIUM, FLAGS, isThere, watch } from '../browser/fixture.ts'
-import { type RunningServer, startServer, temporaryFolder } from '../support/process.ts'
+import { type RunningServer, startServer } from '../support/process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { ROOT } from './snippets.ts'
 
 const SITE = join(ROOT, '.artifacts/site')

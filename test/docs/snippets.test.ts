@@ -1,3 +1,4 @@
+// Full: it starts servers and shells for the documentation.
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -6,7 +7,8 @@ import { promisify } from 'node:util'
 import { type TestServer, testServer } from '@referral/server/testing'
 import { signedRequest } from '@referral/webhook-verifier/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
-import { freePort, type RunningServer, startServer, temporaryFolder } from '../support/process.ts'
+import { freePort, type RunningServer, startServer } from '../support/process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { PAGES, ROOT, type Snippet, snippetsOf } from './snippets.ts'
 
 const all = PAGES.flatMap(snippetsOf)

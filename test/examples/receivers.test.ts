@@ -1,3 +1,4 @@
+// Full: it starts other processes.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'

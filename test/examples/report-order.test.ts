@@ -1,3 +1,4 @@
+// Full: it starts other processes.
 // SQLite only: it tests the example; conversions are tested with both databases.
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,3 +1,4 @@
+// Full: it sends generated requests to every operation.
 // SQLite only: reading every table after each call takes too long on PostgreSQL; test/long covers both.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { fuzzPages, type Pages, readPages, sessionOf } from './pages.ts'

@@ -1,3 +1,4 @@
+// Full: it sends generated requests to every operation.
 // SQLite only: the requests are read before anything is stored.
 import { expect, test } from 'vitest'
 import { fuzzRaw } from './raw.ts'

@@ -1,3 +1,4 @@
+// Full: it sends generated requests to every operation.
 // SQLite only: this measures how requests are read, not how they are stored.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { convert } from '../support/shop.ts'

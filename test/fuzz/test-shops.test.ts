@@ -1,3 +1,4 @@
+// Full: it sends generated requests to every operation.
 // SQLite only: reading every row after each call takes too long on PostgreSQL; test/long covers both.
 import { expect, test } from 'vitest'
 import { foreignTo, trespass } from './tenants.ts'

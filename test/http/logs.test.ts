@@ -1,8 +1,10 @@
+// Full: it starts other processes.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createRateLimiter, LIMITER_OPTIONS } from '../../server/src/http/rate-limit.ts'
-import { type RunningServer, startServer, temporaryFolder } from '../support/process.ts'
+import { type RunningServer, startServer } from '../support/process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const folder = temporaryFolder()
 const TRACE = '0af7651916cd43dd8448eb211c80319c'

@@ -1,3 +1,4 @@
+// Full: it measures connections that stall or flood.
 // SQLite only: what a request leaves in memory does not depend on the database.
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'

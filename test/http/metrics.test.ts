@@ -1,7 +1,9 @@
+// Full: it starts other processes.
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type RunningServer, run, startServer, temporaryFolder } from '../support/process.ts'
+import { type RunningServer, run, startServer } from '../support/process.ts'
 import { sendRaw } from '../support/raw-http.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const folder = temporaryFolder()
 const env = { REFERRAL_DATA_DIR: folder.path, REFERRAL_DEMO: '0', METRICS_TOKEN: 'a-token-of-the-operator' }

@@ -1,3 +1,4 @@
+// Full: it measures connections that stall or flood.
 // SQLite only: this tests how requests are read and responses are sent.
 import { once } from 'node:events'
 import type { Server } from 'node:http'

@@ -1,3 +1,4 @@
+// Full: it measures connections that stall or flood.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { ReadTurns } from '../../server/src/http/read-turns.ts'

@@ -1,3 +1,4 @@
+// Full: it measures connections that stall or flood.
 // SQLite only: bodies are read before anything is stored.
 import { once } from 'node:events'
 import type { Server } from 'node:http'

@@ -1,9 +1,11 @@
+// Full: it measures connections that stall or flood.
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type RunningServer, startServer, temporaryFolder } from '../support/process.ts'
+import { type RunningServer, startServer } from '../support/process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 let folder: ReturnType<typeof temporaryFolder>
 let server: RunningServer

@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process'
 import { cpSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Finished, temporaryFolder } from '../support/process.ts'
+import type { Finished } from '../support/process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { Missing } from './guarantee.ts'
 
 const DOCUMENT = fileURLToPath(new URL('../../openapi.yaml', import.meta.url))

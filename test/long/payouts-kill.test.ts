@@ -1,3 +1,4 @@
+// Full: it runs guarantees of test:long in short form.
 import { expect, test } from 'vitest'
 import { engine } from '../support/database.ts'
 import { guarantee } from './guarantees/payouts-kill.ts'

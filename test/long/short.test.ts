@@ -1,3 +1,4 @@
+// Full: it runs guarantees of test:long in short form.
 // SQLite only: test/cluster covers several processes with PostgreSQL.
 import { expect, test } from 'vitest'
 import { type LongTest, Missing } from './guarantee.ts'

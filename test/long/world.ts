@@ -5,7 +5,8 @@ import { type Database, openDatabase } from '../../server/src/database/database.
 import { check } from '../../server/src/operator/check.ts'
 import { administer, databaseUrl } from '../support/database.ts'
 import { insertKeys } from '../support/keys.ts'
-import { type RunningServer, startServer, temporaryFolder } from '../support/process.ts'
+import { type RunningServer, startServer } from '../support/process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { createShop } from '../support/tenants.ts'
 import type { Given } from './guarantee.ts'
 

@@ -1,7 +1,9 @@
+// Full: it starts other processes.
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type RunningServer, run, startServer, temporaryFolder } from '../support/process.ts'
+import { type RunningServer, run, startServer } from '../support/process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const folder = temporaryFolder()
 const env = { REFERRAL_DATA_DIR: folder.path, REFERRAL_DEMO: '0' }

@@ -1,3 +1,4 @@
+// Full: it starts other processes.
 // SQLite only: what is loaded does not depend on the database.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -6,7 +7,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { freePort, temporaryFolder } from '../support/process.ts'
+import { freePort } from '../support/process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 

@@ -1,10 +1,12 @@
+// Full: it starts other processes.
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type RunningServer, startServer, temporaryFolder } from '../support/process.ts'
+import { type RunningServer, startServer } from '../support/process.ts'
 import { answersIn } from '../support/raw-http.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const DELAY_MS = 2000
 let folder: ReturnType<typeof temporaryFolder>

@@ -1,8 +1,10 @@
+// Full: it starts other processes.
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { freePort, type RunningServer, run, startServer, temporaryFolder } from '../support/process.ts'
+import { freePort, type RunningServer, run, startServer } from '../support/process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 let folder: ReturnType<typeof temporaryFolder>
 let server: RunningServer | undefined

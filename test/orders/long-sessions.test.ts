@@ -1,3 +1,4 @@
+// Full: it stores thousands of clicks.
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect } from 'vitest'

@@ -2,7 +2,8 @@ import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { type Finished, temporaryFolder } from '../support/process.ts'
+import type { Finished } from '../support/process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 export const UNREACHABLE = /\b(ENOTFOUND|EAI_AGAIN|ECONNRESET|ENETUNREACH|ETIMEDOUT|ENOTCACHED)\b/
 

@@ -1,3 +1,4 @@
+// Full: it packs and installs packages.
 import { execFile } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'

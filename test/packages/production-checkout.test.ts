@@ -1,10 +1,12 @@
+// Full: it packs and installs packages.
 import { execFile, spawn } from 'node:child_process'
 import { cpSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { freePort, temporaryFolder } from '../support/process.ts'
+import { freePort } from '../support/process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { UNREACHABLE } from './npm-user.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))

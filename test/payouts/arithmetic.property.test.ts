@@ -1,3 +1,4 @@
+// Full: it runs long random histories.
 import fc from 'fast-check'
 import { expect } from 'vitest'
 import { engine } from '../support/database.ts'

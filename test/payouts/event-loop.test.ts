@@ -1,3 +1,4 @@
+// Full: it interrupts every step of large batches.
 // SQLite only: PostgreSQL runs in its own process and does not block the event loop.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect } from 'vitest'

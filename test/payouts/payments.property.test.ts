@@ -1,3 +1,4 @@
+// Full: it runs long random histories.
 import { expect } from 'vitest'
 import { test } from '../support/test.ts'
 import { runHistory } from './payment-history.ts'

@@ -1,3 +1,4 @@
+// Full: it interrupts every step of large batches.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { check } from '../../server/src/operator/check.ts'

@@ -1,3 +1,4 @@
+// Full: it revokes credentials of hundreds of open requests.
 import { afterAll, describe, expect } from 'vitest'
 import { callOperation, snapshot } from '../contract/fixture.ts'
 import { type DocumentedOperation, operations, ownerOperations, requiredHeaders } from '../support/document.ts'

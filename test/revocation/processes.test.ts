@@ -1,3 +1,4 @@
+// Full: it revokes credentials of hundreds of open requests.
 import { afterAll, expect } from 'vitest'
 import * as shops from '../../server/src/accounts/shops.ts'
 import { call } from '../support/calls.ts'

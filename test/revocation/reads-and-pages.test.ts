@@ -1,3 +1,4 @@
+// Full: it revokes credentials of hundreds of open requests.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, describe, expect, vi } from 'vitest'
 import { callOperation, snapshot } from '../contract/fixture.ts'

@@ -1,3 +1,4 @@
+// Full: it compares a clock with a bound.
 import { NotFoundError, ReferralError } from '@referral/sdk'
 import { describe, expect, test } from 'vitest'
 import { errorResponse, jsonResponse, scriptedClient, success } from './support/scripted-client.ts'

@@ -1,3 +1,4 @@
+// Full: it starts other processes.
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, Agent as HttpAgent, type Server } from 'node:http'

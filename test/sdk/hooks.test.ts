@@ -1,3 +1,4 @@
+// Full: it waits for time to pass.
 import { type ClientOptions, ServiceUnavailableError } from '@referral/sdk'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { advanceUntilSettled } from './support/clock.ts'

@@ -1,3 +1,4 @@
+// Full: it compares a clock with a bound.
 import { ConnectionError, createReferralClient, isReferralError, NotFoundError, RateLimitError } from '@referral/sdk'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { advanceUntilSettled } from './support/clock.ts'

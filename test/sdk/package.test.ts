@@ -1,3 +1,4 @@
+// Full: it starts other processes.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,12 +13,6 @@ export interface Finished {
   code: number | null
   stdout: string
   stderr: string
-}
-
-/** A separate folder that is removed afterwards. */
-export function temporaryFolder(): { path: string; remove: () => void } {
-  const path = mkdtempSync(join(tmpdir(), 'referral-process-'))
-  return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
 }
 
 export async function freePort(): Promise<number> {

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { temporaryFolder } from './process.ts'
+import { temporaryFolder } from './temporary-folder.ts'
 
 const CHUNK_BYTES = 16 * 1024 * 1024
 

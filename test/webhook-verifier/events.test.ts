@@ -1,3 +1,4 @@
+// Full: it starts other processes.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

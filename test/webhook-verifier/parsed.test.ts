@@ -1,3 +1,4 @@
+// Full: it waits for time to pass.
 import { connect } from 'node:net'
 import { unwrap, type WebhookError } from '@referral/webhook-verifier'
 import { webhook as expressWebhook } from '@referral/webhook-verifier/express'

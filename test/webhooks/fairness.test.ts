@@ -1,3 +1,4 @@
+// Full: it waits for receivers that hang or fail.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Fixture, until, webhookFixture } from './fixture.ts'
 

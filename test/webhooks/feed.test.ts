@@ -1,3 +1,4 @@
+// Full: it waits for time to pass.
 import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
 import { createApiKey } from '../../server/src/accounts/keys.ts'

@@ -1,3 +1,4 @@
+// Full: it waits for receivers that hang or fail.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'

@@ -1,3 +1,4 @@
+// Full: it starts other processes.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
@@ -37,7 +38,7 @@ async function toNextAttempt() {
 }
 
 test('a receiver that is down for an hour receives every event at least once, the first attempts in order', async () => {
-  await fixture.receiver.respond('/hook', 503)
+  fixture.receiver.respond('/hook', 503)
   retried('/hook', { secret: 'x' })
   await fixture.send(RENEW)
   for (let minute = 0; minute < 60; minute += 5) {
@@ -47,7 +48,7 @@ test('a receiver that is down for an hour receives every event at least once, th
     await until(() => fixture.deliveries().every((row) => row.status !== 'PENDING' && !isDue(row)))
   }
   expect(count('RETRYING')).toBe(12)
-  await fixture.receiver.respond('/hook', 200)
+  fixture.receiver.respond('/hook', 200)
   while (count('SENT') < 12) {
     await toNextAttempt()
     const before = count('SENT')
@@ -108,7 +109,7 @@ test.each([
   ['a date', () => new Date(Date.now() + 3 * HOUR).toUTCString(), 3 * HOUR],
   ['more than a day', () => '999999', 24 * HOUR],
 ])('Retry-After with %s delays the next attempt', async (_, header, wait) => {
-  await fixture.receiver.respond('/busy', 429, { 'Retry-After': header() })
+  fixture.receiver.respond('/busy', 429, { 'Retry-After': header() })
   retried('/busy')
   await fixture.send()
   await fixture.test()
@@ -118,12 +119,12 @@ test.each([
 })
 
 test('200 for the redelivery of a retrying delivery, which is attempted at once and stays the same', async () => {
-  await fixture.receiver.respond('/repaired', 500)
+  fixture.receiver.respond('/repaired', 500)
   retried('/repaired')
   await fixture.send()
   await fixture.test()
   await until(() => count('RETRYING') === 1)
-  await fixture.receiver.respond('/repaired', 200)
+  fixture.receiver.respond('/repaired', 200)
   const { id } = fixture.deliveries()[0]!
   const { status, body } = await fixture.request('POST', `/admin/v1/deliveries/${id}/redeliver`, {
     key: fixture.shop.ownerToken,
@@ -163,14 +164,14 @@ test('410 disables a subscription with retries, with an audit; its other deliver
   const [delivery] = fixture.deliveries({ subscriptionId: id })
   const again = await fixture.owner('POST', `/deliveries/${delivery?.id}/redeliver`)
   expect([again.status, again.headers.get('X-Error-Code')]).toEqual([409, 'webhook_disabled'])
-  await fixture.receiver.respond('/status/410', 200)
+  fixture.receiver.respond('/status/410', 200)
   expect(await update(id, { status: 'enabled' })).toMatchObject({ status: 'enabled', disabledReason: null })
   await fixture.test()
   await until(() => fixture.deliveries({ subscriptionId: id, status: 'SENT' }).length === 1)
 })
 
 test('five days without a success disable a subscription with retries; a success restarts the count', async () => {
-  await fixture.receiver.respond('/hook', 500)
+  fixture.receiver.respond('/hook', 500)
   const id = retried('/hook')
   await fixture.send(RENEW)
   const fail = async () => {
@@ -183,10 +184,10 @@ test('five days without a success disable a subscription with retries; a success
   expect(subscription(id).failingSince).toBe(new Date(since).toISOString())
   fixture.clock.advance(4 * 24 * HOUR)
   await until(() => fixture.deliveries().every((row) => !isDue(row)))
-  await fixture.receiver.respond('/hook', 200)
+  fixture.receiver.respond('/hook', 200)
   await fail()
   await until(() => subscription(id).failingSince === null)
-  await fixture.receiver.respond('/hook', 500)
+  fixture.receiver.respond('/hook', 500)
   await fail()
   fixture.clock.advance(4 * 24 * HOUR)
   await fail()
@@ -258,7 +259,7 @@ test('retries that hang delay neither new events of other subscriptions nor thos
 })
 
 test('kill -9 during retries: every event arrives', async () => {
-  await fixture.receiver.respond('/hook', 503)
+  fixture.receiver.respond('/hook', 503)
   const id = retried('/hook', { secret: 'x' })
   fixture.clock.ms = Date.now()
   await testEvents(30)
@@ -271,7 +272,7 @@ test('kill -9 during retries: every event arrives', async () => {
     await once(child, 'exit')
     updateRows(fixture, 'deliveries', { nextAttemptAt: '2026-01-01T00:00:00.000Z' }, { status: 'RETRYING' })
   }
-  await fixture.receiver.respond('/hook', 200)
+  fixture.receiver.respond('/hook', 200)
   await fixture.send(RENEW)
   await until(() => fixture.deliveries({ subscriptionId: id, status: 'SENT' }).length === 30)
   const delivered = fixture.receiver.received.slice(-60).map(({ headers }) => headers['webhook-id'])

@@ -1,3 +1,4 @@
+// Full: it waits for receivers that hang or fail.
 import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'

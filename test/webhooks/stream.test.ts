@@ -1,3 +1,4 @@
+// Full: it waits for receivers that hang or fail.
 import { createHmac } from 'node:crypto'
 import { expect } from 'vitest'
 import { purgeExpired } from '../../server/src/operator/retention.ts'

@@ -1,3 +1,4 @@
+// Full: it waits for receivers that hang or fail.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { operate } from '../support/operator.ts'
 import { expectOk } from '../support/shop.ts'

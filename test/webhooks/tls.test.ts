@@ -1,3 +1,4 @@
+// Full: it waits for receivers that hang or fail.
 // SQLite only: connections to receivers do not depend on the database.
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,10 +1,12 @@
+// Full: it starts other processes.
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { verify } from '@referral/webhook-verifier'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type RunningServer, startServer, temporaryFolder } from '../support/process.ts'
+import { type RunningServer, startServer } from '../support/process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))

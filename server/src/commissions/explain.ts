@@ -13,11 +13,11 @@ import { canceledRefundOf, cancellationIdOf, storedOrderIds } from '../engine/no
 import { restrictionTexts } from '../engine/restriction-texts.ts'
 import { parseFacts } from '../engine/stored-facts.ts'
 import { listOrderNotices } from '../orders/notice-queries.ts'
-import { findOrder } from '../orders/queries.ts'
-import { findIdByName } from '../orders/reported.ts'
+import { findOrder, findUncreditedByName } from '../orders/queries.ts'
 import { toRefund } from './event-queries.ts'
 import { listJobs, toEffective } from './job-queries.ts'
 import { findCommissionByOrder, listRefunds, toCommission, toDecision } from './queries.ts'
+import { findByOrderName } from './search.ts'
 
 type Explanation = components['schemas']['Explanation']
 
@@ -118,6 +118,12 @@ export function replay(row: Pick<OrderRow, 'facts' | 'decision'>): Explanation['
     recordedEngineVersion: recorded.engineVersion,
     decisionHash: createHash('sha256').update(again).digest('hex'),
   }
+}
+
+/** The stored id of the order with a name, such as `#1001`. Stores put `#` before it, which may be left out. */
+async function findIdByName(ctx: Context, name: string): Promise<string | undefined> {
+  const [credited] = await findByOrderName(ctx, name)
+  return credited?.orderId ?? findUncreditedByName(ctx.db.read, ctx.shop.id, name)
 }
 
 async function findReportedOrder(ctx: Context, id: string): Promise<OrderRow | undefined> {

@@ -123,12 +123,6 @@ const toReported = (row: OrderSummary, own: CommissionRow | undefined, refundedC
   commission: own ? { cents: own.commissionAmountCents, currency: own.currency } : null,
 })
 
-/** The stored id of the order with a name, such as `#1001`. Stores put `#` before it, which may be left out. */
-export async function findIdByName(ctx: Context, name: string): Promise<string | undefined> {
-  const [credited] = await findByOrderName(ctx, name)
-  return credited?.orderId ?? findUncreditedByName(ctx.db.read, ctx.shop.id, name)
-}
-
 /** Whose order it was, as reported. */
 export async function findVisitor(
   { db, shop }: Context,

@@ -6,9 +6,9 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { getRequestListener } from '@hono/node-server'
 import { cliProcess } from '../../cli/support.ts'
-import { temporaryFolder } from '../../support/process.ts'
 import { testServer } from '../../support/server.ts'
 import { withAffiliate } from '../../support/shop.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { figure, type LongTest, sized } from '../guarantee.ts'
 
 /** One order of the shop, before it is written in an export format. */

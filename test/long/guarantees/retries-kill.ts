@@ -21,7 +21,7 @@ export const guarantee: LongTest = {
     const at = await webhookFixture()
     // The senders use the clock of the machine.
     at.clock.ms = Date.now()
-    await at.receiver.respond('/hook', 503)
+    at.receiver.respond('/hook', 503)
     const subscriptionId = at.plant(at.receiver.at('/hook'), { secret: 'shh', retryPolicy: 'standard' })
     const kills = sized(50, given)
     const recorded = new Map<string, number>()
@@ -44,7 +44,7 @@ export const guarantee: LongTest = {
       await sleep(40)
       makeDue()
     }
-    await at.receiver.respond('/hook', 200)
+    at.receiver.respond('/hook', 200)
     const sender = await at.send()
     await until(() => at.deliveries({ status: 'SENT' }).length === kills * EVENTS, 120_000, 'the rest')
     await sender.stop()
