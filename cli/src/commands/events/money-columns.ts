@@ -27,7 +27,8 @@ export function detectMoneyColumn(
 ): MoneyColumn {
   const given = values
     .map(({ text, currency }) => ({ text: stripCurrencySign(text), currency }))
-    .filter(({ text }) => text !== '')
+    // Nothing is nothing in units and in cents.
+    .filter(({ text }) => text !== '' && text !== '0')
   if (/cents$/i.test(name) || money === 'cents') return { unit: 'cents', decimal: '.' }
   const separators = new Set(
     given.map(({ text }) => /([.,])\d{1,2}$/.exec(text)?.[1]).filter((mark) => mark !== undefined),
