@@ -1,7 +1,8 @@
-import { expect } from 'vitest'
+import { describe, expect } from 'vitest'
 import { auditLog, rowOf } from '../support/inspect.ts'
-import { rejection } from '../support/rejection.ts'
-import { type Client, test } from '../support/test.ts'
+import { rejection, rejectionOf } from '../support/rejection.ts'
+import { expectOk, withAffiliate } from '../support/shop.ts'
+import { type Client, type Owner, test } from '../support/test.ts'
 
 let people = 0
 async function archived(client: Client, campaignId?: string) {
@@ -65,4 +66,52 @@ test('one audit record, even when several requests archive at once', async ({ se
   )
   expect(replies.map((reply) => reply.status).sort()).toEqual([200, ...Array(7).fill(409)])
   expect(audits().map((one) => [one.action, one.subjectId])).toEqual([['affiliate.archived', affiliate.id]])
+})
+
+describe('unarchiving', () => {
+  const unarchive = (owner: Owner, id: string) => owner('POST', `/affiliates/${id}/unarchive`)
+
+  test('200: listed, found, changed, and archived again, with one audit record', async ({ server, client, owner }) => {
+    const audits = auditLog(server)
+    const affiliate = await archived(client)
+    server.clock.advance(1000)
+    const updatedAt = new Date(server.clock.ms).toISOString()
+    const { status, body } = await unarchive(owner, affiliate.id)
+    expect([status, body.data]).toEqual([200, { ...affiliate, updatedAt }])
+    expect((await unarchive(owner, affiliate.id)).body.data).toEqual(body.data)
+    expect((await client.affiliates.list({ id: affiliate.id })).data).toEqual([body.data])
+    expect((await client.affiliates.update(affiliate.id, { status: 'ACTIVE' })).status).toBe('ACTIVE')
+    const names = ['affiliate.created', 'affiliate.archived', 'affiliate.unarchived', 'affiliate.updated']
+    expect(audits().map(({ action }) => action)).toEqual(names)
+    await client.affiliates.archive(affiliate.id)
+    expect(await rejection(client.affiliates.update(affiliate.id, { status: 'ACTIVE' }))).toEqual([
+      404,
+      'affiliate_not_found',
+    ])
+  })
+
+  test('a batch pays what was held back', async ({ server, client, owner }) => {
+    const { affiliate } = await withAffiliate(server, { code: 'BACK', email: 'paid@example.com' })
+    await client.events.conversion({ externalOrderId: 'held', amountCents: 1000, couponCode: 'BACK' })
+    await client.affiliates.archive(affiliate.id)
+    const period = { periodStart: '2026-01-01', periodEnd: '2027-01-01' }
+    expect(await rejection(client.payouts.create(period))).toEqual([404, 'no_eligible_commissions'])
+    await unarchive(owner, affiliate.id)
+    expect((await client.payouts.create(period)).totals.commissions).toBe(1)
+  })
+
+  test('409 when the email address was taken meanwhile', async ({ client, owner }) => {
+    const { id, email } = await archived(client)
+    await client.affiliates.create({ email: email.toUpperCase(), name: 'Next' })
+    expect(rejectionOf(await unarchive(owner, id))).toMatchObject({ status: 409, code: 'email_taken' })
+  })
+
+  test('404 for an erased affiliate, another shop, and an unknown id', async ({ server, client, owner }) => {
+    const erased = await archived(client)
+    await expectOk(owner('POST', '/privacy/erasures', { email: erased.email }))
+    const other = await server.createShop()
+    const theirs = await archived(server.clientOf(other.key))
+    for (const id of [erased.id, theirs.id, 'aff_none'])
+      expect(rejectionOf(await unarchive(owner, id))).toMatchObject({ status: 404, code: 'affiliate_not_found' })
+  })
 })

@@ -362,6 +362,7 @@ function ownerChanges(server: OwnerServer): HeavyRequest[] {
     post('createAdminAlias', '', () => ({ affiliateId, kind: 'CODE', value: fresh() })),
     used('deleteAdminAlias'),
     post('createAdminAffiliateToken', '', () => ({}), { id: () => affiliateId }),
+    post('unarchiveAffiliate', '', () => undefined, { id: () => affiliateId }),
     post('revokeAffiliateTokens', '', () => undefined, { id: () => affiliateId }),
     post('createProductRule', '', (n) => ({
       programId: ID.program,

@@ -82,6 +82,7 @@ const given: Record<string, () => string[]> = {
   'affiliates approve': () => [ids.affiliate, '--dry-run'],
   'affiliates reject': () => [ids.affiliate, '--dry-run'],
   'affiliates archive': () => [ids.affiliate, '--dry-run'],
+  'affiliates unarchive': () => [ids.affiliate, '--dry-run'],
   'affiliates payee get': () => [ids.affiliate],
   'affiliates payee set': () => [ids.affiliate, '--method', 'PAYPAL', '--email', 'n@pay.example', '--dry-run'],
   'affiliates payee delete': () => [ids.affiliate, '--dry-run'],

@@ -57,7 +57,7 @@ test('commands create a program, an affiliate, a code and an order', async () =>
 
   const sent = await run('events', 'send', '--order', '1001', '--amount-cents', '10000', '--coupon', 'nisa16')
   expect(sent.commission).toMatchObject({ affiliateId: affiliate.id })
-  expect(await run('affiliates', 'archive', affiliate.id)).toMatchObject({ ok: true })
+  expect(await run('affiliates', 'archive', affiliate.id, '--yes')).toMatchObject({ ok: true })
   expect(await person()).toBeUndefined()
   const [commission] = (await client.commissions.list()).data
   expect(commission).toMatchObject({ externalOrderId: '1001', commissionAmountCents: 1250 })
@@ -79,9 +79,9 @@ test('journey, analytics, commissions and explain show a reported order', async 
 
 test('3 when a subscription is deleted twice', async () => {
   const hook = await shop.client.webhooks.create({ url: 'https://shop.example/hooks' })
-  expect((await cli(['webhooks', 'delete', hook.id], { env: shop.env })).code).toBe(0)
+  expect((await cli(['webhooks', 'delete', hook.id, '-y'], { env: shop.env })).code).toBe(0)
   expect((await shop.client.webhooks.list()).data).toEqual([])
-  expect((await cli(['webhooks', 'delete', hook.id], { env: shop.env })).code).toBe(3)
+  expect((await cli(['webhooks', 'delete', hook.id, '-y'], { env: shop.env })).code).toBe(3)
 })
 
 test.skipIf(noTerminal)(

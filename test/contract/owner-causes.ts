@@ -8,7 +8,7 @@ import {
   whileBroken,
   withFullReportQueue,
 } from '../support/faults.ts'
-import { deleteRows, insertRows, rowOf, rowsOf, subscribe, updateRows } from '../support/inspect.ts'
+import { deleteRows, insertRow, insertRows, rowOf, rowsOf, subscribe, updateRows } from '../support/inspect.ts'
 import {
   admin,
   callOwner,
@@ -121,6 +121,19 @@ const raced =
     const call = (given: OwnerCall) => callOwner(server, op, { ...given, ...(id && { id }) })
     const replies = await Promise.all([call(first), call(second)])
     return replies.find((reply) => reply.status === 409) ?? replies[0]
+  }
+
+/** Calls an operation for an archived affiliate with an address, and removes them. */
+const onArchived =
+  (email: string, cause: Cause): Cause =>
+  async (server, op) => {
+    const id = 'aff_archived'
+    const names = { slug: id, discountCode: 'ARCHIVED', codeKey: 'archived', email, emailKey: email }
+    const row = rowOf(server, 'affiliates', { id: ID.affiliate })
+    insertRow(server, 'affiliates', { ...row, ...names, id, deletedAt: '2026-11-02T12:00:00.000Z' })
+    const reply = await cause(server, { ...op, path: op.path.replace('{id}', id) })
+    deleteRows(server, 'affiliates', { id })
+    return reply
   }
 
 /** The errors of a key that was revoked before. */
@@ -263,6 +276,11 @@ export const causes: Record<string, Cause> = {
   'createAdminAffiliateToken unknown_property': badBody({ scopes: ['payouts:read'] }),
   'createAdminAffiliateToken affiliate_not_found': unknown,
   'revokeAffiliateTokens affiliate_not_found': unknown,
+  'unarchiveAffiliate affiliate_not_found': unknown,
+  'unarchiveAffiliate email_taken': onArchived('nisa@example.com', (server, op) => callOwner(server, op)),
+  'unarchiveAffiliate internal_error': onArchived('gone@example.com', sharedCauses.internal_error!),
+  'unarchiveAffiliate audit_unavailable': onArchived('gone@example.com', sharedCauses.audit_unavailable!),
+  'unarchiveAffiliate concurrent_change': raced({}, {}),
   'listProductRules invalid_parameter': badQuery('limit=101'),
   'createProductRule invalid_body': badBody({
     programId: ID.program,

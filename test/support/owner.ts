@@ -187,6 +187,12 @@ const pendingId = async (server: TestServer) => (await freshCommission(server)).
 export const FRESH: Record<string, (server: TestServer) => Promise<string>> = {
   deleteTestShop: freshTestShop,
   advanceTestClock: freshTestShop,
+  unarchiveAffiliate: async (server) => {
+    const body = { email: `archived-${made++}@example.com`, name: 'Archived' }
+    const { id } = await expectOk(server.request('POST', '/api/v1/affiliates', { body }))
+    await server.request('DELETE', `/api/v1/affiliates?id=${id}`)
+    return id
+  },
   revokeKey: freshKey,
   rotateKey: freshKey,
   deleteConnection: created('/connections', () => ({

@@ -2,10 +2,11 @@ import type { Affiliate, AffiliateCreate, AffiliateQuery, AffiliateStatus, Affil
 import type { Command } from 'commander'
 import { defineCommand, defineGroup } from '../command.ts'
 import { enums } from '../contract.ts'
-import { usageError } from '../errors.ts'
+import { unwrap, usageError } from '../errors.ts'
 import { addPageOptions, defineGet, type ListOptions, printList } from '../list.ts'
 import { choiceOption } from '../options.ts'
 import type { Column } from '../output/render.ts'
+import { confirm } from '../prompt.ts'
 import type { Run } from '../run.ts'
 import { addPayee } from './payee.ts'
 
@@ -42,13 +43,27 @@ export function addAffiliates(program: Command): void {
   addStatusChange(affiliates, 'approve', 'APPROVED')
   addStatusChange(affiliates, 'reject', 'REJECTED')
   addPayee(affiliates)
-  defineCommand(affiliates, 'archive <id>', {
+  defineCommand<{ yes?: boolean }>(affiliates, 'archive <id>', {
     summary: 'hide an affiliate and keep its data and commissions',
     output: 'ActionReply',
     writes: true,
-    action: async (run, { args: [id = ''] }) => {
+    action: async (run, { options, args: [id = ''] }) => {
       if (run.dryRun) return run.printDryRun('DELETE', `/api/v1/affiliates?id=${encodeURIComponent(id)}`)
+      const effect = 'Its links and tokens end for good, and nothing is paid until it is restored.'
+      await confirm(run.context, `Archive ${id}? ${effect}`, options.yes)
       run.printRecord(await (await run.client()).affiliates.archive(id))
+    },
+  }).option('-y, --yes', 'skip the confirmation')
+  defineCommand(affiliates, 'unarchive <id>', {
+    summary: 'restore an archived affiliate',
+    output: 'Affiliate',
+    owner: true,
+    writes: true,
+    action: async (run, { args: [id = ''] }) => {
+      if (run.dryRun) return run.printDryRun('POST', `/admin/v1/affiliates/${encodeURIComponent(id)}/unarchive`)
+      const client = await run.ownerClient()
+      const { data } = unwrap(await client.POST('/admin/v1/affiliates/{id}/unarchive', { params: { path: { id } } }))
+      run.printRecord(data)
     },
   })
 }

@@ -45,6 +45,7 @@ export const affiliatePageRoutes: Route[] = [
   ...affiliateAccessRoutes(show),
   { path: '/affiliates/:id/archive', roles: OWNER_ONLY, audit: 'affiliate.shown', show: confirmArchive },
   { path: '/affiliates/:id/archive', roles: OWNER_ONLY, act: archive, page: show },
+  { path: '/affiliates/:id/unarchive', roles: OWNER_ONLY, act: unarchive, page: show },
   { path: '/affiliates/:id/connections', ...rolesAndAuditOf('createConnection'), act: connect, page: show },
   {
     path: '/affiliates/:id/connections/:connection/delete',
@@ -81,7 +82,9 @@ async function show(asked: PageRequest): Promise<View> {
     subjectId: one.id,
     actions: isOwner
       ? html`<a class="button" href="${LIST}/${one.id}/edit">Edit</a><a class="button" href="${LIST}/${one.id}/payee">Payee details</a>${statusButtons(request, one)}`
-      : undefined,
+      : asked.isOwner
+        ? form(request, `${LIST}/${one.id}/unarchive`, html`<button>Restore affiliate</button>`)
+        : undefined,
     body: html`${one.deletedAt === null ? '' : archivedNotice(one.deletedAt, zone)}${isOwner ? letterCard(asked, one) : ''}<section aria-labelledby="all-time"><h2 id="all-time">All time</h2>${figureSummary(figures, ctx.shop.currency)}</section>
 <section aria-labelledby="balance"><h2 id="balance">Balance</h2>${balance(request, balances, total)}</section>
 ${charts}
@@ -131,7 +134,7 @@ ${isOwner ? html`<p class="row"><a class="button small danger" href="${LIST}/${o
 }
 
 const archivedNotice = (at: string, zone: string): Html =>
-  html`<p class="notice wait">Archived on ${day(at, zone)}. New orders earn no commission, and unpaid commissions are held back, except those in an open payout. An archived affiliate cannot be restored: the code and the link stay reserved, and the email address can be used for a new affiliate.</p>`
+  html`<p class="notice wait">Archived on ${day(at, zone)}. New orders earn no commission, and unpaid commissions are held back, except those in an open payout. The code and the link stay reserved.</p>`
 
 const addressOf = ({ homeAddress, homePostalCode, homeCity, homeState, homeCountry }: Affiliate): Html | undefined => {
   const text = [homeAddress, [homePostalCode, homeCity].filter(Boolean).join(' '), homeState, homeCountry]
@@ -316,7 +319,7 @@ async function confirmArchive(request: PageRequest): Promise<View> {
   const total = await sizeOf(ctx, { list: 'commissions', scope: id })
   const { value } = await readBalanceKept(request, { id, total })
   const text = html`<p>${isolated(name)} will no longer be listed, and will earn nothing on new orders. The code and link are not reassigned, and existing commissions are kept.</p>
-${value ? heldBackText(value) : loadingNotice(`Calculating the balance of ${counted(total, 'commission')}…`)}<p>This cannot be undone.</p>`
+${value ? heldBackText(value) : loadingNotice(`Calculating the balance of ${counted(total, 'commission')}…`)}<p>Links and tokens end for good; the affiliate can be restored.</p>`
   const body = confirmation(request, {
     text,
     action: `${LIST}/${id}/archive`,
@@ -335,12 +338,17 @@ function heldBackText({ balances }: Balances): Html {
       .join(', ')
   const held = sumOf((one) => one.pendingCents + one.approvedCents)
   const batched = sumOf((one) => one.batchedCents)
-  return html`<p>${held ? html`Unpaid commissions are held back: <strong>${held}</strong> before tax. They will not be paid.` : 'No commission waits for approval or payout.'}${batched ? html` Those in a payout are still paid: <strong>${batched}</strong> before tax.` : ''}</p>`
+  return html`<p>${held ? html`Unpaid commissions are held back: <strong>${held}</strong> before tax. They will not be paid while the affiliate is archived.` : 'No commission waits for approval or payout.'}${batched ? html` Those in a payout are still paid: <strong>${batched}</strong> before tax.` : ''}</p>`
 }
 
 async function archive({ ctx, params }: PageRequest) {
   await affiliates.archive(ctx, params.id ?? '')
   return { to: LIST, flash: { text: 'Affiliate archived.' } }
+}
+
+async function unarchive({ ctx, params }: PageRequest) {
+  const { id } = await affiliates.unarchive(ctx, params.id ?? '')
+  return { to: `${LIST}/${id}`, flash: { text: 'Affiliate restored.' } }
 }
 
 /** The statement of last month, for printing. */

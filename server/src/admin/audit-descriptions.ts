@@ -167,6 +167,7 @@ const SENTENCES: Readonly<Record<string, (one: DescribedRecord) => Html>> = {
   'affiliate.created': ofAffiliate('Added'),
   'affiliate.approved': ofAffiliate('Automatically approved'),
   'affiliate.archived': ofAffiliate('Archived'),
+  'affiliate.unarchived': ofAffiliate('Restored'),
   'affiliate.updated': ({ affiliate, text, record }) =>
     text('status')
       ? html`Changed the status of ${affiliate()} from ${nameOf(text('previousStatus'))} to ${nameOf(text('status'))}`

@@ -12,7 +12,7 @@ import { searchable } from '../core/searchable.ts'
 import type { Transaction } from '../database/database.ts'
 import type { AffiliateRow } from '../database/tables.ts'
 import { codeFromBytes, codeKey, slugAttempt, slugFrom } from '../engine/affiliate-codes.ts'
-import { emailKey } from '../engine/normalize.ts'
+import { emailKey, isErasedAddress } from '../engine/normalize.ts'
 import { findProgram } from '../programs/queries.ts'
 import { findNameHolders, type HeldName } from './name-queries.ts'
 import * as affiliates from './queries.ts'
@@ -123,6 +123,26 @@ export async function archive(ctx: Context, id: string) {
     return {
       result: { ok: true as const, message: 'Affiliate archived.', id },
       audit: { action: 'affiliate.archived', subjectId: id },
+    }
+  })
+}
+
+/**
+ * Restores an archived affiliate with the status from before. One that is not archived is returned unchanged.
+ *
+ * @throws ApiError 404 `affiliate_not_found`, also for one that was erased, 409 `email_taken` or `concurrent_change`.
+ */
+export async function unarchive(ctx: Context, id: string) {
+  const [before] = await findAffiliatesById(ctx.db.read, ctx.shop.id, [id])
+  if (!before || isErasedAddress(before.email)) throw affiliateNotFound()
+  return mutate(ctx, async (trx) => {
+    if (before.deletedAt === null) return { result: toAffiliate(before), audit: null }
+    await rejectTakenEmail(ctx, trx, before.email, id)
+    const changes = { deletedAt: null, updatedAt: nowIso(ctx) }
+    if (!(await affiliates.updateAffiliateIfUnchanged(trx, ctx.shop.id, before, changes))) throw concurrentChange()
+    return {
+      result: toAffiliate({ ...before, ...changes }),
+      audit: { action: 'affiliate.unarchived', subjectId: id },
     }
   })
 }

@@ -954,6 +954,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/v1/affiliates/{id}/unarchive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Restore an archived affiliate
+         * @description The affiliate is listed and paid again, with the status from before. Tokens and page links stay revoked. An affiliate that is not archived is returned unchanged;
+         *     an erased one cannot be restored. Writes the audit record `affiliate.unarchived` in the same transaction.
+         */
+        post: operations["unarchiveAffiliate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/v1/affiliates/{id}/payee": {
         parameters: {
             query?: never;
@@ -8538,6 +8559,61 @@ export interface operations {
                 };
             };
             405: components["responses"]["MethodNotAllowedUnmetered"];
+            429: components["responses"]["AdminThrottled"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["UnavailableUnmetered"];
+        };
+    };
+    unarchiveAffiliate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The affiliate.
+                 * @example aff_01KAH0000000000000000000A1
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The affiliate. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AffiliateReply"];
+                };
+            };
+            401: components["responses"]["AdminUnauthorized"];
+            403: components["responses"]["OwnerChangeForbidden"];
+            /** @description The affiliate does not exist in your shop, or was erased. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            /** @description The email address belongs to another affiliate by now, or another request changed the affiliate. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Error-Code": components["headers"]["ErrorCode"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];

@@ -62,6 +62,7 @@ export interface SecuritySchemes {
   deleteGeoRule: 'ownerToken'
   createAdminAffiliateToken: 'ownerToken'
   revokeAffiliateTokens: 'ownerToken'
+  unarchiveAffiliate: 'ownerToken'
   getPayee: 'ownerToken'
   setPayee: 'ownerToken'
   deletePayee: 'ownerToken'

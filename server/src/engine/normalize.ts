@@ -124,3 +124,9 @@ export const cancellationIdOf = (refundId: string): string => `${refundId}${CANC
 /** The refund that an entry cancels; undefined for a refund. */
 export const canceledRefundOf = (externalRefundId: string): string | undefined =>
   externalRefundId.endsWith(CANCELED) ? externalRefundId.slice(0, -CANCELED.length) : undefined
+
+/** The domain of the addresses that replace erased ones: it never receives mail. */
+export const ERASED_DOMAIN = 'erased.invalid'
+
+/** Whether an address replaces one that was erased. */
+export const isErasedAddress = (email: string): boolean => email.endsWith(`@${ERASED_DOMAIN}`)

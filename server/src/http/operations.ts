@@ -100,6 +100,7 @@ export const handlers: Handlers<Contexts> = {
   deleteAdminAlias: (ctx, { path }) => ok(aliases.remove(ctx, path.id)),
   createAdminAffiliateToken: (ctx, { path, body: { expiresInSeconds } }) =>
     created(tokens.createToken(ctx, path.id, { expiresInSeconds, scopes: tokens.TOKEN_SCOPES })),
+  unarchiveAffiliate: (ctx, { path }) => data(affiliates.unarchive(ctx, path.id)),
   revokeAffiliateTokens: (ctx, { path }) => ok(tokens.revokeTokens(ctx, path.id)),
   getPayee: (ctx, { path }) => data(payees.getPayee(ctx, path.id)),
   setPayee: (ctx, { path, body }) => data(payees.setPayee(ctx, path.id, body)),

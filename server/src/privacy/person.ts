@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { domainToUnicode } from 'node:url'
-import { emailKey, mailboxKey, mailboxKeys, orderKey, withoutInvisible } from '../engine/normalize.ts'
+import { ERASED_DOMAIN, emailKey, mailboxKey, mailboxKeys, orderKey, withoutInvisible } from '../engine/normalize.ts'
 
 /** Everything that may normalize to an `@`, or be the escape of one in a URL. */
 const MAY_CONTAIN_ADDRESS = /[@＠﹫%]/
@@ -13,8 +13,6 @@ const PSEUDONYM = /^erased-[0-9a-f]{24}$/
 const MAX_LOCAL_PART = 128
 const MAX_DOMAIN = 255
 const GMAIL = ['gmail.com', 'googlemail.com']
-/** A domain that never receives mail. */
-const ERASED_DOMAIN = 'erased.invalid'
 
 /** What the rows of a person have in common. */
 export type PersonIds = Record<

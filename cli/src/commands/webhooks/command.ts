@@ -4,6 +4,7 @@ import { defineCommand, defineGroup } from '../../command.ts'
 import { enums } from '../../contract.ts'
 import { integerBetween, repeatableOption } from '../../options.ts'
 import type { Column } from '../../output/render.ts'
+import { confirm } from '../../prompt.ts'
 import type { SecretOptions } from '../../secrets.ts'
 import type { CheckOptions } from './check.ts'
 import type { DeliveriesOptions, EventsOptions, RedeliverOptions } from './deliveries.ts'
@@ -97,15 +98,16 @@ function addSubscriptions(webhooks: Command): void {
         (await import('./subscriptions.ts')).rotateSecret(run, id, options),
     }),
   ).option('-y, --yes', 'skip the confirmation')
-  defineCommand(webhooks, 'delete <id>', {
+  defineCommand<{ yes?: boolean }>(webhooks, 'delete <id>', {
     summary: 'delete a subscription',
     output: 'ActionReply',
     writes: true,
-    action: async (run, { args: [id = ''] }) => {
+    action: async (run, { options, args: [id = ''] }) => {
       if (run.dryRun) return run.printDryRun('DELETE', `/api/v1/webhooks?id=${encodeURIComponent(id)}`)
+      await confirm(run.context, `Delete ${id}? Its pending deliveries are discarded.`, options.yes)
       run.printRecord(await (await run.client()).webhooks.delete(id))
     },
-  })
+  }).option('-y, --yes', 'skip the confirmation')
   defineCommand(webhooks, 'enable <id>', {
     summary: 'enable a subscription that was disabled because its receiver failed',
     details:

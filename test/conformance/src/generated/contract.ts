@@ -360,6 +360,12 @@ export const operations: Record<string, DocumentedOperation> = {
     scope: null,
     responses: { '200': { $ref: '#/components/schemas/ActionReply' } },
   },
+  unarchiveAffiliate: {
+    method: 'POST',
+    path: '/admin/v1/affiliates/{id}/unarchive',
+    scope: null,
+    responses: { '200': { $ref: '#/components/schemas/AffiliateReply' } },
+  },
   getPayee: {
     method: 'GET',
     path: '/admin/v1/affiliates/{id}/payee',
