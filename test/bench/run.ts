@@ -42,9 +42,10 @@ console.log(
 for (const name of wanted) {
   const goal = GOALS[name] ?? LONG[name]
   if (!goal) throw new Error(`There is no ${name}; there are ${Object.keys({ ...GOALS, ...LONG }).join(', ')}.`)
-  // One that cannot run here is reported, and the others continue.
-  await goal(options).catch((error) =>
-    console.log(`${name.toUpperCase().padEnd(4)} could not be measured: ${error.message}`),
-  )
+  await goal(options).catch((error) => {
+    console.error(`${name.toUpperCase()} cannot run: ${error.message}`)
+    // At once: the processes that were started end with this one.
+    process.exit(1)
+  })
 }
 console.log(`${Math.round((performance.now() - started) / 1000)} s`)

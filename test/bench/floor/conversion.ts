@@ -7,6 +7,7 @@ import {
   factsOf,
   fingerprintOf,
   type Gathered,
+  INSERTED,
   type Link,
   newId,
   orderOf,
@@ -20,8 +21,8 @@ import {
  */
 const database = open()
 const sql = <Row = unknown>(text: string) => database.prepare<unknown[], Row>(text)
-const insert = (table: string, columns: string) => {
-  const names = columns.split(' ')
+const insert = (table: keyof typeof INSERTED) => {
+  const names = INSERTED[table].split(' ')
   return sql(`insert into "${table}" (${names.map((name) => `"${name}"`)}) values (${names.map(() => '?')})`)
 }
 const findKey = sql<Caller>(`${KEY_SQL} +?`)
@@ -45,19 +46,13 @@ const findHead = sql<Link>('select seq, hash from "auditHeads" where "shopId" = 
 const storeHead = sql(`insert into "auditHeads" ("shopId", seq, hash, "eventId") values (?, ?, ?, ?)
   on conflict ("shopId", generation) do update set seq = excluded.seq, hash = excluded.hash, "eventId" = excluded."eventId"`)
 const findTakers = sql<{ id: string; events: string }>('select id, events from subscriptions where "shopId" = +?')
-const insertCommission = insert(
-  'commissions',
-  'id shopId affiliateId programId externalOrderId orderId orderName currency orderCurrency commissionType commissionBaseCents commissionRateBps commissionAmountCents taxWithheldCents orderSubtotalCents orderDiscountCents orderShippingCents orderTaxCents trackingMethod attributionMethod attributionReasonCode orderStatus happenedAt createdAt updatedAt version',
-)
-const insertOrder = insert('orders', 'shopId orderId commissionId orderAt facts decision createdAt updatedAt')
-const insertJourney = insert(
-  'journey',
-  'id shopId type occurredAt affiliateId programId customerEmail customerEmailKey externalOrderId orderId commissionId createdAt',
-)
-const insertAudit = insert('audits', 'shopId seq id actor action subjectId data requestId createdAt previousHash hash')
-const insertEvent = insert('webhookEvents', 'id shopId event body createdAt')
-const insertDelivery = insert('deliveries', 'id shopId eventId subscriptionId webhookId status attempts createdAt')
-const insertReply = insert('idempotencyKeys', 'shopId key fingerprint result createdAt')
+const insertCommission = insert('commissions')
+const insertOrder = insert('orders')
+const insertJourney = insert('journey')
+const insertAudit = insert('audits')
+const insertEvent = insert('webhookEvents')
+const insertDelivery = insert('deliveries')
+const insertReply = insert('idempotencyKeys')
 
 interface Answer {
   status: number
@@ -105,6 +100,7 @@ function record(caller: Caller, key: string, body: Conversion): Answer {
     order.currency,
     commissionType,
     baseCents,
+    baseCents,
     rateBps,
     amountCents,
     taxWithheldCents,
@@ -121,7 +117,19 @@ function record(caller: Caller, key: string, body: Conversion): Answer {
     at,
     1,
   )
-  insertOrder.run(shopId, orderId, id, at, serializeFacts(facts), JSON.stringify(decision), at, at)
+  insertOrder.run(
+    shopId,
+    orderId,
+    id,
+    at,
+    body.orderName,
+    order.currency,
+    subtotalCents,
+    serializeFacts(facts),
+    JSON.stringify(decision),
+    at,
+    at,
+  )
   insertJourney.run(
     newId('jrn'),
     shopId,

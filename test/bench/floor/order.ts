@@ -34,6 +34,19 @@ export interface Gathered {
     | undefined
 }
 
+/** The rows of an order, by table: both floors insert these columns, which `test/database/bench-floors.test.ts` compares with the schema. */
+export const INSERTED = {
+  commissions:
+    'id shopId affiliateId programId externalOrderId orderId orderName currency orderCurrency commissionType commissionBaseCents remainingBaseCents commissionRateBps commissionAmountCents taxWithheldCents orderSubtotalCents orderDiscountCents orderShippingCents orderTaxCents trackingMethod attributionMethod attributionReasonCode orderStatus happenedAt createdAt updatedAt version',
+  orders: 'shopId orderId commissionId orderAt orderName orderCurrency goodsCents facts decision createdAt updatedAt',
+  journey:
+    'id shopId type occurredAt affiliateId programId customerEmail customerEmailKey externalOrderId orderId commissionId createdAt',
+  audits: 'shopId seq id actor action subjectId data requestId createdAt previousHash hash',
+  webhookEvents: 'id shopId event body createdAt',
+  deliveries: 'id shopId eventId subscriptionId webhookId status attempts createdAt',
+  idempotencyKeys: 'shopId key fingerprint result createdAt',
+}
+
 let count = 0
 /** Sorts by time, as the server's own ids do: new rows are at the end of every index. */
 export const newId = (prefix: string): string =>

@@ -9,6 +9,7 @@ import {
   factsOf,
   fingerprintOf,
   type Gathered,
+  INSERTED,
   type Link,
   newId,
   orderOf,
@@ -41,18 +42,18 @@ const GATHER = `
 
 /** One CTE; `$n` are counted on. */
 let count = 0
-const insert = (table: string, columns: string) => {
-  const names = columns.split(' ')
+const insert = (table: keyof typeof INSERTED) => {
+  const names = INSERTED[table].split(' ')
   return `insert into "${table}" (${names.map((name) => `"${name}"`)}) values (${names.map(() => `$${++count}`)})`
 }
 const WRITE = `with
-  a as (${insert('commissions', 'id shopId affiliateId programId externalOrderId orderId orderName currency orderCurrency commissionType commissionBaseCents commissionRateBps commissionAmountCents taxWithheldCents orderSubtotalCents orderDiscountCents orderShippingCents orderTaxCents trackingMethod attributionMethod attributionReasonCode orderStatus happenedAt createdAt updatedAt version')}),
-  b as (${insert('orders', 'shopId orderId commissionId orderAt facts decision createdAt updatedAt')}),
-  c as (${insert('journey', 'id shopId type occurredAt affiliateId programId customerEmail customerEmailKey externalOrderId orderId commissionId createdAt')}),
-  d as (${insert('audits', 'shopId seq id actor action subjectId data requestId createdAt previousHash hash')}),
-  e as (${insert('webhookEvents', 'id shopId event body createdAt')}),
-  f as (${insert('deliveries', 'id shopId eventId subscriptionId webhookId status attempts createdAt')})
-  ${insert('idempotencyKeys', 'shopId key fingerprint result createdAt')}`
+  a as (${insert('commissions')}),
+  b as (${insert('orders')}),
+  c as (${insert('journey')}),
+  d as (${insert('audits')}),
+  e as (${insert('webhookEvents')}),
+  f as (${insert('deliveries')})
+  ${insert('idempotencyKeys')}`
 
 interface Found extends Gathered {
   takers: { id: string; events: string }[]
@@ -120,6 +121,7 @@ async function record(caller: Caller, key: string, body: Conversion): Promise<un
       order.currency,
       commissionType,
       baseCents,
+      baseCents,
       rateBps,
       amountCents,
       taxWithheldCents,
@@ -136,7 +138,19 @@ async function record(caller: Caller, key: string, body: Conversion): Promise<un
       at,
       1,
     ],
-    ...[shopId, orderId, id, at, serializeFacts(facts), JSON.stringify(decision), at, at],
+    ...[
+      shopId,
+      orderId,
+      id,
+      at,
+      body.orderName,
+      order.currency,
+      subtotalCents,
+      serializeFacts(facts),
+      JSON.stringify(decision),
+      at,
+      at,
+    ],
     ...[
       newId('jrn'),
       shopId,
