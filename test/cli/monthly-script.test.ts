@@ -163,7 +163,7 @@ test('after a refund of an exported batch, the next export writes no second file
 
   const refused = await paid([before])
   expect(refused.code).toBe(5)
-  expect(refused.stderr).toContain('pays 2400 cents')
+  expect(refused.stderr).toContain('pays 24.00 USD')
   expect(refused.stderr).toContain(`upload nothing else for this batch. Run: ${script} paid out/${after}\n`)
   expect(await stateOf('2026-03')).toEqual(['USD OPEN 2400'])
   for (let again = 0; again < 2; again++) {
