@@ -1,4 +1,6 @@
 import { expect } from 'vitest'
+import { statusEvents } from '../../server/src/affiliates/affiliates.ts'
+import { document } from '../support/document.ts'
 import { auditLog, countOf, outbox, subscribe } from '../support/inspect.ts'
 import { expectOk } from '../support/shop.ts'
 import { type Client, test } from '../support/test.ts'
@@ -118,4 +120,14 @@ test('each event is sent to the matching subscriptions, in order', async ({ serv
   )
   expect(rows.at(-1)).toMatchObject({ event: 'affiliate.status_changed' })
   expect(rows).not.toContainEqual(expect.objectContaining({ subscriptionId: nothing }))
+})
+
+test('an event has the documented fields only, whatever an affiliate has', async ({ client }) => {
+  const affiliate = await create(client)
+  const [event] = statusEvents(
+    { ...affiliate, status: 'ACTIVE', note: 'internal' } as Parameters<typeof statusEvents>[0],
+    'PENDING',
+  )
+  const documented = Object.keys(document.components.schemas.AffiliateSelf.properties)
+  expect(Object.keys(event!.data as object).sort()).toEqual([...documented, 'previousStatus'].sort())
 })

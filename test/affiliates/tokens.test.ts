@@ -1,7 +1,7 @@
 import { createReferralClient, type ReferralClient } from '@referral/sdk'
 import { describe, expect } from 'vitest'
 import { ID } from '../contract/fixture.ts'
-import { allOperations, type DocumentedOperation } from '../support/document.ts'
+import { allOperations, type DocumentedOperation, document } from '../support/document.ts'
 import { rowsOf, updateRows } from '../support/inspect.ts'
 import { rejection } from '../support/rejection.ts'
 import type { Reply, TestServer } from '../support/server.ts'
@@ -90,6 +90,9 @@ test('a client with the token reads balance, commissions, and code', async ({ ex
   const client = clientOf(server, token)
   const { affiliateId, balances, commissions } = await client.affiliates.balance()
   expect([affiliateId, balances.length > 0, commissions > 0]).toEqual([ID.affiliate, true, true])
+  const [own] = (await client.affiliates.list()).data
+  const documented = Object.keys(document.components.schemas.AffiliateSelf.properties)
+  expect(Object.keys(own!).sort()).toEqual(documented.sort())
   expect((await client.coupons.list()).data.map(({ code }) => code)).toEqual(['NISA16'])
   expect((await client.commissions.list()).data.every((one) => one.affiliateId === ID.affiliate)).toBe(true)
 })

@@ -159,7 +159,7 @@ export interface TestEvent {
 /** ISO 8601 in UTC with milliseconds. */
 export type Instant = string
 
-export type AffiliateEventData = Affiliate & {
+export type AffiliateEventData = AffiliateSelf & {
   previousStatus: AffiliateStatus
 }
 
@@ -240,7 +240,8 @@ export type PayoutEventData = PayoutBatch & {
   previousStatus: PayoutBatchStatus | null
 }
 
-export interface Affiliate {
+/** What leaves the merchant's own programs: the fields of `Affiliate` that a token of an affiliate, webhooks and the feed of events show. */
+export interface AffiliateSelf {
   id: string
   name: string
   firstName: string | null

@@ -2,7 +2,7 @@ import { findShop } from '../accounts/queries.ts'
 import { affiliateNotFound, concurrentChange, conflict, invalidBody, programNotFound } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Body, Query } from '../contract/spec.ts'
-import { type Context, nowIso } from '../core/context.ts'
+import { type Context, type KeyContext, nowIso } from '../core/context.ts'
 import { MAX_INLINE_ROWS } from '../core/list-size.ts'
 import { type AuditEntry, mutate } from '../core/mutate.ts'
 import type { WebhookEvent } from '../core/outbox.ts'
@@ -27,10 +27,14 @@ export interface PageFilter {
 }
 
 /** Lists affiliates that are not archived, or those that are, newest first. */
-export async function list(ctx: Context, query: Query<'listAffiliates'> & Uncounted & PageFilter) {
+export async function list(
+  ctx: Context & Pick<KeyContext, 'affiliateId'>,
+  query: Query<'listAffiliates'> & Uncounted & PageFilter,
+) {
   const start = await readCursor(ctx, 'affiliates', query)
   const readsMany = Boolean(query.q || query.isArchived) || isDeepPage(query)
-  return mapPage(await readList(ctx, affiliateList, { ...query, start }, readsMany), toAffiliate)
+  const page = await readList(ctx, affiliateList, { ...query, start }, readsMany)
+  return mapPage(page, ctx.affiliateId === undefined ? toAffiliate : toAffiliateSelf)
 }
 
 /**
@@ -255,7 +259,7 @@ const isApproved = (status: Status) => status === 'APPROVED' || status === 'ACTI
 export function statusEvents(affiliate: Affiliate, previousStatus: Status): WebhookEvent[] {
   const { status } = affiliate
   if (status === previousStatus) return []
-  const data = { ...affiliate, previousStatus }
+  const data = { ...toAffiliateSelf(affiliate), previousStatus }
   const changed = { event: 'affiliate.status_changed', data }
   if (isApproved(status) && !isApproved(previousStatus)) return [{ event: 'affiliate.approved', data }, changed]
   return status === 'REJECTED' ? [{ event: 'affiliate.rejected', data }, changed] : [changed]
@@ -295,6 +299,32 @@ export async function affiliateNames(ctx: Context, ids: string[]): Promise<Map<s
 
 /** A row as in openapi.yaml. Names every field, so that an internal column is never sent. */
 export const toAffiliate = (row: AffiliateRow): components['schemas']['Affiliate'] => ({
+  id: row.id,
+  name: row.name,
+  firstName: row.firstName,
+  lastName: row.lastName,
+  email: row.email,
+  phone: row.phone,
+  website: row.website,
+  status: row.status,
+  campaignId: row.campaignId,
+  slug: row.slug,
+  discountCode: row.discountCode,
+  instagramHandle: row.instagramHandle,
+  tiktokHandle: row.tiktokHandle,
+  youtubeHandle: row.youtubeHandle,
+  homeCountry: row.homeCountry,
+  homeState: row.homeState,
+  homeCity: row.homeCity,
+  homePostalCode: row.homePostalCode,
+  homeAddress: row.homeAddress,
+  createdAt: row.createdAt,
+  updatedAt: row.updatedAt,
+  deletedAt: row.deletedAt,
+})
+
+/** What the affiliate's own token, webhooks and the feed show. Names every field: one added to `Affiliate` is not sent to them. */
+export const toAffiliateSelf = (row: AffiliateRow | Affiliate): components['schemas']['AffiliateSelf'] => ({
   id: row.id,
   name: row.name,
   firstName: row.firstName,

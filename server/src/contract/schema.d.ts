@@ -13,7 +13,7 @@ export interface paths {
         };
         /**
          * List affiliates
-         * @description Newest first. Archived affiliates are hidden.
+         * @description Newest first. Archived affiliates are hidden. With a token of an affiliate, a row has the fields of `AffiliateSelf`.
          */
         get: operations["listAffiliates"];
         put?: never;
@@ -2439,6 +2439,34 @@ export interface components {
             /** Format: date-time */
             deletedAt: string | null;
         };
+        /** @description What leaves the merchant's own programs: the fields of `Affiliate` that a token of an affiliate, webhooks and the feed of events show. */
+        AffiliateSelf: {
+            id: string;
+            name: string;
+            firstName: string | null;
+            lastName: string | null;
+            email: string;
+            phone: string | null;
+            website: string | null;
+            status: components["schemas"]["AffiliateStatus"];
+            /** @description The program the affiliate belongs to. */
+            campaignId: string | null;
+            /** @description Generated from the name on creation; links contain it as `ref`. */
+            slug: string;
+            discountCode: string;
+            instagramHandle: string | null;
+            tiktokHandle: string | null;
+            youtubeHandle: string | null;
+            homeCountry: string | null;
+            homeState: string | null;
+            homeCity: string | null;
+            homePostalCode: string | null;
+            homeAddress: string | null;
+            createdAt: components["schemas"]["Instant"];
+            updatedAt: components["schemas"]["Instant"];
+            /** Format: date-time */
+            deletedAt: string | null;
+        };
         /**
          * @description `name` or `firstName` is required. Names in every script are accepted and returned as sent; only U+0000 and lone surrogates are rejected. A name may contain
          *     control or bidirectional formatting characters: remove or isolate them for display, as the Developer page and the command line do.
@@ -3395,7 +3423,7 @@ export interface components {
             /** @description Positions in `lineItems`, counted from 0. */
             lines: number[];
         };
-        AffiliateEventData: components["schemas"]["Affiliate"] & {
+        AffiliateEventData: components["schemas"]["AffiliateSelf"] & {
             previousStatus: components["schemas"]["AffiliateStatus"];
         };
         AffiliateApprovedEvent: {
