@@ -1,5 +1,5 @@
 import { audit, keys, privacy, session, settings } from './admin/access.ts'
-import { affiliateTokens, aliases } from './admin/affiliates.ts'
+import { affiliates, affiliateTokens, aliases } from './admin/affiliates.ts'
 import { backtests, commissions, orders, payouts } from './admin/commissions.ts'
 import { payees, payoutFiles } from './admin/payments.ts'
 import { connections, geoRules, productRules } from './admin/rules.ts'
@@ -18,6 +18,7 @@ export interface AdminClient extends RawClient {
   readonly keys: ReturnType<typeof keys>
   readonly settings: ReturnType<typeof settings>
   readonly aliases: ReturnType<typeof aliases>
+  readonly affiliates: ReturnType<typeof affiliates>
   readonly affiliateTokens: ReturnType<typeof affiliateTokens>
   readonly connections: ReturnType<typeof connections>
   readonly productRules: ReturnType<typeof productRules>
@@ -56,6 +57,7 @@ export const createAdminClient = (options?: ClientOptions): AdminClient => {
     keys: keys(core),
     settings: settings(core),
     aliases: aliases(core),
+    affiliates: affiliates(core),
     affiliateTokens: affiliateTokens(core),
     connections: connections(core),
     productRules: productRules(core),

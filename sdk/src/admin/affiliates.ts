@@ -58,6 +58,27 @@ export const aliases = (core: Core) => ({
     }),
 })
 
+/** What only owners do with affiliates. */
+export const affiliates = (core: Core) => ({
+  /**
+   * Restores an archived affiliate, with the status from before.
+   *
+   * @param id The id of the affiliate.
+   * @param options Options of this call.
+   * @throws {NotFoundError} `affiliate_not_found`.
+   * @throws {ConflictError} Another affiliate has the email by now.
+   *
+   * @example
+   * const { status } = await admin.affiliates.unarchive(affiliate.id)
+   */
+  unarchive: (id: string, options?: CallOptions): Call<Schemas['Affiliate']> =>
+    startCall(core, {
+      options,
+      send: (init) => core.api.POST('/admin/v1/affiliates/{id}/unarchive', { ...init, params: { path: { id } } }),
+      pick: pickData,
+    }),
+})
+
 /** Tokens with which a page of yours reads the API for one affiliate. */
 export const affiliateTokens = (core: Core) => ({
   /**
