@@ -31,7 +31,7 @@ export function monthPeriod(month: string, now: number): Period {
   return { from: start.toISOString(), to: new Date(end).toISOString() }
 }
 
-/** The day of an instant in a time zone, such as 2026-10-01. */
+/** An instant's date in a time zone, such as 2026-10-01. */
 export const dayIn = (instant: string, timeZone: string): string =>
   new Intl.DateTimeFormat('sv-SE', { timeZone }).format(new Date(instant))
 

@@ -11,7 +11,7 @@ interface CommandGroup {
   load: () => Promise<RegisterCommands>
 }
 
-// By what people do, in the order of the help and the reference. Each run loads only its own command, which keeps
+// Grouped by task, in the order of the help and the reference. Each run loads only its own command, which keeps
 // startup fast.
 const COMMAND_GROUPS: Readonly<Record<string, readonly CommandGroup[]>> = {
   'Set up:': [

@@ -47,7 +47,7 @@ ${columns({
   '--output': 'table, json, ndjson (one object per line), or csv',
   '--quiet': 'no informational messages',
 })}
-Names of fields are those of the API, such as totals.netPayableCents. With --json, a failure is one object on standard
+Fields have their API names, such as totals.netPayableCents. With --json, a failure is one object on standard
 error: { status, code, message, hint, requestId }.
 `,
   },

@@ -28,7 +28,7 @@ export function addTestShops(program: Command): void {
     writes: true,
     examples: ['referral test-shops create --name "Checkout tests"'],
     action: async (run, { options }) => createTestShop(run, options),
-  }).addOption(new Option('--name <name>', 'default: the name of the shop and `(test)`'))
+  }).addOption(new Option('--name <name>', "default: the shop's name and `(test)`"))
   defineCommand<AdvanceOptions>(shops, 'advance <id>', {
     summary: 'advance the clock of a test shop',
     output: 'TestShop',

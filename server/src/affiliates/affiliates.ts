@@ -297,33 +297,10 @@ export async function affiliateNames(ctx: Context, ids: string[]): Promise<Map<s
   return new Map(people.map(({ id, name }) => [id, name]))
 }
 
-/** A row as in openapi.yaml. Names every field, so that an internal column is never sent. */
-export const toAffiliate = (row: AffiliateRow): components['schemas']['Affiliate'] => ({
-  id: row.id,
-  name: row.name,
-  firstName: row.firstName,
-  lastName: row.lastName,
-  email: row.email,
-  phone: row.phone,
-  website: row.website,
-  status: row.status,
-  campaignId: row.campaignId,
-  slug: row.slug,
-  discountCode: row.discountCode,
-  instagramHandle: row.instagramHandle,
-  tiktokHandle: row.tiktokHandle,
-  youtubeHandle: row.youtubeHandle,
-  homeCountry: row.homeCountry,
-  homeState: row.homeState,
-  homeCity: row.homeCity,
-  homePostalCode: row.homePostalCode,
-  homeAddress: row.homeAddress,
-  createdAt: row.createdAt,
-  updatedAt: row.updatedAt,
-  deletedAt: row.deletedAt,
-})
+/** A row as in openapi.yaml. A field that only owners and keys may see is added here, not to {@link toAffiliateSelf}. */
+export const toAffiliate = (row: AffiliateRow): components['schemas']['Affiliate'] => toAffiliateSelf(row)
 
-/** What the affiliate's own token, webhooks and the feed show. Names every field: one added to `Affiliate` is not sent to them. */
+/** What the affiliate's own token, webhooks and the feed show. Names every field, so that no other column is sent. */
 export const toAffiliateSelf = (row: AffiliateRow | Affiliate): components['schemas']['AffiliateSelf'] => ({
   id: row.id,
   name: row.name,

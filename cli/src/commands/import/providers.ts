@@ -56,7 +56,7 @@ const COMMON_FIELDS = {
   ...CONTACT_COLUMNS,
 }
 
-/** What the services call the status of an affiliate, without spaces and punctuation. */
+/** The services' names for an affiliate's status, without spaces and punctuation. */
 export const STATUSES: Readonly<Record<string, AffiliateStatus>> = {
   ...statuses('APPROVED', 'active approved accepted enabled true yes 1'),
   ...statuses('PENDING', 'pending notset new invited'),
