@@ -100,7 +100,9 @@ describe.runIf(isThere)('the Developer page', () => {
     await owner.getByLabel('All on this page').check()
     expect(await owner.locator('input[name=ids]:checked').count()).toBe(6)
     await open(owner, '/admin/payouts/new')
-    await owner.getByLabel('First day').fill(new Date(Date.now() - 30 * 86_400_000).toISOString().slice(0, 10))
+    await owner
+      .getByLabel('First day', { exact: true })
+      .fill(new Date(Date.now() - 30 * 86_400_000).toISOString().slice(0, 10))
     await owner.getByLabel('Last day').fill(new Date().toISOString().slice(0, 10))
     await press(owner, 'Preview')
     const total = /of (.*)$/.exec(await textOf(owner, 'main section button'))?.[1] ?? ''

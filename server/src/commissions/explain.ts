@@ -3,6 +3,7 @@ import { findAffiliateBySlug } from '../affiliates/queries.ts'
 import { notFound } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Context } from '../core/context.ts'
+import { forEachYielding } from '../database/event-loop.ts'
 import type { CommissionRow, OrderNoticeRow, OrderRow, RefundRow } from '../database/tables.ts'
 import { codeKey } from '../engine/affiliate-codes.ts'
 import { affiliateOf, canWin, programOf } from '../engine/attribution.ts'
@@ -32,6 +33,9 @@ export async function explain(ctx: Context, id: string): Promise<Explanation> {
   const jobs = row.commissionId ? await listJobs(ctx.db.read, ctx.shop.id) : []
   const commission = row.commissionId ? await findCommissionByOrder(ctx.db.read, ctx.shop.id, row.orderId) : undefined
   const refunds = commission ? await listRefunds(ctx.db.read, ctx.shop.id, commission.id) : []
+  const shownRefunds: Explanation['refunds'] = []
+  // Each can have a thousand line items.
+  await forEachYielding(ctx.db.read, refunds, async (refund) => shownRefunds.push(toRefund(refund)))
   const facts = parseFacts(row.facts)
   const decision: Decision = JSON.parse(row.decision)
   return {
@@ -49,7 +53,7 @@ export async function explain(ctx: Context, id: string): Promise<Explanation> {
     decision: toDecision(decision, facts.order.currency),
     replay: replay(row),
     commission: commission ? toCommission(toEffective(commission, jobs)) : null,
-    refunds: refunds.map(toRefund),
+    refunds: shownRefunds,
     notices: (await listOrderNotices(ctx.db.read, ctx.shop.id, row.orderId)).map((notice) =>
       toNotice(notice, { commission, refunds }),
     ),
