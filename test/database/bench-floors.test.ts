@@ -1,7 +1,9 @@
 // SQLite only: both databases have the same columns.
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { COLUMNS } from '../bench/floor/list-columns.ts'
 import { INSERTED } from '../bench/floor/order.ts'
 import { type TestDatabase, testDatabase } from '../support/database.ts'
+import { document } from '../support/document.ts'
 
 interface Column {
   name: string
@@ -25,3 +27,8 @@ test.each(Object.entries(INSERTED))(
     expect(inserted.filter((name) => !schema.some((column) => column.name === name))).toEqual([])
   },
 )
+
+test('the floor of lists selects the fields of a commission, in the order of the document', () => {
+  const selected = [...COLUMNS.matchAll(/\w+/g)].map(([name]) => name)
+  expect(selected).toEqual(Object.keys(document.components.schemas.Commission.properties))
+})
