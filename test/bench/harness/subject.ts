@@ -46,7 +46,9 @@ async function launch(name: string, file: string, { args = [], env = {} }: Launc
     // The log is written as usual, and discarded.
     stdio: ['ignore', 'pipe', process.env.BENCH_LOG ? 'inherit' : 'ignore', 'ipc'],
   })
-  process.once('exit', () => child.kill('SIGKILL'))
+  const kill = () => void child.kill('SIGKILL')
+  process.once('exit', kill)
+  child.once('exit', () => process.off('exit', kill))
   await listening(child, name)
   const died = new Promise<never>((_, fail) => {
     child.once('exit', (code) => fail(new Error(`${name} ended with ${code} under the load`)))
