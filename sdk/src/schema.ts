@@ -1344,9 +1344,7 @@ export interface paths {
         /**
          * Get the statement of an affiliate
          * @description Every order, refund, adjustment and payment of an affiliate in a month of the shop's time zone, with its reason, and the balances before and after, by currency.
-         *     A line has a `hash` that covers it and all lines before it. The digest of the statement is in the audit record `statement.issued`, so
-         *     `referral statements verify` detects an edited line offline. With `--audit` and an audit export, it also detects a file whose hashes were
-         *     recomputed. Store the JSON response to verify it later.
+         *     Writes the audit record `statement.exported`.
          *
          *     A statement is computed when it is requested: an order that is approved or recorded later is in the statement of the month in which it happened, and
          *     the `number` of the statement then changes. The opening balance always equals the closing balance of the month before, requested at the same time.
@@ -1370,7 +1368,7 @@ export interface paths {
         /**
          * Get a statement as a file
          * @description The statement of an affiliate as CSV, or as a page for printing. Text that a spreadsheet would evaluate is prefixed with an apostrophe.
-         *     Writes the audit record `statement.issued`.
+         *     Writes the audit record `statement.exported`.
          */
         get: operations["getStatementFile"];
         put?: never;
@@ -2442,10 +2440,8 @@ export interface components {
             periodStart: components["schemas"]["Instant"];
             periodEnd: components["schemas"]["Instant"];
             currencies: components["schemas"]["StatementSums"][];
-            /** @description Ends with the first 8 characters of the digest, so it changes with the content. */
+            /** @description Ends with 8 characters that change with the content. */
             number: string;
-            /** @description The hash of the last line. SHA-256, as hex. */
-            digest: string;
             /** @description By time. */
             lines: components["schemas"]["StatementLine"][];
         };
@@ -2484,7 +2480,6 @@ export interface components {
             payoutBatchId: string | null;
             /** @description The balance after the line in its currency. */
             balanceCents: number;
-            hash: string;
         };
         ShopInfo: {
             id: string;

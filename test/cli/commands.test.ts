@@ -136,7 +136,6 @@ const given: Record<string, () => string[]> = {
 const ELSEWHERE = [
   'dev',
   'payouts reconcile',
-  'statements verify',
   'webhooks check',
   'webhooks listen',
   'webhooks verify',

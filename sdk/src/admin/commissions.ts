@@ -182,7 +182,7 @@ export const payouts = (core: Core) => ({
     }),
 
   /**
-   * Returns the statement of an affiliate for a month of the shop, to be verified with `referral statements verify`.
+   * Returns the statement of an affiliate for a month of the shop.
    *
    * @param affiliateId The id of the affiliate.
    * @param month Such as `2026-10`.

@@ -5,7 +5,7 @@ import { findOrdersOf } from '../commissions/commissions.ts'
 import type { components } from '../contract/schema.d.ts'
 import { programNames } from '../programs/programs.ts'
 import * as webhooks from '../webhooks/webhooks.ts'
-import { counted, money, monthText } from './format.ts'
+import { counted, money } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import type { PageRequest } from './route.ts'
 import { nameOf } from './status.ts'
@@ -186,8 +186,6 @@ const SENTENCES: Readonly<Record<string, (one: DescribedRecord) => Html>> = {
   'affiliate_link.created': ofAffiliate('Created a link to the own page of'),
   'sign_in_link.created': ({ subject }) => html`Created a sign-in link for ${subject()}`,
   'affiliate_tokens.revoked': ofAffiliate('Revoked the tokens and links of'),
-  'statement.issued': ({ affiliate, text }) =>
-    html`Issued the statement of ${monthOf(text('month'))} for ${affiliate()}`,
   'program.updated': ({ subject, record }) =>
     html`Changed ${humanizeFields(record.data.fields)} of the program ${subject()}`,
   'settings.updated': ({ record }) =>
@@ -207,8 +205,6 @@ const SENTENCES: Readonly<Record<string, (one: DescribedRecord) => Html>> = {
   'deliveries.redelivered': ({ number, subject }) =>
     html`Redelivered ${counted(number('queued'), 'delivery', 'deliveries')} to ${subject()}`,
 }
-
-const monthOf = (month: string): string => (/^\d{4}-\d\d$/.test(month) ? monthText(month) : month)
 
 const VERBS: Readonly<Record<string, string>> = {
   listed: 'Viewed',

@@ -4,9 +4,8 @@ import { nowIso } from '../core/context.ts'
 import { MAX_INLINE_ROWS } from '../core/list-size.ts'
 import { toPage } from '../core/pagination.ts'
 import { localDate } from '../core/time-zone.ts'
-import type { StatementFormat } from '../payouts/statement-files.ts'
 import { listMonths, type StatementMonth } from '../payouts/statement-months.ts'
-import { issueOnce, read, type StatementPage } from '../payouts/statements.ts'
+import { read, readFile, type StatementPage } from '../payouts/statements.ts'
 import { empty, facts } from './components.ts'
 import { day, money, monthText } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
@@ -94,18 +93,17 @@ export async function statementPage(
   })
   if (!statement) return loadingNotice('Calculating your statement…')
   const path = `${STATEMENTS_PATH}/${month}`
-  const file = (format: StatementFormat) => portalUrl(`${path}/file`, query, { format })
+  const file = (format: Format) => portalUrl(`${path}/file`, query, { format })
   const { pagination } = toPage([], asked, statement.lineCount)
   return html`<p class="crumb"><a href="${portalUrl(STATEMENTS_PATH, query)}">← All statements</a></p>
-<div class="head"><h2>${monthText(month)}</h2><div class="actions"><a class="button" href="${file('html')}" target="_blank">Print<span class="visually-hidden"> (opens a new tab)</span></a><a class="button" href="${file('csv')}" download>Download as CSV</a><a class="button" href="${file('json')}" download>Download to verify</a></div></div>
+<div class="head"><h2>${monthText(month)}</h2><div class="actions"><a class="button" href="${file('html')}" target="_blank">Print<span class="visually-hidden"> (opens a new tab)</span></a><a class="button" href="${file('csv')}" download>Download as CSV</a></div></div>
 ${statement.currencies.map((one) => sumsOf(one))}
 ${
   statement.lines.length
     ? table('Lines', LINE_COLUMNS, linesOf(statement, ctx.shop.timeZone))
     : empty('Nothing happened in this month', 'No order, refund or payment.', 'payouts')
 }
-${pager(path, query, pagination)}
-<p class="hint">“Download to verify” contains every line with a hash. <code>referral statements verify</code> detects an altered line, without this server.</p>`
+${pager(path, query, pagination)}`
 }
 
 function sumsOf({ currency, ...sums }: StatementPage['currencies'][number]): Html {
@@ -135,25 +133,25 @@ const linesOf = ({ lines }: StatementPage, zone: string): Cell[][] =>
     money(line.balanceCents, line.currency),
   ])
 
-const FILES: Record<StatementFormat, { type: string }> = {
-  json: { type: 'application/json' },
+const FILES = {
   csv: { type: 'text/csv; charset=utf-8' },
   html: { type: 'text/html; charset=utf-8' },
 }
+type Format = keyof typeof FILES
 
 /**
- * A statement as the merchant gets it. Its digest is recorded in the audit, once.
+ * A statement as the merchant gets it.
  *
  * @throws ApiError 404 `path_unknown` for another format.
  */
 export async function statementFile(
   { ctx, affiliate, query }: PortalRequest,
   month: string,
-): Promise<FileDownload & { format: StatementFormat }> {
+): Promise<FileDownload & { format: Format }> {
   const format = query.get('format') ?? ''
   if (!isFormat(format)) throw notFound('path_unknown', 'No such file.')
-  const content = await issueOnce(ctx, affiliate.id, { month, format })
+  const content = await readFile(ctx, affiliate.id, { month, format })
   return { format, name: `statement-${month}.${format}`, ...FILES[format], content }
 }
 
-const isFormat = (text: string): text is StatementFormat => Object.hasOwn(FILES, text)
+const isFormat = (text: string): text is Format => Object.hasOwn(FILES, text)

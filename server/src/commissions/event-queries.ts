@@ -63,7 +63,7 @@ export async function findPaidEvents(
   }))
 }
 
-/** What the audit of a new commission contains. `statements verify` compares statements with it. */
+/** What the audit of a new commission contains. */
 export const auditedAmounts = (row: Omit<CommissionRow, 'shopId'>) => ({
   orderId: row.orderId,
   amountCents: row.commissionAmountCents,

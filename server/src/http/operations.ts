@@ -137,12 +137,12 @@ export const handlers: Handlers<Contexts> = {
     ok(unpaid.read(ctx, { ...query, includeEarlier: includeEarlier === '1' })),
   getStatement: async (ctx, { path, query }) => ({
     status: 200,
-    body: await statements.issue(ctx, path.affiliateId, { ...query, format: 'json' }),
+    body: await statements.exportFile(ctx, path.affiliateId, { ...query, format: 'json' }),
     headers: { 'Content-Type': 'application/json' },
   }),
   getStatementFile: async (ctx, { path, query }) => ({
     status: 200,
-    body: await statements.issue(ctx, path.affiliateId, query),
+    body: await statements.exportFile(ctx, path.affiliateId, query),
     headers: query.format === 'csv' ? CSV_HEADERS : pageHeaders({ style: inlineStyleSource(STATEMENT_STYLE) }),
   }),
   exportLedger: async (ctx, { query }) => ({

@@ -91,7 +91,7 @@ thead { display: table-header-group } tr { break-inside: avoid }
 
 /** A page that prints well, without script and external resources. */
 function toHtml(statement: Statement): string {
-  const { number, shopName, name, email, month, timeZone, currencies, lines, digest } = statement
+  const { number, shopName, name, email, month, timeZone, currencies, lines } = statement
   const title = escapeHtml(`Statement ${number}`)
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title}</title><style>${STATEMENT_STYLE}</style></head>
@@ -99,7 +99,7 @@ function toHtml(statement: Statement): string {
 <p><bdi>${escapeHtml(shopName)}</bdi> to <bdi>${escapeHtml(name)}</bdi> (${escapeHtml(email)})<br>${escapeHtml(month)}, ${escapeHtml(timeZone)}</p>
 <p class="small screen">Print this page, or save it as PDF, with the menu of your browser (Ctrl+P or ⌘P). Close this tab to go back.</p>
 ${currencies.map((sums) => section(sums, lines, timeZone)).join('\n') || '<p>Nothing was earned or paid.</p>'}
-<p class="small">Digest ${digest}</p></main></body></html>
+</main></body></html>
 `
 }
 

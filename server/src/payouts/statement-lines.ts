@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import { toUnits } from '../core/currencies.ts'
 import { localDate } from '../core/time-zone.ts'
 import type { RestrictionCode } from '../engine/facts.ts'
@@ -23,38 +22,6 @@ export interface StatementEntry {
   refundId: string | null
   payoutBatchId: string | null
 }
-
-/** A numbered line with the balance after it, and a hash that covers it and every line before it. */
-export interface StatementLine extends StatementEntry {
-  line: number
-  balanceCents: number
-  hash: string
-}
-
-/** The properties of a line that its hash covers, in order. `cli/src/commands/statement` has a copy. */
-const HASHED = [
-  'line',
-  'at',
-  'kind',
-  'reason',
-  'currency',
-  'status',
-  'amountCents',
-  'balanceCents',
-  'commissionCents',
-  'taxWithheldCents',
-  'orderId',
-  'commissionId',
-  'refundId',
-  'payoutBatchId',
-] as const satisfies (keyof StatementLine)[]
-
-const sha256 = (values: unknown[]): string => hash('sha256', JSON.stringify(values), 'hex')
-
-/** The hash of the content of a line alone. */
-export const contentHash = (line: Omit<StatementLine, 'hash'>): string => sha256(HASHED.map((name) => line[name]))
-export const chainHash = (previous: string, content: string): string => sha256([previous, content])
-export const hashHeader = sha256
 
 const money = (cents: number, currency: string): string => `${toUnits(cents, currency)} ${currency}`
 

@@ -1,10 +1,10 @@
+import { hash } from 'node:crypto'
 import { findAffiliatesById } from '../affiliates/queries.ts'
 import { affiliateNotFound, conflict, invalid } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { JsonText } from '../contract/spec.ts'
 import type { Context } from '../core/context.ts'
-import { replayStoredResponse } from '../core/idempotency.ts'
-import { mutate } from '../core/mutate.ts'
+import { recordAccess } from '../core/mutate.ts'
 import { runReport } from '../core/report.ts'
 import { monthPeriod } from '../core/time-zone.ts'
 import { defineReport, type Reader } from '../database/database.ts'
@@ -13,9 +13,6 @@ import { toSafeNumber } from '../engine/money.ts'
 import { render, type StatementFormat } from './statement-files.ts'
 import {
   adjustmentEntry,
-  chainHash,
-  contentHash,
-  hashHeader,
   orderEntry,
   partsOfAdjustment,
   paymentEntry,
@@ -23,7 +20,6 @@ import {
   refundedAt,
   refundNet,
   type StatementEntry,
-  type StatementLine,
 } from './statement-lines.ts'
 import {
   listCommissionsOf,
@@ -43,42 +39,32 @@ type CurrencySums = Statement['currencies'][number]
 const TIMEOUT_MS = 120_000
 
 /**
- * The statement of an affiliate for a month of the shop, as the text of a file. Its digest is recorded in the audit, so
- * that the file can be verified without the server.
+ * The statement of an affiliate for a month of the shop, as the text of a file.
  *
- * @throws ApiError 400 `invalid_parameter`, 404 `affiliate_not_found`, 409 `total_too_large`, 503 `audit_unavailable` or
- * `server_busy`.
+ * @throws ApiError 400 `invalid_parameter`, 404 `affiliate_not_found`, 409 `total_too_large`, 503 `server_busy`.
  */
-export async function issue(ctx: Context, affiliateId: string, file: StatementFile): Promise<JsonText<Statement>> {
-  const { text, audit } = await renderFile(ctx, affiliateId, file)
-  return mutate(ctx, async () => ({ result: text, audit }), [])
+export async function readFile(
+  ctx: Context,
+  affiliateId: string,
+  { month, format }: { month: string; format: StatementFormat },
+): Promise<JsonText<Statement>> {
+  const query = { ...accountOf(ctx, affiliateId, month), format }
+  return unwrap(await runReport(ctx, statementReport, { shopId: ctx.shop.id, query }, TIMEOUT_MS)).text
 }
 
 /**
- * {@link issue} for the affiliate of a link, whose repeated reads must not fill the audit: a digest is recorded once.
+ * {@link readFile} for the merchant. The audit records the access.
  *
- * @throws ApiError as {@link issue}.
+ * @throws ApiError as {@link readFile}, 503 `audit_unavailable`.
  */
-export async function issueOnce(ctx: Context, affiliateId: string, file: StatementFile): Promise<JsonText<Statement>> {
-  const { text, audit } = await renderFile(ctx, affiliateId, file)
-  const { month, digest } = audit.data
-  // A header contains no line break, so no caller sends this key.
-  const key = [audit.action, affiliateId, month, digest].join('\n')
-  const once = { ...ctx, idempotency: { key, fingerprints: [digest] as [string] } }
-  if (!(await replayStoredResponse(once)))
-    await mutate(once, async () => ({ result: { digest }, audit, keepResponse: 'forever' as const }), [])
+export async function exportFile(
+  ctx: Context,
+  affiliateId: string,
+  file: { month: string; format: StatementFormat },
+): Promise<JsonText<Statement>> {
+  const text = await readFile(ctx, affiliateId, file)
+  await recordAccess(ctx, 'statement.exported', affiliateId)
   return text
-}
-
-interface StatementFile {
-  month: string
-  format: StatementFormat
-}
-
-async function renderFile(ctx: Context, affiliateId: string, { month, format }: StatementFile) {
-  const query = { ...accountOf(ctx, affiliateId, month), format }
-  const { text, ...facts } = unwrap(await runReport(ctx, statementReport, { shopId: ctx.shop.id, query }, TIMEOUT_MS))
-  return { text, audit: { action: 'statement.issued', subjectId: affiliateId, data: { month, ...facts } } }
 }
 
 /** A statement with some of its lines, and how many it has. */
@@ -87,9 +73,9 @@ export interface StatementPage extends Statement {
 }
 
 /**
- * A page of the lines of a statement, to be shown. Nothing is issued, so no audit record is written.
+ * A page of the lines of a statement, to be shown.
  *
- * @throws ApiError as {@link issue}.
+ * @throws ApiError as {@link readFile}.
  */
 export async function read(
   ctx: Context,
@@ -130,15 +116,6 @@ interface StatementQuery extends Omit<StatementScope, 'shopId'> {
   shopName: string
 }
 
-interface IssuedStatement {
-  text: JsonText<Statement>
-  number: string
-  digest: string
-  lines: number
-  /** The start of the content hash of each line that no other audit record covers, by its number. */
-  contents: Record<string, string>
-}
-
 /**
  * Reads everything that the affiliate ever earned, so it runs in the report worker, and renders the file there. One snapshot,
  * because orders may arrive during the reads; it ends before the computation, because it keeps deleted rows in the database.
@@ -150,14 +127,11 @@ export const statementReport = defineReport(
     _db,
     { shopId, query: { format, ...query } }: { shopId: string; query: StatementQuery & { format: StatementFormat } },
     inSnapshot,
-  ): Promise<IssuedStatement | Failure> => {
+  ): Promise<{ text: JsonText<Statement> } | Failure> => {
     const account = { shopId, ...query }
     const rows = await inSnapshot((snapshot) => readRows(snapshot, account))
     const computed = rows ? computeStatement(account, rows) : 'NO_AFFILIATE'
-    if (typeof computed === 'string') return computed
-    const { statement, contents } = computed
-    const { number, digest, lines } = statement
-    return { text: render(statement, format), number, digest, lines: lines.length, contents }
+    return typeof computed === 'string' ? computed : { text: render(computed, format) }
   },
   { isShared: true },
 )
@@ -176,7 +150,7 @@ export const statementPageReport = defineReport(
     const rows = await inSnapshot((snapshot) => readRows(snapshot, account))
     const computed = rows ? computeStatement(account, rows) : 'NO_AFFILIATE'
     if (typeof computed === 'string') return computed
-    const { lines, ...head } = computed.statement
+    const { lines, ...head } = computed
     return { ...head, lines: lines.slice((page - 1) * limit, page * limit), lineCount: lines.length }
   },
   { isShared: true },
@@ -201,10 +175,7 @@ async function readRows(db: Reader, account: StatementScope) {
   }
 }
 
-function computeStatement(
-  query: StatementScope & StatementQuery,
-  rows: Rows,
-): { statement: Statement; contents: IssuedStatement['contents'] } | Failure {
+function computeStatement(query: StatementScope & StatementQuery, rows: Rows): Statement | Failure {
   const { affiliate } = rows
   const entries = toEntries(query, rows)
   const openings = entries && openingBalances(query, rows)
@@ -223,34 +194,19 @@ function computeStatement(
     periodEnd: query.periodEnd,
     currencies,
   }
-  const { lines, contents } = numberLines(head, entries)
-  const digest = lines.at(-1)?.hash ?? hashHeader(Object.values(head))
-  const number = `${query.month}-${affiliate.id.slice(-6)}-${digest.slice(0, 8)}`
-  return { statement: { ...head, number, digest, lines }, contents }
+  const lines = numberLines(currencies, entries)
+  const content = hash('sha256', JSON.stringify({ ...head, lines }), 'hex').slice(0, 8)
+  return { ...head, number: `${query.month}-${affiliate.id.slice(-6)}-${content}`, lines }
 }
 
-/** How many content hashes an audit record holds. */
-const MAX_CONTENTS = 500
-
-function numberLines(head: object & Pick<Statement, 'currencies'>, entries: StatementEntry[]) {
-  const balances = new Map(head.currencies.map(({ currency, openingCents }) => [currency, openingCents]))
-  const contents: Record<string, string> = {}
-  let previous = hashHeader(Object.values(head))
-  const lines = entries.map((entry, index): StatementLine => {
+function numberLines(currencies: CurrencySums[], entries: StatementEntry[]): Statement['lines'] {
+  const balances = new Map(currencies.map(({ currency, openingCents }) => [currency, openingCents]))
+  return entries.map((entry, index) => {
     const balanceCents = (balances.get(entry.currency) ?? 0) + entry.amountCents
     balances.set(entry.currency, balanceCents)
-    const numbered = { line: index + 1, ...entry, balanceCents }
-    const content = contentHash(numbered)
-    previous = chainHash(previous, content)
-    if (isUncovered(entry) && Object.keys(contents).length < MAX_CONTENTS) contents[index + 1] = content.slice(0, 16)
-    return { ...numbered, hash: previous }
+    return { line: index + 1, ...entry, balanceCents }
   })
-  return { lines, contents }
 }
-
-/** Orders, refunds and reversals have audit records with their amounts. */
-const isUncovered = ({ kind, orderId }: StatementEntry): boolean =>
-  kind === 'PAYMENT' || (kind === 'ADJUSTMENT' && orderId === null)
 
 const ORDER_OF_KINDS = ['ORDER', 'REFUND', 'ADJUSTMENT', 'PAYMENT']
 

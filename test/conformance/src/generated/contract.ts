@@ -1091,7 +1091,6 @@ export const schemas: Record<string, Schema> = {
       'periodEnd',
       'currencies',
       'number',
-      'digest',
       'lines',
     ],
     properties: {
@@ -1107,7 +1106,6 @@ export const schemas: Record<string, Schema> = {
       periodEnd: { $ref: '#/components/schemas/Instant' },
       currencies: { type: 'array', items: { $ref: '#/components/schemas/StatementSums' } },
       number: { type: 'string' },
-      digest: { type: 'string' },
       lines: { type: 'array', items: { $ref: '#/components/schemas/StatementLine' } },
     },
   },
@@ -2008,7 +2006,6 @@ export const schemas: Record<string, Schema> = {
       'refundId',
       'payoutBatchId',
       'balanceCents',
-      'hash',
     ],
     properties: {
       line: { type: 'integer' },
@@ -2025,7 +2022,6 @@ export const schemas: Record<string, Schema> = {
       refundId: { type: ['string', 'null'] },
       payoutBatchId: { type: ['string', 'null'] },
       balanceCents: { type: 'integer' },
-      hash: { type: 'string' },
     },
   },
   Explanation: {
