@@ -91,7 +91,9 @@ describe.each(released.map((one) => [one.version, one] as const))('a database of
       schemaOf(database.sql),
       'A migration was changed. Before its release: node test/database/released/make.ts <version>. After: write a new one.',
     ).toEqual(schemaOf(fresh.sql))
-    for (const table of tables) expect(rowsIn(database.sql, table), table).toHaveLength(old.rows[table]!.length)
+    const kept = fresh.sql.tables()
+    for (const table of tables.filter((one) => kept.includes(one)))
+      expect(rowsIn(database.sql, table), table).toHaveLength(old.rows[table]!.length)
   })
 
   test('runs the missing migrations, with its rows', async () => {

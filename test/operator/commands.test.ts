@@ -168,23 +168,18 @@ test('--version prints the version of the package, which /healthz also names', a
   expect((await fetch(`${server.url}/healthz`)).headers.get('X-Server-Version')).toBe(version)
 })
 
-test('retention counts old rows, archives them, and verifies the archive', async () => {
+test('retention counts old rows in a dry run, and deletes them', async () => {
   const { shopId } = await json('shop', 'create', '--name', 'Years')
-  const before = ['--before', '2020-01-31', '--shop', shopId]
-  expect(await json('retention', 'show', ...before, '--kind', 'orders', '--kind', 'audits')).toEqual({
-    before: '2020-01-31T00:00:00.000Z',
-    data: [
-      { kind: 'orders', rows: { journey: 0, orders: 0 } },
-      { kind: 'audits', rows: { audits: 0 } },
-    ],
-  })
-  const archive = ['--archive', join(folder.path, 'archive')]
-  const none = { file: null, sha256: null, rows: 0 }
-  expect((await json('retention', 'run', ...before, ...archive, '--kind', 'responses')).data).toEqual([
-    { kind: 'responses', ...none },
-  ])
-  const young = await run(['retention', 'run', '--before', '2999-01-01', ...archive, '--kind', 'audits'], env)
-  expect([young.code, young.stderr]).toEqual([1, expect.stringContaining('must be at least 30 days ago for audits')])
-  const unknown = await run(['retention', 'run', ...before, ...archive, '--kind', 'money'], env)
-  expect([unknown.code === 0, unknown.stderr]).toEqual([false, expect.stringContaining('must be one of responses')])
+  const rest = ['--before', '2020-01-31', '--shop', shopId, '--kind']
+  const data = [{ kind: 'orders', rows: { journey: 0, orders: 0 } }]
+  for (const dryRun of [true, false])
+    expect(await json('retention', ...rest, 'orders', ...(dryRun ? ['--dry-run'] : []))).toEqual({
+      before: '2020-01-31T00:00:00.000Z',
+      dryRun,
+      data,
+    })
+  const young = await run(['retention', '--before', '2999-01-01', '--kind', 'orders'], env)
+  expect([young.code, young.stderr]).toEqual([1, expect.stringContaining('must be at least 30 days ago for orders')])
+  const unknown = await run(['retention', ...rest, 'audits'], env)
+  expect([unknown.code === 0, unknown.stderr]).toEqual([false, expect.stringContaining('responses')])
 })

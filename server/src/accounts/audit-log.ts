@@ -7,8 +7,6 @@ import {
   type ChangeFilter,
   changeList,
   findChainBreak,
-  findCut,
-  findLastArchived,
   isFiltered,
   listAuditedShopIds,
   listChain,
@@ -73,28 +71,21 @@ export interface ChainCheck {
   rows: number
   breaks: ChainBreak[]
   heads: ChainHead[]
-  /** The last archived rows. */
-  cuts: ChainHead[]
-  /** Cuts that differ from what the audit says about them. */
-  wrongCuts: ChainHead[]
 }
 
-/** Verifies the audit chain of every shop from its first row after the cut, and reports the first break of each. */
+/** Verifies the audit chain of every shop and reports the first break of each. */
 export async function checkChains(
   { db }: Pick<Deps, 'db'>,
   onRows: (count: number) => void = () => {},
 ): Promise<ChainCheck> {
   const shops = (await listShops(db.read)).map(({ id }) => id)
   const all = [...new Set([...shops, ...(await listAuditedShopIds(db.read))])]
-  const check: ChainCheck = { shops: all.length, rows: 0, breaks: [], heads: [], cuts: [], wrongCuts: [] }
+  const check: ChainCheck = { shops: all.length, rows: 0, breaks: [], heads: [] }
   for (const shopId of all) {
-    const cut = { shopId, ...(await findCut(db.read, shopId)) }
-    const { head, broken } = await checkChain(db, cut, onRows)
+    const { head, broken } = await checkChain(db, shopId, onRows)
     if (await isBeingDeleted(db, shopId)) continue
-    check.rows += head.seq - cut.seq
+    check.rows += head.seq
     check.heads.push(head)
-    if (cut.seq > 0) check.cuts.push(cut)
-    if (cut.seq > 0 && !(await isVouchedFor(db, cut))) check.wrongCuts.push(cut)
     // The creation of a shop is audited, so a shop without any row has lost it.
     if (broken) check.breaks.push(broken)
     else if (head.seq === 0) check.breaks.push({ shopId, seq: 1, reason: 'MISSING' })
@@ -109,21 +100,12 @@ async function isBeingDeleted(db: Deps['db'], shopId: string): Promise<boolean> 
   return shop ? shop.deletionStartedAt !== null : !(await listAuditedShopIds(db.read)).includes(shopId)
 }
 
-/** A row of the chain states the archived rows before they are deleted. An interrupted run deletes fewer. */
-async function isVouchedFor(db: Deps['db'], cut: ChainHead): Promise<boolean> {
-  const row = await findLastArchived(db.read, cut.shopId)
-  if (!row) return false
-  const { throughSeq, throughHash } = JSON.parse(row.data)
-  return throughSeq === cut.seq ? throughHash === cut.hash : throughSeq > cut.seq
-}
-
 async function checkChain(
   db: Deps['db'],
-  cut: ChainHead,
+  shopId: string,
   onRows: (count: number) => void,
 ): Promise<{ head: ChainHead; broken: ChainBreak | undefined }> {
-  const { shopId } = cut
-  let head = cut
+  let head: ChainHead = { shopId, seq: 0, hash: '' }
   const erasures = new UnstatedErasures()
   for (;;) {
     const batch = await listChain(db.read, shopId, head.seq, BATCH_SIZE)

@@ -17,7 +17,7 @@ const MAX_CALL_MS = 20_000
 /** Deleted first, so that nobody has access to the rest. */
 const CREDENTIALS: TableName[] = ['sessions', 'signInLinks', 'passkeys', 'apiKeys', 'users']
 /** Deleted in the last transaction. */
-const LAST: TableName[] = ['auditHeads', 'auditCuts', 'shops']
+const LAST: TableName[] = ['auditHeads', 'shops']
 const isData = (name: TableName) => name !== 'audits' && ![...CREDENTIALS, ...LAST].includes(name)
 const ORDER: TableName[] = [...CREDENTIALS, ...SHOP_TABLES.filter(isData), 'audits']
 
@@ -105,8 +105,7 @@ export async function deleteTestShopRows(
 async function deleteLastRows(trx: Transaction, shopId: string): Promise<number> {
   const deleted = await deleteRowsOfShop(trx, 'shops', { shopId, limit: 1 })
   if (deleted === 0) return 0
-  const heads = await deleteRowsOfShop(trx, 'auditHeads', { shopId, limit: 1 })
-  return deleted + heads + (await deleteRowsOfShop(trx, 'auditCuts', { shopId, limit: 1 }))
+  return deleted + (await deleteRowsOfShop(trx, 'auditHeads', { shopId, limit: 1 }))
 }
 
 /** Checks what was confirmed, and marks the shop as being deleted. */

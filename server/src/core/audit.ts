@@ -89,52 +89,13 @@ export async function insertAudit(trx: Transaction, shopId: string, row: Omit<Au
 /** Whether the list is filtered, so that its rows must be counted one by one. */
 export const isFiltered = ({ action, actor, from, to }: AuditFilter): boolean => Boolean(action || actor || from || to)
 
-/** The last archived row of a chain; seq 0 and an empty hash when nothing was archived. */
-export async function findCut(db: Reader, shopId: string): Promise<Pick<AuditRow, 'seq' | 'hash'>> {
-  const cut = await db.selectFrom('auditCuts').select(['seq', 'hash']).where('shopId', '=', shopId).executeTakeFirst()
-  return cut ?? { seq: 0, hash: '' }
-}
-
-/** The number of the last row of a chain. Rows are numbered without gaps, so head and cut of the chain give the count. */
-async function readChain(db: Reader, shopId: string): Promise<{ head: number; total: number }> {
+/** The number of the last row of a chain. Rows are numbered from 1 without gaps, so it is also their count. */
+export async function countAudits(db: Reader, shopId: string): Promise<number> {
   const heads = db.selectFrom('auditHeads').select('seq').where('shopId', '=', shopId)
   const last = await heads.orderBy('generation', 'desc').limit(1).executeTakeFirst()
-  const head = last?.seq ?? 0
-  return { head, total: head - (await findCut(db, shopId)).seq }
+  return last?.seq ?? 0
 }
 
-/** How many rows of a chain are stored. */
-export const countAudits = async (db: Reader, shopId: string): Promise<number> => (await readChain(db, shopId)).total
-
-/** Deletes the rows of a chain up to one that stays known as the cut, unless the chain was cut after it already. */
-export async function cutChain(trx: Transaction, shopId: string, cut: Pick<AuditRow, 'seq' | 'hash'>): Promise<void> {
-  if ((await findCut(trx, shopId)).seq >= cut.seq) return
-  await trx.deleteFrom('audits').where('shopId', '=', shopId).where('seq', '<=', cut.seq).execute()
-  await trx
-    .insertInto('auditCuts')
-    .values({ shopId, ...cut })
-    .onConflict((conflict) => conflict.column('shopId').doUpdateSet(cut))
-    .execute()
-}
-
-/** The last row of a chain that was written before an instant and has a successor; undefined when there is none. */
-export async function findLastBefore(
-  db: Reader,
-  shopId: string,
-  before: string,
-): Promise<Pick<AuditRow, 'seq' | 'hash'> | undefined> {
-  const rows = () => db.selectFrom('audits').select(['seq', 'hash']).where('shopId', '=', shopId)
-  const first = await rows().where('createdAt', '>=', before).orderBy('seq').limit(1).executeTakeFirst()
-  const head = await rows().orderBy('seq', 'desc').limit(1).executeTakeFirst()
-  const end = first?.seq ?? head?.seq ?? 0
-  return rows().where('seq', '<', end).orderBy('seq', 'desc').limit(1).executeTakeFirst()
-}
-
-/** The latest row about an archive of the chain. It vouches for the cut. */
-export const findLastArchived = (db: Reader, shopId: string): Promise<AuditRow | undefined> =>
-  audits(db, shopId).where('action', '=', AUDIT_ARCHIVED).orderBy('seq', 'desc').limit(1).executeTakeFirst()
-
-export const AUDIT_ARCHIVED = 'audit.archived'
 /** States the rows that a person was erased from, in `auditRows`. */
 export const PERSON_ERASED = 'person.erased'
 
@@ -152,10 +113,10 @@ function matching(db: Reader, shopId: string, query: Omit<AuditFilter, keyof Pag
 async function listAudits(db: Reader, shopId: string, query: AuditFilter) {
   const list = matching(db, shopId, query)
   if (isFiltered(query) || query.isUncounted) return pageOf(list, query)
-  const { head, total } = await readChain(db, shopId)
-  // Rows are numbered without gaps, so a page needs not read the rows before it.
+  const total = await countAudits(db, shopId)
+  // A page needs not read the rows before it.
   const rows = await list
-    .where('seq', '<=', head - (query.page - 1) * query.limit)
+    .where('seq', '<=', total - (query.page - 1) * query.limit)
     .limit(query.limit)
     .execute()
   return toPage(rows, query, total)
@@ -180,15 +141,15 @@ export interface Changes {
 /** Records of changes, without those of views. */
 async function listChanges(db: Reader, shopId: string, query: ChangeFilter): Promise<Changes> {
   const { limit, maxRead } = query
-  const { head, total } = await readChain(db, shopId)
+  const head = await countAudits(db, shopId)
   const before = Math.min(query.beforeSeq ?? head + 1, head + 1)
-  const after = maxRead === undefined ? head - total : Math.max(head - total, before - 1 - maxRead)
+  const after = maxRead === undefined ? 0 : Math.max(0, before - 1 - maxRead)
   const rows = await matching(db, shopId, { ...query, beforeSeq: before })
     .where('seq', '>', after)
     .where((eb) => eb.and(VIEWS.map((end) => eb('action', 'not like', `%.${end}`))))
     .limit(limit)
     .execute()
-  return { rows, isComplete: rows.length === limit || after === head - total }
+  return { rows, isComplete: rows.length === limit || after === 0 }
 }
 
 /** The ids of all audit chains: shops, and the installation itself. */

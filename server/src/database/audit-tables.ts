@@ -30,13 +30,6 @@ export interface AuditHeadRow {
   eventId: string
 }
 
-/** The last archived row of a shop's audit chain; earlier rows were deleted. A chain without a cut begins at row 1. */
-export interface AuditCutRow {
-  shopId: string
-  seq: number
-  hash: string
-}
-
 /** The erasure of a person from a shop. */
 export interface ErasureRow {
   shopId: string

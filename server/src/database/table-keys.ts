@@ -40,7 +40,6 @@ export const PRIMARY_KEYS: Keys = {
   idempotencyKeys: ['shopId', 'key'],
   audits: ['shopId', 'seq'],
   auditHeads: ['shopId', 'generation'],
-  auditCuts: ['shopId'],
   erasures: ['shopId', 'id'],
   installationSettings: ['name'],
 }

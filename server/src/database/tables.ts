@@ -1,7 +1,7 @@
 import type { components } from '../contract/schema.d.ts'
 import type { Role } from '../contract/spec.ts'
 import type { AliasRow, ConnectionRow, PayeeRow } from './affiliate-tables.ts'
-import type { AuditCutRow, AuditHeadRow, AuditRow, ErasureRow } from './audit-tables.ts'
+import type { AuditHeadRow, AuditRow, ErasureRow } from './audit-tables.ts'
 import type {
   PayoutBatchRow,
   PayoutFileRow,
@@ -13,7 +13,6 @@ import type { DeliveryRow, StreamDeliveryRow, StreamRow, SubscriptionRow, Webhoo
 
 export type {
   AliasRow,
-  AuditCutRow,
   AuditHeadRow,
   AuditRow,
   ConnectionRow,
@@ -244,7 +243,6 @@ export interface Tables {
   idempotencyKeys: IdempotencyKeyRow
   audits: AuditRow
   auditHeads: AuditHeadRow
-  auditCuts: AuditCutRow
   erasures: ErasureRow
   installationSettings: InstallationSettingRow
   rowCounts: RowCountRow

@@ -32,7 +32,7 @@ export async function check(
     return {
       ok: false,
       problems: [...damage, rest],
-      audit: { shops: 0, rows: 0, breaks: [], heads: [], cuts: [], wrongCuts: [] },
+      audit: { shops: 0, rows: 0, breaks: [], heads: [] },
     }
   }
 }
@@ -88,11 +88,6 @@ async function checkData(
   )
   for (const { shopId, seq, reason } of audit.breaks) {
     problems.push(`The audit of shop ${shopId} is broken at row ${seq}: ${BREAK_REASONS[reason]}.`)
-  }
-  for (const { shopId, seq } of audit.wrongCuts) {
-    problems.push(
-      `The audit of shop ${shopId} was cut at row ${seq}, but its archive record is missing or has a different hash.`,
-    )
   }
   for (const { shopId, head, last } of await listWrongHeads(db.read)) {
     const stored = head === null ? 'has no stored head' : `has row ${head} stored as its head, or another hash`

@@ -7,7 +7,7 @@ import { createApiSwitch } from '../core/installation.ts'
 import { openDatabase, withConnection } from '../database/database.ts'
 import { findSchemaProblem } from '../database/migrate.ts'
 import type { RepeatedErasures } from '../privacy/erasure-log.ts'
-import { ARCHIVE_KINDS as KINDS, type ArchiveKind as Kind } from './archive-kinds.ts'
+import type { OldRows } from './old-rows.ts'
 import type { SeedOptions } from './seed.ts'
 import {
   type AddCommand,
@@ -166,76 +166,38 @@ const REPEAT_FROM_LOG =
 /** Prints a line of progress. */
 const toStandardError = (line: string) => void process.stderr.write(`${line}\n`)
 
+const KINDS: OldRows[] = ['responses', 'journey', 'deliveries', 'orders']
+
 interface RetentionOptions extends Json {
-  kind: Kind[]
+  kind: OldRows[]
   before: string
   shop?: string
-  archive: string
+  dryRun?: boolean
 }
 
 function addRetention(program: Command): void {
-  const retention = program.command('retention').description('archive old rows into files and delete them')
-  const add = (name: string, description: string) =>
-    retention
-      .command(name)
-      .description(description)
-      .addOption(
-        new Option('--kind <kind>', 'what to archive; repeat for several')
-          .argParser((kind: string, all: Kind[] = []) => [...all, parseKind(kind)])
-          .makeOptionMandatory(name === 'run'),
-      )
-      .requiredOption('--before <date>', 'YYYY-MM-DD; earlier rows are archived', parseDate)
-      .option('--shop <shopId>', 'one shop; all by default')
-      .option(...JSON_OPTION)
-
-  add('show', 'count the rows that would be archived').action(
-    async ({ json, kind: kinds = [...KINDS], ...options }: RetentionOptions) => {
-      const { countArchivable } = await import('./archive.ts')
+  program
+    .command('retention')
+    .description('delete old rows, in small transactions while the server runs; take a backup first')
+    .addOption(new Option('--kind <kind...>', 'what to delete').choices(KINDS).makeOptionMandatory())
+    .requiredOption('--before <date>', 'YYYY-MM-DD; earlier rows are deleted', parseDate)
+    .option('--shop <shopId>', 'one shop; all by default')
+    .option('--dry-run', 'count the rows, and delete nothing')
+    .option(...JSON_OPTION)
+    .action(async ({ json, kind: kinds, dryRun = false, before, shop }: RetentionOptions) => {
+      const { checkAge, countOldRows, deleteOldRows } = await import('./old-rows.ts')
       await withDeps(async (deps) => {
-        const counts = await Promise.all(kinds.map((kind) => countArchivable(deps, { ...options, kind })))
-        const data = kinds.map((kind, i) => ({ kind, rows: counts[i]! }))
+        const selections = kinds.map((kind) => ({ kind, before, shop }))
+        for (const selection of selections) await checkAge(deps, selection)
+        const data = []
+        for (const selection of selections)
+          data.push({ kind: selection.kind, rows: await (dryRun ? countOldRows : deleteOldRows)(deps, selection) })
         const lines = data.flatMap(({ kind, rows }) =>
           Object.entries(rows).map(([table, count]) => [kind, table, count].join('\t')),
         )
-        print(json, { before: options.before, data }, lines)
-      })
-    },
-  )
-  add('run', 'write old rows into archives, verify these, and delete the rows, even while the server runs')
-    .requiredOption('--archive <folder>', 'the folder for the archives')
-    .action(async ({ json, kind: kinds, archive: folder, ...options }: RetentionOptions) => {
-      const { checkAge, runArchive } = await import('./archive.ts')
-      await withDeps(async (deps) => {
-        for (const kind of kinds) await checkAge(deps, { ...options, kind })
-        const data = []
-        for (const kind of kinds)
-          data.push({ kind, ...(await runArchive(deps, { ...options, kind, folder }, toStandardError)) })
-        const lines = data.map(({ kind, rows, file }) => `${kind}: ${rows} rows${file ? ` in ${file}` : ''}`)
-        print(json, { before: options.before, data }, lines)
+        print(json, { before, dryRun, data }, lines)
       })
     })
-  retention
-    .command('verify <file>')
-    .description('read an archive to its end and verify it; exits with 1 when it is damaged')
-    .option(...JSON_OPTION)
-    .action(async (file: string, { json }: Json) => {
-      const { verifyArchive } = await import('./archive.ts')
-      const report = await verifyArchive(file)
-      print(json, { ok: report.problems.length === 0, ...report }, [
-        ...report.problems.map((problem) => `${file}: ${problem}.`),
-        ...report.audits.map(
-          ({ shopId, from, through, hash }) => `audit of ${shopId}: rows ${from} to ${through}, ${hash}`,
-        ),
-        `${report.rows} rows.`,
-      ])
-      if (report.problems.length > 0) process.exitCode = 1
-    })
-}
-
-function parseKind(text: string): Kind {
-  const kind = KINDS.find((one) => one === text)
-  if (!kind) throw new InvalidArgumentError(`It must be one of ${KINDS.join(', ')}.`)
-  return kind
 }
 
 function parseDate(text: string): string {

@@ -205,7 +205,6 @@ export const COLUMNS: { [Table in Stored]: { [Column in keyof Tables[Table]]: Ki
     data: 'json',
   },
   auditHeads: none('shopId generation seq hash eventId'),
-  auditCuts: none('shopId seq hash'),
   erasures: none('shopId id person subject rows mentions startedAt finishedAt'),
   installationSettings: none('name value'),
 }

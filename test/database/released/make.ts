@@ -80,7 +80,6 @@ function reserveCommission({ sql, shop: { shopId } }: TestServer): void {
       `insert into "payoutJobs" ("shopId", "batchId", phase, "changedAt", "claimedBy", "claimedUntil") values (?, ?, ?, ?, ?, ?)`,
     )
     .run(...job)
-  sql.prepare(`insert into "auditCuts" ("shopId", seq, hash) values (?, 0, ?)`).run(shopId, '')
   sql
     .prepare(`insert into "reservationChanges" values (?, ?, ?, 1, 'aff', null, 0, -1, 0)`)
     .run(shopId, 'bat_reserved', ID.lines)
