@@ -15,7 +15,6 @@ import { createKeyUseRecorder } from './http/authorize-key.ts'
 import { mountPreflights } from './http/cors.ts'
 import { mountDocument } from './http/docs.ts'
 import { type HealthOptions, mountHealth, mountMetrics } from './http/health.ts'
-import { ParseQueue } from './http/parse-request.ts'
 import { createRateLimiter, type RateLimiter } from './http/rate-limit.ts'
 import { BodyBudget } from './http/read-body.ts'
 import { ReadTurns } from './http/read-turns.ts'
@@ -38,7 +37,6 @@ export function createApp(deps: Deps, options: AppOptions = {}): Hono<Env> {
     deps,
     limiter: options.limiter ?? createRateLimiter(),
     bodyBudget: options.bodyBudget ?? new BodyBudget(),
-    parseQueue: new ParseQueue(),
     readTurns: new ReadTurns(),
     apiSwitch: createApiSwitch(deps),
     recordKeyUse: createKeyUseRecorder(deps),

@@ -50,7 +50,7 @@ test('the lines of a conversion are validated in slices', async () => {
   const order = (id: string) => ({ externalOrderId: id, couponCode: 'NISA16', lineItems })
   await expectOk(convert(server, order('first')))
   // Parsing takes fewer than five turns.
-  expect(await turnsOf(() => expectOk(convert(server, order('second'))))).toBeGreaterThan(20)
+  expect(await turnsOf(() => expectOk(convert(server, order('second'))))).toBeGreaterThan(15)
 })
 
 test('a notification of 4 MiB is hashed while it arrives', async () => {

@@ -79,9 +79,9 @@ test.for<[what: string, raw: string | Uint8Array, sentence: string]>([
   ['33 levels', '['.repeat(33) + ']'.repeat(33), 'The request body must not be nested more than 32 levels deep.'],
   ['65,001 values', `[${'1,'.repeat(65_000)}1]`, 'The request body must not contain more than 65000 values.'],
   [
-    '501 properties',
-    JSON.stringify(Object.fromEntries(Array.from({ length: 501 }, (_, i) => [`p${i}`, 1]))),
-    'An object in the request body must not have more than 500 properties.',
+    '5,001 names',
+    JSON.stringify(Object.fromEntries(Array.from({ length: 5001 }, (_, i) => [`p${i}`, 1]))),
+    'The request body must not contain more than 5000 different property names.',
   ],
   ['2 MB', JSON.stringify({ note: 'x'.repeat(2_000_000) }), 'The request body is larger than 1 MiB.'],
 ])('a body that is %s: %s', async ([_what, raw, sentence], { server }) => {
@@ -103,12 +103,6 @@ test.for<[what: string, sentence: string, text: string]>([
     changed({ financial_status: 'pending' }),
   ],
   ['a huge tax', 'Amounts must be at most 9007199254740991 minor units.', changed({ total_tax: '9007199254740.992' })],
-  ['1,025 spaces', 'Whitespace must have at most 1024 characters in a row.', `${' '.repeat(1025)}${changed({})}`],
-  [
-    'a number of 1,025 digits',
-    'A number must have at most 1024 characters.',
-    changed({}).replace('{', `{"x":${'9'.repeat(1025)},`),
-  ],
 ])('a store order with %s: %s', async ([_what, sentence, text], { server }) => {
   store ??= storeOf(server)
   const reply = await (await store).notify('orders-paid', text)

@@ -16,9 +16,9 @@ const MIB = 1024 * 1024
 const fill = (text: string, bytes: number) => text.repeat(Math.floor(bytes / text.length))
 const many = (count: number, make: (i: number) => string) => Array.from({ length: count }, (_, i) => make(i)).join(',')
 
-/** A list of 125 objects of 499 properties each. No two names are the same, which takes longest to build. */
+/** A list of 125 objects of 499 properties each, with as many different names as allowed, which take longest to build. */
 export const manyNames = (prefix: string) =>
-  `[${many(125, (i) => `{${many(499, (j) => `"${prefix}${499 * i + j}":0`)}}`)}]`
+  `[${many(125, (i) => `{${many(499, (j) => `"${prefix}${(499 * i + j) % 4900}":0`)}}`)}]`
 
 const bodies: Record<string, string> = {
   'half a million brackets': `${fill('[', MIB / 2)}${fill(']', MIB / 2)}`,
@@ -29,8 +29,10 @@ const bodies: Record<string, string> = {
   'a name of a million characters': `{"name":"${fill('ﬃ', MIB - 100)}"}`,
   'a name of escapes': `{"name":"${fill('\\u0130', MIB - 100)}"}`,
   whitespace: `${fill(' \n\t\r', MIB - 100)}{}`,
-  '60,000 different names': `{"name":${manyNames('n')}}`,
-  '60,000 different unknown names': `{"x":${manyNames('u')}}`,
+  '60,000 properties of 4,900 names': `{"name":${manyNames('n')}}`,
+  '60,000 unknown properties of 4,900 names': `{"x":${manyNames('u')}}`,
+  'one object of 5,000 names': `{${many(4900, (i) => `"o${i}":0`)}}`,
+  '20,000 objects of new names': `[${many(20_000, (i) => `{"${i}a":1,"${i}b":1,"${i}c":1}`)}]`,
   'half a list': `[${fill('"x",', MIB - 100)}`,
 }
 
@@ -38,7 +40,7 @@ const lines = (make: (i: number) => string) => `{"externalOrderId":"heavy","line
 const fields = many(60, (i) => `"f${i}":${i}`)
 const events: Record<string, string> = {
   '1,000 lines of 60 fields': lines(() => `{"priceCents":100,${fields}}`),
-  '60,000 different names': `{"externalOrderId":"heavy","amountCents":1,"x":${manyNames('e')}}`,
+  '60,000 properties of 4,900 names': `{"externalOrderId":"heavy","amountCents":1,"x":${manyNames('e')}}`,
   '1,000 lines': lines((i) => `{"productId":"${i}","variantId":"${i}","quantity":1000000,"priceCents":1}`),
   '1,000 lines without prices': `{"amountCents":2147483647,${lines(() => '{"quantity":999983}').slice(1)}`,
   'an address of many dots': `{"externalOrderId":"heavy","amountCents":1,"customerEmail":"${'a.'.repeat(150)}@${'a.'.repeat(30)}"}`,

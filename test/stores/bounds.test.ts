@@ -82,7 +82,7 @@ describe('400 for what the commission depends on', () => {
 
   test.each([
     ['1,001 lines', { line_items: many(1001, () => line) }, 'line_items'],
-    ['30,000 lines', { line_items: many(30_000, () => line) }, 'line_items'],
+    ['20,000 lines', { line_items: many(20_000, () => line) }, 'line_items'],
     [
       '51 taxes of a line',
       { line_items: [{ ...line, tax_lines: many(51, () => ({ price: '0.01' })) }] },
@@ -110,22 +110,12 @@ describe('400 for what the commission depends on', () => {
     expect(rejectionOf(money)).toEqual({ status: 400, code: 'invalid_body', field: 'order_adjustments' })
   })
 
-  test('1,025 consecutive whitespace characters, and not 1,024', async () => {
-    const spaced = (count: number) => paid({}).replace('{', `{${' '.repeat(count)}`)
-    expect(rejectionOf(await record(spaced(1025)))).toEqual({ status: 400, code: 'invalid_body' })
-    expect((await record(spaced(1024))).status).toBe(200)
-  })
-
-  test('more than 40,000 values in all that is read', async () => {
-    const taxes = (count: number) => many(1000, () => ({ ...line, tax_lines: many(count, () => ({ price: '0.01' })) }))
-    expect((await record(paid({ line_items: taxes(15) }))).status).toBe(200)
-    const reply = await record(paid({ line_items: taxes(25) }))
-    expect(rejectionOf(reply)).toEqual({ status: 400, code: 'invalid_body' })
-  })
-
-  test('a number of 1,025 digits, even in an unused property', async () => {
-    const text = paid({}).replace('"total_weight":567', `"total_weight":${'9'.repeat(1025)}`)
-    expect(rejectionOf(await record(text))).toEqual({ status: 400, code: 'invalid_body' })
+  test('more than 150,000 values or 5,000 names, used or not', async () => {
+    const rejected = { status: 400, code: 'invalid_body' }
+    expect((await record(paid({ details: many(149_000, () => 1) }))).status).toBe(200)
+    expect(rejectionOf(await record(paid({ details: many(150_000, () => 1) })))).toEqual(rejected)
+    const names = Object.fromEntries(many(5000, (i) => [`p${i}`, i]))
+    expect(rejectionOf(await record(paid({ details: names })))).toEqual(rejected)
   })
 })
 

@@ -6,8 +6,6 @@ import { resolveSchema, type Schema } from './document.ts'
  */
 export interface Selection {
   byName?: Map<string, Selection>
-  /** The same by the length of the name in bytes, so that most other names are skipped without a comparison. */
-  byLength?: Map<number, Property[]>
   /** The selection of properties with any other name. */
   others?: Selection
   /** The names without letter case, `_` and `-`, to find the documented name of a misspelled one. */
@@ -16,11 +14,6 @@ export interface Selection {
   isClosed?: boolean
   items?: Selection
   maxItems: number
-}
-
-export interface Property {
-  name: Uint8Array
-  value: Selection
 }
 
 /**
@@ -44,10 +37,9 @@ function ownSelection(schema: Schema): Selection {
   }
 }
 
-function selectionOfNames(byName: Map<string, Selection>): Pick<Selection, 'byName' | 'byLength' | 'bySpelling'> {
-  const all = [...byName].map(([name, value]) => ({ name: Buffer.from(name), value }))
+function selectionOfNames(byName: Map<string, Selection>): Pick<Selection, 'byName' | 'bySpelling'> {
   const bySpelling = new Map([...byName.keys()].map((name) => [spelling(name), name]))
-  return { byName, byLength: Map.groupBy(all, ({ name }) => name.length), bySpelling }
+  return { byName, bySpelling }
 }
 
 const spelling = (name: string): string => name.toLowerCase().replaceAll(/[_-]/g, '')

@@ -1,13 +1,11 @@
-import { setImmediate as breathe } from 'node:timers/promises'
+import { randomInt } from 'node:crypto'
 import type { Context as HonoContext } from 'hono'
 import { deref, type Parameter, type Schema } from '../contract/document.ts'
-import { invalid, unstorableText } from '../contract/errors.ts'
-import type { Selection } from '../contract/selection.ts'
+import { invalid, invalidBody, unstorableText } from '../contract/errors.ts'
+import { documentedName, type Selection } from '../contract/selection.ts'
 import type { Input, Operation, OperationId } from '../contract/spec.ts'
 import { isStorable } from '../database/database.ts'
-import { FairQueue } from '../database/fair-queue.ts'
-import { type ParsedJson, parseJson } from './parse-json.ts'
-import { selectJson } from './select-json.ts'
+import { yieldToEventLoop } from '../database/event-loop.ts'
 
 /**
  * Converts query text to the types of the document: numeric text becomes a number, anything else is left to the validator.
@@ -64,59 +62,171 @@ const MIB = 1024 * 1024
 export const MAX_BODY_BYTES = MIB
 /** Store notifications contain the whole order, not only the documented properties. */
 export const MAX_NOTIFICATION_BYTES = 4 * MIB
-/** 65,000 values fit an order of 1,000 lines with 60 properties each. */
-const JSON_LIMITS = { depth: 32, values: 65_000, properties: 500 }
-/** Fits 1,000 lines with 17 taxes each. */
-const MAX_NOTIFICATION_VALUES = 40_000
-/** Larger bodies take several milliseconds to validate. */
+/** Larger bodies take several milliseconds to parse and to validate. */
 export const LARGE_BODY_BYTES = 64 * 1024
 
-/**
- * Parses a body as JSON, whatever its content type. An empty body is an empty object. Only properties of the selection are
- * kept; `canonical` covers the whole body and is the same for equal JSON, however it was formatted.
- *
- * @throws ApiError 400 `invalid_json`, or `invalid_body` for text that cannot be stored.
- */
-export async function parseBody(bytes: Uint8Array, selection: Selection): Promise<ParsedJson> {
-  if (bytes.length === 0) return { value: {}, canonical: '{}', ignored: [] }
-  const read = await parseJson(decode(bytes), selection, JSON_LIMITS)
-  // Lets other requests proceed before the validation.
-  if (bytes.length > LARGE_BODY_BYTES) await breathe()
-  return read
+/** What bounds the time of `JSON.parse`: see decision 6. */
+interface JsonLimits {
+  depth: number
+  /** Arrays, objects and everything in them. */
+  values: number
+}
+
+/** 65,000 values fit an order of 1,000 lines with 60 properties each. */
+const BODY_LIMITS: JsonLimits = { depth: 32, values: 65_000 }
+const NOTIFICATION_LIMITS: JsonLimits = { depth: 64, values: 150_000 }
+/** A name that was not seen before takes a hundred times as long as one that was. */
+const MAX_NAMES = 5000
+
+export interface ParsedBody {
+  /** All of the JSON. */
+  all: unknown
+  /** The selected properties, and the first unknown property of each object that allows none. */
+  value: unknown
+  /** Paths of the first unknown properties of objects that allow them, like `lineItems[].color`. */
+  ignored: string[]
 }
 
 /**
- * Parses the selected properties of a notification. The rest is skipped without being checked.
+ * Parses a body as JSON, whatever its content type. An empty body is an empty object.
+ *
+ * @throws ApiError 400 `invalid_json`, `unknown_property` for a misspelled one where unknown ones are ignored, or
+ *   `invalid_body` beyond the limits and for text that cannot be stored.
+ */
+export async function parseBody(bytes: Uint8Array, selection: Selection): Promise<ParsedBody> {
+  if (bytes.length === 0) return { all: {}, value: {}, ignored: [] }
+  const text = await readText(bytes, BODY_LIMITS)
+  const all = parse(text)
+  if (UNSTORABLE.test(text)) rejectUnstorable(all)
+  if (bytes.length > LARGE_BODY_BYTES) await yieldToEventLoop()
+  const ignored = new IgnoredNames()
+  const value = select(all, selection, ignored)
+  if (bytes.length > LARGE_BODY_BYTES) await yieldToEventLoop()
+  return { all, value, ignored: ignored.paths }
+}
+
+/**
+ * Parses a notification of a store, of which only the selected properties must be storable. Integers that a number cannot
+ * represent become text.
  *
  * @throws ApiError 400 `invalid_json` or `invalid_body`.
  */
-export async function parseNotification(bytes: Uint8Array, selection: Selection): Promise<unknown> {
-  if (bytes.length === 0) return {}
-  const selected = await selectJson(bytes, selection, MAX_NOTIFICATION_VALUES)
-  const value = parse(selected)
-  // Lets other requests proceed before the validation.
-  if (selected.length > LARGE_BODY_BYTES) await breathe()
-  return value
+export async function parseNotification(bytes: Uint8Array, selection: Selection): Promise<ParsedBody> {
+  if (bytes.length === 0) return { all: {}, value: {}, ignored: [] }
+  const text = await readText(bytes, NOTIFICATION_LIMITS)
+  const exact = /\d{16}/.test(text) ? text.replace(TEXT_OR_LONG_INTEGER, quoteUnsafe) : text
+  if (bytes.length > LARGE_BODY_BYTES) await yieldToEventLoop()
+  const all = parse(exact)
+  if (bytes.length > LARGE_BODY_BYTES) await yieldToEventLoop()
+  const value = select(all, selection)
+  if (UNSTORABLE.test(text)) rejectUnstorable(value)
+  return { all, value, ignored: [] }
 }
 
-function decode(bytes: Uint8Array): string {
+const TEXT_OR_LONG_INTEGER = /"[^"\\]*(?:\\.[^"\\]*)*"|(?<![\d.eE+-])-?\d{16,}(?![\d.eE])/g
+const quoteUnsafe = (token: string) => (token[0] === '"' || Number.isSafeInteger(Number(token)) ? token : `"${token}"`)
+
+/** Decodes a text that `JSON.parse` reads in little time, or rejects it. */
+async function readText(bytes: Uint8Array, limits: JsonLimits): Promise<string> {
+  checkLimits(bytes, limits)
+  if (bytes.length > LARGE_BODY_BYTES) await yieldToEventLoop()
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
-    throw invalid('invalid_json', 'The request body is not valid JSON.')
+    throw malformed()
   }
 }
 
-function parse(bytes: Uint8Array): unknown {
-  const text = decode(bytes)
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    throw invalid('invalid_json', 'The request body is not valid JSON.')
+const QUOTE = 0x22
+const COMMA = 0x2c
+const COLON = 0x3a
+const OPENING_LIST = 0x5b
+const BACKSLASH = 0x5c
+const CLOSING_LIST = 0x5d
+const OPENING_OBJECT = 0x7b
+const CLOSING_OBJECT = 0x7d
+/** Random, so that nobody can choose names with equal hashes. */
+const HASH_FACTOR = randomInt(2 ** 30) * 2 + 1
+
+/** Counts levels, values and different names of a JSON text in one pass, whether it is valid or not. */
+function checkLimits(bytes: Uint8Array, limits: JsonLimits): void {
+  const names = new Set<number>()
+  let [at, depth, values, hash] = [0, 0, 1, 0]
+  while (at < bytes.length) {
+    const byte = bytes[at++]
+    if (byte === QUOTE) {
+      hash = 0
+      for (let inner = bytes[at++]; inner !== QUOTE && inner !== undefined; inner = bytes[at++]) {
+        if (inner === BACKSLASH) hash = Math.imul(hash + bytes[at++]!, HASH_FACTOR)
+        hash = Math.imul(hash + inner, HASH_FACTOR)
+      }
+    } else if (byte === COMMA) values++
+    else if (byte === COLON) names.add(hash)
+    else if (byte === OPENING_LIST || byte === OPENING_OBJECT) {
+      values++
+      if (++depth > limits.depth)
+        throw invalidBody(`The request body must not be nested more than ${limits.depth} levels deep.`)
+    } else if (byte === CLOSING_LIST || byte === CLOSING_OBJECT) depth--
+    if (values > limits.values)
+      throw invalidBody(`The request body must not contain more than ${limits.values} values.`)
+    if (names.size > MAX_NAMES)
+      throw invalidBody(`The request body must not contain more than ${MAX_NAMES} different property names.`)
   }
-  if (UNSTORABLE.test(text)) rejectUnstorable(value)
-  return value
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw malformed()
+  }
+}
+
+const malformed = () => invalid('invalid_json', 'The request body is not valid JSON.')
+
+/** Keeps the selected properties. An array or object in place of a scalar stays empty. */
+function select(value: unknown, selection: Selection, ignored?: IgnoredNames, path = ''): unknown {
+  const { byName, others, isClosed, items, maxItems } = selection
+  if (Array.isArray(value))
+    return items ? value.slice(0, maxItems).map((item) => select(item, items, ignored, `${path}[]`)) : []
+  if (value === null || typeof value !== 'object') return value
+  const kept: [string, unknown][] = []
+  let hasUnknown = false
+  for (const [name, inner] of Object.entries(value)) {
+    const known = byName?.get(name) ?? others
+    if (known) kept.push([name, select(inner, known, ignored, `${path}.${name}`)])
+    else if (isClosed && !hasUnknown) {
+      hasUnknown = true
+      kept.push([name, select(inner, SCALAR)])
+    } else if (byName && !isClosed) ignored?.add(`${path}.${name}`, name, selection)
+  }
+  return Object.fromEntries(kept)
+}
+
+const SCALAR: Selection = { maxItems: 0 }
+
+/** Enough to find a mistake. */
+const MAX_IGNORED = 20
+const MAX_PATH_LENGTH = 100
+
+class IgnoredNames {
+  readonly #paths = new Set<string>()
+
+  get paths(): string[] {
+    return [...this.#paths]
+  }
+
+  /** @throws ApiError 400 `unknown_property` for a misspelled name. */
+  add(at: string, name: string, selection: Selection): void {
+    const path = at.slice(1, MAX_PATH_LENGTH).toWellFormed()
+    if (this.#paths.has(path)) return
+    const documented = documentedName(selection, name)
+    if (documented) {
+      const sent = path.replaceAll(/[\p{Cc}\p{Cf}]/gu, '?')
+      throw invalid('unknown_property', `${sent} is not a property of this request. Its name is ${documented}.`)
+    }
+    if (this.#paths.size < MAX_IGNORED) this.#paths.add(path)
+  }
 }
 
 // In valid UTF-8 only escapes can encode characters that cannot be stored; finding them is cheaper than checking every value.
@@ -138,29 +248,15 @@ function rejectUnstorable(value: unknown): void {
 export function canonicalJson(value: unknown): string {
   if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'null'
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
-  return `{${entries.map(([key, inner]) => `${JSON.stringify(key)}:${canonicalJson(inner)}`).join(',')}}`
+  const names = Object.keys(value).sort()
+  return `{${names.map((name) => `${JSON.stringify(name)}:${canonicalJson((value as Record<string, unknown>)[name])}`).join(',')}}`
 }
 
-/**
- * Parses large bodies one at a time, of each shop in turn. Each slice yields to other requests; bodies parsed concurrently
- * would run all their slices first.
- */
-export class ParseQueue {
-  // The body budget bounds the queue.
-  readonly #waiting = new FairQueue<() => Promise<void>>(Number.POSITIVE_INFINITY)
-  #isReading = false
+let lastTurn: Promise<unknown> = Promise.resolve()
 
-  run<T>(shopId: string, work: () => Promise<T>): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      this.#waiting.add(shopId, () => work().then(resolve, reject))
-      if (!this.#isReading) void this.#run()
-    })
-  }
-
-  async #run(): Promise<void> {
-    this.#isReading = true
-    for (let next = this.#waiting.take(); next; next = this.#waiting.take()) await next()
-    this.#isReading = false
-  }
+/** Works on large bodies one at a time: after each yield to other requests, all of them would continue at once. */
+export function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  const turn = lastTurn.then(work)
+  lastTurn = turn.catch(() => {})
+  return turn
 }

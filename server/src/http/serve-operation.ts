@@ -14,12 +14,13 @@ import { authorizeStore, identifyStore } from './authorize-store.ts'
 import { clientOf } from './client.ts'
 import { corsHeaders } from './cors.ts'
 import { handlers } from './operations.ts'
-import type { ParsedJson } from './parse-json.ts'
 import {
   canonicalJson,
+  inTurn,
   LARGE_BODY_BYTES,
   MAX_BODY_BYTES,
   MAX_NOTIFICATION_BYTES,
+  type ParsedBody,
   parseBody,
   parseNotification,
   pathParametersOf,
@@ -159,12 +160,9 @@ interface IncomingCall {
 
 /** An authorized caller, and how to read its body. */
 interface Authorization<Ctx> {
-  /** Large bodies are parsed in turn by this key. */
-  queueKey: string
   bodyOwner: BodyOwner
   maxBodyBytes: number
-  /** Parses a body; `canonical` is the same for equal JSON, however it was formatted. */
-  parse: (bytes: Uint8Array, selection: Selection) => Promise<ParsedJson>
+  parse: (bytes: Uint8Array, selection: Selection) => Promise<ParsedBody>
   /** Undefined until {@link verify} for a credential that covers the body, such as a store's signature. */
   ctx: Ctx | undefined
   /** Updated with the bytes of the body as they arrive, before {@link verify}. */
@@ -175,8 +173,7 @@ interface Authorization<Ctx> {
 
 type Authorizer<Ctx> = (server: Server, op: Operation, call: IncomingCall) => Promise<Authorization<Ctx>>
 
-const authorized = <Ctx>(ctx: Ctx, queueKey: string, bodyOwner: BodyOwner): Authorization<Ctx> => ({
-  queueKey,
+const authorized = <Ctx>(ctx: Ctx, bodyOwner: BodyOwner): Authorization<Ctx> => ({
   bodyOwner,
   maxBodyBytes: MAX_BODY_BYTES,
   parse: parseBody,
@@ -187,26 +184,20 @@ const authorized = <Ctx>(ctx: Ctx, queueKey: string, bodyOwner: BodyOwner): Auth
 const authorizers: { [S in Scheme]: Authorizer<Contexts[S]> } = {
   apiKey: async (server, op, { request }) => {
     const ctx = await authorizeKey(server, op, request)
-    return authorized(ctx, ctx.shop.id, shopOwner(ctx.shop))
+    return authorized(ctx, shopOwner(ctx.shop))
   },
   ownerToken: async (server, op, { c, request }) => {
     const ctx = await authorizeOwner(server, op, request, browserRequestOf(c, server.deps.config))
-    return authorized(ctx, ctx.shop.id, shopOwner(ctx.shop))
+    return authorized(ctx, shopOwner(ctx.shop))
   },
   storeSignature: async (server, _op, { c, request }) => {
     const store = await identifyStore(server, c)
     request.caller = { shopId: store.shop.id }
     const hash = signatureHash(store)
     return {
-      queueKey: store.shop.id,
       bodyOwner: storeOwner(store.shop, request.address),
       maxBodyBytes: MAX_NOTIFICATION_BYTES,
-      // Store notifications have no `Idempotency-Key`, so the canonical text is never used.
-      parse: async (bytes, selection) => ({
-        value: await parseNotification(bytes, selection),
-        canonical: 'null',
-        ignored: [],
-      }),
+      parse: parseNotification,
       ctx: undefined,
       hash,
       verify: () => authorizeStore(server, store, hash.digest(), request),
@@ -214,7 +205,7 @@ const authorizers: { [S in Scheme]: Authorizer<Contexts[S]> } = {
   },
   operatorToken: async (server, _op, { request }) => {
     const ctx = await authorizeOperator(server, request)
-    return authorized(ctx, request.address, addressOwner(request.address))
+    return authorized(ctx, addressOwner(request.address))
   },
   none: async (server, op, { c, request }) => {
     const browser = browserRequestOf(c, server.deps.config)
@@ -222,7 +213,7 @@ const authorizers: { [S in Scheme]: Authorizer<Contexts[S]> } = {
     const { requestId, address } = request
     const client = clientOf(c, address)
     const ctx = { ...server.deps, requestId, isHttps: browser.isHttps, client }
-    return authorized(ctx, request.address, addressOwner(request.address))
+    return authorized(ctx, addressOwner(request.address))
   },
 }
 
@@ -250,11 +241,10 @@ async function execute<Id extends OperationId>(
   const parameters =
     affiliateId === undefined ? read : { ...read, query: limitToAffiliate(op, affiliateId, read.query) }
   const parse = async ({ inSlices, namesOfOthers }: NonNullable<typeof op.readBody>) => {
-    const { value, canonical, ignored } = await authorization.parse(bytes, op.selection)
-    return { body: await inSlices(value), canonical, ignored: [...ignored, ...namesOfOthers(value)] }
+    const { all, value, ignored } = await authorization.parse(bytes, op.selection)
+    return { all, body: await inSlices(value), ignored: [...ignored, ...namesOfOthers(value)] }
   }
-  const parseInTurn: typeof parse = (read) =>
-    server.parseQueue.run(authorization.queueKey, () => recheck().then(() => parse(read)))
+  const parseInTurn: typeof parse = (read) => inTurn(() => recheck().then(() => parse(read)))
   const parsed = op.readBody && (await (bytes.length > LARGE_BODY_BYTES ? parseInTurn : parse)(op.readBody))
   const body = parsed ? parsed.body : NO_BODY
   // HEAD never opens a stream.
@@ -263,7 +253,7 @@ async function execute<Id extends OperationId>(
   if (operator) await recordOperatorRequest(operator, op.id, pathParametersOf(c).shopId ?? null)
   const caller = shopContext(ctx)
   if (caller && op.takesIdempotencyKey)
-    await setIdempotencyKey(caller, op, c, { query: parameters.query, canonical: parsed?.canonical ?? 'null' })
+    await setIdempotencyKey(caller, op, c, { query: parameters.query, body: parsed?.all })
   const handle: Handlers<Contexts>[Id] = handlers[op.id]
   const run = async (): Promise<AnyReply> => handle(await withReplica(ctx, op.id), { ...parameters, body })
   const isRead = caller && op.method === 'GET' && !op.streams
@@ -300,11 +290,11 @@ async function setIdempotencyKey(
   ctx: Context,
   op: Operation,
   c: HonoContext<Env>,
-  { query, canonical }: { query: unknown; canonical: string },
+  { query, body }: { query: unknown; body: unknown },
 ): Promise<void> {
   const key = c.req.header('Idempotency-Key')
   op.readKey({ 'Idempotency-Key': key })
   if (key === undefined) return
-  const subject = `${op.path}\n${canonicalJson(query)}\n${canonical}`
+  const subject = `${op.path}\n${canonicalJson(query)}\n${canonicalJson(body)}`
   ctx.idempotency = { key, fingerprints: await ctx.vault.fingerprints(subject) }
 }

@@ -5,7 +5,6 @@ import type { Deps } from '../core/context.ts'
 import type { ApiSwitch } from '../core/installation.ts'
 import type { Metrics } from '../core/metrics.ts'
 import type { RequestSpan, Tracing } from '../core/tracing.ts'
-import type { ParseQueue } from './parse-request.ts'
 import type { RateLimit, RateLimiter } from './rate-limit.ts'
 import type { BodyBudget, BodyReservation } from './read-body.ts'
 import type { ReadTurns } from './read-turns.ts'
@@ -15,7 +14,6 @@ export interface Server {
   deps: Deps
   limiter: RateLimiter
   bodyBudget: BodyBudget
-  parseQueue: ParseQueue
   readTurns: ReadTurns
   apiSwitch: ApiSwitch
   metrics: Metrics | undefined
