@@ -41,8 +41,7 @@ export interface AdminClient extends RawClient {
  * Creates a client for the owner API, which manages keys, settings, rules, decisions and webhooks of one shop.
  *
  * @param options As for `createReferralClient`; `apiKey` is an owner token (`ro_…`).
- * @returns A client with a method for each operation but two: signing in is for browsers, and events are streamed by
- *   `referral webhooks listen`.
+ * @returns A client with a method for each operation but signing in, which is for browsers.
  * @throws {TypeError} when an option is missing or malformed, or in a browser.
  *
  * @example

@@ -370,11 +370,11 @@ export interface paths {
          * @description The events of the shop, oldest first, for callers that poll instead of receiving webhooks, or that catch up after their receiver was down. Events are listed in the order of the
          *     changes that caused them, whether a subscription received them or not, and for 30 days. Each item has the content of a webhook and the id of the event.
          *
-         *     Start without `after`, and then send the `next` of each response as `after`. An event that is committed later is listed after all that were listed before.
+         *     Start without `after`, or with `latest` for the events from now on, and then send the `next` of each response as `after`; it is null before the first event of the shop. An event that is committed later is listed after all that were listed before.
          *     A page can have fewer events than `limit`, even none, while `hasMore` is true.
          *
          *     In addition to `webhooks:read`, an event requires the read scope of its resource: `affiliates:read`, `commissions:read` or `payouts:read`. Events without it are left out.
-         *     The events of `extended_events` are recorded while a subscription or an event stream of the shop requests them, and are listed with `extendedEvents=1`.
+         *     The events of `extended_events` are recorded while a subscription of the shop requests them, and are listed with `extendedEvents=1`.
          */
         get: operations["listWebhookEvents"];
         put?: never;
@@ -1612,35 +1612,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/admin/v1/deliveries/stream": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Stream events
-         * @description Server-sent events, used by `referral webhooks listen`: a temporary subscription with its own secret, whose deliveries are sent over this connection
-         *     instead of by POST. The first message is `open`, with `{ subscriptionId, secret }` and the subscription's id as its `id`; then each event is a message `delivery`, whose `id` is the delivery's id and whose
-         *     data is `{ headers, body }`: the exact headers and bytes that a subscription would receive. To resume, send `Last-Event-ID`, as browsers do
-         *     automatically: events of up to the last hour are sent; after a longer gap a new stream starts. Resuming a stream closes
-         *     its previous connection. The server closes a connection after an hour, or after a minute in which nothing is read.
-         *
-         *     A user can have 5 open streams and a shop 20; beyond that the response is 409 `stream_limit_reached`. Events are kept for 20 streams of a shop: a new one
-         *     replaces the oldest disconnected one. HEAD opens no stream.
-         *
-         *     Writes the audit record `stream.opened`.
-         */
-        get: operations["streamDeliveries"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/integrations/shopify/{shopId}/orders-paid": {
         parameters: {
             query?: never;
@@ -2038,7 +2009,7 @@ export interface components {
          * @description The machine-readable error code. Each code has a cause and, on the next line, a remedy.
          * @enum {string}
          */
-        ErrorCode: "affiliate_has_open_commissions" | "affiliate_not_found" | "alias_invalid" | "alias_limit_reached" | "alias_not_found" | "alias_taken" | "api_disabled" | "audit_unavailable" | "body_timeout" | "body_too_large" | "commission_is_adjustment" | "commission_move_not_allowed" | "commission_not_found" | "commission_percent_invalid" | "commission_percent_required" | "commission_still_restricted" | "concurrent_change" | "connection_exists" | "connection_not_found" | "credentials_malformed" | "credentials_missing" | "cross_site_refused" | "csrf_token_invalid" | "delivery_erased" | "delivery_not_finished" | "delivery_not_found" | "discount_code_invalid" | "discount_code_taken" | "discount_value_invalid" | "email_taken" | "erasure_not_found" | "erasure_unreadable" | "geo_rule_limit_reached" | "geo_rule_not_found" | "header_repeated" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "internal_error" | "invalid_body" | "invalid_json" | "invalid_parameter" | "journey_identifier_required" | "key_already_revoked" | "key_expired" | "key_limit_reached" | "key_not_found" | "key_revoked" | "key_unknown" | "method_not_allowed" | "no_eligible_commissions" | "occurred_at_in_future" | "operator_credentials_malformed" | "operator_credentials_missing" | "operator_throttled" | "operator_token_unknown" | "order_not_found" | "outcome_unknown" | "owner_credentials_malformed" | "owner_credentials_missing" | "owner_token_unknown" | "path_unknown" | "payee_invalid" | "payee_not_found" | "payee_unreadable" | "payout_already_paid" | "payout_below_threshold" | "payout_below_threshold_after_claim" | "payout_claimed_concurrently" | "payout_currency_not_supported" | "payout_file_exists" | "payout_file_not_discardable" | "payout_file_not_found" | "payout_file_unfinished" | "payout_has_sent_lines" | "payout_mixed_currencies" | "payout_not_cancelable" | "payout_not_found" | "payout_not_payable" | "payout_nothing_to_send" | "payout_threshold_needs_reconciliation" | "payout_total_mismatch" | "period_invalid" | "person_is_user" | "plan_required" | "product_rule_exists" | "product_rule_limit_reached" | "product_rule_not_found" | "program_not_found" | "rate_limited" | "refund_currency_mismatch" | "refund_exceeds_order" | "refund_item_unknown" | "request_malformed" | "request_timeout" | "role_missing" | "scope_missing" | "server_busy" | "session_expired" | "shop_deletion_started" | "shop_export_required" | "shop_has_open_batch" | "shop_is_test" | "shop_name_mismatch" | "shop_not_found" | "shop_not_suspended" | "shop_suspended" | "sign_in_refused" | "sign_in_throttled" | "storage_unavailable" | "store_domain_mismatch" | "store_notifications_suspended" | "store_refund_limit_reached" | "store_signature_invalid" | "store_signature_missing" | "stream_limit_reached" | "test_shop_limit_reached" | "test_shop_not_found" | "total_too_large" | "unknown_property" | "user_already_revoked" | "user_exists" | "user_not_found" | "webhook_disabled" | "webhook_limit_reached" | "webhook_not_found" | "webhook_url_refused";
+        ErrorCode: "affiliate_has_open_commissions" | "affiliate_not_found" | "alias_invalid" | "alias_limit_reached" | "alias_not_found" | "alias_taken" | "api_disabled" | "audit_unavailable" | "body_timeout" | "body_too_large" | "commission_is_adjustment" | "commission_move_not_allowed" | "commission_not_found" | "commission_percent_invalid" | "commission_percent_required" | "commission_still_restricted" | "concurrent_change" | "connection_exists" | "connection_not_found" | "credentials_malformed" | "credentials_missing" | "cross_site_refused" | "csrf_token_invalid" | "delivery_erased" | "delivery_not_finished" | "delivery_not_found" | "discount_code_invalid" | "discount_code_taken" | "discount_value_invalid" | "email_taken" | "erasure_not_found" | "erasure_unreadable" | "geo_rule_limit_reached" | "geo_rule_not_found" | "header_repeated" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "internal_error" | "invalid_body" | "invalid_json" | "invalid_parameter" | "journey_identifier_required" | "key_already_revoked" | "key_expired" | "key_limit_reached" | "key_not_found" | "key_revoked" | "key_unknown" | "method_not_allowed" | "no_eligible_commissions" | "occurred_at_in_future" | "operator_credentials_malformed" | "operator_credentials_missing" | "operator_throttled" | "operator_token_unknown" | "order_not_found" | "outcome_unknown" | "owner_credentials_malformed" | "owner_credentials_missing" | "owner_token_unknown" | "path_unknown" | "payee_invalid" | "payee_not_found" | "payee_unreadable" | "payout_already_paid" | "payout_below_threshold" | "payout_below_threshold_after_claim" | "payout_claimed_concurrently" | "payout_currency_not_supported" | "payout_file_exists" | "payout_file_not_discardable" | "payout_file_not_found" | "payout_file_unfinished" | "payout_has_sent_lines" | "payout_mixed_currencies" | "payout_not_cancelable" | "payout_not_found" | "payout_not_payable" | "payout_nothing_to_send" | "payout_threshold_needs_reconciliation" | "payout_total_mismatch" | "period_invalid" | "person_is_user" | "plan_required" | "product_rule_exists" | "product_rule_limit_reached" | "product_rule_not_found" | "program_not_found" | "rate_limited" | "refund_currency_mismatch" | "refund_exceeds_order" | "refund_item_unknown" | "request_malformed" | "request_timeout" | "role_missing" | "scope_missing" | "server_busy" | "session_expired" | "shop_deletion_started" | "shop_export_required" | "shop_has_open_batch" | "shop_is_test" | "shop_name_mismatch" | "shop_not_found" | "shop_not_suspended" | "shop_suspended" | "sign_in_refused" | "sign_in_throttled" | "storage_unavailable" | "store_domain_mismatch" | "store_notifications_suspended" | "store_refund_limit_reached" | "store_signature_invalid" | "store_signature_missing" | "test_shop_limit_reached" | "test_shop_not_found" | "total_too_large" | "unknown_property" | "user_already_revoked" | "user_exists" | "user_not_found" | "webhook_disabled" | "webhook_limit_reached" | "webhook_not_found" | "webhook_url_refused";
         /** @description An opaque id. */
         Id: string;
         IdempotencyKey: string;
@@ -5880,7 +5851,7 @@ export interface operations {
     listWebhookEvents: {
         parameters: {
             query?: {
-                /** @description The list starts after the event with this id. */
+                /** @description The list starts after the event with this id. `latest` lists none; `next` is the id of the newest event. */
                 after?: string;
                 /** @description `1` also lists the events of `extended_events`. */
                 extendedEvents?: "1";
@@ -8917,67 +8888,6 @@ export interface operations {
             };
             405: components["responses"]["MethodNotAllowedUnmetered"];
             /** @description The delivery is still pending, a person was erased from its event, or its subscription is disabled. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            429: components["responses"]["AdminThrottled"];
-            500: components["responses"]["InternalErrorUnmetered"];
-            503: components["responses"]["UnavailableUnmetered"];
-        };
-    };
-    streamDeliveries: {
-        parameters: {
-            query?: {
-                /** @description Event names to receive, separated by commas. Defaults to all. */
-                events?: string;
-                /** @description `1` also sends the events of `extended_events`. Ignored when a stream is resumed. */
-                extendedEvents?: "1";
-            };
-            header?: {
-                /** @description The `id` of the last received message. */
-                "Last-Event-ID"?: components["schemas"]["Id"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The event stream, until the client or the server ends it. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example id: whs_01KAH0000000000000000000W2
-                     *     event: open
-                     *     data: {"subscriptionId":"whs_01KAH0000000000000000000W2","secret":"…"}
-                     *
-                     *     id: dlv_01KAH0000000000000000000D1
-                     *     event: delivery
-                     *     data: {"headers":{"X-Service-Event":"commission.created"},"body":"{…}"}
-                     */
-                    "text/event-stream": string;
-                };
-            };
-            /** @description A parameter is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            401: components["responses"]["AdminUnauthorized"];
-            403: components["responses"]["UserReadForbidden"];
-            405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The user or the shop has reached its limit of open streams. */
             409: {
                 headers: {
                     [name: string]: unknown;

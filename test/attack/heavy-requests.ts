@@ -161,7 +161,6 @@ function reports(server: OwnerServer): HeavyRequest[] {
     post('exportPerson', '', () => ({ email: LARGE.email })),
     post('erasePerson', '', () => ({ email: 'nobody@example.com' })),
     post('getErasure', '', () => undefined, { id: () => newErasure(server) }),
-    { operation: 'streamDeliveries', name: '', make: () => ({ method: 'GET', path: '/admin/v1/deliveries/stream' }) },
     {
       operation: 'createSession',
       name: '',

@@ -240,9 +240,7 @@ async function startNeighbors(size: Size): Promise<Neighbors> {
   return { server, process, sink: sink.url, receiver, keys, loads, close }
 }
 
-const READS = new Set(
-  allOperations.filter(({ id, method }) => method === 'GET' && id !== 'streamDeliveries').map(({ id }) => id),
-).add('runBacktest')
+const READS = new Set(allOperations.filter(({ method }) => method === 'GET').map(({ id }) => id)).add('runBacktest')
 
 const idempotent = { 'Idempotency-Key': 'attack-{n}' }
 const orderOf = (more: object): LoadCall => ({

@@ -13,7 +13,6 @@ const FROM_PRIMARY = [
   'listTestShops',
   'getSettings',
   'getSession',
-  'streamDeliveries',
   'exportAudit',
   'getShopInfo',
   'exportLedger',
@@ -82,7 +81,6 @@ describe.skipIf(missing)('two processes that read from a streaming replica', () 
     ({ id, method, path, isPublic }) =>
       (method === 'GET' || id === 'runBacktest') &&
       !isPublic &&
-      id !== 'streamDeliveries' &&
       // The shop has an order, and no batch with payments.
       !/\{(?!externalOrderId)/.test(path),
   )

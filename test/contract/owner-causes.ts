@@ -441,17 +441,6 @@ export const causes: Record<string, Cause> = {
     return reply
   },
   'updateWebhook concurrent_change': raced({ body: { secret: 'a' } }, { body: { secret: 'b' } }),
-  'streamDeliveries stream_limit_reached': async (server, op) => {
-    const streams = await Promise.all(
-      Array.from({ length: 5 }, () =>
-        server.app.request(`http://test${op.path}`, { headers: { Authorization: `Bearer ${server.shop.ownerToken}` } }),
-      ),
-    )
-    const reply = await callOwner(server, op)
-    for (const { body } of streams) await body?.cancel()
-    return reply
-  },
-  'streamDeliveries invalid_parameter': calling({ headers: { 'Last-Event-ID': 'x'.repeat(65) } }),
   'getPayee affiliate_not_found': unknown,
   'getPayee payee_not_found': async (server, op) => {
     const { id } = await newAffiliate(server, { code: 'NEPAYEE' })

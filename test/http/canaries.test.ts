@@ -100,7 +100,7 @@ const call = (
 }
 
 const ops = [...operations.filter(({ isPublic }) => !isPublic), ...ownerOperations, ...operatorOperations].filter(
-  ({ id }) => !['streamDeliveries', 'deleteSession'].includes(id),
+  ({ id }) => id !== 'deleteSession',
 )
 // Other operations need what this one removes.
 ops.push(

@@ -74,23 +74,6 @@ test('deliveries are deleted 30 days after they ended, and events without a deli
   await server.close()
 })
 
-test('deliveries of an expired stream are deleted with it', async () => {
-  const server = await testServer()
-  const stream = await server.app.request('http://test/admin/v1/deliveries/stream', {
-    headers: { Authorization: `Bearer ${server.shop.ownerToken}` },
-  })
-  await withAffiliate(server)
-  await convert(server, { externalOrderId: '1', amountCents: 100, couponCode: 'NISA16' })
-  await stream.body?.cancel()
-  const rows = () => [countOf(server, 'streams'), countOf(server, 'streamDeliveries')]
-  await purgeExpired(server.deps)
-  expect(rows()).toEqual([1, 3])
-  server.clock.advance(2 * 3_600_000)
-  await purgeExpired(server.deps)
-  expect(rows()).toEqual([0, 0])
-  await server.close()
-})
-
 const LONG_AGO = '2020-01-01'
 
 /** Expired responses, more than two batches of deletions. */

@@ -58,7 +58,6 @@ test.each([
 const WITHOUT_METHOD = {
   createSession: 'signs in a browser',
   deleteSession: 'signs out a browser',
-  streamDeliveries: 'is read by `referral webhooks listen`, and never ends',
 }
 
 test('there is a method for every documented operation of owners and stores', async () => {

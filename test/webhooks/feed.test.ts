@@ -167,3 +167,12 @@ test('many events that the key may not read are skipped a part at a time', async
 
 const subscribeExtended = (server: TestServer) =>
   updateRows(server, 'subscriptions', { extendedEvents: 1 }, { id: subscribe(server) })
+
+test('latest lists none, and what follows is new; its next is null before the first event', async ({ server }) => {
+  expect((await get(server, '?after=latest')).body).toEqual({ data: [], next: null, hasMore: false })
+  await withAffiliate(server)
+  const { data, next, hasMore } = (await get(server, '?after=latest')).body
+  expect([data, hasMore]).toEqual([[], false])
+  await order(server)
+  expect(names((await poll(server, { after: next })).items)).toEqual(['commission.created'])
+})

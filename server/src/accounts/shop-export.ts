@@ -8,14 +8,7 @@ import { updateShopIfUnchanged } from './queries.ts'
 import { operatorContext } from './shops.ts'
 
 /** Credentials, and what only they give access to. */
-const OMITTED_TABLES: TableName[] = [
-  'sessions',
-  'signInLinks',
-  'passkeys',
-  'streams',
-  'streamDeliveries',
-  'idempotencyKeys',
-]
+const OMITTED_TABLES: TableName[] = ['sessions', 'signInLinks', 'passkeys', 'idempotencyKeys']
 const OMITTED_COLUMNS = [
   'secretHash',
   'previousSecretHash',

@@ -92,7 +92,6 @@ export interface SecuritySchemes {
   getErasure: 'ownerToken'
   listDeliveries: 'ownerToken'
   redeliver: 'ownerToken'
-  streamDeliveries: 'ownerToken'
   recordStoreOrder: 'storeSignature'
   cancelStoreOrder: 'storeSignature'
   refundStoreOrder: 'storeSignature'

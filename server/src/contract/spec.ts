@@ -23,7 +23,7 @@ type Content<R> = R extends { content: { 'text/csv': unknown } }
     ? B
     : R extends { content: { 'text/html': infer B } }
       ? B
-      : R extends { content: { 'text/event-stream': unknown } | { 'application/x-ndjson': unknown } }
+      : R extends { content: { 'application/x-ndjson': unknown } }
         ? ReadableStream
         : undefined
 
@@ -97,8 +97,8 @@ export interface Operation<Id extends OperationId = OperationId> {
   /** The audit record that a read writes. */
   audit: string | undefined
   throttle: 'sign-in' | undefined
-  /** The content type of a response that is a stream, which ends when the client disconnects. */
-  streams: 'text/event-stream' | 'application/x-ndjson' | undefined
+  /** Whether the response is newline-delimited JSON. */
+  isNdjson: boolean
   /** The body limit of this operation, if not the general one. */
   maxBodyBytes: number | undefined
   queryParameters: Parameter[]
@@ -118,7 +118,6 @@ export interface Operation<Id extends OperationId = OperationId> {
 
 /** In lists of other things, and in the list of affiliates. */
 const AFFILIATE_PARAMETERS = ['affiliateId', 'id']
-const STREAMS = ['text/event-stream', 'application/x-ndjson'] as const
 const METHODS = ['get', 'post', 'put', 'patch', 'delete']
 
 function loadOperations(): Operation[] {
@@ -146,7 +145,7 @@ function toOperation(path: string, method: string, object: OperationObject): Ope
       : undefined,
     audit: object['x-audit'],
     throttle: object['x-throttle'],
-    streams: STREAMS.find((type) => Object.hasOwn(object.responses['200']?.content ?? {}, type)),
+    isNdjson: Object.hasOwn(object.responses['200']?.content ?? {}, 'application/x-ndjson'),
     maxBodyBytes: object['x-max-body-bytes'],
     queryParameters: inPlace('query').filter((parameter) => !parameter['x-ignored']),
     pathParameters: inPlace('path'),

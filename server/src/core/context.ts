@@ -20,7 +20,7 @@ export interface Deps {
   /** A time-ordered opaque id, `<prefix>_…`. */
   newId: (prefix: IdPrefix) => string
   random: (bytes: number) => Uint8Array
-  /** Aborted when the server stops; ends long-running work such as event streams. */
+  /** Aborted when the server stops; ends long-running work such as retention. */
   stopping: AbortSignal
   /** Called after a commit that added deliveries to the outbox. */
   wakeDispatcher: () => void

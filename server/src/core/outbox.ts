@@ -2,8 +2,8 @@ import { sql } from 'kysely'
 import type { AuditChain, AuditHead, Reader, Transaction } from '../database/database.ts'
 import { forEachYielding } from '../database/event-loop.ts'
 import { prepared, preparedWrite } from '../database/prepared.ts'
-import type { DeliveryRow, StreamDeliveryRow, StreamRow, SubscriptionRow, WebhookEventRow } from '../database/tables.ts'
-import { type MutationContext, nowIso, systemClock } from './context.ts'
+import type { DeliveryRow, SubscriptionRow, WebhookEventRow } from '../database/tables.ts'
+import { type MutationContext, nowIso } from './context.ts'
 import { isExtended } from './event-names.ts'
 import { idAfter } from './ids.ts'
 
@@ -27,24 +27,15 @@ export interface WebhookEvents {
 /** What recording an event needs. */
 type EventContext = Pick<MutationContext, 'newId' | 'now' | 'system' | 'shop' | 'traceparent'>
 
-/** The event filters of a shop's subscriptions and open streams. */
-export interface Receivers {
-  filters: SubscriptionFilter[]
-  streams: StreamFilter[]
-}
+/** The event filters of a shop's subscriptions. */
+export type Receivers = SubscriptionFilter[]
 
-export async function listReceivers(ctx: EventContext, db: Reader): Promise<Receivers> {
-  const [filters, streams] = await Promise.all([
-    listSubscriptionFilters(db, ctx.shop.id),
-    listOpenStreams(db, ctx.shop.id, nowIso(systemClock(ctx))),
-  ])
-  return { filters, streams }
-}
+export const listReceivers = ({ shop }: EventContext, db: Reader): Promise<Receivers> =>
+  listSubscriptionFilters(db, shop.id)
 
 /**
- * Records events, with one delivery per matching subscription and per matching open stream. The body is stored here, so a
- * later delivery or redelivery sends the state as of this change. Extended events are recorded only while a subscription or
- * stream asks for them. Returns whether there is a delivery to send.
+ * Records events, with one delivery per matching subscription. The body is stored here, so a later delivery or redelivery
+ * sends the state as of this change. Extended events are recorded only while a subscription asks for them. Returns whether there is a delivery to send.
  */
 export async function enqueue(
   ctx: EventContext,
@@ -52,13 +43,13 @@ export async function enqueue(
   { events, extendedEvents: findExtended, receivers }: WebhookEvents,
 ): Promise<boolean> {
   if (events.length === 0 && !findExtended) return false
-  const { filters: all, streams } = receivers ?? (await listReceivers(ctx, trx))
-  const isAsked = [...all, ...streams].some(({ extendedEvents }) => extendedEvents === 1)
+  const all = receivers ?? (await listReceivers(ctx, trx))
+  const isAsked = all.some(({ extendedEvents }) => extendedEvents === 1)
   // What a disabled subscription misses is in the feed.
   const filters = all.filter(({ disabledAt }) => disabledAt === null)
   const recorded = isAsked ? [...events, ...((await findExtended?.()) ?? [])] : events.filter(isPlain)
   if (recorded.length === 0) return false
-  await chain.append((last) => recordEvents(ctx, trx, { events: recorded, receivers: { filters, streams }, last }))
+  await chain.append((last) => recordEvents(ctx, trx, { events: recorded, receivers: filters, last }))
   return recorded.some(({ event }) => filters.some((filter) => accepts(filter, event)))
 }
 
@@ -84,7 +75,7 @@ async function recordEvents(
       data,
     })
     await insertWebhookEvent(trx, shopId, { id: eventId, event, body, traceparent: ctx.traceparent, createdAt })
-    for (const filter of receivers.filters) {
+    for (const filter of receivers) {
       if (!accepts(filter, event)) continue
       const { id: subscriptionId } = filter
       const id = ctx.newId('dlv')
@@ -92,15 +83,11 @@ async function recordEvents(
       await insertDelivery(trx, newDelivery(shopId, { id, eventId, subscriptionId, webhookId: id, follows, createdAt }))
       latest.set(subscriptionId, id)
     }
-    for (const stream of receivers.streams) {
-      if (accepts(stream, event))
-        await insertStreamDelivery(trx, { shopId, id: ctx.newId('dlv'), streamId: stream.id, eventId })
-    }
   })
   return { ...last, eventId }
 }
 
-/** Whether a subscription or stream receives an event. */
+/** Whether a subscription receives an event. */
 const accepts = ({ events, extendedEvents }: Pick<SubscriptionFilter, 'events' | 'extendedEvents'>, event: string) =>
   (extendedEvents === 1 || !isExtended(event)) && matches(events, event)
 
@@ -137,7 +124,6 @@ export async function findOutboxDepth(
 }
 
 type SubscriptionFilter = Pick<SubscriptionRow, 'id' | 'events' | 'extendedEvents' | 'disabledAt'>
-type StreamFilter = Pick<StreamRow, 'id' | 'events' | 'extendedEvents'>
 
 const findFilters = prepared<{ shopId: string }>()((db, { shopId }) =>
   db
@@ -150,40 +136,6 @@ const findFilters = prepared<{ shopId: string }>()((db, { shopId }) =>
 /** The ids and event filters of the shop's subscriptions, in no particular order. */
 export const listSubscriptionFilters = (db: Reader, shopId: string): Promise<SubscriptionFilter[]> =>
   findFilters(db, { shopId })
-
-const findStreams = prepared<{ shopId: string; now: string }>()((db, { shopId, now }) =>
-  db
-    .selectFrom('streams')
-    .select(['id', 'events', 'extendedEvents'])
-    .where('shopId', '=', shopId)
-    .where('expiresAt', '>', now)
-    .compile(),
-)
-
-/** The streams that have not expired: connected now, or disconnected recently. */
-export const listOpenStreams = (db: Reader, shopId: string, now: string): Promise<StreamFilter[]> =>
-  findStreams(db, { shopId, now })
-
-const insertStreamDelivery = preparedWrite<Omit<StreamDeliveryRow, 'seq'>>()((trx, row) =>
-  // One statement, so that changes which run side by side get different numbers.
-  sql`insert into "streamDeliveries" ("shopId", id, "streamId", "eventId", seq)
-    select cast(${row.shopId} as text), cast(${row.id} as text), cast(${row.streamId} as text), cast(${row.eventId} as text),
-      coalesce(max(seq), 0) + 1
-    from "streamDeliveries" where "shopId" = ${row.shopId} and "streamId" = ${row.streamId}`.compile(trx),
-)
-
-/** The number of the newest delivery of a stream; 0 when there is none. */
-export async function findLastSeq(db: Reader, shopId: string, streamId: string): Promise<number> {
-  const row = await db
-    .selectFrom('streamDeliveries')
-    .select('seq')
-    .where('shopId', '=', shopId)
-    .where('streamId', '=', streamId)
-    .orderBy('seq', 'desc')
-    .limit(1)
-    .executeTakeFirst()
-  return row?.seq ?? 0
-}
 
 const insertEvent = preparedWrite<Omit<WebhookEventRow, 'erasedAt'>>()(
   (trx, { id, shopId, event, body, traceparent, createdAt }) =>

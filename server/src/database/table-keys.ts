@@ -35,8 +35,6 @@ export const PRIMARY_KEYS: Keys = {
   subscriptions: ['shopId', 'id'],
   webhookEvents: ['shopId', 'id'],
   deliveries: ['shopId', 'id'],
-  streams: ['shopId', 'id'],
-  streamDeliveries: ['shopId', 'id'],
   idempotencyKeys: ['shopId', 'key'],
   audits: ['shopId', 'seq'],
   auditHeads: ['shopId', 'generation'],

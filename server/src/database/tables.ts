@@ -9,7 +9,7 @@ import type {
   PayoutLineRow,
   ReservationChangeRow,
 } from './payout-tables.ts'
-import type { DeliveryRow, StreamDeliveryRow, StreamRow, SubscriptionRow, WebhookEventRow } from './webhook-tables.ts'
+import type { DeliveryRow, SubscriptionRow, WebhookEventRow } from './webhook-tables.ts'
 
 export type {
   AliasRow,
@@ -24,8 +24,6 @@ export type {
   PayoutJobRow,
   PayoutLineRow,
   ReservationChangeRow,
-  StreamDeliveryRow,
-  StreamRow,
   SubscriptionRow,
   WebhookEventRow,
 }
@@ -238,8 +236,6 @@ export interface Tables {
   subscriptions: SubscriptionRow
   webhookEvents: WebhookEventRow
   deliveries: DeliveryRow
-  streams: StreamRow
-  streamDeliveries: StreamDeliveryRow
   idempotencyKeys: IdempotencyKeyRow
   audits: AuditRow
   auditHeads: AuditHeadRow

@@ -22,7 +22,7 @@ const HEADERS_TIMEOUT_MS = 10_000
 /** Above the limits of headers and body together; ends a request whose body is never read. */
 const REQUEST_TIMEOUT_MS = 60_000
 
-/** Also ends event streams that are not read. */
+/** Also ends exports that are not read. */
 const STALL_TIMEOUT_MS = 60_000
 /** Longer than proxies keep idle connections, so that none of them sends a request on a connection that is being closed. */
 const KEEP_ALIVE_MS = 75_000

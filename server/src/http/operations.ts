@@ -46,7 +46,6 @@ import * as programs from '../programs/programs.ts'
 import * as notifications from '../stores/notifications.ts'
 import * as deliveries from '../webhooks/deliveries.ts'
 import * as feed from '../webhooks/feed.ts'
-import * as streams from '../webhooks/streams.ts'
 import * as webhooks from '../webhooks/webhooks.ts'
 import { sessionCookie } from './authorize-owner.ts'
 import { DOCS_HEADERS, docsPage } from './docs.ts'
@@ -207,7 +206,6 @@ export const handlers: Handlers<Contexts> = {
   listDeliveries: (ctx, { query }) => ok(deliveries.list(ctx, query)),
   redeliver: (ctx, { path }) => data(deliveries.redeliver(ctx, path.id)),
   redeliverMany: (ctx, { path, body }) => data(deliveries.redeliverMany(ctx, path.id, body)),
-  streamDeliveries: (ctx, { query, headers }) => ok(streams.open(ctx, query, headers['Last-Event-ID'])),
 
   getSession: (ctx) => ok(sessions.toSession(ctx, ctx)),
   createSession: async (ctx, { body }) => {

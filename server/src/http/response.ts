@@ -26,7 +26,7 @@ export interface ApiResponse {
 
 /** No cache or proxy may store or buffer a stream. */
 const STREAM_HEADERS = {
-  'Content-Type': 'text/event-stream; charset=utf-8',
+  'Content-Type': 'application/x-ndjson',
   'Cache-Control': 'no-store',
   'X-Accel-Buffering': 'no',
 }

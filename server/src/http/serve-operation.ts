@@ -48,9 +48,6 @@ export function serveOperation(server: Server, op: Operation) {
     const response = await execute(server, op, { c, request }).catch((error) => errorResponse(server, error, request))
     const headers = await standardHeaders(server, request, op.path)
     finishRequest(server, request, c, response.status)
-    const { body } = response
-    if (op.streams === 'application/x-ndjson' && body instanceof ReadableStream)
-      response.headers['Content-Type'] = op.streams
     const cors = corsHeaders(server.deps.config.corsOrigins, op, c.req.header('Origin'))
     return toResponse(response, { ...headers, ...cors, ...op.deprecation })
   }
@@ -247,8 +244,8 @@ async function execute<Id extends OperationId>(
   const parseInTurn: typeof parse = (read) => inTurn(() => recheck().then(() => parse(read)))
   const parsed = op.readBody && (await (bytes.length > LARGE_BODY_BYTES ? parseInTurn : parse)(op.readBody))
   const body = parsed ? parsed.body : NO_BODY
-  // HEAD never opens a stream.
-  if (op.streams && c.req.method === 'HEAD') return { status: 200, body: new Blob().stream(), headers: {} }
+  // HEAD writes no audit record of an export.
+  if (op.isNdjson && c.req.method === 'HEAD') return { status: 200, body: new Blob().stream(), headers: {} }
   const operator = operatorContext(ctx)
   if (operator) await recordOperatorRequest(operator, op.id, pathParametersOf(c).shopId ?? null)
   const caller = shopContext(ctx)
@@ -256,7 +253,7 @@ async function execute<Id extends OperationId>(
     await setIdempotencyKey(caller, op, c, { query: parameters.query, body: parsed?.all })
   const handle: Handlers<Contexts>[Id] = handlers[op.id]
   const run = async (): Promise<AnyReply> => handle(await withReplica(ctx, op.id), { ...parameters, body })
-  const isRead = caller && op.method === 'GET' && !op.streams
+  const isRead = caller && op.method === 'GET' && !op.isNdjson
   const reply = await (isRead ? server.readTurns.run({ shopId: caller.shop.id, url: c.req.url }, run, recheck) : run())
   if (caller && op.audit) await recordAccess(caller, op.audit, Object.values(pathParametersOf(c))[0] ?? null)
   const replayed = caller?.idempotency?.replayed && { 'Idempotent-Replayed': 'true' }

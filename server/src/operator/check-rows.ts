@@ -33,7 +33,6 @@ export const JSON_COLUMNS: { [Table in TableName]?: (keyof Tables[Table])[] } = 
   geoRules: ['countries', 'states', 'cities', 'postalPrefixes'],
   subscriptions: ['events'],
   webhookEvents: ['body'],
-  streams: ['events'],
   idempotencyKeys: ['result'],
 }
 

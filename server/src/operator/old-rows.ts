@@ -42,8 +42,7 @@ function stepsOf(kind: OldRows, before: string): Step[] {
           key: 'id',
           where: sql`r."createdAt" < ${before}
             and not exists (select 1 from deliveries d where d."shopId" = r."shopId" and d."eventId" = r.id
-              and (d.status in ('PENDING', 'RETRYING') or d."finishedAt" >= ${before}))
-            and not exists (select 1 from "streamDeliveries" d where d."shopId" = r."shopId" and d."eventId" = r.id)`,
+              and (d.status in ('PENDING', 'RETRYING') or d."finishedAt" >= ${before}))`,
         },
       ]
     case 'orders':

@@ -13,7 +13,6 @@ import { type Deps, nowIso } from '../core/context.ts'
 import { deleteExpiredResponses } from '../core/idempotency.ts'
 import { bestEffort } from '../core/log.ts'
 import type { ShopRow } from '../database/tables.ts'
-import { deleteExpiredStreams } from '../webhooks/delivery-queries.ts'
 
 const INTERVAL_MS = 3_600_000
 
@@ -37,7 +36,6 @@ export async function purgeExpired(deps: Deps): Promise<void> {
   const now = nowIso(deps)
   const steps = [
     () => inBatches(deps, (trx) => deleteExpiredResponses(trx, now)),
-    () => inBatches(deps, (trx) => deleteExpiredStreams(trx, now)),
     // Before deliveries, with one more day of retention, so that a redelivery in progress keeps its event.
     () => forEachShop(deps, (shop) => purgeEvents(deps, shop)),
     () => forEachShop(deps, (shop) => purgeDeliveries(deps, shop)),

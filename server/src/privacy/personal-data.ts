@@ -196,8 +196,6 @@ export const COLUMNS: { [Table in Stored]: { [Column in keyof Tables[Table]]: Ki
     'id shopId eventId subscriptionId webhookId follows status code httpStatus durationMs finishedAt',
     'attempts nextAttemptAt createdAt',
   ),
-  streams: none('id shopId events extendedEvents secret createdAt expiresAt userId connection connectedUntil'),
-  streamDeliveries: none('shopId id streamId seq eventId'),
   idempotencyKeys: { ...none('shopId fingerprint expiresAt createdAt'), key: 'special', result: 'special' },
   audits: {
     ...none('id shopId seq actor action requestId createdAt previousHash hash salt digest'),

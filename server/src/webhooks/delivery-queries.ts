@@ -334,23 +334,6 @@ export async function deleteUnreferencedEvents(trx: Transaction, range: IdRange)
   return end
 }
 
-/** Deletes a batch of the deliveries of an expired stream, and finally the stream. Returns whether there may be more. */
-export async function deleteExpiredStreams(trx: Transaction, now: string): Promise<boolean> {
-  const expired = trx.selectFrom('streams').select(['shopId', 'id']).where('expiresAt', '<=', now)
-  const stream = await expired.limit(1).executeTakeFirst()
-  if (!stream) return false
-  const { shopId, id } = stream
-  const deleted = await executeDelete(
-    trx,
-    sql`delete from "streamDeliveries" where "shopId" = ${shopId} and "streamId" = ${id} and seq in (
-      select seq from "streamDeliveries" where "shopId" = ${shopId} and "streamId" = ${id} limit ${BATCH_SIZE})`,
-  )
-  if (deleted < BigInt(BATCH_SIZE)) {
-    await trx.deleteFrom('streams').where('shopId', '=', shopId).where('id', '=', id).execute()
-  }
-  return true
-}
-
 /** The name, payload and trace of an event. */
 export const findEventBody = prepared<{ shopId: string; id: string }>()((db, { shopId, id }) =>
   db

@@ -17,6 +17,12 @@ const findLastOfRange = prepared<{ shopId: string; after: string; offset: number
     .compile(),
 )
 
+/** The id of the newest event; null when there is none. */
+export async function findLastEvent(db: Reader, shopId: string): Promise<string | null> {
+  const events = db.selectFrom('webhookEvents').select('id').where('shopId', '=', shopId)
+  return (await events.orderBy('id', 'desc').limit(1).executeTakeFirst())?.id ?? null
+}
+
 interface FeedPage {
   rows: Pick<WebhookEventRow, 'id' | 'body'>[]
   /** The id after which the next page starts; undefined when it starts where this one did. */

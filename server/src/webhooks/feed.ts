@@ -2,7 +2,7 @@ import type { components } from '../contract/schema.d.ts'
 import type { Query } from '../contract/spec.ts'
 import type { KeyContext } from '../core/context.ts'
 import { emittedEvents, extendedEvents } from '../core/event-names.ts'
-import { listEventsAfter } from './feed-queries.ts'
+import { findLastEvent, listEventsAfter } from './feed-queries.ts'
 
 const NAMES = ['test', ...emittedEvents] as const
 const EXTENDED_NAMES = [...NAMES, ...extendedEvents] as const
@@ -18,11 +18,12 @@ const SCOPES: Record<Resource, string> = {
   payout: 'payouts:read',
 }
 
-/** Lists the events after a position, oldest first, that the key may read. */
+/** Lists the events after a position, oldest first, that the key may read. There are none after `latest`. */
 export async function list(
   ctx: KeyContext,
   query: Query<'listWebhookEvents'>,
 ): Promise<components['schemas']['WebhookEventList']> {
+  if (query.after === 'latest') return { data: [], next: await findLastEvent(ctx.db.read, ctx.shop.id), hasMore: false }
   const mayRead = (name: EventName) => name === 'test' || ctx.scopes.includes(SCOPES[name.split('.')[0] as Resource])
   const names = (query.extendedEvents ? EXTENDED_NAMES : NAMES).filter(mayRead)
   const { rows, next, hasMore } = await listEventsAfter(ctx.db.read, ctx.shop.id, {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Reader, Transaction } from '../database/database.ts'
 import { prepared, preparedWrite } from '../database/prepared.ts'
-import type { ShopRow, StreamRow, SubscriptionRow } from '../database/tables.ts'
+import type { ShopRow, SubscriptionRow } from '../database/tables.ts'
 
 /** Where the deliveries of a subscription are sent, and the clock of its shop. */
 export type Destination = Pick<SubscriptionRow, (typeof DESTINATION_COLUMNS)[number]> & Pick<ShopRow, 'clockOffsetMs'>
@@ -196,110 +196,3 @@ export async function listLeaseHolders(db: Reader): Promise<string[]> {
     .execute()
   return rows.flatMap(({ claimedBy }) => claimedBy ?? [])
 }
-
-/** A delivery of an event stream. */
-export interface StreamedEvent {
-  id: string
-  seq: number
-  event: string
-  body: string
-  traceparent: string | null
-}
-
-/** A stream that events are stored for, and the user who reads it. */
-export type RetainedStream = Pick<StreamRow, 'id' | 'userId' | 'createdAt' | 'connectedUntil'>
-
-/** The streams of a shop that events are stored for, oldest first. */
-export const listRetainedStreams = (db: Reader, shopId: string, now: string): Promise<RetainedStream[]> =>
-  db
-    .selectFrom('streams')
-    .select(['id', 'userId', 'createdAt', 'connectedUntil'])
-    .where('shopId', '=', shopId)
-    .where('expiresAt', '>', now)
-    .orderBy('createdAt')
-    .orderBy('id')
-    .execute()
-
-export async function insertStream(trx: Transaction, shopId: string, row: Omit<StreamRow, 'shopId'>): Promise<void> {
-  await trx
-    .insertInto('streams')
-    .values({ ...row, shopId })
-    .execute()
-}
-
-export async function updateStream(
-  trx: Transaction,
-  shopId: string,
-  id: string,
-  changes: Pick<StreamRow, 'expiresAt'> & Partial<StreamRow>,
-): Promise<void> {
-  await trx.updateTable('streams').set(changes).where('shopId', '=', shopId).where('id', '=', id).execute()
-}
-
-/** Records until when a connection is open, null when it has ended. Returns whether the connection still owns the stream. */
-export async function updateConnection(
-  trx: Transaction,
-  { shopId, id, connection }: Pick<StreamRow, 'shopId' | 'id' | 'connection'>,
-  connectedUntil: string | null,
-): Promise<boolean> {
-  const { numUpdatedRows } = await trx
-    .updateTable('streams')
-    .set({ connectedUntil, ...(connectedUntil === null && { connection: null }) })
-    .where('shopId', '=', shopId)
-    .where('id', '=', id)
-    .where('connection', '=', connection)
-    .executeTakeFirst()
-  return numUpdatedRows > 0n
-}
-
-const connectionOf = prepared<{ shopId: string; id: string }>()((db, { shopId, id }) =>
-  db.selectFrom('streams').select('connection').where('shopId', '=', shopId).where('id', '=', id).compile(),
-)
-
-/** The id of the connection that reads a stream now. */
-export const findConnection = async (db: Reader, shopId: string, id: string): Promise<string | null | undefined> =>
-  (await connectionOf(db, { shopId, id }))[0]?.connection
-
-/** The stream with this id, from its beginning, or the stream of the delivery with this id, after that delivery. */
-export async function findStreamAt(
-  db: Reader,
-  shopId: string,
-  id: string,
-): Promise<(StreamRow & { seq: number }) | undefined> {
-  const streams = db.selectFrom('streams').selectAll('streams').where('streams.shopId', '=', shopId)
-  const stream = await streams.where('streams.id', '=', id).executeTakeFirst()
-  if (stream) return { ...stream, seq: 0 }
-  return streams
-    .innerJoin('streamDeliveries', (join) =>
-      join
-        .onRef('streamDeliveries.shopId', '=', 'streams.shopId')
-        .onRef('streamDeliveries.streamId', '=', 'streams.id'),
-    )
-    .select('streamDeliveries.seq')
-    .where('streamDeliveries.id', '=', id)
-    .executeTakeFirst()
-}
-
-/** The deliveries of a stream after a number, in order. */
-export const listStreamed = (
-  db: Reader,
-  shopId: string,
-  streamId: string,
-  after: number,
-  limit: number,
-): Promise<StreamedEvent[]> =>
-  db
-    .selectFrom('streamDeliveries')
-    .innerJoin('webhookEvents', (join) =>
-      join
-        .onRef('webhookEvents.shopId', '=', 'streamDeliveries.shopId')
-        .onRef('webhookEvents.id', '=', 'streamDeliveries.eventId'),
-    )
-    .select(['streamDeliveries.id', 'streamDeliveries.seq'])
-    .select(['webhookEvents.event', 'webhookEvents.body', 'webhookEvents.traceparent'])
-    .where('streamDeliveries.shopId', '=', shopId)
-    .where('streamDeliveries.streamId', '=', streamId)
-    .where('streamDeliveries.seq', '>', after)
-    .orderBy('streamDeliveries.seq')
-    .limit(limit)
-    .execute()

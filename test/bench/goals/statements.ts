@@ -8,7 +8,7 @@ import {
 } from '../../../server/src/affiliates/queries.ts'
 import { listCommissions } from '../../../server/src/commissions/list-queries.ts'
 import { findResponseRow } from '../../../server/src/core/idempotency.ts'
-import { listOpenStreams, listSubscriptionFilters } from '../../../server/src/core/outbox.ts'
+import { listSubscriptionFilters } from '../../../server/src/core/outbox.ts'
 import { openDatabase } from '../../../server/src/database/database.ts'
 import { findClick, findSessionClicks } from '../../../server/src/journey/queries.ts'
 import { findOrder } from '../../../server/src/orders/queries.ts'
@@ -96,7 +96,6 @@ async function shippedSelects({ url, shopId, codes }: DataSet): Promise<Map<stri
   await findProductRules(read, shopId, programId, [{ productId: '1', variantId: '2' }])
   await findGeoRules(read, shopId, programId)
   await listSubscriptionFilters(read, shopId)
-  await listOpenStreams(read, shopId, orderAt)
   await close()
   SQLite.prototype.prepare = prepare
   return seen

@@ -123,23 +123,6 @@ const get =
     return op.path.startsWith('/api/') ? callOperation(server, op, { query }) : callOwner(server, op, { query })
   }
 
-/** Reads a stream until an event arrives, disconnects, and resumes after it. */
-const stream: Call = async (server) => {
-  const path = '/admin/v1/deliveries/stream'
-  const owner = { Authorization: `Bearer ${server.shop.ownerToken}` }
-  const listen = async (after: Record<string, string>) => {
-    const response = await server.app.request(path, { headers: { ...owner, ...after } })
-    const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
-    await reader.read()
-    await convert(server, orderOf({ couponCode: 'NISA16' }))
-    const { value } = await reader.read()
-    await reader.cancel()
-    return { status: response.status, body: /^id: (.*)$/m.exec(value ?? '')?.[1] ?? '' }
-  }
-  const { body } = await listen({})
-  return listen({ 'Last-Event-ID': body })
-}
-
 /** What an operation is called with in addition to its example. */
 const SPECIAL: Record<string, Call[]> = {
   recordEvent: [
@@ -230,7 +213,6 @@ const isPublic = (id: string) => operation(id).path.startsWith('/api/')
 
 export function exampleOf(id: string): Call {
   if (operation(id).path.startsWith('/integrations/')) return notify(id)
-  if (id === 'streamDeliveries') return stream
   if (isPublic(id)) return (server) => callOperation(server, operation(id))
   if (operation(id).path.startsWith('/operator/'))
     return async (server) => callOperator(server, operation(id), await freshCall(server, operation(id)))

@@ -175,9 +175,8 @@ function addListen(webhooks: Command): void {
   defineCommand<ListenOptions>(webhooks, 'listen', {
     summary: 'receive events on this machine without a tunnel',
     details:
-      'Opens a temporary subscription and forwards every event with the original bytes and headers, signed with a secret that stays the same as long as the owner token does. `--print-secret` prints it for the receiver. With `--secret-file`, events are signed with a secret that the receiver already has. Reconnects automatically, even after a restart of the service, and receives the events that were missed. `--json` prints one object per line. Runs until Ctrl-C.',
+      'Polls the events once a second and forwards each with the bytes and headers of a webhook, signed with a secret that stays the same as long as the API key does. `--print-secret` prints it for the receiver. With `--secret-file`, events are signed with a secret that the receiver already has. Continues after a restart of the service, and receives the events that were missed. The key requires `webhooks:read` and the read scopes of the events, such as commissions:read. `--json` prints one object per line. Runs until Ctrl-C.',
     output: 'Listened',
-    owner: true,
     examples: [
       'export WEBHOOK_SECRET=$(referral webhooks listen --print-secret)',
       'referral webhooks listen --forward-to localhost:3000/hooks',
@@ -189,8 +188,8 @@ function addListen(webhooks: Command): void {
     .option('--secret-file <file>', 'read the signing secret of the receiver from a file')
     .option('--print-secret', 'print the signing secret and exit')
     .addOption(repeatableOption('--events <names>', 'events to receive, comma-separated (default: all)'))
-    .option('--extended-events', 'also receive extended events, such as commission.approved and payout.paid')
-    .option('--after <id>', 'continue after this delivery, at most one hour old')
+    .option('--extended-events', 'also receive extended events that a subscription requests, such as payout.paid')
+    .option('--after <id>', 'continue after this event')
     .addOption(new Option('--count <n>', 'exit after this number of deliveries').argParser(integerBetween(1)))
 }
 

@@ -1,13 +1,13 @@
 import { createHmac } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { WebhookEventList } from '@referral/sdk'
 import { signWebhook } from '@referral/webhook-verifier/sender'
 import { requireCredential } from '../../client.ts'
-import { apiError, CliError, exitCode, usageError } from '../../errors.ts'
+import { CliError, exitCode, toFailure, usageError } from '../../errors.ts'
 import { sanitizeText, toJson } from '../../output/text.ts'
 import type { Run } from '../../run.ts'
 import { readSecretFile } from '../../secrets.ts'
 import { parseReceiverUrl, postDelivery } from './post.ts'
-import { readSseMessages, type SseMessage } from './sse.ts'
 
 export interface ListenOptions {
   forwardTo?: string
@@ -19,169 +19,108 @@ export interface ListenOptions {
   count?: number
 }
 
-// The service sends a keep-alive every 15 seconds.
-const HEARTBEAT_TIMEOUT_MS = 45_000
-const INITIAL_RETRY_DELAY_MS = 250
-const MAX_RETRY_DELAY_MS = 5000
+const POLL_INTERVAL_MS = 1000
 
-/** Receives the events of the shop with their original bytes and headers, and those missed while disconnected. */
+/** Polls the events of the shop, and forwards each with the bytes and headers that a subscription would receive. */
 export async function listen(run: Run, options: ListenOptions): Promise<undefined> {
+  const { secretFile, forwardTo, events = [], extendedEvents, count = Number.POSITIVE_INFINITY } = options
   if (options.printSecret) {
     run.printText(`${readListenSecret(run, options)}\n`)
     return
   }
-  const listener = new Listener(run, options)
-  await listener.run()
+  if (secretFile !== undefined && forwardTo === undefined) throw usageError('--secret-file requires --forward-to.')
+  const secret = readListenSecret(run, options)
+  const receiver = forwardTo === undefined ? undefined : parseReceiverUrl(forwardTo)
+  const names = events.flatMap((list) => list.split(',')).map((name) => name.trim())
+  const poll = await createPoll(run, extendedEvents)
+  const stop = run.handleInterrupt()
+  let after: string | null = options.after ?? 'latest'
+  let isOpen = false
+  let remaining = count
+  while (remaining > 0 && !stop.interrupted) {
+    const page: WebhookEventList | undefined = await poll(after)
+    if (page && !isOpen) await printOpen(run, secretFile === undefined ? secret : null)
+    isOpen ||= page !== undefined
+    for (const { id, ...event } of page?.data ?? []) {
+      if (remaining === 0 || stop.interrupted) break
+      if (names.length === 0 || names.includes(event.event)) {
+        await forward(run, { id, event, secret, receiver })
+        remaining--
+      }
+      // Set after forwarding, so that an interrupted delivery is received again.
+      after = id
+    }
+    if (page && remaining > 0 && !stop.interrupted) after = page.next
+    if (!page?.hasMore && remaining > 0)
+      await sleep(POLL_INTERVAL_MS, undefined, { signal: stop.signal }).catch(() => {})
+  }
+  if (after?.startsWith('evt_') && remaining > 0) run.reporter.info(`to continue from here: --after ${after}`)
+  if (stop.interrupted) throw new CliError(exitCode.interrupted, 'Interrupted.', { code: 'interrupted' })
 }
 
-/** The receiver's secret, else one derived from the owner token, which is the same on each run. */
+/** The receiver's secret, else one derived from the API key, which is the same on each run. */
 const readListenSecret = (run: Run, { secretFile }: ListenOptions): string =>
   secretFile === undefined
-    ? createHmac('sha256', requireCredential(run.settings, 'ownerToken'))
-        .update('referral webhooks listen')
-        .digest('hex')
+    ? createHmac('sha256', requireCredential(run.settings, 'apiKey')).update('referral webhooks listen').digest('hex')
     : readSecretFile(secretFile)
 
-class Listener {
-  readonly #run: Run
-  readonly #forwardTo: string | undefined
-  readonly #secret: string
-  readonly #isOwnSecret: boolean
-  readonly #query: string
-  readonly #stop: ReturnType<Run['handleInterrupt']>
-  #remaining: number
-  #last: string | undefined
-  #subscription: string | undefined
-
-  constructor(run: Run, options: ListenOptions) {
-    const { forwardTo, secretFile, events = [], extendedEvents, after, count } = options
-    this.#run = run
-    if (secretFile !== undefined && forwardTo === undefined) throw usageError('--secret-file requires --forward-to.')
-    this.#secret = readListenSecret(run, options)
-    this.#isOwnSecret = secretFile === undefined
-    this.#forwardTo = forwardTo === undefined ? undefined : parseReceiverUrl(forwardTo)
-    this.#query = new URLSearchParams({
-      ...(events.length > 0 && { events: events.join(',') }),
-      ...(extendedEvents && { extendedEvents: '1' }),
-    }).toString()
-    this.#last = after
-    this.#remaining = count ?? Number.POSITIVE_INFINITY
-    if (after !== undefined && !/^[!-~]{1,64}$/.test(after))
-      throw usageError('--after must be the id of a delivery (dlv_…) or of the subscription (whs_…).')
-    this.#stop = run.handleInterrupt()
-  }
-
-  /** Reconnects until it is interrupted or has received enough deliveries. */
-  async run(): Promise<void> {
-    let delay = INITIAL_RETRY_DELAY_MS
-    while (this.#remaining > 0 && !this.#stop.interrupted) {
-      try {
-        await this.#connect(() => {
-          delay = INITIAL_RETRY_DELAY_MS
-        })
-      } catch (error) {
-        // Retrying does not help when the service rejects the request.
-        if (error instanceof CliError && error.exitCode !== exitCode.unavailable) throw error
-      }
-      if (this.#remaining <= 0 || this.#stop.interrupted) break
-      this.#run.reporter.info('connection lost; reconnecting')
-      await sleep(delay, undefined, { signal: this.#stop.signal }).catch(() => {})
-      delay = Math.min(delay * 2, MAX_RETRY_DELAY_MS)
-    }
-    if (this.#last && this.#remaining > 0)
-      this.#run.reporter.info(`to continue from here within one hour: --after ${this.#last}`)
-    if (this.#stop.interrupted) throw new CliError(exitCode.interrupted, 'Interrupted.', { code: 'interrupted' })
-  }
-
-  async #connect(onOpen: () => void): Promise<void> {
-    const silence = new AbortController()
-    let timer = setTimeout(() => silence.abort(), HEARTBEAT_TIMEOUT_MS)
-    const onBytes = () => {
-      clearTimeout(timer)
-      timer = setTimeout(() => silence.abort(), HEARTBEAT_TIMEOUT_MS)
-    }
+/** Returns the events after a position; undefined while the service cannot be reached. */
+async function createPoll(run: Run, extendedEvents: boolean | undefined) {
+  const client = await run.client()
+  let isReachable = true
+  return async (after: string | null): Promise<WebhookEventList | undefined> => {
     try {
-      const response = await this.#request(AbortSignal.any([silence.signal, this.#stop.signal]))
-      onOpen()
-      for await (const message of readSseMessages(response.body ?? new ReadableStream(), onBytes)) {
-        await this.#handleMessage(message)
-        if (this.#remaining <= 0) return
-      }
-    } finally {
-      clearTimeout(timer)
-      silence.abort()
+      const query = { ...(after && { after }), ...(extendedEvents && { extendedEvents: '1' as const }) }
+      const page = await client.webhooks.events(query)
+      if (!isReachable) run.reporter.info('reconnected; no event was missed')
+      isReachable = true
+      return page
+    } catch (error) {
+      // Polling again does not help when the service rejects the request.
+      const { exitCode: code } = toFailure(error)
+      if (code !== exitCode.unavailable && code !== exitCode.rateLimited) throw error
+      if (isReachable) run.reporter.info('connection lost; reconnecting')
+      isReachable = false
+      return undefined
     }
   }
+}
 
-  async #request(signal: AbortSignal): Promise<Response> {
-    const { settings } = this.#run
-    const query = this.#query ? `?${this.#query}` : ''
-    const headers: Record<string, string> = {
-      Accept: 'text/event-stream',
-      Authorization: `Bearer ${requireCredential(settings, 'ownerToken')}`,
-    }
-    if (this.#last) headers['Last-Event-ID'] = this.#last
-    const response = await fetch(`${settings.baseUrl}/admin/v1/deliveries/stream${query}`, {
-      headers,
-      signal,
-      redirect: 'manual',
-    })
-    const isStream = response.headers.get('Content-Type')?.startsWith('text/event-stream')
-    if (response.ok && isStream) return response
-    const { error } = (await response.json().catch(() => ({}))) as { error?: string }
-    throw apiError(error ?? `The service returned ${response.status}.`, response)
-  }
+interface Forwarded {
+  id: string
+  event: Omit<WebhookEventList['data'][number], 'id'>
+  secret: string
+  receiver: string | undefined
+}
 
-  async #handleMessage({ event, id, data }: SseMessage): Promise<void> {
-    if (event === 'open') {
-      await this.#handleOpen(JSON.parse(data))
-      this.#last = id ?? this.#last
-    }
-    if (event !== 'delivery' || id === undefined) return
-    await this.#handleDelivery(id, JSON.parse(data))
-    // Set after forwarding, so that an interrupted delivery is received again.
-    this.#last = id
-    this.#remaining -= 1
+async function forward(run: Run, { id, event, secret, receiver }: Forwarded): Promise<void> {
+  const body = JSON.stringify(event)
+  const bytes = new TextEncoder().encode(body)
+  const timestamp = Math.floor(run.context.now() / 1000)
+  const headers = {
+    'Content-Type': 'application/json',
+    'User-Agent': 'referral-webhooks/1',
+    'X-Service-Event': event.event,
+    ...(await signWebhook(bytes, secret, { id, timestamp })),
   }
+  const response = receiver ? await postDelivery(receiver, { headers, body: bytes }) : undefined
+  const { status = null, ms = null, reason = null } = response ?? {}
+  const outcome = response ? `${status ?? 'no response'} in ${ms} ms${reason ? `: ${reason}` : ''}` : body
+  const delivery = { type: 'delivery', id, event: event.event, status, ms, reason, headers, body }
+  await print(run, delivery, `${event.event} ${id} ${outcome}`)
+}
 
-  async #handleOpen({ subscriptionId }: { subscriptionId: string }): Promise<void> {
-    const { reporter } = this.#run
-    if (this.#subscription === subscriptionId) {
-      reporter.info('reconnected; no event was missed')
-      return
-    }
-    if (this.#subscription !== undefined)
-      reporter.warn('The service opened a new subscription: events in between are lost.')
-    this.#subscription = subscriptionId
-    const secret = this.#isOwnSecret ? this.#secret : null
-    const line = secret === null ? 'signed with the secret of the file' : `signing secret: ${secret}`
-    await this.#print({ type: 'open', subscriptionId, secret }, line)
-  }
+/** @param secret null when it comes from a file. */
+const printOpen = (run: Run, secret: string | null): Promise<void> =>
+  print(
+    run,
+    { type: 'open', secret },
+    secret === null ? 'signed with the secret of the file' : `signing secret: ${secret}`,
+  )
 
-  async #handleDelivery(
-    id: string,
-    { headers: received, body }: { headers: Record<string, string>; body: string },
-  ): Promise<void> {
-    const event = received['X-Service-Event'] ?? ''
-    const bytes = new TextEncoder().encode(body)
-    const headers = await this.#sign(bytes, received)
-    const response = this.#forwardTo ? await postDelivery(this.#forwardTo, { headers, body: bytes }) : undefined
-    const { status = null, ms = null, reason = null } = response ?? {}
-    const outcome = response ? `${status ?? 'no response'} in ${ms} ms${reason ? `: ${reason}` : ''}` : body
-    const delivery = { type: 'delivery', id, event, status, ms, reason, headers, body }
-    await this.#print(delivery, `${event} ${id} ${outcome}`)
-  }
-
-  /** Replaces the signature, which is made with a secret of the temporary subscription. */
-  async #sign(body: Uint8Array<ArrayBuffer>, received: Record<string, string>): Promise<Record<string, string>> {
-    const [id = '', timestamp] = [received['webhook-id'], Number(received['webhook-timestamp'])]
-    return { ...received, ...(await signWebhook(body, this.#secret, { id, timestamp })) }
-  }
-
-  /** Writes a line immediately, because the command does not end. */
-  async #print(data: object, line: string): Promise<void> {
-    const { format } = this.#run.style
-    this.#run.printText(format === 'json' || format === 'ndjson' ? `${toJson(data)}\n` : `${sanitizeText(line)}\n`)
-    await this.#run.flush()
-  }
+/** Writes a line immediately, because the command does not end. */
+async function print(run: Run, data: object, line: string): Promise<void> {
+  const { format } = run.style
+  run.printText(format === 'json' || format === 'ndjson' ? `${toJson(data)}\n` : `${sanitizeText(line)}\n`)
+  await run.flush()
 }

@@ -525,7 +525,6 @@ export const operations: Record<string, DocumentedOperation> = {
     scope: null,
     responses: { '200': { $ref: '#/components/schemas/DeliveryReply' } },
   },
-  streamDeliveries: { method: 'GET', path: '/admin/v1/deliveries/stream', scope: null, responses: {} },
   updateWebhook: {
     method: 'PATCH',
     path: '/admin/v1/webhooks/{id}',
