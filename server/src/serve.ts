@@ -65,7 +65,7 @@ export async function serve(): Promise<void> {
   let isDraining = false
   const app = createApp(deps, { limiter: limits.limiter, metrics, tracing, checkHealth, isDraining: () => isDraining })
   const keepAliveMs = config.keepAliveSeconds * 1000
-  const server = await bind(createListener(app.fetch, { ...deps, limiter: limits.limiter }, { keepAliveMs }), config)
+  const server = await bind(createListener(app.fetch, deps, { keepAliveMs }), config)
   const unused = trackUnusedConnections(server)
   await dispatcher.start()
   startRetention(deps)

@@ -107,8 +107,8 @@ const requests = (world: FuzzWorld): fc.Arbitrary<string> =>
 
 /** Sends this many malformed requests over a socket. @throws with one that failed, got a wrong response or had an effect. */
 export async function fuzzRaw(world: FuzzWorld, { numRuns, seed }: { numRuns: number; seed: number }) {
-  const { app, deps, logs, limiter } = world.server
-  const listener = createListener(app.fetch, { ...deps, limiter }).listen(0, '127.0.0.1')
+  const { app, deps, logs } = world.server
+  const listener = createListener(app.fetch, deps).listen(0, '127.0.0.1')
   await once(listener, 'listening')
   const { port } = listener.address() as AddressInfo
   const tally = { requests: 0, answers: 0, refused: 0 }

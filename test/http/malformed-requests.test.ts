@@ -10,7 +10,7 @@ import { test } from '../support/test.ts'
 
 let listener: Server
 test.beforeAll(async ({ server }) => {
-  listener = createListener(server.app.fetch, { ...server.deps, limiter: server.limiter }).listen(0, '127.0.0.1')
+  listener = createListener(server.app.fetch, server.deps).listen(0, '127.0.0.1')
   await once(listener, 'listening')
 })
 afterAll(async () => {
@@ -70,36 +70,6 @@ test.for([
   expect(JSON.parse(answer?.body ?? '')).toEqual({ error: 'Malformed HTTP request.' })
   expect(more.map(({ status }) => status)).toEqual([])
   expect(snapshot(server)).toBe(before)
-})
-
-const WINDOW = { 'x-ratelimit-limit': '100', 'x-ratelimit-remaining': '100', 'x-ratelimit-reset': '60' }
-
-test.each([
-  ['no Host', `GET /api/v1/programs HTTP/1.1\r\n${CLOSE}`],
-  ['a Host that is none', `GET /api/v1/programs HTTP/1.1\r\nHost: a b\r\n${CLOSE}`],
-  ['a header without a name', `GET /api/v1/programs HTTP/1.1\r\nHost: x\r\n: y\r\n${CLOSE}`],
-  ['a whole address', `GET http://x/api/v1/programs HTTP/1.1\r\nHost: x\r\n: y\r\n${CLOSE}`],
-  ['a truncated body', 'POST /api/v1/events HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n'],
-])('400 for an operation contains the rate limit of callers without a key: %s', async (_name, bytes) => {
-  const [answer] = await send(bytes)
-  expect(answer).toMatchObject({ status: 400, headers: WINDOW })
-})
-
-test('the rate limit headers are only on API paths, and nothing is counted', async () => {
-  const [answer] = await send(`GET /healthz HTTP/1.1\r\n${CLOSE}`)
-  expect(answer?.status).toBe(400)
-  expect(Object.keys(answer!.headers).filter((name) => name.startsWith('x-ratelimit'))).toEqual([])
-})
-
-test('405 for CONNECT, after the response before it', async ({ server }) => {
-  const connect = 'CONNECT x:80 HTTP/1.1\r\nHost: x:80\r\n\r\n'
-  const [answer, ...more] = await send(connect)
-  expect(answer).toMatchObject({ status: 405, headers: { 'x-error-code': 'method_not_allowed', allow: '' } })
-  expect(answer?.headers['x-request-id']).toMatch(/^req_/)
-  expect(JSON.parse(answer?.body ?? '')).toEqual({ error: expect.stringContaining('CONNECT') })
-  expect(more).toEqual([])
-  const after = await send(post(server, 'Content-Length: 17\r\n', '{"name":"Before"}') + connect)
-  expect(after.map(({ status }) => status)).toEqual([201])
 })
 
 test('unusual but valid requests get the usual response', async ({ server }) => {

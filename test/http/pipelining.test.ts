@@ -14,15 +14,12 @@ import { test } from '../support/test.ts'
 async function listen(server: TestServer) {
   const ran = { requests: 0, concurrent: 0 }
   let running = 0
-  const listener: Server = createListener(
-    async (request, env) => {
-      ran.requests++
-      ran.concurrent = Math.max(ran.concurrent, ++running)
-      await sleep(1)
-      return Promise.resolve(server.app.fetch(request, env)).finally(() => running--)
-    },
-    { ...server.deps, limiter: server.limiter },
-  ).listen(0, '127.0.0.1')
+  const listener: Server = createListener(async (request, env) => {
+    ran.requests++
+    ran.concurrent = Math.max(ran.concurrent, ++running)
+    await sleep(1)
+    return Promise.resolve(server.app.fetch(request, env)).finally(() => running--)
+  }, server.deps).listen(0, '127.0.0.1')
   await once(listener, 'listening')
   onTestFinished(() => {
     listener.closeAllConnections()

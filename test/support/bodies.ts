@@ -17,7 +17,7 @@ export async function withStalledBody(
 /** A call while no memory is left for bodies. */
 export async function withoutMemory({ bodies }: TestServer, call: () => Promise<Reply>): Promise<Reply> {
   const { ...limits } = bodies.limits
-  Object.assign(bodies.limits, { unverifiedBytes: 0, unverifiedLargeBytes: 0, largeBytes: 0, smallBytes: 0 })
+  bodies.limits.bytes = 0
   try {
     return await call()
   } finally {

@@ -45,13 +45,10 @@ export interface HeldRequests {
 /** The server on a socket. */
 export async function holdRequests(server: TestServer): Promise<HeldRequests> {
   let begun = 0
-  const listener = createListener(
-    (request, env) => {
-      begun++
-      return server.app.fetch(request, env)
-    },
-    { ...server.deps, limiter: server.limiter },
-  ).listen(0, '127.0.0.1')
+  const listener = createListener((request, env) => {
+    begun++
+    return server.app.fetch(request, env)
+  }, server.deps).listen(0, '127.0.0.1')
   await once(listener, 'listening')
   const { port } = listener.address() as AddressInfo
   return {

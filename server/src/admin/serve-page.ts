@@ -18,7 +18,6 @@ import {
 } from '../http/authorize-owner.ts'
 import { toLookupText } from '../http/parse-request.ts'
 import { limitPublic } from '../http/rate-limit.ts'
-import { shopOwner } from '../http/read-body.ts'
 import { toApiError } from '../http/response.ts'
 import { type Env, logFields, type Server } from '../http/server.ts'
 import { pageText } from './error-text.ts'
@@ -113,7 +112,7 @@ async function readSent(
   { c, server, owner, request }: Pick<Call, 'c' | 'server' | 'owner' | 'request'>,
   { maxUploadBytes }: Action,
 ): Promise<URLSearchParams> {
-  const expected = { limit: maxUploadBytes ?? MAX_FORM_BYTES, owner: shopOwner(owner.shop) }
+  const expected = { limit: maxUploadBytes ?? MAX_FORM_BYTES, owner: `shop ${owner.shop.id}` as const }
   if (maxUploadBytes === undefined) return readForm(server, c, expected)
   const { fields, file } = await readUpload(server, c, expected)
   request.file = file

@@ -4,7 +4,6 @@ import { type NewSession, type SignInDeps, signIn, signOut } from '../accounts/s
 import { authorizeSignIn, browserRequestOf, sessionCookie } from '../http/authorize-owner.ts'
 import { clientOf } from '../http/client.ts'
 import { limitPublic } from '../http/rate-limit.ts'
-import { addressOwner } from '../http/read-body.ts'
 import { toApiError } from '../http/response.ts'
 import type { Env, Server } from '../http/server.ts'
 import { input, MAX_FORM_BYTES, passkeyForm, readForm } from './form.ts'
@@ -59,7 +58,7 @@ export function mountSignInForm(app: Hono<Env>, server: Server, { path, limit, s
     try {
       // Count the attempt before reading the form, because reading costs more than rejecting.
       await authorizeSignIn(server, address, browser)
-      form = await readForm(server, c, { limit, owner: addressOwner(address) })
+      form = await readForm(server, c, { limit, owner: `address ${address}` })
       const { secret } = await signIn({ ...server.deps, requestId, client: clientOf(c, address) }, form)
       c.header('Set-Cookie', sessionCookie(secret, browser.isHttps))
       return c.redirect(nextPath(form), 303)

@@ -27,7 +27,7 @@ import {
   readParameters,
 } from './parse-request.ts'
 import { type RateLimit, rateLimitHeaders } from './rate-limit.ts'
-import { addressOwner, type BodyOwner, type BodyReservation, readBody, shopOwner, storeOwner } from './read-body.ts'
+import { type BodyOwner, type BodyReservation, readBody } from './read-body.ts'
 import { withReplica } from './replica-reads.ts'
 import { type ApiResponse, errorResponse, NOSNIFF, toResponse } from './response.ts'
 import {
@@ -181,18 +181,18 @@ const authorized = <Ctx>(ctx: Ctx, bodyOwner: BodyOwner): Authorization<Ctx> => 
 const authorizers: { [S in Scheme]: Authorizer<Contexts[S]> } = {
   apiKey: async (server, op, { request }) => {
     const ctx = await authorizeKey(server, op, request)
-    return authorized(ctx, shopOwner(ctx.shop))
+    return authorized(ctx, `shop ${ctx.shop.id}`)
   },
   ownerToken: async (server, op, { c, request }) => {
     const ctx = await authorizeOwner(server, op, request, browserRequestOf(c, server.deps.config))
-    return authorized(ctx, shopOwner(ctx.shop))
+    return authorized(ctx, `shop ${ctx.shop.id}`)
   },
   storeSignature: async (server, _op, { c, request }) => {
     const store = await identifyStore(server, c)
     request.caller = { shopId: store.shop.id }
     const hash = signatureHash(store)
     return {
-      bodyOwner: storeOwner(store.shop, request.address),
+      bodyOwner: `address ${request.address}`,
       maxBodyBytes: MAX_NOTIFICATION_BYTES,
       parse: parseNotification,
       ctx: undefined,
@@ -202,7 +202,7 @@ const authorizers: { [S in Scheme]: Authorizer<Contexts[S]> } = {
   },
   operatorToken: async (server, _op, { request }) => {
     const ctx = await authorizeOperator(server, request)
-    return authorized(ctx, addressOwner(request.address))
+    return authorized(ctx, `address ${request.address}`)
   },
   none: async (server, op, { c, request }) => {
     const browser = browserRequestOf(c, server.deps.config)
@@ -210,7 +210,7 @@ const authorizers: { [S in Scheme]: Authorizer<Contexts[S]> } = {
     const { requestId, address } = request
     const client = clientOf(c, address)
     const ctx = { ...server.deps, requestId, isHttps: browser.isHttps, client }
-    return authorized(ctx, addressOwner(request.address))
+    return authorized(ctx, `address ${request.address}`)
   },
 }
 
