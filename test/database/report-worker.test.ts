@@ -107,18 +107,6 @@ async function orderOf(server: TestServer, asked: [name: string, key: string][])
   return order
 }
 
-test('a shop whose reports took long goes behind the others', async ({ server }) => {
-  const [slow, other, third] = [await server.createShop(), await server.createShop(), await server.createShop()]
-  await server.db.runReport(testReport, { job: 'long', shopId: slow.shopId })
-  const order = await orderOf(server, [
-    ['slow', slow.key],
-    ['other', other.key],
-    ['third', third.key],
-  ])
-  expect(order.at(-1)).toBe('slow')
-  expect(order.sort()).toEqual(['other', 'slow', 'third'])
-})
-
 test('test shops share the turns of their shop', async ({ server }) => {
   const live = await server.createShop()
   const { owner } = server.asShop(live)

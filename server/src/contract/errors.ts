@@ -72,15 +72,6 @@ export const storageUnavailable = (cause?: unknown) =>
     cause,
   })
 
-/** Files of the server were replaced while it runs. Retries fail until it is restarted, so none is promised. */
-export const restartNeeded = (cause?: unknown) =>
-  new ApiError(
-    503,
-    'storage_unavailable',
-    'The server was updated and must be restarted. Nothing was changed. Ask the operator of the server to restart it.',
-    { cause },
-  )
-
 export const tooManyReports = (cause?: unknown) =>
   new ApiError(503, 'server_busy', 'Too many reports are queued for your shop. Retry in a moment.', {
     retryAfter: 1,

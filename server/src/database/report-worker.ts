@@ -1,9 +1,8 @@
 import { Worker } from 'node:worker_threads'
 import { runsFromSource } from '../runs-from-source.ts'
 import type { Report, ReportRequest } from './database.ts'
-import { installationState } from './installation-files.ts'
-import { ReportQueue } from './report-queue.ts'
-import { InstallationReplacedError, QueueFullError, ReportTimeoutError, StorageError } from './storage-error.ts'
+import { FairQueue } from './fair-queue.ts'
+import { QueueFullError, ReportTimeoutError, StorageError } from './storage-error.ts'
 
 /** The message of the report thread: a result, a failure of the database, or a bug in the report. */
 export type ReportResponse = { value: unknown } | { storage: { message: string; code: string } } | { bug: Bug }
@@ -28,7 +27,6 @@ const TIMEOUT_MS = 30_000
 /** The sums of several million commissions. */
 const LONG_TIMEOUT_MS = 300_000
 const MAX_QUEUED_PER_SHOP = 32
-const STARTED_MS = 500
 
 /** Two threads: one for reports that can take long, started with the first of them, and one for all others. */
 export class ReportWorkers {
@@ -63,31 +61,24 @@ export class ReportWorkers {
 }
 
 /**
- * Runs reports one at a time in a thread with its own read connection; shops share its time. The thread starts with the first
- * report, and again after it exited or was terminated by a timeout. Once the installation was replaced, it loads no module.
+ * Runs reports one at a time in a thread with its own read connection; shops take turns, test shops those of their shop. The
+ * thread starts with the first report, and again after it exited or was terminated by a timeout.
  */
 export class ReportWorker {
   readonly #url: string
-  readonly #queue = new ReportQueue<Job>(MAX_QUEUED_PER_SHOP)
+  readonly #queue = new FairQueue<Job>(MAX_QUEUED_PER_SHOP)
+  /** The jobs that wait and that equal requests share. */
+  readonly #shared = new Map<string, Job>()
   #worker: Worker | undefined
   #running: Job | undefined
-  #startedAt = 0
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
   /** Resolves when the last terminated thread has exited, which a running SQLite statement delays. */
   #terminating: Promise<unknown> | undefined
   #isPaused = false
-  /** The modules that the thread has imported. */
-  readonly #loaded = new Set<string>()
-  /** Read a moment after the start, which it would delay. */
-  #installation: string | undefined
-  readonly #started: NodeJS.Timeout
 
   constructor(url: string) {
     this.#url = url
-    this.#started = setTimeout(() => {
-      this.#installation ??= installationState()
-    }, STARTED_MS).unref()
   }
 
   /**
@@ -102,7 +93,7 @@ export class ReportWorker {
     if (this.#isClosed) return Promise.reject(reportError('report_closed'))
     const sharedKey = isShared ? JSON.stringify([module, name, input]) : undefined
     // Only a run that has not begun: it sees every change before this request.
-    const waiting = sharedKey && this.#queue.find((job) => job.sharedKey === sharedKey)
+    const waiting = sharedKey === undefined ? undefined : this.#shared.get(sharedKey)
     if (waiting) return waiting.result as Promise<Result>
     const { promise: result, resolve, reject } = Promise.withResolvers<Result>()
     const job = {
@@ -115,21 +106,21 @@ export class ReportWorker {
       resolve: resolve as (value: never) => void,
       reject,
     }
-    if (!this.#queue.add(input, job)) return Promise.reject(new QueueFullError())
+    if (!this.#queue.add(input.ownerId ?? input.shopId, job)) return Promise.reject(new QueueFullError())
+    if (sharedKey !== undefined) this.#shared.set(sharedKey, job)
     this.#next()
     return result
   }
 
-  /** Starts the thread, unless it runs or the installation was replaced. */
+  /** Starts the thread, unless it runs. */
   start(): void {
-    if (this.#worker || this.#isClosed || this.#isPaused || this.#isReplaced()) return
+    if (this.#worker || this.#isClosed || this.#isPaused) return
     this.#worker = this.#start()
     this.#worker.unref()
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
-    clearTimeout(this.#started)
     await this.#stop(reportError('report_closed'))
     for (const job of this.#queue.clear()) job.reject(reportError('report_closed'))
   }
@@ -138,23 +129,12 @@ export class ReportWorker {
     if (this.#running || this.#isPaused) return
     this.#running = this.#queue.take()
     if (!this.#running) return void this.#worker?.unref()
-    const { module, name, input, timeoutMs } = this.#running
-    this.#startedAt = performance.now()
-    if (!this.#loaded.has(module) && this.#isReplaced()) {
-      this.#takeRunning()?.reject(new InstallationReplacedError())
-      return void this.#next()
-    }
-    this.#loaded.add(module)
+    const { module, name, input, timeoutMs, sharedKey } = this.#running
+    if (sharedKey !== undefined) this.#shared.delete(sharedKey)
     this.#worker ??= this.#start()
     this.#worker.ref()
     this.#timer = setTimeout(() => void this.#stop(new ReportTimeoutError()), timeoutMs)
     this.#worker.postMessage({ module, name, input })
-  }
-
-  #isReplaced(): boolean {
-    const now = installationState()
-    this.#installation ??= now
-    return now !== this.#installation
   }
 
   #start(): Worker {
@@ -180,7 +160,6 @@ export class ReportWorker {
   async #stop(error: StorageError): Promise<void> {
     const worker = this.#worker
     this.#worker = undefined
-    this.#loaded.clear()
     this.#takeRunning()?.reject(error)
     const previous = this.#terminating
     const exited = worker?.terminate()
@@ -197,7 +176,6 @@ export class ReportWorker {
     const job = this.#running
     clearTimeout(this.#timer)
     this.#running = undefined
-    if (job) this.#queue.charge(job.input, performance.now() - this.#startedAt)
     return job
   }
 }

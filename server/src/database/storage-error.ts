@@ -31,13 +31,6 @@ export class ReportTimeoutError extends StorageError {
   }
 }
 
-/** A report needs a module that was replaced since the server started. */
-export class InstallationReplacedError extends StorageError {
-  constructor() {
-    super('The installation was replaced; restart the server', { code: 'installation_replaced', isLost: false })
-  }
-}
-
 /** Whether the error comes from the database or its driver, not from a bug or an intended rejection. */
 export const isStorageError = (error: unknown): error is Error & { code: string } =>
   error instanceof StorageError || error instanceof SQLite.SqliteError

@@ -1,20 +1,8 @@
 import { createHash } from 'node:crypto'
 import { setImmediate as breathe } from 'node:timers/promises'
 import type { Context } from 'hono'
-import {
-  ApiError,
-  internalError,
-  reportTooSlow,
-  restartNeeded,
-  storageUnavailable,
-  tooManyReports,
-} from '../contract/errors.ts'
-import {
-  InstallationReplacedError,
-  isStorageError,
-  QueueFullError,
-  ReportTimeoutError,
-} from '../database/storage-error.ts'
+import { ApiError, internalError, reportTooSlow, storageUnavailable, tooManyReports } from '../contract/errors.ts'
+import { isStorageError, QueueFullError, ReportTimeoutError } from '../database/storage-error.ts'
 import { type LogFields, logFields, type RequestState, type Server } from './server.ts'
 
 /** A response before serialization. A string body is HTML. */
@@ -135,16 +123,12 @@ export function toApiError({ deps }: Pick<Server, 'deps'>, thrown: Error, fields
   // The driver's message may contain data, so only its code is logged.
   const cause = error.cause as { code?: string; name?: string } | undefined
   if (error.status === 503 && cause)
-    deps.log.error({ ...fields, code: error.code, cause: cause.code ?? cause.name }, logMessage(cause))
+    deps.log.error({ ...fields, code: error.code, cause: cause.code ?? cause.name }, 'unavailable')
   return error
 }
 
-const logMessage = (cause: unknown): string =>
-  cause instanceof InstallationReplacedError ? 'server was updated: restart it' : 'unavailable'
-
 function toUnavailable(cause: Error): ApiError {
   if (cause instanceof QueueFullError) return tooManyReports(cause)
-  if (cause instanceof InstallationReplacedError) return restartNeeded(cause)
   return cause instanceof ReportTimeoutError ? reportTooSlow(cause) : storageUnavailable(cause)
 }
 
