@@ -15,7 +15,7 @@ function createReads() {
     { shopId = 'shop', check = passes }: { shopId?: string; check?: () => Promise<void> } = {},
   ) =>
     turns.run(
-      { shopId, url },
+      shopId,
       () =>
         new Promise<string>((resolve) => {
           started.push(url)
@@ -39,21 +39,6 @@ test('three reads of a shop run at a time, and the others in the order in which 
   expect(started.slice(4)).toEqual(['d'])
   await end('d')
   expect(started.slice(4)).toEqual(['d', 'e'])
-})
-
-test('reads of one URL that wait start together and count as one', async () => {
-  const { read, started, end } = createReads()
-  for (const url of ['a', 'b', 'c', 'd', 'e', 'd', 'd']) void read(url)
-  await end('a')
-  expect(started.slice(3)).toEqual(['d', 'd', 'd'])
-  await end('d')
-  await end('d')
-  expect(started).toHaveLength(6)
-  await end('d')
-  expect(started.slice(6)).toEqual(['e'])
-  for (const url of ['b', 'c', 'e']) await end(url)
-  for (const url of ['f', 'g', 'h', 'i']) void read(url)
-  expect(started.slice(7)).toEqual(['f', 'g', 'h'])
 })
 
 test('a read that had to wait is rejected when its check fails, whatever it read', async () => {

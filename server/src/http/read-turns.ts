@@ -3,41 +3,18 @@
  * the lists of one shop occupy them all, and the orders of the others wait.
  */
 const MAX_TURNS = 3
-/** How many equal reads share a turn. */
-const MAX_SHARED = 32
 
-interface Waiting {
-  url: string
-  start: (turn: Turn) => void
-}
-
-/** Reads that run at the same time and count as one. */
-interface Turn {
-  shopId: string
-  running: number
-}
-
-/**
- * Limits the concurrent reads of each shop. Further ones wait in the order in which they arrived. Waiting reads of one URL
- * start together: they ask for the same statements, which the database layer merges, so they need no more connections than one.
- */
+/** Limits the concurrent reads of each shop. Further ones wait in the order in which they arrived. */
 export class ReadTurns {
-  readonly #turns = new Map<string, number>()
-  readonly #waiting = new Map<string, Waiting[]>()
+  readonly #running = new Map<string, number>()
+  readonly #waiting = new Map<string, (() => void)[]>()
 
-  /**
-   * @param url equal for requests that ask for the same statements
-   * @param check called at the same time as `work` when it had to wait; its failure takes precedence
-   */
-  async run<T>(
-    { shopId, url }: { shopId: string; url: string },
-    work: () => Promise<T>,
-    check: () => Promise<void>,
-  ): Promise<T> {
-    const turns = this.#turns.get(shopId) ?? 0
-    const mustWait = turns >= MAX_TURNS
-    if (!mustWait) this.#turns.set(shopId, turns + 1)
-    const turn = mustWait ? await this.#wait(shopId, url) : { shopId, running: 1 }
+  /** @param check called at the same time as `work` when it had to wait; its failure takes precedence */
+  async run<T>(shopId: string, work: () => Promise<T>, check: () => Promise<void>): Promise<T> {
+    const running = this.#running.get(shopId) ?? 0
+    const mustWait = running >= MAX_TURNS
+    if (mustWait) await this.#wait(shopId)
+    else this.#running.set(shopId, running + 1)
     try {
       if (!mustWait) return await work()
       const [checked, result] = await Promise.allSettled([check(), work()])
@@ -45,38 +22,21 @@ export class ReadTurns {
       if (result.status === 'rejected') throw result.reason
       return result.value
     } finally {
-      if (--turn.running === 0) this.#finish(turn)
+      this.#finish(shopId)
     }
   }
 
-  #wait(shopId: string, url: string): Promise<Turn> {
-    return new Promise((start) => {
-      const waiting = this.#waiting.get(shopId)
-      if (waiting) waiting.push({ url, start })
-      else this.#waiting.set(shopId, [{ url, start }])
-    })
+  #wait(shopId: string): Promise<void> {
+    return new Promise((start) => this.#waiting.set(shopId, [...(this.#waiting.get(shopId) ?? []), start]))
   }
 
-  /** Hands the turn to the next read of the shop, and to the ones that equal it. */
-  #finish(turn: Turn): void {
-    const { shopId } = turn
-    const waiting = this.#waiting.get(shopId)
-    const first = waiting?.[0]
-    if (waiting && first) {
-      const rest: Waiting[] = []
-      for (const one of waiting) {
-        if (one.url !== first.url || turn.running === MAX_SHARED) rest.push(one)
-        else {
-          turn.running++
-          one.start(turn)
-        }
-      }
-      if (rest.length > 0) this.#waiting.set(shopId, rest)
-      else this.#waiting.delete(shopId)
-      return
-    }
-    const turns = (this.#turns.get(shopId) ?? 1) - 1
-    if (turns === 0) this.#turns.delete(shopId)
-    else this.#turns.set(shopId, turns)
+  /** Hands the turn to the next read of the shop. */
+  #finish(shopId: string): void {
+    const next = this.#waiting.get(shopId)?.shift()
+    if (next) return void next()
+    this.#waiting.delete(shopId)
+    const running = (this.#running.get(shopId) ?? 1) - 1
+    if (running === 0) this.#running.delete(shopId)
+    else this.#running.set(shopId, running)
   }
 }

@@ -254,7 +254,7 @@ async function execute<Id extends OperationId>(
   const handle: Handlers<Contexts>[Id] = handlers[op.id]
   const run = async (): Promise<AnyReply> => handle(await withReplica(ctx, op.id), { ...parameters, body })
   const isRead = caller && op.method === 'GET' && !op.isNdjson
-  const reply = await (isRead ? server.readTurns.run({ shopId: caller.shop.id, url: c.req.url }, run, recheck) : run())
+  const reply = await (isRead ? server.readTurns.run(caller.shop.id, run, recheck) : run())
   if (caller && op.audit) await recordAccess(caller, op.audit, Object.values(pathParametersOf(c))[0] ?? null)
   const replayed = caller?.idempotency?.replayed && { 'Idempotent-Replayed': 'true' }
   const ignored = ignoredHeader(parsed?.ignored ?? [])
