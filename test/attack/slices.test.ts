@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-test('a page of 100 geo rules of 2,000 places is read and sent in slices', async () => {
+test('a page of 100 geo rules of 2,000 places is read in slices', async () => {
   fillRules(server, { shopId: server.shop.shopId, programId: '' }, 100).geo()
   const places = JSON.stringify(Array.from({ length: 500 }, (_, i) => `${i}`.padEnd(100, 'x')))
   server.sql
@@ -28,21 +28,9 @@ test('a page of 100 geo rules of 2,000 places is read and sent in slices', async
     const { data } = (await admin(server, 'GET', '/geo-rules?limit=100')).body
     length = data.length
   }
-  // One turn for each rule, and one for each slice of the response.
-  expect(await turnsOf(read)).toBeGreaterThan(120)
+  // One turn for each rule.
+  expect(await turnsOf(read)).toBeGreaterThan(90)
   expect(length).toBe(100)
-})
-
-test('a long response is the same JSON as a short one', async () => {
-  const raw = await server.app.fetch(
-    new Request('http://test/admin/v1/geo-rules?limit=100', {
-      headers: { Authorization: `Bearer ${server.shop.ownerToken}` },
-    }),
-  )
-  const text = await raw.text()
-  expect(text.length).toBeGreaterThan(MIB)
-  const { data, pagination } = JSON.parse(text)
-  expect(JSON.stringify({ data, pagination })).toBe(text)
 })
 
 test('the lines of a conversion are validated in slices', async () => {

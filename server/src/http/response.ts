@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { setImmediate as breathe } from 'node:timers/promises'
 import type { Context } from 'hono'
 import { ApiError, internalError, reportTooSlow, storageUnavailable, tooManyReports } from '../contract/errors.ts'
 import { isStorageError, QueueFullError, ReportTimeoutError } from '../database/storage-error.ts'
@@ -27,69 +26,9 @@ export function toResponse({ status, body, headers }: ApiResponse, standard: Rec
     return new Response(body, { status, headers: { ...standard, ...HTML_HEADERS, ...headers } })
   if (body instanceof ReadableStream)
     return new Response(body, { headers: { ...standard, ...STREAM_HEADERS, ...headers } })
-  const json = body === undefined ? null : toJson(body)
+  const json = body === undefined ? null : JSON.stringify(body)
   return new Response(json, { status, headers: { ...standard, ...JSON_HEADERS, ...headers } })
 }
-
-/** Longer responses are serialized and sent in slices, between which other requests proceed. */
-const SLICE_LENGTH = 64 * 1024
-
-/** The default page. Lists up to this length are serialized at once, which takes half the time of slices. */
-const SHORT_LIST = 20
-
-const hasLongList = (body: unknown): boolean =>
-  body !== null &&
-  typeof body === 'object' &&
-  Object.values(body).some((value) => Array.isArray(value) && value.length > SHORT_LIST)
-
-/** The JSON text of a body, or a stream of it when it is long. */
-function toJson(body: unknown): string | ReadableStream<Uint8Array> {
-  if (!hasLongList(body)) return JSON.stringify(body)
-  const parts = jsonParts(body)
-  const read = () => {
-    let text = ''
-    for (let next = parts.next(); !next.done; next = parts.next()) {
-      text += next.value
-      if (text.length > SLICE_LENGTH) break
-    }
-    return text
-  }
-  const start = read()
-  if (start.length <= SLICE_LENGTH) return start
-  const encoder = new TextEncoder()
-  let slice = start
-  return new ReadableStream({
-    pull: async (controller) => {
-      controller.enqueue(encoder.encode(slice))
-      await breathe()
-      slice = read()
-      if (slice === '') controller.close()
-    },
-  })
-}
-
-/** The text of an object by its properties and the items of its lists, which only together are long. */
-function* jsonParts(body: unknown): Generator<string> {
-  if (body === null || typeof body !== 'object' || Array.isArray(body)) return yield JSON.stringify(body)
-  let separator = '{'
-  for (const [name, value] of Object.entries(body)) {
-    if (value === undefined) continue
-    yield `${separator}${JSON.stringify(name)}:`
-    separator = ','
-    if (!Array.isArray(value)) {
-      yield JSON.stringify(value)
-      continue
-    }
-    yield '['
-    for (let at = 0; at < value.length; at += ITEMS)
-      yield `${at > 0 ? ',' : ''}${JSON.stringify(value.slice(at, at + ITEMS)).slice(1, -1)}`
-    yield ']'
-  }
-  yield separator === '{' ? '{}' : '}'
-}
-
-/** Items serialized at once: a call for each would take longer for most lists. */
-const ITEMS = 4
 
 /** Rejects the other methods of a path with 405. `Allow` lists the given ones, and HEAD where GET is one. */
 export const rejectMethod =
