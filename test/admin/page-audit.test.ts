@@ -22,7 +22,7 @@ test('changes are shown without views, in sentences with names and links', async
   const { text } = await shop.owner.open('/admin/audit')
   const words = wordsOf(text)
   expect(words).toMatch(/Approved the commission of #2024 , 16\.00 USD commission\.approved/)
-  expect(words).toMatch(/Recorded the commission of #2024/)
+  expect(words).toMatch(/Created the commission of #2024/)
   expect(words).toMatch(/API key [^:]/)
   expect(words).not.toContain('key:key_')
   expect(words).toContain('Created the API key Checkout')

@@ -1,7 +1,6 @@
 import type { Config } from '../../server/src/config.ts'
 import type { DeliveryRow } from '../../server/src/database/tables.ts'
 import { createDispatcher, type DispatcherOptions } from '../../server/src/webhooks/delivery/dispatcher.ts'
-import { sealSecret } from '../../server/src/webhooks/delivery/secret.ts'
 import { disable } from '../../server/src/webhooks/disable.ts'
 import { PLAIN_SUBSCRIPTION } from '../../server/src/webhooks/queries.ts'
 import { insertRow, rowsOf } from '../support/inspect.ts'
@@ -63,7 +62,7 @@ export async function webhookFixture(config: Partial<Config> = {}): Promise<Fixt
     },
     plant: (url, { events = [], secret, shopId = server.shop.shopId, ...given } = {}) => {
       const id = `whs_planted${String(planted++).padStart(5, '0')}`
-      const sealed = secret === undefined ? null : sealSecret(server.deps.vault, id, secret)
+      const sealed = secret === undefined ? null : server.deps.vault.seal(secret, id)
       const at = new Date(server.clock.ms).toISOString()
       const row = {
         ...PLAIN_SUBSCRIPTION,

@@ -111,9 +111,6 @@ function subjectOf(id: string | null, names: SubjectNames): Html {
   return text === undefined ? html`<code>${isolated(id)}</code>` : isolated(text)
 }
 
-const ofOrder = (verb: string) => (one: DescribedRecord) =>
-  html`${verb} the commission of ${one.subject()}, ${one.amount('amountCents')}`
-const ofAffiliate = (text: string) => (one: DescribedRecord) => html`${text} ${one.affiliate()}`
 const file = (verb: string) => (one: DescribedRecord) =>
   html`${verb} the ${one.text('format')} file of a ${subjectOf(one.text('batchId') || null, one.names)}, ${one.amount('totalCents')}`
 
@@ -137,12 +134,6 @@ const humanizeFields = (fields: unknown): string =>
     .join(', ')
 
 const SENTENCES: Readonly<Record<string, (one: DescribedRecord) => Html>> = {
-  'commission.created': ofOrder('Recorded'),
-  'commission.approved': ofOrder('Approved'),
-  'commission.rejected': ofOrder('Rejected'),
-  'commission.canceled': ofOrder('Canceled'),
-  'commission.reversed': ofOrder('Reversed'),
-  'commission.reopened': ofOrder('Reopened'),
   'commission.refunded': ({ names, record, number, amount, subject }) => {
     const currency = names.orders.get(record.subjectId ?? '')?.orderCurrency ?? names.currency
     const goodsCents = number('goodsCents')
@@ -155,8 +146,6 @@ const SENTENCES: Readonly<Record<string, (one: DescribedRecord) => Html>> = {
     html`Recorded the order <a href="${urlWithQuery('/admin/orders', { id: record.subjectId ?? '' })}">${isolated((record.subjectId ?? '').replace(/^\w+:/, ''))}</a> without an affiliate`,
   'payout.created': ({ subject, number, amount }) =>
     html`Created a ${subject()} of ${counted(number('commissions'), 'commission')}, ${amount('netPayableCents')}`,
-  'payout.paid': ({ subject, amount }) => html`Marked a ${subject()} as paid, ${amount('netPayableCents')}`,
-  'payout.canceled': ({ subject }) => html`Canceled a ${subject()}`,
   'payout.reconciled': ({ subject, number }) =>
     html`Reconciled a ${subject()}: ${number('settled')} settled, ${number('returned')} returned`,
   'payout_line.returned': ({ affiliate, amount }) =>
@@ -164,10 +153,7 @@ const SENTENCES: Readonly<Record<string, (one: DescribedRecord) => Html>> = {
   'payout_file.started': file('Started'),
   'payout_file.created': file('Created'),
   'payout_file.discarded': file('Discarded'),
-  'affiliate.created': ofAffiliate('Added'),
-  'affiliate.approved': ofAffiliate('Automatically approved'),
-  'affiliate.archived': ofAffiliate('Archived'),
-  'affiliate.unarchived': ofAffiliate('Restored'),
+  'affiliate.approved': ({ affiliate }) => html`Automatically approved ${affiliate()}`,
   'affiliate.updated': ({ affiliate, text, record }) =>
     text('status')
       ? html`Changed the status of ${affiliate()} from ${nameOf(text('previousStatus'))} to ${nameOf(text('status'))}`
@@ -180,24 +166,13 @@ const SENTENCES: Readonly<Record<string, (one: DescribedRecord) => Html>> = {
     html`Removed the alias <code>${isolated(text('alias'))}</code> of ${affiliate()}`,
   'connection.created': ({ affiliate, text }) => html`Connected a ${text('kind').toLowerCase()} to ${affiliate()}`,
   'connection.deleted': ({ affiliate, text }) => html`Disconnected a ${text('kind').toLowerCase()} from ${affiliate()}`,
-  'payee.set': ofAffiliate('Set the payee details of'),
-  'payee.deleted': ofAffiliate('Deleted the payee details of'),
-  'affiliate_token.created': ofAffiliate('Created a token for'),
-  'affiliate_link.created': ofAffiliate('Created a link to the own page of'),
-  'sign_in_link.created': ({ subject }) => html`Created a sign-in link for ${subject()}`,
-  'affiliate_tokens.revoked': ofAffiliate('Revoked the tokens and links of'),
   'program.updated': ({ subject, record }) =>
     html`Changed ${humanizeFields(record.data.fields)} of the program ${subject()}`,
   'settings.updated': ({ record }) =>
     html`Changed the settings: ${humanizeFields(Object.keys(record.data.changes ?? {})) || 'store webhook secret'}`,
-  'key.created': ({ subject }) => html`Created the API key ${subject()}`,
-  'key.rotated': ({ subject }) => html`Rotated the API key ${subject()}`,
-  'key.revoked': ({ subject }) => html`Revoked the API key ${subject()}`,
   'user.created': ({ subject, text }) => html`Added the user ${subject()} as ${nameOf(text('role')).toLowerCase()}`,
-  'owner_token.replaced': ({ subject }) => html`Replaced the access token of ${subject()}`,
   'session.created': ({ text, names }) =>
     html`Signed in ${SIGN_IN_METHODS[text('by')] ?? ''}${text('linkCreatedBy') ? html` created by ${isolated(actorName(text('linkCreatedBy'), names))}` : ''}`,
-  'session.ended': () => html`Signed out`,
   'sessions.ended': ({ number }) => html`Ended ${counted(number('count'), 'session')}`,
   'webhook.test_sent': () => html`Sent a test event`,
   'delivery.redelivered': ({ record, text }) =>
@@ -221,12 +196,27 @@ export function actorName(actor: string, names: Pick<SubjectNames, 'users' | 'ke
   return names.users.get(id) ?? (label === undefined ? actor : `API key ${label}`)
 }
 
-/** Renders a record as a sentence with names and links; for other actions, their words and the subject. */
+/** What ids are of, where an action can have another noun: `payee.set` is about an affiliate. */
+const KINDS: Readonly<Record<string, string>> = {
+  aff: 'affiliate',
+  bat: 'payout',
+  com: 'order',
+  key: 'key',
+  prg: 'program',
+  usr: 'user',
+  whs: 'webhook',
+}
+const AMOUNTS = ['amountCents', 'netPayableCents']
+
+/** Renders a record as a sentence with names and links: from its action and subject, unless its data adds a fact. */
 export function sentenceOf(record: AuditRecord, names: SubjectNames): Html {
   // Nothing is left of a record from which a person was erased.
   const isErased = record.salt === null
   const known = isErased ? undefined : SENTENCES[record.action]
-  if (known) return known(describe(record, names))
+  const one = describe(record, names)
+  if (known) return known(one)
   const [noun = '', verb = ''] = record.action.split('.').map((part) => part.replaceAll('_', ' '))
-  return html`${VERBS[verb] ?? nameOf(verb)} the ${noun.replace(/^key/, 'API key')} ${subjectOf(record.subjectId, names)}`
+  const kind = KINDS[record.subjectId?.split('_')[0] ?? '']
+  const amount = AMOUNTS.find((name) => typeof record.data?.[name] === 'number')
+  return html`${VERBS[verb] ?? nameOf(verb)} the ${noun.replace(/^key/, 'API key')} ${kind && kind !== noun ? 'of ' : ''}${one.subject()}${amount ? `, ${one.amount(amount)}` : ''}`
 }

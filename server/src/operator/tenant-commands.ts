@@ -15,8 +15,8 @@ import { recordAccess } from '../core/mutate.ts'
 import { withConnection } from '../database/database.ts'
 import { erasePersonCompletely } from '../privacy/erasure.ts'
 import { erasureLogLines, type RepeatedErasures, readLog, repeatErasures } from '../privacy/erasure-log.ts'
+import { requireAddress } from '../privacy/person.ts'
 import { linesOf as personLinesOf } from '../privacy/person-export.ts'
-import { requireAddress } from '../privacy/request.ts'
 
 /** Prints a result as JSON or as text. */
 export type Print = (value: object, text: string) => void

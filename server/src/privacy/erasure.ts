@@ -15,8 +15,7 @@ import type { Row, TableName } from '../database/table-keys.ts'
 import type { AffiliateRow, AuditRow, ErasureRow, UserRow } from '../database/tables.ts'
 import { isConfiguredWith, matchPerson } from './concern.ts'
 import { createPause, findIds, pages } from './find.ts'
-import { Person } from './person.ts'
-import { hashOfPerson } from './person-hash.ts'
+import { hashOfPerson, Person, requireAddress } from './person.ts'
 import { CONFIGURED_TABLES, PERSONAL_TABLES } from './personal-data.ts'
 import {
   addErasedRows,
@@ -26,7 +25,6 @@ import {
   listUnfinishedErasures,
   updateErasure,
 } from './queries.ts'
-import { requireAddress } from './request.ts'
 import { type Change, changeRows, toStoredChange } from './write.ts'
 
 type Schemas = components['schemas']

@@ -7,9 +7,8 @@ import { PRIMARY_KEYS, pagesOf, type Row, type TableName } from '../database/tab
 import type { PayeeRow } from '../database/tables.ts'
 import { type Concern, matchPerson } from './concern.ts'
 import { ID_PASSES, type IdPass } from './find.ts'
-import { Person, type PersonIds } from './person.ts'
+import { Person, type PersonIds, requireAddress } from './person.ts'
 import { COLUMNS, PERSONAL_TABLES } from './personal-data.ts'
-import { requireAddress } from './request.ts'
 
 /**
  * Streams everything that is stored about the person with an email address, as newline-delimited JSON. The last line has the

@@ -8,7 +8,6 @@ import { mutate } from '../core/mutate.ts'
 import type { Transaction } from '../database/database.ts'
 import type { Flag, SubscriptionRow } from '../database/tables.ts'
 import { createResolve, hasPublicAddresses, isPrivateUrl, type Resolve, readTarget } from './delivery/public-url.ts'
-import { openSecret, sealSecret } from './delivery/secret.ts'
 import { deletePending } from './delivery-queries.ts'
 import * as subscriptions from './queries.ts'
 
@@ -59,7 +58,7 @@ export async function subscribe(ctx: WebhookContext, body: SubscriptionInput): P
       url,
       events,
       source: body.source ?? 'api',
-      secret: body.secret ? sealSecret(ctx.vault, id, body.secret) : null,
+      secret: body.secret ? ctx.vault.seal(body.secret, id) : null,
       retryPolicy: body.retryPolicy ?? 'none',
       extendedEvents: toFlag(body.extendedEvents ?? false),
       createdAt: at,
@@ -263,9 +262,9 @@ const changedFields = (changes: SubscriptionChanges): string[] => {
 function secretChange(ctx: Context, before: SubscriptionRow, secret: string | null | undefined): SubscriptionChanges {
   if (secret === undefined) return {}
   if (secret === null) return { secret: null, previousSecret: null, previousSecretUntil: null }
-  if (before.secret !== null && openSecret(ctx.vault, before.id, before.secret) === secret) return {}
+  if (before.secret !== null && ctx.vault.open(before.secret, before.id) === secret) return {}
   return {
-    secret: sealSecret(ctx.vault, before.id, secret),
+    secret: ctx.vault.seal(secret, before.id),
     previousSecret: before.secret,
     previousSecretUntil: before.secret && new Date(systemClock(ctx).now() + PREVIOUS_SECRET_MS).toISOString(),
   }

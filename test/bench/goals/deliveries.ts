@@ -6,7 +6,6 @@ import { readConfig } from '../../../server/src/config.ts'
 import { createDeps } from '../../../server/src/core/context.ts'
 import { insertDeliveries, insertWebhookEvent } from '../../../server/src/core/outbox.ts'
 import { openDatabase } from '../../../server/src/database/database.ts'
-import { sealSecret } from '../../../server/src/webhooks/delivery/secret.ts'
 import {
   deleteSubscription,
   insertSubscription,
@@ -103,7 +102,7 @@ async function fillOutbox({ url, shopId }: DataSet, receiver: string, hangs: boo
     const ids = Array.from({ length: SUBSCRIBERS }, () => deps.newId('whs'))
     for (const [n, id] of ids.entries()) {
       const target = hangs && n === 0 ? `${receiver}/hang` : `${receiver}/${n}`
-      const secret = sealSecret(deps.vault, id, 'whsec')
+      const secret = deps.vault.seal('whsec', id)
       const row = { id, url: target, events: '[]', source: 'API', secret, createdAt: at, updatedAt: at }
       await insertSubscription(trx, shopId, { ...PLAIN_SUBSCRIPTION, ...row })
     }

@@ -5,7 +5,6 @@ import { deliveryHeaders } from './headers.ts'
 import type { Delivery } from './outbox-sync.ts'
 import { type DeliveryCode, failed, type Outcome } from './outcome.ts'
 import { readTarget, type Target } from './public-url.ts'
-import { openSecret } from './secret.ts'
 import type { Transport, TransportOptions } from './transport.ts'
 
 export interface Dependencies {
@@ -50,9 +49,9 @@ function routeTo(destination: Destination, { config, vault }: Dependencies): Rou
   const target = readTarget(url, config.webhookAllow)
   if (!target) return 'refused_url'
   if (secret === null) return { target, secret: undefined }
-  const opened = openSecret(vault, id, secret)
+  const opened = vault.open(secret, id)
   if (opened === null) return 'secret_unreadable'
-  const previous = previousSecret && previousSecretUntil ? openSecret(vault, id, previousSecret) : null
+  const previous = previousSecret && previousSecretUntil ? vault.open(previousSecret, id) : null
   return {
     target,
     secret: opened,

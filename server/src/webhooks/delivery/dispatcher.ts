@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Deps, nowIso } from '../../core/context.ts'
-import { registerLeaseHolder, unregisterLeaseHolder } from '../../core/lease-holders.ts'
+import { hasEnded, registerLeaseHolder, unregisterLeaseHolder } from '../../core/lease-holders.ts'
 import type { Transaction } from '../../database/database.ts'
 import { listShopsWithAdvancedRetries, makeDuePending } from '../delivery-queries.ts'
-import { type LeaseHolder, releaseAllDestinations } from '../queries.ts'
+import { type LeaseHolder, listLeaseHolders, releaseAllDestinations, renewDestinations } from '../queries.ts'
 import { createDeliver, type Deliver, type Dependencies, lazyTransport } from './deliver.ts'
-import { leaseHolderAt, RENEW_INTERVAL_MS, renewLeases } from './lease.ts'
 import { type Delivery, SHOPS_PAGE, type SyncRequest, type SyncResult, syncOutbox } from './outbox-sync.ts'
 import { failed, type Outcome } from './outcome.ts'
 import { createResolve } from './public-url.ts'
@@ -13,6 +12,10 @@ import { type EndedAttempt, recordAttempts, type Unreachable } from './retry.ts'
 import type { Queue } from './scheduler.ts'
 import { DeliveryScheduler } from './scheduler.ts'
 import type { Transport, TransportOptions } from './transport.ts'
+
+/** How often a process renews its leases, and how long they last, in milliseconds. */
+const RENEW_INTERVAL_MS = 5000
+const LEASE_MS = 15_000
 
 export interface DispatcherOptions
   extends Pick<Deps, 'db' | 'vault' | 'log' | 'now'>,
@@ -284,4 +287,17 @@ class OutboxDispatcher implements Dispatcher {
       return undefined
     }
   }
+}
+
+/** @param now milliseconds since 1970 */
+const leaseHolderAt = (holder: string, now: number): LeaseHolder => ({
+  holder,
+  now: new Date(now).toISOString(),
+  expiredBefore: new Date(now - LEASE_MS).toISOString(),
+})
+
+/** Renews the leases of a dispatcher, and releases those of ended processes of this machine. */
+async function renewLeases(trx: Transaction, leaseHolder: LeaseHolder): Promise<void> {
+  await renewDestinations(trx, leaseHolder)
+  for (const name of await listLeaseHolders(trx)) if (hasEnded(name)) await releaseAllDestinations(trx, name)
 }
