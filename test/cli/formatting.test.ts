@@ -134,7 +134,7 @@ test('CSV: quotes, line breaks in cells, separators, line endings, and rows with
   ])
   expect(read('a,b\n1\n')[0]?.at(-1)).toBe('1 cell, but the header has 2')
   expect(() => read('a,b\n"1,2\n')).toThrow('Unclosed quote')
-  expect(() => read('a,b\n"1"x,2\n')).toThrow('Unexpected text after a closing quote')
+  expect(() => read('a,b\n"1"x,2\n')).toThrow('Unexpected text next to a quote')
   expect(() => read('a,a\n1,2\n')).toThrow('two columns named a')
   expect(() => read('\n')).toThrow('no header')
 })

@@ -1,3 +1,4 @@
+import { CsvError, parse } from 'csv-parse/sync'
 import { UnreadableFileError } from './unreadable-file.ts'
 
 // A pure module, which the command line contains, too.
@@ -51,7 +52,7 @@ export function parseCsv(text: string, file: string): Csv {
 
 /** Like {@link parseCsv}, without the cells by name. */
 export function parseCsvTable(text: string, file: string): CsvTable {
-  const lines = parseLines(text, detectSeparator(text), file)
+  const lines = parseLines(text, file)
   const header = (lines[0]?.fields ?? []).map((name) => name.trim())
   if (header.every((name) => name === '')) throw new UnreadableFileError(`${file} has no header line.`)
   const duplicate = header.find((name, i) => name !== '' && header.indexOf(name) !== i)
@@ -72,69 +73,39 @@ export function parseCsvTable(text: string, file: string): CsvTable {
   return { header, rows }
 }
 
-const SEPARATORS = [',', ';', '\t'] as const
-type Separator = (typeof SEPARATORS)[number]
-/** The text of a field without quotes. */
-const BARE = { ',': /[^,\r\n]*/y, ';': /[^;\r\n]*/y, '\t': /[^\t\r\n]*/y }
+const SEPARATORS = [',', ';', '\t']
 
 /** Returns the most frequent separator of the first line. */
-function detectSeparator(text: string): Separator {
+function detectSeparator(text: string): string {
   const first = text.slice(0, text.search(/[\r\n]|$/)).replace(/"[^"]*"/g, '')
   const count = (mark: string) => first.split(mark).length
   return SEPARATORS.reduce((best, mark) => (count(mark) > count(best) ? mark : best))
 }
 
-interface Line {
-  line: number
-  fields: string[]
-}
-
-/** The end of a quoted field, whose inner quotes are doubled, or -1. */
-function endOfQuoted(text: string, start: number): number {
-  for (let at = start + 1; ; at += 2) {
-    at = text.indexOf('"', at)
-    if (at === -1 || text[at + 1] !== '"') return at
-  }
-}
-
-/** A field is either quoted, with inner quotes doubled, or extends to the next separator. */
-function parseLines(text: string, separator: Separator, file: string): Line[] {
-  const lines: Line[] = []
-  const bare = BARE[separator]
-  const lineEnd = /\r\n|\r|\n/y
-  let at = 0
+/** The cells of each line of the file, with the line on which they start. */
+function parseLines(text: string, file: string): { line: number; fields: string[] }[] {
+  const lines: { line: number; fields: string[] }[] = []
   let line = 1
-  let current: Line = { line, fields: [] }
-  while (at <= text.length) {
-    if (text[at] === '"') {
-      const end = endOfQuoted(text, at)
-      if (end === -1) throw new UnreadableFileError(`Unclosed quote on line ${line} of ${file}.`)
-      const field = text.slice(at + 1, end)
-      current.fields.push(field.replaceAll('""', '"'))
-      line += field.split('\n').length - 1
-      at = end + 1
-    } else {
-      bare.lastIndex = at
-      current.fields.push(bare.exec(text)?.[0] ?? '')
-      at = bare.lastIndex
-    }
-    if (current.fields.length > MAX_COLUMNS)
-      throw new UnreadableFileError(`Line ${current.line} of ${file} has more than ${MAX_COLUMNS} columns.`)
-    if (at >= text.length) break
-    if (text[at] === separator) {
-      at += 1
-      continue
-    }
-    lineEnd.lastIndex = at
-    if (!lineEnd.test(text))
-      throw new UnreadableFileError(`Unexpected text after a closing quote on line ${line} of ${file}.`)
-    at = lineEnd.lastIndex
-    line += 1
-    lines.push(current)
+  const onRecord = (fields: string[], { lines: last }: { lines: number }): null => {
+    if (fields.length > MAX_COLUMNS)
+      throw new UnreadableFileError(`Line ${line} of ${file} has more than ${MAX_COLUMNS} columns.`)
     if (lines.length > MAX_ROWS) throw new UnreadableFileError(`${file} has more than ${MAX_ROWS} rows.`, 'Split it.')
-    current = { line, fields: [] }
-    if (at >= text.length) return lines
+    lines.push({ line, fields })
+    line = last + 1
+    return null
   }
-  lines.push(current)
+  try {
+    parse(text, {
+      delimiter: detectSeparator(text),
+      record_delimiter: ['\r\n', '\n', '\r'],
+      relax_column_count: true,
+      on_record: onRecord,
+    })
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error
+    throw error.code === 'CSV_QUOTE_NOT_CLOSED'
+      ? new UnreadableFileError(`Unclosed quote on line ${line} of ${file}.`)
+      : new UnreadableFileError(`Unexpected text next to a quote on line ${line} of ${file}.`)
+  }
   return lines
 }

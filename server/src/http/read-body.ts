@@ -45,7 +45,7 @@ export async function readBody(
     state.bodyReservation = reservation
     const buffer = new BodyBuffer(declared, options, reservation)
     // Without a socket, as in tests, only the web stream exists.
-    const chunks = incoming?.iterator({ destroyOnReturn: false }) ?? request.body?.values()
+    const chunks = incoming?.iterator({ destroyOnReturn: false }) ?? request.body?.values({ preventCancel: true })
     if (chunks) await readChunks(chunks, buffer, bodyBudget.limits)
     return { bytes: buffer.bytes, wasLate: incoming !== undefined }
   } catch (error) {
