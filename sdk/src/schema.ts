@@ -2790,6 +2790,8 @@ export interface components {
             value?: string | number | boolean | null;
         };
         LineItem: {
+            /** @description Your id for the line, which refunds may name. */
+            id?: string | null;
             /** @description The numeric product id as text. A `gid://` id matches nothing. */
             productId?: string | null;
             /** @description The numeric variant id as text. */
@@ -2798,6 +2800,8 @@ export interface components {
             quantity?: number | null;
             /** @description The unit price. */
             priceCents?: number | null;
+            /** @description The discount on this line, for all of its units; at most its total counts. Part of the order's `discountCents`, which defaults to their total; what they leave of it is shared by all lines pro rata. */
+            discountCents?: number | null;
             title?: string | null;
             sku?: string | null;
         };
@@ -2872,7 +2876,7 @@ export interface components {
             externalRefundId: string;
             /** @description Refunded goods net of discount, without shipping and tax, in the order's currency. */
             amountCents?: number | null;
-            /** @description The returned units, which count at their sale price. `variantId` takes precedence; when several line items of the order have the same product, send the `variantId`. */
+            /** @description The returned units, which count at their sale price, or at `amountCents`. A line is found by its `id`, else by `variantId`, else by `productId`; when several lines of the order have the same product, send the `id` or `variantId`. */
             lineItems?: components["schemas"]["RefundLine"][] | null;
             /** @description Defaults to the order's currency; another one is rejected. */
             currency?: string | null;
@@ -2923,7 +2927,7 @@ export interface components {
             refundedCents: number;
             commission: components["schemas"]["ReportedCommission"] | null;
             /**
-             * @description Why less than the refund was taken. `refund_exceeds_order`: less was left of the order. `refund_item_unknown`: the order has no such line item, which was ignored.
+             * @description Why less than the refund was taken. `refund_exceeds_order`: less was left of the order. `refund_item_unknown`: the order has no such line item; its `amountCents`, if sent, counts for the order as a whole.
              * @enum {string|null}
              */
             warning: "refund_exceeds_order" | "refund_item_unknown" | null;
@@ -3782,12 +3786,18 @@ export interface components {
         CommissionReply: {
             data: components["schemas"]["Commission"];
         };
-        /** @description Returned units. One of the ids is required; `variantId` takes precedence. */
+        /** @description Returned units. One of the ids is required; the line's `id` takes precedence, then `variantId`. */
         RefundLine: {
+            /** @description The `id` of the order's line. */
+            id?: string | null;
             variantId?: string | null;
             productId?: string | null;
             quantity: number;
+            /** @description What was refunded for the units, net of discount, without tax. At most what is left of the line counts. Defaults to their share of what was paid for the line. */
+            amountCents?: number | null;
         } & ({
+            id: string;
+        } | {
             variantId: string;
         } | {
             productId: string;
@@ -3821,9 +3831,13 @@ export interface components {
             createdAt: components["schemas"]["Instant"];
         };
         RefundedLine: {
+            /** @description The id of the order's line. */
+            id?: string | null;
             variantId: string | null;
             productId: string | null;
             quantity: number;
+            /** @description The reported value of the units, net of discount. */
+            amountCents?: number | null;
         };
         RefundReply: {
             data: components["schemas"]["Commission"];
@@ -4216,10 +4230,15 @@ export interface components {
             value?: string | number | boolean | null;
         };
         StoreLine: {
+            id?: components["schemas"]["StoreReference"];
             product_id?: components["schemas"]["StoreReference"];
             variant_id?: components["schemas"]["StoreReference"];
             quantity?: number | null;
             price?: components["schemas"]["StoreMoney"];
+            /** @description The line's own discounts. Only what they leave of the order's discount is shared by all lines. */
+            discount_allocations?: {
+                amount?: components["schemas"]["StoreMoney"];
+            }[] | null;
             tax_lines?: {
                 price?: components["schemas"]["StoreMoney"];
             }[] | null;
@@ -4235,8 +4254,11 @@ export interface components {
             created_at?: string | null;
             refund_line_items: {
                 quantity?: number | null;
+                line_item_id?: components["schemas"]["StoreReference"];
                 subtotal?: components["schemas"]["StoreMoney"];
+                total_tax?: components["schemas"]["StoreMoney"];
                 line_item?: {
+                    id?: components["schemas"]["StoreReference"];
                     product_id?: components["schemas"]["StoreReference"];
                     variant_id?: components["schemas"]["StoreReference"];
                 } | null;

@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest'
+import { ENGINE_VERSION } from '../../server/src/engine/decide.ts'
 import { visitorOf, wordsOf } from '../admin/visitor.ts'
 import { admin, staffOf } from '../support/owner.ts'
 import type { TestServer } from '../support/server.ts'
@@ -59,7 +60,11 @@ describe('every reason code is listed, with its outcome', () => {
       reasonCode,
       because: 'It identifies an affiliate and no earlier evidence is valid.',
     })
-    expect(explained.replay).toMatchObject({ identical: true, engineVersion: '2', recordedEngineVersion: '2' })
+    expect(explained.replay).toMatchObject({
+      identical: true,
+      engineVersion: ENGINE_VERSION,
+      recordedEngineVersion: ENGINE_VERSION,
+    })
     expect(explained.evidence.map(({ rank }: { rank: number }) => rank)).toEqual([1, 2, 3, 4])
   })
 

@@ -149,7 +149,7 @@ test.for<[operation: string, body: object, sentence: string, code?: string]>([
   [
     'reportRefund',
     { externalOrderId: 'x', externalRefundId: 'r', lineItems: [{ quantity: 1 }] },
-    'Each line item needs a variantId or a productId.',
+    'Each line item needs an id, a variantId or a productId.',
   ],
   ['reportCancellation', {}, 'externalOrderId is required.'],
   ['createKey', { label: ' ', scopes: ['events:write'] }, 'label must not be blank.'],
@@ -159,7 +159,11 @@ test.for<[operation: string, body: object, sentence: string, code?: string]>([
     { countries: [], cities: null },
     'At least one of countries, states, cities and postalPrefixes must contain a place.',
   ],
-  ['refundCommission', { ...refund, lineItems: [{ quantity: 1 }] }, 'Each line item needs a variantId or a productId.'],
+  [
+    'refundCommission',
+    { ...refund, lineItems: [{ quantity: 1 }] },
+    'Each line item needs an id, a variantId or a productId.',
+  ],
   [
     'refundCommission',
     {
@@ -169,7 +173,7 @@ test.for<[operation: string, body: object, sentence: string, code?: string]>([
         { variantId: null, quantity: 1 },
       ],
     },
-    'Each line item needs a variantId or a productId.',
+    'Each line item needs an id, a variantId or a productId.',
   ],
   [
     'refundCommission',

@@ -29,12 +29,17 @@ const clickOf = fc.record({
 const text = (value: string) => fc.constantFrom(null, value, ' ')
 
 export const lines: fc.Arbitrary<OrderLine[]> = fc.array(
-  fc.record({
-    productId: itemId,
-    variantId: itemId,
-    quantity: fc.integer({ min: 1, max: 9 }),
-    priceCents: fc.oneof(fc.constant(null), fc.integer({ min: 0, max: 5000 })),
-  }),
+  fc.record(
+    {
+      productId: itemId,
+      variantId: itemId,
+      quantity: fc.integer({ min: 1, max: 9 }),
+      priceCents: fc.oneof(fc.constant(null), fc.integer({ min: 0, max: 5000 })),
+      discountCents: fc.integer({ min: 0, max: 9000 }),
+      includedTaxCents: fc.integer({ min: 0, max: 900 }),
+    },
+    { requiredKeys: ['productId', 'variantId', 'quantity', 'priceCents'] },
+  ),
   { maxLength: 6 },
 )
 

@@ -10,6 +10,7 @@ const DAY = 86_400_000
  */
 export const FACTS: Record<string, () => Facts[]> = {
   '2': () => Array.from({ length: 300 }, (_, seed) => factsOfVersion2(seed + 1)),
+  '3': () => Array.from({ length: 300 }, (_, seed) => factsOfVersion3(seed + 1)),
 }
 
 /** Mulberry32: the same choices for the same seed on every platform. */
@@ -98,4 +99,17 @@ function factsOfVersion2(seed: number): Facts {
     affiliates: ['A', 'B', 'C'].map(someAffiliate),
     programs: ['prg_1', 'prg_2'].map(someProgram),
   })
+}
+
+/** Version 3 reads the own discounts and taxes of lines. */
+function factsOfVersion3(seed: number): Facts {
+  const choose = chooser(1000 + seed)
+  const { order, ...others } = factsOfVersion2(seed)
+  const lines = order.lines.map((one, index) => ({
+    ...one,
+    id: choose(null, `line-${index}`),
+    ...choose({}, { discountCents: choose(0, 1, 99, 2500, 40_000) }),
+    ...choose({}, { includedTaxCents: choose(0, 16, 399) }),
+  }))
+  return { ...others, order: { ...order, lines } }
 }

@@ -223,3 +223,77 @@ test('every check agrees with what the target then takes', () => {
     RUNS,
   )
 })
+
+/** An order as a store reports it: each line with its own id, price and discount, and several with one variant. */
+const storeOrders = fc
+  .record({
+    facts: anyFacts,
+    lines: fc.array(
+      fc.record({
+        variantId: fc.constantFrom('1', '2'),
+        quantity: fc.integer({ min: 1, max: 4 }),
+        priceCents: fc.integer({ min: 0, max: 5000 }),
+        share: fc.double({ min: 0, max: 1, noNaN: true }),
+      }),
+      { minLength: 1, maxLength: 5 },
+    ),
+  })
+  .map(({ facts, lines }): typeof facts => {
+    const own = lines.map(({ share, ...line }, at) => ({
+      ...line,
+      id: `line-${at}`,
+      productId: null,
+      discountCents: Math.floor(share * line.quantity * line.priceCents),
+    }))
+    const discountCents = own.reduce((total, line) => total + line.discountCents, 0)
+    return { ...facts, order: { ...facts.order, amountCents: null, discountCents, lines: own } }
+  })
+  .filter((facts) => decide(facts).eligible)
+  .map(snapshotOf)
+
+/** Refunds of single units by line, each with the store's amount for it, which add up to what was paid. */
+const unitsOf = ({ lines }: RefundSnapshot): Refund[] =>
+  lines.flatMap(({ id, quantity, priceCents, discountCents }) => {
+    const net = quantity * priceCents! - discountCents!
+    const upTo = (units: number) => Math.floor((net * units) / quantity)
+    return Array.from({ length: quantity }, (_, unit) =>
+      items([{ id: id!, quantity: 1, amountCents: upTo(unit + 1) - upTo(unit) }]),
+    )
+  })
+
+test('refunds that add up to what was paid leave nothing', () => {
+  fc.assert(
+    fc.property(storeOrders, (snapshot) => {
+      expect(targetAfter(snapshot, unitsOf(snapshot))).toMatchObject({
+        amountCents: 0,
+        leftCents: 0,
+        fullyRefunded: true,
+      })
+    }),
+    RUNS,
+  )
+})
+
+test('refunds by line give the same in any order of arrival', () => {
+  const chosen = fc.array(fc.record({ rank: fc.nat(), factor: fc.constantFrom(0, 0.5, 1, 1, 3) }), {
+    minLength: 20,
+    maxLength: 20,
+  })
+  fc.assert(
+    fc.property(storeOrders, chosen, (snapshot, choices) => {
+      const refunds = unitsOf(snapshot).map(({ lineItems, ...refund }, at) => ({
+        ...refund,
+        lineItems: lineItems!.map((item) => ({
+          ...item,
+          amountCents: Math.floor(item.amountCents! * choices[at % 20]!.factor),
+        })),
+      }))
+      const shuffled = refunds
+        .map((refund, at) => ({ refund, rank: choices[at % 20]!.rank }))
+        .toSorted((one, other) => one.rank - other.rank)
+        .map(({ refund }) => refund)
+      expect(targetAfter(snapshot, shuffled)).toEqual(targetAfter(snapshot, refunds))
+    }),
+    RUNS,
+  )
+})

@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { ENGINE_VERSION } from '../../server/src/engine/decide.ts'
 import { snapshot } from '../contract/fixture.ts'
 import { subscribe } from '../support/inspect.ts'
 import { rejection } from '../support/rejection.ts'
@@ -34,7 +35,7 @@ test('200 with the decision and its trace, without a key, and nothing is written
         restrictionReasonCode: null,
       },
       trace: {
-        engineVersion: '2',
+        engineVersion: ENGINE_VERSION,
         candidates: [
           {
             kind: 'COUPON',

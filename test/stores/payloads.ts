@@ -29,11 +29,15 @@ export interface Line {
   quantity: number
   price: string
   tax?: string
+  /** The line's share of each discount. */
+  discounts?: string[]
 }
 
+const FIRST_LINE_ID = 8665503117664
+
 const lineItem = (line: Line, index: number, currency: string) => ({
-  id: 8665503117664 + index,
-  admin_graphql_api_id: `gid://shopify/LineItem/${8665503117664 + index}`,
+  id: FIRST_LINE_ID + index,
+  admin_graphql_api_id: `gid://shopify/LineItem/${FIRST_LINE_ID + index}`,
   attributed_staffs: [{ id: 'gid://shopify/StaffMember/902541635', quantity: 1 }],
   current_quantity: line.quantity,
   fulfillable_quantity: line.quantity,
@@ -62,7 +66,11 @@ const lineItem = (line: Line, index: number, currency: string) => ({
     ? [{ channel_liable: false, price: line.tax, price_set: money(line.tax, currency), rate: 0.19, title: 'VAT' }]
     : [],
   duties: [],
-  discount_allocations: [],
+  discount_allocations: line.discounts?.map((amount, application) => ({
+    amount,
+    amount_set: money(amount, currency),
+    discount_application_index: application,
+  })),
 })
 
 export interface OrderGiven {
@@ -196,7 +204,8 @@ export const canceledPayload = (given: OrderGiven = {}): string =>
 export interface RefundGiven {
   id?: number
   orderId?: number
-  items?: (Line & { subtotal: number })[]
+  /** `at` is the position of the order's line, which the refund then names. */
+  items?: (Line & { subtotal: number; at?: number })[]
   /** Money not related to items, as the store writes it: negative when it went to the buyer. */
   discrepancy?: string
   shipping?: string
@@ -246,14 +255,14 @@ export function refundPayload(given: RefundGiven = {}): string {
     admin_graphql_api_id: `gid://shopify/Refund/${id}`,
     refund_line_items: items.map((item, index) => ({
       id: 4878176722762 + index,
-      line_item_id: 4878176722762,
+      line_item_id: item.at === undefined ? 4878176722762 : FIRST_LINE_ID + item.at,
       location_id: null,
       quantity: item.quantity,
       restock_type: 'no_restock',
       subtotal: item.subtotal,
-      total_tax: 0,
+      total_tax: Number(item.tax ?? 0),
       subtotal_set: money(item.subtotal.toFixed(2), 'USD'),
-      line_item: lineItem(item, index, 'USD'),
+      line_item: { ...lineItem(item, index, 'USD'), ...(item.at !== undefined && { id: FIRST_LINE_ID + item.at }) },
     })),
     transactions: [{ id: 1068278509, amount: '10.00', kind: 'refund', status: 'success', gateway: 'bogus' }],
     order_adjustments: adjustments,

@@ -154,3 +154,131 @@ describe('refunds-create', () => {
     expect((await store.commission(id)).commissionAmountCents).toBe(800)
   })
 })
+
+describe("the store's own amounts of lines", () => {
+  const hat = { product_id: 11, variant_id: 12, quantity: 1, price: '50.00', discounts: [] }
+  const half = { ...hat, product_id: 21, variant_id: 22, discounts: ['25.00'] }
+  const paid = { ...hat, price: '100.00' }
+  const free = { ...paid, discounts: ['60.00', '40.00'] }
+  const cheap = { product_id: 31, variant_id: 13, quantity: 1, price: '10.00', discounts: [] }
+  const dear = { ...cheap, price: '100.00' }
+  const taxed = { ...hat, price: '119.00', tax: '19.00' }
+  const custom = { ...taxed, product_id: null, variant_id: null }
+  const halfTaxed = { ...half, price: '119.00', tax: '9.50', discounts: ['59.50'] }
+  const yen = { ...hat, price: '5000' }
+  const freeYen = { ...yen, discounts: ['5000'] }
+  const dinar = { ...hat, price: '50.125', quantity: 2 }
+  const halfDinar = { ...dinar, discounts: ['50.125'] }
+
+  test.for([
+    {
+      name: 'a full price and a half price: the full one',
+      lines: [hat, half],
+      subtotal: '75.00',
+      before: 1200,
+      back: { ...hat, at: 0, subtotal: 50 },
+      after: 400,
+    },
+    {
+      name: 'a full price and a half price: the half one',
+      lines: [hat, half],
+      subtotal: '75.00',
+      before: 1200,
+      back: { ...half, at: 1, subtotal: 25 },
+      after: 800,
+    },
+    {
+      name: 'buy one, get one: the paid one',
+      lines: [paid, free],
+      subtotal: '100.00',
+      before: 1600,
+      back: { ...paid, at: 0, subtotal: 100 },
+      after: 0,
+    },
+    {
+      name: 'buy one, get one: the free one',
+      lines: [paid, free],
+      subtotal: '100.00',
+      before: 1600,
+      back: { ...free, at: 1, subtotal: 0 },
+      after: 1600,
+    },
+    {
+      name: 'one variant on two lines: the second',
+      lines: [cheap, dear],
+      subtotal: '110.00',
+      before: 1760,
+      back: { ...dear, at: 1, subtotal: 100 },
+      after: 160,
+    },
+    {
+      name: 'one variant on two lines, by the variant: at its amount',
+      lines: [cheap, dear],
+      subtotal: '110.00',
+      before: 1760,
+      back: { ...dear, subtotal: 100 },
+      after: 160,
+    },
+    {
+      name: 'more than the line was paid with',
+      lines: [hat, half],
+      subtotal: '75.00',
+      before: 1200,
+      back: { ...half, at: 1, subtotal: 50 },
+      after: 800,
+    },
+    {
+      name: 'prices with tax: a custom item',
+      lines: [taxed, custom],
+      subtotal: '238.00',
+      taxesIncluded: true,
+      before: 3200,
+      back: { ...custom, at: 1, subtotal: 119 },
+      after: 1600,
+    },
+    {
+      name: 'prices with tax: a discounted line',
+      lines: [taxed, halfTaxed],
+      subtotal: '178.50',
+      taxesIncluded: true,
+      before: 2400,
+      back: { ...halfTaxed, at: 1, subtotal: 59.5 },
+      after: 1600,
+    },
+    {
+      name: 'a currency without decimals',
+      lines: [yen, freeYen],
+      subtotal: '5000',
+      currency: 'JPY',
+      before: 800,
+      back: { ...freeYen, at: 1, subtotal: 0 },
+      after: 800,
+    },
+    {
+      name: 'a currency with three decimals',
+      lines: [dinar, halfDinar],
+      subtotal: '150.375',
+      currency: 'KWD',
+      before: 24060,
+      back: { ...halfDinar, quantity: 1, at: 1, subtotal: 25.063 },
+      after: 20050,
+    },
+  ])('$name', async ({ name: _, before, back, after, ...given }) => {
+    const id = store.nextId()
+    await ok(store.notify('orders-paid', orderPayload({ id, codes: ['NISA16'], ...given })))
+    expect((await store.commission(id)).commissionAmountCents).toBe(before)
+    await ok(store.notify('refunds-create', refundPayload({ orderId: id, items: [back] })))
+    expect((await store.commission(id)).commissionAmountCents).toBe(after)
+  })
+
+  test('a rule of a product pays on what its line was paid with', async ({ server, owner }) => {
+    const { program } = await withAffiliate(server, { code: 'LINES1' })
+    const rule = { programId: program.id, kind: 'variant', value: '22', commissionPercent: 20 }
+    await expectOk(owner('POST', '/product-rules', rule))
+    const id = store.nextId()
+    await ok(
+      store.notify('orders-paid', orderPayload({ id, lines: [hat, half], subtotal: '75.00', codes: ['LINES1'] })),
+    )
+    expect((await store.commission(id)).commissionAmountCents).toBe(800 + 500)
+  })
+})

@@ -320,9 +320,13 @@ export type CommissionStatus =
   | (string & {})
 
 export interface RefundedLine {
+  /** The id of the order's line. */
+  id?: string | null
   variantId: string | null
   productId: string | null
   quantity: number
+  /** The reported value of the units, net of discount. */
+  amountCents?: number | null
 }
 
 export interface PayoutBatch {

@@ -23,6 +23,7 @@ export async function findRefundedGoods(
   return {
     cents: row.goodsCents,
     pieces: JSON.parse(row.pieces),
+    ...(row.lineCents && { values: JSON.parse(row.lineCents) }),
     pointed: JSON.parse(row.pointed),
     everything: row.everything === 1,
   }
@@ -65,6 +66,7 @@ export const storeRefundedGoods = (
     commissionId,
     goodsCents: refunded.cents,
     pieces: JSON.stringify(refunded.pieces),
+    lineCents: refunded.values ? JSON.stringify(refunded.values) : null,
     pointed: JSON.stringify(refunded.pointed),
     everything: refunded.everything ? 1 : 0,
     statusBefore,

@@ -1,4 +1,5 @@
 import { concurrentChange, conflict, conflictWithRemedy, invalid } from '../contract/errors.ts'
+import type { components } from '../contract/schema.d.ts'
 import type { Body } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import { type Mutation, mutate } from '../core/mutate.ts'
@@ -332,7 +333,7 @@ async function applyToOrder(
     if (applied.problem === 'UNKNOWN_ITEM') {
       throw invalid(
         'refund_item_unknown',
-        'The order has no such line item. Use a variantId or productId of the order.',
+        'The order has no such line item. Use an id, variantId or productId of the order.',
       )
     }
     throw refundExceedsOrder(applied.before.leftCents)
@@ -371,13 +372,23 @@ export function readRefundId(text: string, code: 'invalid_body' | 'invalid_param
 
 function toRefundInput(body: Body<'refundCommission'>): RefundInput {
   const refundId = readRefundId(body.externalRefundId)
-  const lineItems = (body.lineItems ?? []).map(({ variantId = null, productId = null, quantity }) => ({
-    variantId,
-    productId,
-    quantity,
-  }))
+  const lineItems = (body.lineItems ?? []).map(toRefundLine)
   return { refundId, amountCents: body.amountCents ?? null, lineItems, reason: body.reason ?? null }
 }
+
+export const toRefundLine = ({
+  id,
+  variantId = null,
+  productId = null,
+  quantity,
+  amountCents,
+}: components['schemas']['RefundLine']): RefundLine => ({
+  ...(id && { id }),
+  variantId,
+  productId,
+  quantity,
+  ...(typeof amountCents === 'number' && { amountCents }),
+})
 
 const refundExceedsOrder = (leftCents: number) =>
   conflictWithRemedy('refund_exceeds_order', {

@@ -3098,6 +3098,8 @@ export interface components {
             value?: string | number | boolean | null;
         };
         LineItem: {
+            /** @description Your id for the line, which refunds may name. */
+            id?: string | null;
             /** @description The numeric product id as text. A `gid://` id matches nothing. */
             productId?: string | null;
             /** @description The numeric variant id as text. */
@@ -3106,6 +3108,8 @@ export interface components {
             quantity?: number | null;
             /** @description The unit price. */
             priceCents?: number | null;
+            /** @description The discount on this line, for all of its units; at most its total counts. Part of the order's `discountCents`, which defaults to their total; what they leave of it is shared by all lines pro rata. */
+            discountCents?: number | null;
             title?: string | null;
             sku?: string | null;
         };
@@ -3180,7 +3184,7 @@ export interface components {
             externalRefundId: string;
             /** @description Refunded goods net of discount, without shipping and tax, in the order's currency. */
             amountCents?: number | null;
-            /** @description The returned units, which count at their sale price. `variantId` takes precedence; when several line items of the order have the same product, send the `variantId`. */
+            /** @description The returned units, which count at their sale price, or at `amountCents`. A line is found by its `id`, else by `variantId`, else by `productId`; when several lines of the order have the same product, send the `id` or `variantId`. */
             lineItems?: components["schemas"]["RefundLine"][] | null;
             /** @description Defaults to the order's currency; another one is rejected. */
             currency?: string | null;
@@ -3231,7 +3235,7 @@ export interface components {
             refundedCents: number;
             commission: components["schemas"]["ReportedCommission"] | null;
             /**
-             * @description Why less than the refund was taken. `refund_exceeds_order`: less was left of the order. `refund_item_unknown`: the order has no such line item, which was ignored.
+             * @description Why less than the refund was taken. `refund_exceeds_order`: less was left of the order. `refund_item_unknown`: the order has no such line item; its `amountCents`, if sent, counts for the order as a whole.
              * @enum {string|null}
              */
             warning: "refund_exceeds_order" | "refund_item_unknown" | null;
@@ -4090,12 +4094,18 @@ export interface components {
         CommissionReply: {
             data: components["schemas"]["Commission"];
         };
-        /** @description Returned units. One of the ids is required; `variantId` takes precedence. */
+        /** @description Returned units. One of the ids is required; the line's `id` takes precedence, then `variantId`. */
         RefundLine: {
+            /** @description The `id` of the order's line. */
+            id?: string | null;
             variantId?: string | null;
             productId?: string | null;
             quantity: number;
+            /** @description What was refunded for the units, net of discount, without tax. At most what is left of the line counts. Defaults to their share of what was paid for the line. */
+            amountCents?: number | null;
         } & ({
+            id: string;
+        } | {
             variantId: string;
         } | {
             productId: string;
@@ -4129,9 +4139,13 @@ export interface components {
             createdAt: components["schemas"]["Instant"];
         };
         RefundedLine: {
+            /** @description The id of the order's line. */
+            id?: string | null;
             variantId: string | null;
             productId: string | null;
             quantity: number;
+            /** @description The reported value of the units, net of discount. */
+            amountCents?: number | null;
         };
         RefundReply: {
             data: components["schemas"]["Commission"];
@@ -4621,10 +4635,15 @@ export interface components {
             value?: string | number | boolean | null;
         };
         StoreLine: {
+            id?: components["schemas"]["StoreReference"];
             product_id?: components["schemas"]["StoreReference"];
             variant_id?: components["schemas"]["StoreReference"];
             quantity?: number | null;
             price?: components["schemas"]["StoreMoney"];
+            /** @description The line's own discounts. Only what they leave of the order's discount is shared by all lines. */
+            discount_allocations?: {
+                amount?: components["schemas"]["StoreMoney"];
+            }[] | null;
             tax_lines?: {
                 price?: components["schemas"]["StoreMoney"];
             }[] | null;
@@ -4640,8 +4659,11 @@ export interface components {
             created_at?: string | null;
             refund_line_items: {
                 quantity?: number | null;
+                line_item_id?: components["schemas"]["StoreReference"];
                 subtotal?: components["schemas"]["StoreMoney"];
+                total_tax?: components["schemas"]["StoreMoney"];
                 line_item?: {
+                    id?: components["schemas"]["StoreReference"];
                     product_id?: components["schemas"]["StoreReference"];
                     variant_id?: components["schemas"]["StoreReference"];
                 } | null;

@@ -332,6 +332,8 @@ export interface RefundTotalsRow {
   /** JSON list of pieces by line of the order. */
   pieces: string
   /** JSON list of cents by part of the order. */
+  /** Refunded value by line, as JSON; null in totals of earlier versions. */
+  lineCents: string | null
   pointed: string
   everything: 0 | 1
   /** What the status was before nothing was left, which a canceled refund restores. */

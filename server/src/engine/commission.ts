@@ -97,29 +97,36 @@ export interface Goods {
 }
 
 /**
- * Computes the goods of an order. `amountCents` is the subtotal if sent, otherwise the sum of the line totals. The discount is
- * allocated to the line totals, largest remainder first.
+ * Computes the goods of an order. `amountCents` is the subtotal if sent, otherwise the sum of the line totals. Lines are net of
+ * their own discounts; what is left of the order's discount is allocated to what they are worth then, largest remainder first.
  */
 export function goodsOf(order: GoodsOrder): Goods {
   const { subtotal, gross } = lineTotalsOf(order)
-  const spent = toBigInt(Math.min(order.discountCents, Number(subtotal)))
-  const weights = [...gross, subtotal - sum(gross)]
-  const discounts = allocateLargestRemainder(spent, weights)
+  const own = order.lines.map(({ discountCents }, index) => smaller(toBigInt(discountCents ?? 0), gross[index]!))
+  const ownSum = sum(own)
+  const extra = smaller(toBigInt(order.discountCents), subtotal) - ownSum
+  const weights = [...gross.map((total, index) => total - own[index]!), subtotal - sum(gross)]
+  const discounts = allocateLargestRemainder(extra > 0n ? extra : 0n, weights)
   const nets = weights.map((weight, index) => Number(weight - discounts[index]!))
   return {
     subtotal: Number(subtotal),
-    base: Number(subtotal - spent),
+    base: nets.reduce((total, value) => total + value, 0),
     gross: gross.map(Number),
     net: nets.slice(0, -1),
     restNet: nets.at(-1)!,
   }
 }
 
+function pricedTotal({ priceCents, quantity, includedTaxCents = 0 }: OrderLine): bigint {
+  const total = priceCents === null ? 0n : toBigInt(quantity) * toBigInt(priceCents)
+  return total - smaller(toBigInt(includedTaxCents), total)
+}
+
+const smaller = (a: bigint, b: bigint) => (a < b ? a : b)
+
 /** Lines without a price share the rest of the subtotal by quantity; lines above the subtotal are scaled down to it. */
 function lineTotalsOf({ amountCents, lines }: GoodsOrder): { subtotal: bigint; gross: bigint[] } {
-  const priced = lines.map((line) =>
-    line.priceCents === null ? 0n : toBigInt(line.quantity) * toBigInt(line.priceCents),
-  )
+  const priced = lines.map(pricedTotal)
   const pricedSum = sum(priced)
   const subtotal = amountCents === null ? pricedSum : toBigInt(amountCents)
   if (pricedSum > subtotal) return { subtotal, gross: allocateLargestRemainder(subtotal, priced) }

@@ -16,7 +16,7 @@ import { basisPointsOf } from './money.ts'
 import { mailboxKeys, trimToNull } from './normalize.ts'
 
 /** Incremented when the same facts could give another decision; recorded with every commission. */
-export const ENGINE_VERSION = '2'
+export const ENGINE_VERSION = '3'
 
 /**
  * Decides which affiliate earns how much on an order. Conversions, store orders, dry runs and explanations all use it.

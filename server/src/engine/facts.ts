@@ -8,11 +8,17 @@ export type CommissionType = 'PERCENT_OF_SALE' | 'FLAT_PER_ORDER' | 'FLAT_PER_IT
 export type AffiliateStatus = 'PENDING' | 'ACTIVE' | 'APPROVED' | 'REJECTED'
 
 export interface OrderLine {
+  /** The line's own id, which refunds may name. Missing in facts of earlier versions. */
+  id?: string | null
   productId: string | null
   variantId: string | null
   quantity: number
   /** Unit price; null when the caller sent none. */
   priceCents: number | null
+  /** The line's own discount. Missing when only the order's discount is known, which its lines share. */
+  discountCents?: number | null
+  /** Tax contained in the price, after the discount. Missing when prices do not include tax. */
+  includedTaxCents?: number
 }
 
 export interface Place {

@@ -118,6 +118,7 @@ function splitOrder(snapshot: RefundSnapshot): OrderParts {
     bases: [...bases, Math.max(0, outside)],
     parts: paid.length + 1,
     partOf,
+    byId: indexLines(lines, 'id'),
     byVariant: indexLines(lines, 'variantId'),
     byProduct: indexLines(lines, 'productId'),
     taxWithholdingBps,
@@ -148,11 +149,14 @@ function remainingAmount(group: RateGroup, baseCents: number, pieces: number[]):
   return commissionAmount({ ...group, baseCents, quantity: Math.max(0, group.quantity - returned) })
 }
 
-/** Refunded units. `variantId` takes precedence when both ids are set; ids are compared exactly. */
+/** Refunded units. The line's own id takes precedence over `variantId`, and both over `productId`; ids are compared exactly. */
 export interface RefundLine {
+  id?: string | null
   variantId?: string | null
   productId?: string | null
   quantity: number
+  /** The refunded value of the units, net of discount; at most what is left of the line counts. Missing for their share of it. */
+  amountCents?: number | null
 }
 
 /**
@@ -171,6 +175,8 @@ export interface RefundedGoods {
   cents: number
   /** Units by line of the order. */
   pieces: number[]
+  /** Refunded value by line, in cents. Missing in totals of earlier versions: the value of `pieces`. */
+  values?: number[]
   /** Cents by part of the order, from refunds with line items; the rest of `cents` belongs to no part. */
   pointed: number[]
   /** The order was refunded in full, which `cents` does not show for an order of zero. */
@@ -186,7 +192,8 @@ export interface RefundedOrder {
   goods: Goods
   parts: number
   partOf: number[]
-  /** Indexes of the lines with an item, by its id. */
+  /** Indexes of the lines by their own id, and by their item's. */
+  byId: ItemIndex
   byVariant: ItemIndex
   byProduct: ItemIndex
 }
@@ -194,11 +201,11 @@ export interface RefundedOrder {
 type ItemIndex = ReadonlyMap<string, readonly number[]>
 
 /** Indexes the lines of an order by one of their ids. */
-export function indexLines(lines: OrderLine[], id: 'variantId' | 'productId'): ItemIndex {
+export function indexLines(lines: OrderLine[], id: 'id' | 'variantId' | 'productId'): ItemIndex {
   const index = new Map<string, number[]>()
   lines.forEach((line, at) => {
     const key = line[id]
-    if (key === null) return
+    if (key === null || key === undefined) return
     const known = index.get(key)
     if (known) known.push(at)
     else index.set(key, [at])
@@ -226,23 +233,31 @@ export function addRefund(
     const everything = before.everything || refund.amountCents === null || (cents > 0 && cents === order.goods.base)
     return { refunded: { ...before, cents, everything }, problem: isOver ? 'EXCEEDS_ORDER' : null }
   }
-  const { pieces, changed, problem } = takePieces(order, before.pieces, items)
-  const values = valuesByPart(order, { before: before.pieces, after: pieces, changed })
-  const worth = values.reduce((total, value) => total + value, 0)
-  const amount = refund.amountCents ?? worth
+  const { pieces, values, changed, outside, problem } = takePieces(order, before, items)
+  const byPart = valuesByPart(order, { before: valuesOf(order, before), after: values, changed })
+  const worth = byPart.reduce((total, value) => total + value, 0)
+  const amount = refund.amountCents ?? worth + outside
   const cents = before.cents + Math.min(left, amount)
-  const pointed = allocateMonotonic(cents - before.cents, values).map((value, part) => before.pointed[part]! + value)
+  const inside = Math.max(0, cents - before.cents - (refund.amountCents === null ? outside : 0))
+  const pointed = allocateMonotonic(inside, byPart).map((value, part) => before.pointed[part]! + value)
   const everything = before.everything || (cents > 0 && cents === order.goods.base)
   return {
-    refunded: { cents, pieces, pointed, everything },
+    refunded: { cents, pieces, values, pointed, everything },
     problem: problem ?? (amount > left ? 'EXCEEDS_ORDER' : null),
   }
 }
 
+/** The refunded value of each line. Without values, it follows from the units. */
+const valuesOf = ({ lines, goods }: RefundedOrder, { pieces, values }: RefundedGoods): number[] =>
+  values ?? lines.map(({ quantity }, index) => mulDiv(goods.net[index]!, pieces[index]!, quantity))
+
 interface TakenPieces {
   pieces: number[]
-  /** Indexes of the lines with newly refunded units. */
+  values: number[]
+  /** Indexes of the lines with newly refunded units or values. */
   changed: Set<number>
+  /** The value of items that are on no line, in cents. */
+  outside: number
   problem: RefundProblem | null
 }
 
@@ -250,10 +265,12 @@ interface TakenPieces {
  * Takes units from the first lines with the item that have any left. Exhausted lines are not visited again, so the work
  * grows with items plus lines and not with their product.
  */
-function takePieces(order: RefundedOrder, before: number[], items: RefundLine[]): TakenPieces {
-  const pieces = [...before]
+function takePieces(order: RefundedOrder, before: RefundedGoods, items: RefundLine[]): TakenPieces {
+  const pieces = [...before.pieces]
+  const values = [...valuesOf(order, before)]
   const changed = new Set<number>()
   const usedUp = new Map<readonly number[], number>()
+  let outside = 0
   let problem: RefundProblem | null = null
   for (const item of items) {
     const matching = linesOf(order, item)
@@ -264,6 +281,7 @@ function takePieces(order: RefundedOrder, before: number[], items: RefundLine[])
       const index = matching[at]!
       const available = order.lines[index]!.quantity - pieces[index]!
       const taken = Math.min(needed, available)
+      if (!isValued(item)) values[index]! += unitsValue(order, index, { from: pieces[index]!, units: taken })
       pieces[index]! += taken
       changed.add(index)
       needed -= taken
@@ -271,28 +289,66 @@ function takePieces(order: RefundedOrder, before: number[], items: RefundLine[])
     }
     usedUp.set(matching, at)
     if (needed > 0) problem ??= 'EXCEEDS_ORDER'
+    if (!isValued(item)) continue
+    const beyond = takeValue(order, values, { matching, cents: item.amountCents })
+    for (const index of matching) changed.add(index)
+    if (matching.length === 0) outside += beyond
+    else if (beyond > 0) problem ??= 'EXCEEDS_ORDER'
   }
-  return { pieces, changed, problem }
+  return { pieces, values, changed, outside, problem }
+}
+
+const isValued = (item: RefundLine): item is RefundLine & { amountCents: number } =>
+  typeof item.amountCents === 'number'
+
+/** The value of a line's next units, as a difference of running totals, so that splitting a refund changes nothing. */
+function unitsValue(
+  { lines, goods }: RefundedOrder,
+  index: number,
+  { from, units }: { from: number; units: number },
+): number {
+  const { quantity } = lines[index]!
+  const net = goods.net[index]!
+  return mulDiv(net, from + units, quantity) - mulDiv(net, from, quantity)
+}
+
+/** Fills the first lines with the item up to what they are worth. Returns what is beyond that. */
+function takeValue(
+  { goods }: RefundedOrder,
+  values: number[],
+  { matching, cents }: { matching: readonly number[]; cents: number },
+): number {
+  let needed = cents
+  for (const index of matching) {
+    const taken = Math.min(needed, Math.max(0, goods.net[index]! - values[index]!))
+    values[index]! += taken
+    needed -= taken
+  }
+  return needed
 }
 
 const NO_LINES: readonly number[] = []
 
 /** Indexes of the lines with an item. */
-function linesOf({ byVariant, byProduct }: RefundedOrder, { variantId, productId }: RefundLine): readonly number[] {
+function linesOf(
+  { byId, byVariant, byProduct }: RefundedOrder,
+  { id, variantId, productId }: RefundLine,
+): readonly number[] {
+  const own = id ? byId.get(id) : undefined
+  if (own) return own
   if (variantId) return byVariant.get(variantId) ?? NO_LINES
   return (productId && byProduct.get(productId)) || NO_LINES
 }
 
-/** The value of the newly refunded units, as differences of running totals, so that splitting a refund changes nothing. */
+/** What a refund adds to the value of each part; no line counts for more than it is worth. */
 function valuesByPart(
-  { lines, goods, parts, partOf }: RefundedOrder,
+  { goods, parts, partOf }: RefundedOrder,
   { before, after, changed }: { before: number[]; after: number[]; changed: Set<number> },
 ): number[] {
   const values = Array<number>(parts).fill(0)
   for (const index of changed) {
     const net = goods.net[index]!
-    const { quantity } = lines[index]!
-    values[partOf[index]!]! += mulDiv(net, after[index]!, quantity) - mulDiv(net, before[index]!, quantity)
+    values[partOf[index]!]! += Math.min(net, after[index]!) - Math.min(net, before[index]!)
   }
   return values
 }

@@ -121,7 +121,7 @@ export function toOrder(ctx: Context, body: Conversion): Order {
     orderAt: readOccurredAt(ctx, body.occurredAt),
     currency: body.currency ?? 'USD',
     amountCents,
-    discountCents: body.discountCents ?? 0,
+    discountCents: body.discountCents ?? lines.reduce((sum, line) => sum + (line.discountCents ?? 0), 0),
     shippingCents: body.shippingCents ?? 0,
     taxCents: body.taxCents ?? 0,
     couponCode: trimToNull(body.couponCode),
@@ -137,10 +137,12 @@ export function toOrder(ctx: Context, body: Conversion): Order {
 }
 
 const toLine = (line: components['schemas']['LineItem']): OrderLine => ({
+  ...(line.id && { id: line.id }),
   productId: line.productId ?? null,
   variantId: line.variantId ?? null,
   quantity: line.quantity ?? 1,
   priceCents: line.priceCents ?? null,
+  ...(typeof line.discountCents === 'number' && { discountCents: line.discountCents }),
 })
 
 function checkAmount(amountCents: number | null, lines: OrderLine[]): void {

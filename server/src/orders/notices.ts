@@ -35,7 +35,15 @@ import {
 } from './record-order.ts'
 
 /** Converts the body of a notice to a refund. Sources differ in their format, and their ids in their prefix. */
-export type ParseRefund = (body: string, orderCurrency: string) => Omit<RefundInput, 'refundId'>
+export type ParseRefund = (
+  body: string,
+  order: { currency: string; isTaxIncluded: boolean },
+) => Omit<RefundInput, 'refundId'>
+
+const toRefundedOrder = ({ orderCurrency: currency }: CommissionRow, snapshot: RefundSnapshot | undefined) => ({
+  currency,
+  isTaxIncluded: snapshot?.lines.some(({ includedTaxCents }) => includedTaxCents !== undefined) ?? false,
+})
 
 /** A refund or cancellation of an order without a commission: `noted` when the order was reported, otherwise `stored`. */
 export interface KeptNotice {
@@ -146,7 +154,7 @@ async function applyNotices(
       if (snapshot) add(await cancelRefund(ctx, trx, row, { refundId: noticeId, snapshot }))
       return
     }
-    const parsed = parseRefund(body, row.orderCurrency)
+    const parsed = parseRefund(body, toRefundedOrder(row, snapshot))
     const input = { ...parsed, refundId: noticeId, occurredAt: parsed.occurredAt ?? createdAt }
     const skipped = { action: 'refund.skipped', subjectId: row.id, data: { externalRefundId: noticeId } }
     if (isInOrderCurrency(input, row)) add(await recordRefund(ctx, trx, row, input, snapshot))
@@ -191,7 +199,7 @@ export async function reportRefund(
     return { result: { outcome: order ? 'noted' : 'stored', changed, row: undefined }, audit: null }
   }
   requireAlone(order.row, isAlone)
-  const input = { ...parseRefund(notice.body, order.row.orderCurrency), refundId: notice.noticeId }
+  const input = { ...parseRefund(notice.body, toRefundedOrder(order.row, order.snapshot)), refundId: notice.noticeId }
   const { result, ...written } = await recordRefund(ctx, trx, order.row, input, order.snapshot)
   return { ...written, result: { outcome: 'applied', changed: !result.alreadyRecorded, ...result } }
 }
@@ -239,7 +247,7 @@ export async function previewRefund(
     return { outcome: order ? 'noted' : 'stored', changed: !isKept, row: undefined }
   }
   const { row, snapshot } = order
-  const input = { ...parseRefund(body, row.orderCurrency), refundId: noticeId }
+  const input = { ...parseRefund(body, toRefundedOrder(row, snapshot)), refundId: noticeId }
   const plan = await planRefund(ctx, db, row, { input, snapshot })
   return { outcome: 'applied', changed: !plan.alreadyRecorded, ...plan }
 }

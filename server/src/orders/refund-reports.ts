@@ -1,5 +1,5 @@
 import type { RefundInput } from '../commissions/refunds.ts'
-import { readRefundId } from '../commissions/refunds.ts'
+import { readRefundId, toRefundLine } from '../commissions/refunds.ts'
 import { invalid, invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Context } from '../core/context.ts'
@@ -137,11 +137,7 @@ const toStoredRefund = (
   { amountCents, lineItems, reason, currency, occurredAt }: Refund,
 ): StoredRefund => ({
   amountCents: amountCents ?? null,
-  lineItems: (lineItems ?? []).map(({ variantId, productId, quantity }) => ({
-    variantId: variantId ?? null,
-    productId: productId ?? null,
-    quantity,
-  })),
+  lineItems: (lineItems ?? []).map(toRefundLine),
   reason: reason ?? null,
   currency: currency ?? null,
   occurredAt: readOccurredAt(ctx, occurredAt),

@@ -74,7 +74,7 @@ export async function refundOrder(ctx: Context, body: Body<'refundStoreOrder'>):
   })
 }
 
-const parseStoredRefund: ParseRefund = (body, orderCurrency) => toStoreRefund(JSON.parse(body), orderCurrency)
+const parseStoredRefund: ParseRefund = (body, order) => toStoreRefund(JSON.parse(body), order)
 
 const toReply = (message: string, id: string | undefined): Reply => ({ ok: true, message, ...(id && { id }) })
 

@@ -40,7 +40,9 @@ export function requireId(name: string, id: string | number): string {
  */
 export function toStoreOrder(ctx: Context, body: StoreOrder): IncomingStoreOrder {
   const currency = /^[A-Z]{3}$/.test(body.currency ?? '') ? (body.currency ?? '') : ctx.shop.currency
-  const lines = (body.line_items ?? []).filter(({ quantity }) => quantity !== 0).map((line) => toLine(line, currency))
+  const lines = (body.line_items ?? [])
+    .filter(({ quantity }) => quantity !== 0)
+    .map((line) => toLine(line, currency, body.taxes_included === true))
   if (lines.reduce((sum, line) => sum + line.quantity, 0) > MAX_QUANTITY) {
     throw invalidBody(`line_items must not contain more than ${MAX_QUANTITY} items.`)
   }
@@ -74,12 +76,18 @@ export function toStoreOrder(ctx: Context, body: StoreOrder): IncomingStoreOrder
   }
 }
 
-function toLine(line: Schemas['StoreLine'], currency: string): OrderLine {
+function toLine(line: Schemas['StoreLine'], currency: string, isTaxIncluded: boolean): OrderLine {
+  const { discount_allocations: discounts, tax_lines: taxes } = line
+  const total = (amounts: (Schemas['StoreMoney'] | undefined)[]) =>
+    amounts.reduce<number>((sum, amount) => sum + Math.max(0, centsOf(amount, currency) ?? 0), 0)
   return {
+    id: matchableText(line.id),
     productId: matchableText(line.product_id),
     variantId: matchableText(line.variant_id),
     quantity: Math.max(1, line.quantity ?? 1),
     priceCents: centsOf(line.price, currency),
+    ...(discounts && { discountCents: total(discounts.map(({ amount }) => amount)) }),
+    ...(isTaxIncluded && { includedTaxCents: total((taxes ?? []).map(({ price }) => price)) }),
   }
 }
 
@@ -88,6 +96,7 @@ function toLine(line: Schemas['StoreLine'], currency: string): OrderLine {
  * discounts on shipping. Where prices include tax, the tax is subtracted from the goods.
  */
 function goodsOf(body: StoreOrder, lines: OrderLine[], currency: string): Pick<Order, 'amountCents' | 'discountCents'> {
+  const taxes = lines.reduce((sum, { includedTaxCents = 0 }) => sum + includedTaxCents, 0)
   const priced = lines.reduce((sum, line) => sum + BigInt(line.quantity) * BigInt(line.priceCents ?? 0), 0n)
   const isPriced = lines.length > 0 && lines.every(({ priceCents }) => priceCents !== null)
   const gross = centsOf(body.total_line_items_price, currency) ?? (isPriced ? toSafeNumber(priced) : null)
@@ -97,14 +106,9 @@ function goodsOf(body: StoreOrder, lines: OrderLine[], currency: string): Pick<O
       `total_line_items_price must be an amount from 0 to ${MAX_CENTS} minor units. Send the price of the goods.`,
     )
   const discount = subtotal === null ? (centsOf(body.total_discounts, currency) ?? 0) : gross - subtotal
-  const amountCents = Math.max(0, gross - (body.taxes_included ? lineTaxes(body, currency) : 0))
+  const amountCents = Math.max(0, gross - taxes)
   return { amountCents, discountCents: Math.max(0, discount) }
 }
-
-const lineTaxes = (body: StoreOrder, currency: string): number =>
-  (body.line_items ?? [])
-    .flatMap((line) => line.tax_lines ?? [])
-    .reduce((sum, tax) => sum + Math.max(0, centsOf(tax.price, currency) ?? 0), 0)
 
 /** An amount in minor units; null when missing or malformed. @throws ApiError 400 when it exceeds the largest exact integer. */
 function centsOf(amount: Schemas['StoreMoney'] | undefined, currency: string): number | null {
@@ -155,24 +159,29 @@ type StoreRefund = components['schemas']['StoreRefund']
 const MAX_REASON = 1000
 
 /**
- * Converts a refund in Shopify's format to the engine's refund. Returned items count at their selling price. Other refunded goods count
- * at their amount, which stores write as a negative discrepancy. Shipping does not count.
+ * Converts a refund in Shopify's format to the engine's refund. Returned items count at their subtotal, which contains the tax
+ * where prices do. Other refunded goods count at their amount, which stores write as a negative discrepancy. Shipping does not count.
  */
-export function toStoreRefund(body: StoreRefund, currency: string): RefundInput {
+export function toStoreRefund(
+  body: StoreRefund,
+  { currency, isTaxIncluded }: { currency: string; isTaxIncluded: boolean },
+): RefundInput {
   const items = body.refund_line_items.filter(({ quantity }) => (quantity ?? 0) > 0)
-  const lineItems = items.map(toRefundLine)
+  const goodsCentsOf = ({ subtotal, total_tax: tax }: StoreRefundLine): bigint | null => {
+    const value = minorUnits(subtotal, currency)
+    return value === null ? null : value - (isTaxIncluded ? (minorUnits(tax, currency) ?? 0n) : 0n)
+  }
+  const lineItems = items.map((item) => toRefundLine(item, goodsCentsOf(item)))
   const discrepancy = (body.order_adjustments ?? [])
     .filter(({ kind }) => kind === 'refund_discrepancy')
     .map(({ amount }) => -(minorUnits(amount, currency) ?? 0n))
     .reduce((sum, cents) => sum + cents, 0n)
-  const itemsTotal = items
-    .map(({ subtotal }) => minorUnits(subtotal, currency) ?? 0n)
-    .reduce((sum, cents) => sum + cents, 0n)
-  const isItemsOnly = discrepancy === 0n && lineItems.length > 0 && lineItems.every(hasProductId)
+  const itemsTotal = items.reduce((sum, item) => sum + (goodsCentsOf(item) ?? 0n), 0n)
+  const isItemsOnly = discrepancy === 0n && lineItems.length > 0 && lineItems.every(hasId)
   return {
     refundId: requireId('id', body.id),
     amountCents: isItemsOnly ? null : clampToSafeInteger(itemsTotal + discrepancy),
-    lineItems: lineItems.filter(hasProductId),
+    lineItems: lineItems.filter(hasId),
     reason: reasonOf(body),
     occurredAt: body.created_at ?? null,
     alreadyHappened: true,
@@ -202,9 +211,11 @@ export const minimalRefund = (
   order_id,
   created_at: readTime(ctx, processed_at ?? created_at),
   note: reasonOf({ note }),
-  refund_line_items: items.map(({ quantity, subtotal, line_item: item }) => ({
+  refund_line_items: items.map(({ quantity, line_item_id, subtotal, total_tax, line_item: item }) => ({
     quantity,
+    line_item_id: line_item_id ?? item?.id,
     subtotal,
+    total_tax,
     line_item: { product_id: item?.product_id, variant_id: item?.variant_id },
   })),
   order_adjustments: adjustments?.map(({ kind, amount }) => ({ kind, amount })),
@@ -215,14 +226,19 @@ const reasonOf = ({ note }: Pick<StoreRefund, 'note'>): string | null =>
 
 type StoreRefundLine = StoreRefund['refund_line_items'][number]
 
-const toRefundLine = ({ quantity, line_item: item }: StoreRefundLine): RefundLine => ({
+const toRefundLine = (
+  { quantity, line_item_id, line_item: item }: StoreRefundLine,
+  value: bigint | null,
+): RefundLine => ({
+  id: matchableText(line_item_id ?? item?.id),
   variantId: matchableText(item?.variant_id),
   productId: matchableText(item?.product_id),
   quantity: quantity ?? 0,
+  amountCents: value === null ? null : clampToSafeInteger(value),
 })
 
-/** Custom items have no product id, so they count by amount only. */
-const hasProductId = ({ variantId, productId }: RefundLine) => Boolean(variantId || productId)
+/** Items without any id count by amount only. */
+const hasId = ({ id, variantId, productId }: RefundLine) => Boolean(id || variantId || productId)
 
 /**
  * An amount in currency units, `"199.65"` or `199.65`, in minor units: exact, decimals beyond the currency's rounded

@@ -2312,9 +2312,11 @@ export const schemas: Record<string, Schema> = {
     type: 'object',
     required: ['variantId', 'productId', 'quantity'],
     properties: {
+      id: { type: ['string', 'null'] },
       variantId: { type: ['string', 'null'] },
       productId: { type: ['string', 'null'] },
       quantity: { type: 'integer' },
+      amountCents: { type: ['integer', 'null'] },
     },
   },
   MinimumPayoutsByCurrency: { type: 'object' },
