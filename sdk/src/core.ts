@@ -13,7 +13,7 @@ import {
   toApiError,
   UnknownOutcomeError,
 } from './errors.ts'
-import { retryPolicyOf, TEXT_PATH } from './generated/retry-policies.ts'
+import { operations } from './generated/operations.ts'
 import { createObserver, sleep, withDeadline } from './hooks.ts'
 import {
   type AttemptInfo,
@@ -151,6 +151,7 @@ export const createCore = (given: ClientOptions = {}): Core => {
     let path = ''
     let info: AttemptInfo = { method: '', path, url: '', state, attempt: 0, headers: new Headers() }
     let policy: RetryPolicy = 'never'
+    let isText: boolean | undefined
 
     /**
      * Sends a request until it gets a final response, or until retries or time run out. Returns a success or an error of
@@ -196,7 +197,7 @@ export const createCore = (given: ClientOptions = {}): Core => {
         if (
           retries >= maxRetries ||
           error instanceof AbortedError ||
-          !mayRetry(policy, response) ||
+          !mayRetry(policy, response, !!error) ||
           (isRateLimited && options.retryRateLimited === false) ||
           Date.now() + delayMs >= deadline
         ) {
@@ -229,8 +230,8 @@ export const createCore = (given: ClientOptions = {}): Core => {
         wasSent = true
         const received = await sending
         const text = await received.text()
-        const response = toResponse(received, text, path)
-        const error = checkResponse(response, text, { ...details, path })
+        const response = toResponse(received, text, isText)
+        const error = checkResponse(response, text, details, isText)
         return { response, error, isUnknown: isOutcomeUnknown(response) || (response.ok && !!error) }
       }
       const onTimeout = () => new TimeoutError('TimeoutError', `No response within ${ms} ms.`, details)
@@ -287,7 +288,7 @@ export const createCore = (given: ClientOptions = {}): Core => {
 
     const onRequest: CallMiddleware['onRequest'] = ({ request, schemaPath }) => {
       path = schemaPath
-      policy = retryPolicyOf(request.method, schemaPath)
+      ;[policy, isText] = operations[`${request.method} ${path}`] ?? ['never']
     }
     try {
       return await decide()
@@ -335,10 +336,10 @@ const toWithResponse = <T>(data: T, response: Response, attempts: number, recove
 })
 
 /** Returns a response that openapi-fetch can read. It expects JSON, so a text becomes a JSON string. */
-const toResponse = ({ status, headers: received }: FetchedResponse, text: string, path: string): Response => {
+const toResponse = ({ status, headers: received }: FetchedResponse, text: string, isText = false): Response => {
   // The response to a redirect that is not followed has no status in browsers.
   if (!status) return Response.error()
-  const body = TEXT_PATH.test(path) && status < 300 ? JSON.stringify(text) : text
+  const body = isText && status < 300 ? JSON.stringify(text) : text
   const headers = new Headers()
   received.forEach((value, name) => {
     headers.append(name, value)

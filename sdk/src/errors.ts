@@ -1,4 +1,3 @@
-import { TEXT_PATH } from './generated/retry-policies.ts'
 import { headerOf, type RateLimit, readRateLimit } from './retry.ts'
 import type { components } from './schema.ts'
 
@@ -206,12 +205,13 @@ export const toApiError = (
 export const checkResponse = (
   response: Response,
   text: string,
-  details: ErrorDetails & { path: string },
+  details: ErrorDetails,
+  isText = false,
 ): InvalidResponseError | undefined => {
   const { ok, status } = response
   const json = parseJson(text)
   const isUsable = ok
-    ? (json && typeof json === 'object') || TEXT_PATH.test(details.path)
+    ? (json && typeof json === 'object') || isText
     : messageOf(json) || status === 429 || status === 503
   return isUsable ? undefined : invalidResponse(response, details)
 }

@@ -36,10 +36,14 @@ export const readRateLimit = (response: Response | undefined): RateLimit | undef
 export const isOutcomeUnknown = (response: Response): boolean =>
   response.status >= 500 && (headerOf(response, 'X-Error-Code') ?? 'outcome_unknown') === 'outcome_unknown'
 
-/** Whether to retry after a response, or after none: when nothing was applied yet, or applying it twice is safe. */
-export const mayRetry = (policy: RetryPolicy, response: Response | undefined): boolean => {
-  const { status = 599 } = response ?? {}
-  return status === 429 || (status === 503 && !isOutcomeUnknown(response!)) || (policy !== 'never' && status >= 500)
+/**
+ * Whether to retry after a response, or after none: when nothing was applied yet, or applying it twice is safe. A broken
+ * success is like a lost connection.
+ */
+export const mayRetry = (policy: RetryPolicy, response: Response | undefined, isBroken: boolean): boolean => {
+  const { status, ok } = response ?? { status: 599, ok: false }
+  if (status === 429 || (status === 503 && !isOutcomeUnknown(response!))) return true
+  return policy !== 'never' && (status >= 500 || (ok && isBroken))
 }
 
 /** Seconds until the next attempt as a header says it: a number, or for `Retry-After` also a date. */

@@ -218,19 +218,48 @@ describe('a response that did not come from the API', () => {
     expect(requests).toHaveLength(1)
   })
 
-  test.each([
+  const broken = [
     ['an HTML page', new Response('<html>Sign in</html>', { headers: { 'Content-Type': 'text/html' } })],
     ['an empty body', new Response('')],
     ['no content', new Response(null, { status: 204 })],
     ['a JSON text', Response.json('OK')],
     ['JSON that was cut off', new Response('{"data":{"id":"aff_1"')],
-    ['JSON without the documented properties', Response.json({ status: 'ok' })],
-  ])('%s with a 2xx status is an UnknownOutcomeError of a write, and reconciles', async (_, response) => {
-    const { client, requests } = scriptedClient([response, jsonResponse(201, { data: affiliate })])
+  ] as const
+
+  test.each(broken)('%s with a 2xx status is retried like a lost connection', async (_, response) => {
+    const done = jsonResponse(200, { ...success, data: affiliate })
+    const calls: ((client: ReturnType<typeof scriptedClient>['client']) => { safe(): Promise<{ error?: unknown }> })[] =
+      [
+        (client) => client.affiliates.create({ email: 'a@b.example', name: 'A' }),
+        (client) => client.affiliates.update('aff_1', { name: 'Noor' }),
+        (client) => client.analytics.get(),
+      ]
+    for (const call of calls) {
+      const { client, requests } = scriptedClient([response, response, done])
+      expect(await failure(call(client))).toBeUndefined()
+      expect(requests).toHaveLength(3)
+      expect(new Set(requests.map(({ headers }) => headers.get('Idempotency-Key'))).size).toBe(1)
+    }
+  })
+
+  test.each(broken)('%s with every 2xx status is an UnknownOutcomeError of a write', async (_, response) => {
+    const { client, requests } = scriptedClient([response])
     const error = await failure(client.affiliates.create({ email: 'a@b.example', name: 'A' }))
     expect(error).toBeInstanceOf(UnknownOutcomeError)
     expect((error as Error).cause).toBeInstanceOf(InvalidResponseError)
-    expect(requests).toHaveLength(1)
+    expect(requests).toHaveLength(3)
+    expect(await failure(client.analytics.get())).toBeInstanceOf(InvalidResponseError)
+    const once = scriptedClient([response])
+    const created = once.client.POST('/admin/v1/keys', { body: { label: 'A', scopes: ['affiliates:read'] } })
+    await expect(created).rejects.toThrow(UnknownOutcomeError)
+    expect(once.requests).toHaveLength(1)
+  })
+
+  test('JSON without the documented properties is an UnknownOutcomeError of a write, and reconciles', async () => {
+    const response = Response.json({ status: 'ok' })
+    const { client, requests } = scriptedClient([response, jsonResponse(201, { data: affiliate })])
+    const error = await failure(client.affiliates.create({ email: 'a@b.example', name: 'A' }))
+    expect((error as Error).cause).toBeInstanceOf(InvalidResponseError)
     expect(await (error as UnknownOutcomeError).reconcile()).toEqual(affiliate)
     expect(new Set(requests.map(({ headers }) => headers.get('Idempotency-Key'))).size).toBe(1)
     expect(await failure(scriptedClient([response]).client.analytics.get())).toBeInstanceOf(InvalidResponseError)

@@ -1,5 +1,6 @@
 import { createReferralClient } from '@referral/sdk'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
+import { advanceUntilSettled } from './support/clock.ts'
 import { jsonResponse, scriptedClient } from './support/scripted-client.ts'
 
 type Row = { id: string; [name: string]: unknown }
@@ -26,6 +27,29 @@ const listClient = (rows: Row[], before: (page: number) => void = () => {}) => {
 }
 
 describe('iteration', () => {
+  test('for await survives broken pages of a proxy', async () => {
+    let sent = 0
+    const fetch = () =>
+      sent++ % 2
+        ? jsonResponse(200, {
+            data: [{ id: `r${sent}` }],
+            pagination: { page: sent / 2, limit: 1, totalPages: 3, total: 3 },
+          })
+        : new Response('<h1>Try again</h1>')
+    const client = createReferralClient({ apiKey: 'rk_test', baseUrl: 'https://api.example', fetch })
+    const read = async () => {
+      const seen = []
+      for await (const { id } of client.affiliates.list({ limit: 1 })) seen.push(id)
+      return seen
+    }
+    vi.useFakeTimers()
+    const seen = read()
+    await advanceUntilSettled(seen)
+    vi.useRealTimers()
+    expect(await seen).toHaveLength(3)
+    expect(sent).toBe(6)
+  })
+
   test('for await yields every row, in pages of 100', async () => {
     const { client, queries } = listClient(rowsTo(250))
     const seen: string[] = []

@@ -67,6 +67,14 @@ describe('the raw client after a lost response', () => {
     expect(requests[0]!.headers.has('Idempotency-Key')).toBe(false)
   })
 
+  test('an operation of a later API is never repeated', async () => {
+    const { client, requests } = scriptedClient([connectionReset])
+    const post = client.POST as (path: string) => Promise<unknown>
+    for (const path of ['/api/v1/payments', '/admin/v1/payments'])
+      await expect(post(path)).rejects.toThrow(UnknownOutcomeError)
+    expect(requests).toHaveLength(2)
+  })
+
   test('path parameters are inserted and encoded', async () => {
     const { client, requests } = scriptedClient([jsonResponse(200, success)])
     await client.DELETE('/admin/v1/keys/{id}', { params: { path: { id: 'key/1' } } })

@@ -117,10 +117,12 @@ test('an update without fields returns the current state and changes nothing', a
   expect(await client.programs.update(program.id, {})).toMatchObject({ id: program.id, updatedAt: program.updatedAt })
 })
 
-test('an HTML page of a proxy is an InvalidResponseError', async () => {
+test('an HTML page of a proxy is retried, and an InvalidResponseError of a call without retries', async () => {
   const client = await start()
   server.fail('html')
-  await expect(client.affiliates.list()).rejects.toThrow(InvalidResponseError)
+  await expect(client.affiliates.list(undefined, { maxRetries: 0 })).rejects.toThrow(InvalidResponseError)
+  server.fail('html')
+  expect((await client.affiliates.list()).data).toHaveLength(1)
 })
 
 test('running an import again replays every order', async () => {
