@@ -1,5 +1,5 @@
 import { type CallInput, type Core, dataOf, type WithResponse } from './core.ts'
-import { type ApiError, type ErrorCode, ReferralError, toApiError } from './errors.ts'
+import { type ApiError, type ErrorCode, type ErrorDetails, ReferralError, toApiError } from './errors.ts'
 import type { ActionReply } from './models.ts'
 
 /** The result of `safe()`. Check `error` first. */
@@ -79,9 +79,9 @@ export const pickData = <T>(reply: { data: T }): T => reply.data
  */
 export const pickOne =
   (code: ErrorCode) =>
-  <T>({ data: [item] }: { data: T[] }, response: Response): T => {
+  <T>({ data: [item] }: { data: T[] }, response: Response, details: ErrorDetails): T => {
     if (item !== undefined) return item
-    throw toApiError('Your shop has no item with this id.', { response, code }, 404)
+    throw toApiError('Your shop has no item with this id.', { ...details, response, code }, 404)
   }
 
 /** Picks a reply with data and more. */

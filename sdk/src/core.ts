@@ -83,7 +83,7 @@ export interface CallInput<Query, Body, Reply, Data> {
   /** Calls a method of openapi-fetch. */
   send: (init: CallInit<Query, Body>) => Promise<FetchResult<Reply>>
   /** Picks the part of a response body to return, undefined when the body lacks a documented property. */
-  pick: (reply: Reply, response: Response) => Data | undefined
+  pick: (reply: Reply, response: Response, details: ErrorDetails) => Data | undefined
   /** Derives the idempotency key when the caller passes none. */
   deriveKey?: (() => Promise<string>) | undefined
   /**
@@ -238,17 +238,22 @@ export const createCore = (given: ClientOptions = {}): Core => {
       return withDeadline(attempt, { signal, ms, onTimeout, details }).catch((cause) => {
         if (cause instanceof ReferralError) return { error: cause, isUnknown: wasSent }
         const what = wasSent ? `Connection to ${new URL(url).origin}` : 'Reading the API key'
-        const message = `${what} failed: ${reasonOf(cause)}`
-        const error = new ConnectionError('ConnectionError', message, { ...details, cause })
+        const { reason, code } = reasonOf(cause)
+        const error = new ConnectionError('ConnectionError', `${what} failed: ${reason}`, { ...details, cause, code })
         return { error, isUnknown: wasSent && mayHaveReachedServer(cause) }
       })
     }
 
     const unknownOutcome = (cause: Error) => {
       const canReconcile = policy !== 'never'
-      const action = canReconcile ? 'Call reconcile()' : 'Check the state'
-      const message = `Outcome unknown; the request may have been applied. ${action} before sending it again. Cause: ${cause.message}`
-      const again = { ...input, options: { ...callOptions, idempotencyKey: details.idempotencyKey } }
+      const { idempotencyKey } = details
+      const repeat = !canReconcile
+        ? 'Check the state before sending it again.'
+        : policy === 'keyed'
+          ? `Call reconcile(), or repeat the call with ${input.deriveKey ? 'the same content or ' : ''}idempotencyKey '${idempotencyKey}', also after a restart.`
+          : 'Call reconcile(), or repeat the call with the same content, also after a restart.'
+      const message = `Outcome of ${info.method} ${path} unknown; the request may have been applied. ${repeat} Cause: ${cause.message}`
+      const again = { ...input, options: { ...callOptions, idempotencyKey } }
       const reconcile = canReconcile ? () => reconciled(run(again, true)) : undefined
       return new UnknownOutcomeError(message, { ...details, cause }, reconcile)
     }
@@ -264,7 +269,7 @@ export const createCore = (given: ClientOptions = {}): Core => {
           fetch: fetchWithRetries,
           middleware: [{ onRequest }],
         })
-        const picked = data && pick(data, response)
+        const picked = data && pick(data, response, details)
         if (picked !== undefined) return toWithResponse(picked, response, attempts)
         if (response.ok) {
           mayBeApplied = true
@@ -288,6 +293,7 @@ export const createCore = (given: ClientOptions = {}): Core => {
 
     const onRequest: CallMiddleware['onRequest'] = ({ request, schemaPath }) => {
       path = schemaPath
+      Object.assign(details, { method: request.method, path })
       ;[policy, isText] = operations[`${request.method} ${path}`] ?? ['never']
     }
     try {

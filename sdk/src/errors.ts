@@ -9,16 +9,21 @@ export interface ErrorDetails {
   cause?: unknown
   response?: Response | undefined
   /** Defaults to `X-Error-Code` of the response. */
-  code?: ErrorCode
+  code?: ErrorCode | undefined
   idempotencyKey?: string | undefined
+  method?: string
+  path?: string
 }
 
 const brand = Symbol.for('@referral/sdk/error')
 
 /** The base class of every error a call throws. */
 export class ReferralError extends Error {
-  /** The machine-readable reason (`X-Error-Code`). */
+  /** The machine-readable reason: `X-Error-Code`, or the code of a connection's failure, such as `ECONNREFUSED`. */
   declare readonly code: ErrorCode | undefined
+  declare readonly method: string | undefined
+  /** The path in the API description, such as `/admin/v1/keys/{id}`. */
+  declare readonly path: string | undefined
   /** `X-Request-Id`. Include it in support requests. */
   declare readonly requestId: string | undefined
   declare readonly rateLimit: RateLimit | undefined
@@ -27,7 +32,7 @@ export class ReferralError extends Error {
   /** The idempotency key the write was sent with. Send the same key to repeat the write safely. */
   declare readonly idempotencyKey: string | undefined
 
-  constructor(name: string, message: string, { cause, response, idempotencyKey, code }: ErrorDetails) {
+  constructor(name: string, message: string, { cause, response, code, ...call }: ErrorDetails) {
     super(message, cause === undefined ? {} : { cause })
     this.name = name
     this.code = code ?? headerOf(response, 'X-Error-Code')
@@ -35,7 +40,14 @@ export class ReferralError extends Error {
     this.rateLimit = readRateLimit(response)
     // Not enumerable, so that logging an error does not print a whole response.
     Object.defineProperty(this, 'response', { value: response })
-    this.idempotencyKey = idempotencyKey
+    this.idempotencyKey = call.idempotencyKey
+    this.method = call.method
+    this.path = call.path
+  }
+
+  /** Method and path, such as `GET /api/v1/affiliates`. */
+  get operation(): string {
+    return `${this.method} ${this.path}`
   }
 
   get [brand](): true {
@@ -83,7 +95,8 @@ export class InvalidResponseError extends ReferralError {
 
 /**
  * The outcome of a write is unknown: the connection was lost or timed out before a usable response arrived, or the API
- * returned 503 `outcome_unknown`. `cause` is the last failure. Call `reconcile()` before sending the write again.
+ * returned 503 `outcome_unknown`. `cause` is the last failure. Call `reconcile()`, or repeat the call with the same
+ * content or `idempotencyKey`, also after a restart.
  */
 export class UnknownOutcomeError<T = unknown> extends ReferralError {
   readonly #reconcile: (() => Promise<T>) | undefined
@@ -239,8 +252,17 @@ export const messageOf = (body: unknown): string | undefined => {
   return typeof error === 'string' ? error : undefined
 }
 
-/** The innermost cause, because `fetch` itself only reports that it failed. Several refused addresses have no message. */
-export const reasonOf = (failure: unknown): unknown => {
-  const { message, code, cause } = (failure ?? {}) as { message?: unknown; code?: unknown; cause?: unknown }
-  return cause == null ? message || code || failure : reasonOf(cause)
+type Failure = { message?: unknown; code?: unknown; cause?: unknown }
+
+/** The innermost cause, because `fetch` itself only reports that it failed. */
+const rootOf = (failure: unknown): unknown => {
+  const { cause } = (failure ?? {}) as Failure
+  return cause == null ? failure : rootOf(cause)
+}
+
+/** Why a connection failed. Several refused addresses have no message. */
+export const reasonOf = (failure: unknown): { reason: unknown; code: string | undefined } => {
+  const root = rootOf(failure)
+  const { message, code } = (root ?? {}) as Failure
+  return { reason: message || code || root, code: typeof code === 'string' ? code : undefined }
 }

@@ -187,7 +187,7 @@ const check = (isValid: unknown, message: string) => {
  */
 export const checkKey = (key: unknown): string => {
   const trimmed = `${key ?? ''}`.trim()
-  check(/^[!-~]+$/.test(trimmed), 'apiKey is missing or malformed.')
+  check(/^[!-~]+$/.test(trimmed), 'The API key is missing or malformed. Set apiKey or REFERRAL_API_KEY.')
   return trimmed
 }
 
@@ -224,7 +224,10 @@ export const checkOptions = (given: ClientOptions) => {
     ...options
   } = given
   if (typeof apiKey !== 'function') checkKey(apiKey)
-  check(/^https?:\/\/[^/]/.test(baseUrl), 'baseUrl must start with https:// or http://.')
+  check(
+    /^https?:\/\/[^/]/.test(baseUrl),
+    'baseUrl must start with https:// or http://. Set baseUrl or REFERRAL_BASE_URL.',
+  )
   checkLimits(given)
   check(
     !(window && document) || apiKey === affiliateToken || given.dangerouslyAllowBrowser,

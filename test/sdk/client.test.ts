@@ -22,6 +22,8 @@ describe('options', () => {
     expect(() => createReferralClient({ apiKey: 'rk_ключ', baseUrl: 'https://api.example' })).toThrow(/^(?!.*rk_)/)
     expect(() => createReferralClient({ apiKey: 'k', baseUrl: 'api.example' })).toThrow(TypeError)
     expect(() => createReferralClient({ apiKey: 'k', baseUrl: undefined as unknown as string })).toThrow(TypeError)
+    expect(() => createReferralClient({ baseUrl: 'https://api.example' })).toThrow(/apiKey or REFERRAL_API_KEY/)
+    expect(() => createReferralClient({ apiKey: 'k' })).toThrow(/baseUrl or REFERRAL_BASE_URL/)
   })
 
   test('whitespace around the key is removed', async () => {

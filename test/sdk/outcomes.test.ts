@@ -30,8 +30,12 @@ describe('a write whose response is lost', () => {
     const error = await failure(client.events.conversion(order))
     expect(error).toBeInstanceOf(UnknownOutcomeError)
     expect((error as Error).cause).toBeInstanceOf(cause)
-    expect((error as Error).message).toMatch(/reconcile\(\)/)
-    expect(error).toMatchObject({ idempotencyKey: requests[0]!.headers.get('Idempotency-Key') })
+    const idempotencyKey = requests[0]!.headers.get('Idempotency-Key')
+    expect((error as Error).message).toMatch(/reconcile\(\).*the same content or/)
+    expect((error as Error).message).toContain(idempotencyKey)
+    const operation = { method: 'POST', path: '/api/v1/events', operation: 'POST /api/v1/events' }
+    expect(error).toMatchObject({ idempotencyKey, ...operation })
+    expect((error as Error).cause).toMatchObject(operation)
   })
 
   test('reconcile() sends the same body with the same key and returns what the call would have returned', async () => {
@@ -67,7 +71,9 @@ describe('a write whose response is lost', () => {
 
   test('a refused connection is a ConnectionError, because nothing was sent', async () => {
     const { client } = scriptedClient([connectionError('ECONNREFUSED')])
-    expect(await failure(client.events.conversion(order))).toBeInstanceOf(ConnectionError)
+    const error = await failure(client.events.conversion(order))
+    expect(error).toBeInstanceOf(ConnectionError)
+    expect(error).toMatchObject({ code: 'ECONNREFUSED' })
   })
 
   test('a 5xx of a gateway is an UnknownOutcomeError, even with an error message', async () => {

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import * as sdk from '@referral/sdk'
 import { type TestServer, testServer } from '@referral/server/testing'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { listen, startProxy } from './support/network.ts'
@@ -33,6 +34,18 @@ describe('the README', () => {
       'Versioning',
     ])
   })
+})
+
+test('every error class that the documentation names is exported', () => {
+  const root = join(import.meta.dirname, '../..')
+  const own = readdirSync(join(root, 'sdk/src'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts') && file !== 'schema.ts')
+    .map((file) => `sdk/src/${file}`)
+  for (const file of ['sdk/README.md', 'sdk/api.md', ...own]) {
+    const text = readFileSync(join(root, file), 'utf8')
+    const named = [...text.matchAll(/(?:@throws \{|`)([A-Z]\w*Error)\b/g)].map(([, name]) => name!)
+    expect(named.filter((name) => !(name in sdk || name in globalThis))).toEqual([])
+  }
 })
 
 describe('the output of a recipe', () => {

@@ -234,7 +234,7 @@ export const payouts = (core: Core) => ({
    *
    * @param month Such as `2026-10`.
    * @param options Timeouts, retries, headers and a signal for this call.
-   * @throws {ValidationError} `invalid_parameter` when the month is not one.
+   * @throws {BadRequestError} `invalid_parameter` when the month is not one.
    *
    * @example
    * const csv = await admin.payouts.ledger('2026-10')

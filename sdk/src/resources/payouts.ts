@@ -74,8 +74,8 @@ export const payouts = (core: Core) => {
         options,
         query: { id, include: options?.include },
         send: (init) => core.api.GET(path, init),
-        pick: (reply, response) => {
-          const batch = pickOne('payout_not_found')(reply, response)
+        pick: (reply, response, details) => {
+          const batch = pickOne('payout_not_found')(reply, response, details)
           return hasId(batch) ? batch : undefined
         },
       }),
