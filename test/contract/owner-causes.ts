@@ -233,6 +233,12 @@ export const causes: Record<string, Cause> = {
   'updateSettings invalid_body': badBody({ taxWithholdingBps: 10_001 }),
   'updateSettings unknown_property': badBody({ plan: 'ENTERPRISE' }),
   'updateSettings concurrent_change': raced({ body: { minimumPayoutCents: 1 } }, { body: { minimumPayoutCents: 2 } }),
+  'updateSettings currency_in_use': async (server, op) => {
+    await callOwner(server, op, { body: { minimumPayoutCents: 5000 } })
+    const reply = await callOwner(server, op, { body: { currency: 'JPY' } })
+    await callOwner(server, op, { body: { minimumPayoutCents: null } })
+    return reply
+  },
   'listConnections invalid_parameter': badQuery('limit=101'),
   'createConnection invalid_body': badBody({ kind: 'product', value: 'gid://x/1', affiliateId: ID.affiliate }),
   'createConnection unknown_property': badBody({ kind: 'product', value: '1', affiliateId: 'a', customerId: '1' }),

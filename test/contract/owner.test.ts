@@ -9,7 +9,7 @@ import { causes, sharedCauses } from './owner-causes.ts'
 const ops = ownerOperations.filter((op) => op.path.startsWith('/admin/'))
 /** These cases change rows themselves before the request is rejected. */
 const CHANGES =
-  /concurrent|already|shop_is_test|is_adjustment|still_restricted|exceeds|total_too_large|limit_reached|alias_taken|percent_required|webhook_not_found|not_finished|payee_not_found|unfinished|unreadable|not_payable/
+  /concurrent|currency_in_use|already|shop_is_test|is_adjustment|still_restricted|exceeds|total_too_large|limit_reached|alias_taken|percent_required|webhook_not_found|not_finished|payee_not_found|unfinished|unreadable|not_payable/
 
 // Two servers: rejected requests must leave `calm` unchanged, and causes that change something first go to `busy`.
 let calm: OwnerServer

@@ -75,7 +75,15 @@ describe('the minimum payout', () => {
     minimumPayoutCents: number | null,
     defaultMinimumPayoutCents: number | null,
     legacyMinimumPayout: number | null,
-  ) => resolveMinimumPayout({ minimumPayoutCents, defaultMinimumPayoutCents, legacyMinimumPayout })
+    digits = 2,
+  ) => resolveMinimumPayout({ minimumPayoutCents, defaultMinimumPayoutCents, legacyMinimumPayout, digits })
+
+  test.each([
+    [2500, 2500, 0],
+    [25_500, 25.5, 3],
+  ])('%i with the legacy setting %j in a currency of %i decimals', (minimumPayoutCents, legacy, digits) => {
+    expect(settings(minimumPayoutCents, null, legacy, digits)).toEqual({ ok: true, minimumPayoutCents })
+  })
 
   test.each([
     [2500, 1000, null, 2500],

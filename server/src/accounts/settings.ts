@@ -1,10 +1,14 @@
-import { concurrentChange, invalidBody } from '../contract/errors.ts'
+import { concurrentChange, conflict, invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Body } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
+import { minorUnitDigits } from '../core/currencies.ts'
 import { mutate } from '../core/mutate.ts'
+import type { Reader } from '../database/database.ts'
 import type { ShopRow } from '../database/tables.ts'
 import { PRECEDENCE_PRESETS } from '../engine/attribution.ts'
+import { scaled } from '../engine/money.ts'
+import { listProgramsWithAmounts } from '../programs/queries.ts'
 import { updateShopIfUnchanged } from './queries.ts'
 import { toTimeZone } from './shops.ts'
 import { sealStoreSecret, toDomain } from './store-connection.ts'
@@ -17,19 +21,36 @@ export const read = (ctx: Context): Settings => toSettings(ctx.shop)
 /**
  * Changes the sent settings. A request without changes succeeds.
  *
- * @throws ApiError 400 `invalid_body`, 409 `concurrent_change`.
+ * @throws ApiError 400 `invalid_body`, 409 `concurrent_change` or `currency_in_use`.
  */
 export async function update(ctx: Context, body: Body<'updateSettings'>): Promise<Settings> {
   const before = ctx.shop
   const changes = changedColumns(ctx, body)
   return mutate(ctx, async (trx) => {
     if (Object.keys(changes).length === 0) return { result: toSettings(before), audit: null }
+    if (changes.currency) await requireNoAmounts(trx, before, body)
     const after = { ...before, ...changes, updatedAt: nowIso(ctx) }
     if (!(await updateShopIfUnchanged(trx, before, { ...changes, updatedAt: after.updatedAt })))
       throw concurrentChange()
     const audit = { action: 'settings.updated', subjectId: before.id, data: settingsDiff(before, after) }
     return { result: toSettings(after), audit }
   })
+}
+
+/** The minimum payout may change together with the currency. @throws ApiError 409 `currency_in_use`. */
+async function requireNoAmounts(db: Reader, shop: ShopRow, sent: Body<'updateSettings'>): Promise<void> {
+  const programs = await listProgramsWithAmounts(db, shop.id)
+  const isKept = (name: 'minimumPayoutCents' | 'legacyMinimumPayout') =>
+    sent[name] === undefined && Number(shop[name] ?? 0) > 0
+  const uses = [
+    ...programs.map(({ name }) => `the program “${name}”`),
+    ...(isKept('minimumPayoutCents') || isKept('legacyMinimumPayout') ? ['the minimum payout'] : []),
+  ]
+  if (uses.length === 0) return
+  throw conflict(
+    'currency_in_use',
+    `The currency cannot change while amounts are in ${shop.currency}: ${new Intl.ListFormat('en').format(uses)}. Change or remove them first, or send the minimum payout in the new currency.`,
+  )
 }
 
 function changedColumns(ctx: Context, body: Body<'updateSettings'>): Partial<ShopRow> {
@@ -45,6 +66,9 @@ function changedColumns(ctx: Context, body: Body<'updateSettings'>): Partial<Sho
     ...plain
   } = body
   const sent: Partial<ShopRow> = { ...plain }
+  const { legacyMinimumPayout: legacy, currency = ctx.shop.currency } = plain
+  if (typeof legacy === 'string' && scaled(Number(legacy), minorUnitDigits(currency)) === null)
+    throw invalidBody(`legacyMinimumPayout must have at most ${minorUnitDigits(currency)} decimals in ${currency}.`)
   if (precedence !== undefined) sent.attributionPrecedence = JSON.stringify(precedenceOf(precedence))
   if (minimums !== undefined) sent.minimumPayoutCentsByCurrency = JSON.stringify(sortedByName(minimums))
   if (affiliateMinimums !== undefined)

@@ -2,6 +2,7 @@ import { concurrentChange, conflict, invalidBody, shopNotFound } from '../contra
 import type { components } from '../contract/schema.d.ts'
 import type { Query } from '../contract/spec.ts'
 import { type Context, clockOf, type Deps, nowIso, type Operator } from '../core/context.ts'
+import { isCurrency } from '../core/currencies.ts'
 import { mutate } from '../core/mutate.ts'
 import { mapPage, type Page } from '../core/pagination.ts'
 import { timeZoneName } from '../core/time-zone.ts'
@@ -20,9 +21,6 @@ import { newUser, toUser } from './users.ts'
 export type Plan = ShopRow['plan']
 const ALL_PLANS: Record<Plan, true> = { FREE: true, STARTER: true, GROWTH: true, PROFESSIONAL: true, ENTERPRISE: true }
 export const PLANS = Object.keys(ALL_PLANS) as Plan[]
-
-/** Whether a text is an ISO 4217 code, such as USD. */
-export const isCurrency = (text: string): boolean => /^[A-Z]{3}$/.test(text)
 
 export type Shop = components['schemas']['Shop']
 
@@ -78,7 +76,7 @@ export async function create(
     test = false,
   }: NewShop,
 ): Promise<components['schemas']['ShopCreatedReply']['data']> {
-  if (!isCurrency(currency)) throw invalidBody('currency must be three capital letters, like USD.')
+  if (!isCurrency(currency)) throw invalidBody('currency must be a currency of ISO 4217, like USD.')
   const named = { name: checkName(name), plan, currency, isTest: test ? 1 : 0, testOf: null } as const
   const shop = { ...newShop(operator, named), timeZone: toTimeZone(timeZone) }
   return mutate(toShopContext(operator, shop), async (trx) => {

@@ -1,6 +1,7 @@
 import type { FoundAffiliate } from '../affiliates/search.ts'
 import { invalid } from '../contract/errors.ts'
 import { nowIso } from '../core/context.ts'
+import { isCurrency } from '../core/currencies.ts'
 import { isLargeList } from '../core/list-size.ts'
 import { parseQueryInstant } from '../core/time.ts'
 import { daysOfMonth, endOfDay, isDay, lastMonth, localDate, startOfDay } from '../core/time-zone.ts'
@@ -67,7 +68,7 @@ export function readAmounts({ ctx, problem }: PageRequest, given: Given): Amount
   const own = given.min || given.max ? ctx.shop.currency : undefined
   const currency = given.currency?.toUpperCase() ?? own
   if (problem || currency === undefined) return { currency, min: undefined, max: undefined }
-  if (!/^[A-Z]{3}$/.test(currency)) throw invalid('invalid_parameter', 'currency must be three letters, such as USD.')
+  if (!isCurrency(currency)) throw invalid('invalid_parameter', 'currency must be a currency of ISO 4217, such as USD.')
   const [min, max] = ['min', 'max'].map((name) => requireAmount(given, name, currency))
   if (min !== undefined && max !== undefined && max < min)
     throw invalid('invalid_parameter', 'max must not be less than “At least”.')
@@ -205,6 +206,6 @@ export const rangeChips = (
 /** A typed amount as money. */
 function amountOr(text = '', currency: string): string {
   const code = currency.toUpperCase()
-  const cents = /^[A-Z]{3}$/.test(code) ? typedCents(text, code) : undefined
+  const cents = isCurrency(code) ? typedCents(text, code) : undefined
   return cents === undefined ? text : money(cents, code)
 }

@@ -1,4 +1,5 @@
 import { affiliateMinimumsByCurrency } from '../accounts/settings.ts'
+import { isCurrency } from '../core/currencies.ts'
 import { MAX_INLINE_ROWS } from '../core/list-size.ts'
 import {
   approvedCurrencies,
@@ -158,7 +159,7 @@ async function list(request: PageRequest): Promise<View> {
   const { query, ctx, zone } = request
   const part = WAITING_PARTS.find((one) => one === query.get('why')) ?? 'PAYABLE'
   const asked = query.get('currency') ?? ''
-  const currency = /^[A-Z]{3}$/.test(asked) ? asked : ctx.shop.currency
+  const currency = isCurrency(asked) ? asked : ctx.shop.currency
   const minimumCents = affiliateMinimumsByCurrency(ctx.shop)[currency]
   const { value, readAt } = await readWaitingKept(request, { currency, parts: [part], ...pageOf(query) })
   const view = {

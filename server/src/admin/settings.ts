@@ -1,6 +1,7 @@
 import * as settings from '../accounts/settings.ts'
 import { invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
+import { isCurrency } from '../core/currencies.ts'
 import { typedAmount, typedCents } from './amount-input.ts'
 import { facts } from './components.ts'
 import { checkbox, field, form, input, select } from './form.ts'
@@ -147,7 +148,7 @@ function typedMinimums(form: URLSearchParams): Minimums {
       ['affiliate', affiliates[at]?.trim()],
     ] as const) {
       if (!text) continue
-      if (!/^[A-Z]{3}$/.test(currency)) throw invalidBody('minimumCurrency must be three letters, such as USD.')
+      if (!isCurrency(currency)) throw invalidBody('minimumCurrency must be a currency of ISO 4217, such as USD.')
       if (currency in minimums[kind]) throw invalidBody(`minimumCurrency must not be ${currency} twice.`)
       const cents = typedCents(text, currency)
       if (cents === undefined)

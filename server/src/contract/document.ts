@@ -20,6 +20,7 @@ export interface Schema {
   /** Items of an array after this many are ignored. */
   'x-ignored-after'?: number
   items?: Schema
+  propertyNames?: Schema
   properties?: Record<string, Schema>
   required?: string[]
   additionalProperties?: boolean | Schema

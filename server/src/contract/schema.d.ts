@@ -724,7 +724,7 @@ export interface paths {
         head?: never;
         /**
          * Update the shop's settings
-         * @description Updates the sent fields. They apply to every later request, in every process, but not to recorded orders.
+         * @description Updates the sent fields. They apply to every later request, in every process, but not to recorded orders. The currency cannot change while amounts of the shop are in it.
          *     `attributionPrecedence` is a list of all four kinds of evidence, highest precedence first, or a preset: `default`, `link-first` (links before coupons)
          *     or `customer-first` (known customers first). `apiEnabled: false` disables `/api/v1` for this shop; `/admin/v1` stays available.
          *
@@ -2317,7 +2317,7 @@ export interface components {
          * @description The machine-readable error code. Each code has a cause and, on the next line, a remedy.
          * @enum {string}
          */
-        ErrorCode: "affiliate_has_open_commissions" | "affiliate_not_found" | "alias_invalid" | "alias_limit_reached" | "alias_not_found" | "alias_taken" | "api_disabled" | "audit_unavailable" | "body_timeout" | "body_too_large" | "commission_is_adjustment" | "commission_move_not_allowed" | "commission_not_found" | "commission_percent_invalid" | "commission_percent_required" | "commission_still_restricted" | "concurrent_change" | "connection_exists" | "connection_not_found" | "credentials_malformed" | "credentials_missing" | "cross_site_refused" | "csrf_token_invalid" | "delivery_erased" | "delivery_not_finished" | "delivery_not_found" | "discount_code_invalid" | "discount_code_taken" | "discount_value_invalid" | "email_taken" | "erasure_not_found" | "erasure_unreadable" | "geo_rule_limit_reached" | "geo_rule_not_found" | "header_repeated" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "internal_error" | "invalid_body" | "invalid_json" | "invalid_parameter" | "journey_identifier_required" | "key_already_revoked" | "key_expired" | "key_limit_reached" | "key_not_found" | "key_revoked" | "key_unknown" | "method_not_allowed" | "no_eligible_commissions" | "occurred_at_in_future" | "operator_credentials_malformed" | "operator_credentials_missing" | "operator_throttled" | "operator_token_unknown" | "order_not_found" | "outcome_unknown" | "owner_credentials_malformed" | "owner_credentials_missing" | "owner_token_unknown" | "path_unknown" | "payee_invalid" | "payee_not_found" | "payee_unreadable" | "payout_already_paid" | "payout_below_threshold" | "payout_below_threshold_after_claim" | "payout_claimed_concurrently" | "payout_currency_not_supported" | "payout_file_exists" | "payout_file_not_discardable" | "payout_file_not_found" | "payout_file_unfinished" | "payout_has_sent_lines" | "payout_mixed_currencies" | "payout_not_cancelable" | "payout_not_found" | "payout_not_payable" | "payout_nothing_to_send" | "payout_threshold_needs_reconciliation" | "payout_total_mismatch" | "period_invalid" | "person_is_user" | "plan_required" | "product_rule_exists" | "product_rule_limit_reached" | "product_rule_not_found" | "program_not_found" | "rate_limited" | "refund_currency_mismatch" | "refund_exceeds_order" | "refund_item_unknown" | "request_malformed" | "request_timeout" | "role_missing" | "scope_missing" | "server_busy" | "session_expired" | "shop_deletion_started" | "shop_export_required" | "shop_has_open_batch" | "shop_is_test" | "shop_name_mismatch" | "shop_not_found" | "shop_not_suspended" | "shop_suspended" | "sign_in_refused" | "sign_in_throttled" | "storage_unavailable" | "store_domain_mismatch" | "store_notifications_suspended" | "store_refund_limit_reached" | "store_signature_invalid" | "store_signature_missing" | "test_shop_limit_reached" | "test_shop_not_found" | "total_too_large" | "unknown_property" | "user_already_revoked" | "user_exists" | "user_not_found" | "webhook_disabled" | "webhook_limit_reached" | "webhook_not_found" | "webhook_url_refused";
+        ErrorCode: "affiliate_has_open_commissions" | "affiliate_not_found" | "alias_invalid" | "alias_limit_reached" | "alias_not_found" | "alias_taken" | "api_disabled" | "audit_unavailable" | "body_timeout" | "body_too_large" | "commission_is_adjustment" | "commission_move_not_allowed" | "commission_not_found" | "commission_percent_invalid" | "commission_percent_required" | "commission_still_restricted" | "concurrent_change" | "connection_exists" | "connection_not_found" | "credentials_malformed" | "credentials_missing" | "cross_site_refused" | "csrf_token_invalid" | "currency_in_use" | "delivery_erased" | "delivery_not_finished" | "delivery_not_found" | "discount_code_invalid" | "discount_code_taken" | "discount_value_invalid" | "email_taken" | "erasure_not_found" | "erasure_unreadable" | "geo_rule_limit_reached" | "geo_rule_not_found" | "header_repeated" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "internal_error" | "invalid_body" | "invalid_json" | "invalid_parameter" | "journey_identifier_required" | "key_already_revoked" | "key_expired" | "key_limit_reached" | "key_not_found" | "key_revoked" | "key_unknown" | "method_not_allowed" | "no_eligible_commissions" | "occurred_at_in_future" | "operator_credentials_malformed" | "operator_credentials_missing" | "operator_throttled" | "operator_token_unknown" | "order_not_found" | "outcome_unknown" | "owner_credentials_malformed" | "owner_credentials_missing" | "owner_token_unknown" | "path_unknown" | "payee_invalid" | "payee_not_found" | "payee_unreadable" | "payout_already_paid" | "payout_below_threshold" | "payout_below_threshold_after_claim" | "payout_claimed_concurrently" | "payout_currency_not_supported" | "payout_file_exists" | "payout_file_not_discardable" | "payout_file_not_found" | "payout_file_unfinished" | "payout_has_sent_lines" | "payout_mixed_currencies" | "payout_not_cancelable" | "payout_not_found" | "payout_not_payable" | "payout_nothing_to_send" | "payout_threshold_needs_reconciliation" | "payout_total_mismatch" | "period_invalid" | "person_is_user" | "plan_required" | "product_rule_exists" | "product_rule_limit_reached" | "product_rule_not_found" | "program_not_found" | "rate_limited" | "refund_currency_mismatch" | "refund_exceeds_order" | "refund_item_unknown" | "request_malformed" | "request_timeout" | "role_missing" | "scope_missing" | "server_busy" | "session_expired" | "shop_deletion_started" | "shop_export_required" | "shop_has_open_batch" | "shop_is_test" | "shop_name_mismatch" | "shop_not_found" | "shop_not_suspended" | "shop_suspended" | "sign_in_refused" | "sign_in_throttled" | "storage_unavailable" | "store_domain_mismatch" | "store_notifications_suspended" | "store_refund_limit_reached" | "store_signature_invalid" | "store_signature_missing" | "test_shop_limit_reached" | "test_shop_not_found" | "total_too_large" | "unknown_property" | "user_already_revoked" | "user_exists" | "user_not_found" | "webhook_disabled" | "webhook_limit_reached" | "webhook_not_found" | "webhook_url_refused";
         /** @description An opaque id. */
         Id: string;
         IdempotencyKey: string;
@@ -2333,7 +2333,7 @@ export interface components {
         Instant: string;
         /** @description Minor units of the currency. */
         Cents: number;
-        /** @description ISO 4217, three capital letters. */
+        /** @description A currency of ISO 4217. Currencies that were replaced lately are accepted for earlier orders. */
         Currency: string;
         /** @enum {string} */
         AffiliateStatus: "PENDING" | "ACTIVE" | "APPROVED" | "REJECTED";
@@ -2654,7 +2654,7 @@ export interface components {
             periodStart: components["schemas"]["InstantInput"];
             periodEnd: components["schemas"]["InstantInput"];
             /** @description Only commissions in this currency. */
-            currency?: string | null;
+            currency?: components["schemas"]["Currency"] | null;
             /** @description Only commissions of these affiliates. */
             affiliateIds?: components["schemas"]["Id"][] | null;
             /** @description Only commissions of this program. */
@@ -3047,7 +3047,7 @@ export interface components {
             shippingCents?: number | null;
             taxCents?: number | null;
             /** @description Defaults to `USD`. */
-            currency?: string | null;
+            currency?: components["schemas"]["Currency"] | null;
             /** @description Evidence `COUPON`: a discount code, else the slug of an affiliate, compared as in `CouponAssign`. */
             couponCode?: string | null;
             /** @description Evidence `COUPON`, resolved like `couponCode`. */
@@ -3187,7 +3187,7 @@ export interface components {
             /** @description The returned units, which count at their sale price, or at `amountCents`. A line is found by its `id`, else by `variantId`, else by `productId`; when several lines of the order have the same product, send the `id` or `variantId`. */
             lineItems?: components["schemas"]["RefundLine"][] | null;
             /** @description Defaults to the order's currency; another one is rejected. */
-            currency?: string | null;
+            currency?: components["schemas"]["Currency"] | null;
             reason?: string | null;
             /**
              * Format: instant
@@ -4062,7 +4062,7 @@ export interface components {
             outcome: "SETTLED" | "RETURNED";
             /** @description Must be the amount that was sent, if the report has one. */
             amountCents?: number | null;
-            currency?: string | null;
+            currency?: components["schemas"]["Currency"] | null;
             /** @description When the payment was settled or returned. */
             date?: string | null;
             reason?: string | null;
@@ -4173,7 +4173,7 @@ export interface components {
                  */
                 to?: string | null;
                 /** @description The currency of the commission. */
-                currency?: string | null;
+                currency?: components["schemas"]["Currency"] | null;
                 /** @description The smallest `commissionAmountCents`, inclusive. */
                 minAmountCents?: number | null;
                 /** @description The largest `commissionAmountCents`, inclusive. */
@@ -4470,7 +4470,7 @@ export interface components {
             name: string;
             plan?: components["schemas"]["Plan"];
             /** @description Defaults to USD. */
-            currency?: string;
+            currency?: components["schemas"]["Currency"];
             /** @description Defaults to UTC. */
             timeZone?: string;
             ownerEmail?: components["schemas"]["UserEmail"];
@@ -6513,7 +6513,7 @@ export interface operations {
                 affiliateId?: components["parameters"]["AffiliateFilter"];
                 /** @description Only rows of this program. */
                 programId?: components["parameters"]["ProgramFilter"];
-                /** @description The currency of the totals, as three capital letters. */
+                /** @description The currency of the totals. */
                 currency?: components["schemas"]["Currency"];
                 /** @description Accepted with any value, and ignored. */
                 page?: unknown;
@@ -7839,7 +7839,7 @@ export interface operations {
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The settings were modified by another request. */
+            /** @description The settings were modified by another request, or amounts depend on the currency. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];

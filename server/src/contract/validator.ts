@@ -295,7 +295,10 @@ export function validationMessage(
   const name = formatPath([...home, ...issue.path])
   const given = valueAt(value, issue.path)
   if (issue.path.length > 0 && given === undefined) return { code: undefined, message: `${name} is required.` }
-  const expected = schemaAt(schema, issue.path)
+  const expected =
+    issue.code === 'invalid_key'
+      ? deref(nonNull(schemaAt(schema, issue.path.slice(0, -1))).propertyNames ?? {})
+      : schemaAt(schema, issue.path)
   if (issue.code === 'invalid_format' && nonNull(expected).pattern === NOT_BLANK)
     return { code: undefined, message: `${name} must not be blank.` }
   const code = nonNull(expected)['x-error-code']

@@ -1,3 +1,5 @@
+import { document } from '../contract/document.ts'
+
 /**
  * ISO 4217 currencies whose minor unit is not two digits. `Intl` reflects everyday use, such as no digits for HUF.
  * `cli/src/money.ts` has a copy; a test keeps them equal.
@@ -10,6 +12,11 @@ const CURRENCIES_BY_DIGITS: readonly [digits: number, currencies: string][] = [
 const DIGITS = new Map(
   CURRENCIES_BY_DIGITS.flatMap(([digits, currencies]) => currencies.split(' ').map((currency) => [currency, digits])),
 )
+
+const CURRENCY = new RegExp(document.components.schemas.Currency!.pattern!)
+
+/** Whether a text is a currency of ISO 4217. */
+export const isCurrency = (text: string): boolean => CURRENCY.test(text)
 
 /** The number of minor-unit digits of a currency: 2 for USD and for an unknown one, 0 for JPY, 3 for KWD. */
 export const minorUnitDigits = (currency: string): number => DIGITS.get(currency) ?? 2

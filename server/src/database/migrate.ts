@@ -4,8 +4,8 @@ import { type Migration, Migrator } from 'kysely/migration'
 import * as start from './migrations/0001-start.ts'
 import * as canceledRefunds from './migrations/0002-canceled-refunds.ts'
 import * as remainingBase from './migrations/0003-remaining-base.ts'
-import * as refundedLines from './migrations/0004-refunded-lines.ts'
 import * as removeUnusedTables from './migrations/0004-remove-unused-tables.ts'
+import * as refundedLines from './migrations/0005-refunded-lines.ts'
 import { isSqliteBusy } from './storage-error.ts'
 
 /** Run in the order of their names. A released migration is never changed. */
@@ -13,8 +13,8 @@ export const migrations: Record<string, Migration> = {
   '0001-start': start,
   '0002-canceled-refunds': canceledRefunds,
   '0003-remaining-base': remainingBase,
-  '0004-refunded-lines': refundedLines,
   '0004-remove-unused-tables': removeUnusedTables,
+  '0005-refunded-lines': refundedLines,
 }
 
 /**

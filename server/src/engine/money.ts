@@ -60,9 +60,6 @@ export function allocateLargestRemainder(total: bigint, weights: readonly bigint
   return parts.map((part, index) => (roundedUp.has(index) ? part + 1n : part))
 }
 
-/** {@link scaled} with two digits: percent as basis points. */
-export const hundredthsOf = (value: number): bigint | null => scaled(value, 2)
-
 /**
  * A number times a power of ten, computed exactly from its shortest decimal text (`16.5`, `1e-7`, `1e+21`): 1.15 with two
  * digits gives 115 although the binary number is slightly less. Null unless the result is whole, as for 1.005.

@@ -1,4 +1,4 @@
-import { exactSum, hundredthsOf, toBigInt } from './money.ts'
+import { exactSum, scaled, toBigInt } from './money.ts'
 
 /** The fields of a commission that batch totals use; amounts in cents, negative in adjustments. */
 export interface PayoutRow {
@@ -68,6 +68,8 @@ export interface MinimumPayoutSettings {
   minimumPayoutCents: number | null
   defaultMinimumPayoutCents: number | null
   legacyMinimumPayout: number | null
+  /** Of the minor unit of the shop's currency: 2 for USD, 0 for JPY. */
+  digits: number
 }
 
 /**
@@ -77,7 +79,7 @@ export interface MinimumPayoutSettings {
 export function resolveMinimumPayout(settings: MinimumPayoutSettings): MinimumPayout {
   const minimumPayoutCents = settings.minimumPayoutCents ?? settings.defaultMinimumPayoutCents ?? 0
   const { legacyMinimumPayout: legacy } = settings
-  const agrees = legacy === null || hundredthsOf(legacy) === toBigInt(minimumPayoutCents)
+  const agrees = legacy === null || scaled(legacy, settings.digits) === toBigInt(minimumPayoutCents)
   return agrees ? { ok: true, minimumPayoutCents } : { ok: false, reason: 'NEEDS_RECONCILIATION' }
 }
 

@@ -11,6 +11,7 @@ import * as shops from '../accounts/shops.ts'
 import * as users from '../accounts/users.ts'
 import { baseUrlOf } from '../config.ts'
 import type { Deps } from '../core/context.ts'
+import { isCurrency } from '../core/currencies.ts'
 import { recordAccess } from '../core/mutate.ts'
 import { withConnection } from '../database/database.ts'
 import { erasePersonCompletely } from '../privacy/erasure.ts'
@@ -52,7 +53,7 @@ function addShopCommands(shop: Command, add: AddCommand): void {
     'create',
     'create a shop with an owner',
     async (deps, print, options) => {
-      if (!shops.isCurrency(options.currency)) throw new Error('--currency must be three capital letters, like USD.')
+      if (!isCurrency(options.currency)) throw new Error('--currency must be a currency of ISO 4217, like USD.')
       if (!options.name.trim()) throw new Error('--name must not be blank.')
       const { shop, owner } = await shops.create(deps, options)
       print({ shopId: shop.id, ownerToken: owner.token }, `Shop ${shop.id}. Owner token, shown once: ${owner.token}`)

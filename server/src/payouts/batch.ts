@@ -2,6 +2,7 @@ import { affiliateMinimumsByCurrency, minimumsByCurrency } from '../accounts/set
 import { concurrentChange, conflict, conflictWithRemedy, invalid, notFound, totalTooLarge } from '../contract/errors.ts'
 import type { Body } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
+import { minorUnitDigits } from '../core/currencies.ts'
 import type { WebhookEvent } from '../core/outbox.ts'
 import { parseBodyInstant } from '../core/time.ts'
 import type { Transaction } from '../database/database.ts'
@@ -244,6 +245,7 @@ export function minimumPayout({ shop, config }: Context, currency: string): numb
     minimumPayoutCents: shop.minimumPayoutCents,
     defaultMinimumPayoutCents: config.minimumPayoutCents,
     legacyMinimumPayout: shop.legacyMinimumPayout === null ? null : Number(shop.legacyMinimumPayout),
+    digits: minorUnitDigits(shop.currency),
   })
   if (minimum.ok) return minimum.minimumPayoutCents
   const cents = shop.minimumPayoutCents ?? config.minimumPayoutCents

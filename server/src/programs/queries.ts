@@ -7,6 +7,30 @@ import { prepared, preparedByShape } from '../database/prepared.ts'
 import type { GeoRuleRow, ProductRuleRow, ProgramRow } from '../database/tables.ts'
 import type { GeoRule, ProductRule } from '../engine/facts.ts'
 
+/** Programs with amounts in the shop's currency: flat rates, their own or a rule's, and fixed discounts. */
+export const listProgramsWithAmounts = (db: Reader, shopId: string): Promise<{ name: string }[]> =>
+  db
+    .selectFrom('programs')
+    .select('name')
+    .where('shopId', '=', shopId)
+    .where((eb) =>
+      eb.or([
+        eb('commissionType', '<>', 'PERCENT_OF_SALE'),
+        eb.and([eb('discountType', '=', 'FIXED'), eb('discountValue', '>', 0)]),
+        eb.exists(
+          eb
+            .selectFrom('productRules')
+            .select('productRules.id')
+            .where('productRules.shopId', '=', shopId)
+            .whereRef('productRules.programId', '=', 'programs.id')
+            .where('productRules.commissionType', '<>', 'PERCENT_OF_SALE'),
+        ),
+      ]),
+    )
+    .orderBy('id')
+    .limit(10)
+    .execute()
+
 /** A program with its affiliate count and whether it is the default. */
 export type ProgramView = ProgramRow & { isDefault: 1 | null; affiliateCount: number }
 

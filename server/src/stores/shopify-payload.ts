@@ -2,7 +2,7 @@ import type { RefundInput } from '../commissions/refunds.ts'
 import { invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import { type Context, nowIso } from '../core/context.ts'
-import { minorUnitDigits } from '../core/currencies.ts'
+import { isCurrency, minorUnitDigits } from '../core/currencies.ts'
 import type { Order, OrderLine } from '../engine/facts.ts'
 import { toSafeNumber } from '../engine/money.ts'
 import { orderKey } from '../engine/normalize.ts'
@@ -39,7 +39,7 @@ export function requireId(name: string, id: string | number): string {
  * @throws ApiError 400 `invalid_body` when the price of the goods is missing or invalid.
  */
 export function toStoreOrder(ctx: Context, body: StoreOrder): IncomingStoreOrder {
-  const currency = /^[A-Z]{3}$/.test(body.currency ?? '') ? (body.currency ?? '') : ctx.shop.currency
+  const currency = isCurrency(body.currency ?? '') ? (body.currency ?? '') : ctx.shop.currency
   const lines = (body.line_items ?? [])
     .filter(({ quantity }) => quantity !== 0)
     .map((line) => toLine(line, currency, body.taxes_included === true))

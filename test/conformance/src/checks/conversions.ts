@@ -151,9 +151,9 @@ export const conversions = group('conversions', { title: 'Orders', page: 'concep
   })
   rule(
     'currency-format',
-    '`currency` must be three capital letters',
+    '`currency` must be a currency of ISO 4217',
     async (t) => {
-      for (const currency of ['usd', 'US', 'DOLLAR', 1])
+      for (const currency of ['usd', 'US', 'DOLLAR', 'UDS', 1])
         t.expect(await t.report({ externalOrderId: t.id('o'), amountCents: 100, currency }), 400, 'invalid_body')
     },
     invalid,
