@@ -8,7 +8,7 @@ const resources = ['affiliates', 'payouts', 'events', 'analytics'].map(
   (resource): Entry => [
     `one resource, without openapi-fetch: ${resource}`,
     `export { createCore, ${resource} } from '../src/index.ts'`,
-    6_400,
+    6_600,
     ['openapi-fetch'],
   ],
 )
