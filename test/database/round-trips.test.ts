@@ -76,19 +76,6 @@ test('the audit record of a page takes two round trips, with the check of the se
   expect(await roundTripsOf(open)).toBe(2)
 })
 
-test('equal lists that wait for their turn are read with one statement', async () => {
-  await order({ couponCode: 'NISA16' })()
-  const spy = vi.spyOn(pg.Client.prototype, 'query')
-  const lists = await Promise.all(
-    Array.from({ length: 30 }, () => server.request('GET', '/api/v1/commissions?limit=7')),
-  )
-  const sent = spy.mock.calls.filter(([query]) => /from "commissions"/.test((query as { text?: string }).text ?? ''))
-  spy.mockRestore()
-  for (const { status, body } of lists) expect([status, body]).toEqual([200, lists[0]?.body])
-  // The first three run at once; without a shared turn, each list takes a statement.
-  expect(sent.length).toBeLessThanOrEqual(4)
-})
-
 test('the look-up of pending deliveries, planned on an empty table, does not read it whole when it has grown', async () => {
   const { db, url, shop } = server
   const observer = new pg.Client(url)
