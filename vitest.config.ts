@@ -2,7 +2,10 @@ import { globSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { dirname, resolve } from 'node:path'
 import { defineConfig } from 'vitest/config'
+import { whyNoChromium } from './test/support/chromium.ts'
+import { whyNoPgBouncer } from './test/support/pgbouncer.ts'
 import { whyNoPostgres } from './test/support/postgres-cluster.ts'
+import { whyNoRedis } from './test/support/redis.ts'
 
 /** A comment of its own in a test file, with the reason behind it. */
 const ONLY = /^\/\/ (SQLite|PostgreSQL) only: /m
@@ -31,6 +34,12 @@ if (missing) console.warn(`skipped: the tests on PostgreSQL, because ${missing}`
 // Files share a process: loading the server or the document for each of them took most of the time.
 const common = { pool: 'forks', isolate: false, testTimeout: 60_000, hookTimeout: 120_000 } as const
 const recipes = ['test/docs/snippets.test.ts', 'test/sdk/readme.test.ts', 'test/webhook-verifier/readme.test.ts']
+
+/** In CI, what only `test:full` needs must be there as well: a skipped test would be green without having run. */
+function requireTools(): void {
+  const lacks = [whyNoRedis(), whyNoChromium(), whyNoPgBouncer()].filter((reason) => reason !== undefined)
+  if (lacks.length > 0) throw new Error(`The whole test suite cannot run, because ${lacks.join(', and ')}.`)
+}
 
 /** The projects of `test`, or with `--mode full` of `test:full`. */
 function projectsOf(isFull: boolean) {
@@ -66,10 +75,15 @@ function projectsOf(isFull: boolean) {
   ]
 }
 
-export default defineConfig(({ mode }) => ({
-  test: {
-    projects: projectsOf(mode === 'full'),
-    // More than there are cores: much of a test is waiting for other processes and for timeouts.
-    maxWorkers: availableParallelism() + 2,
-  },
-}))
+export default defineConfig(({ mode }) => {
+  const isFull = mode === 'full'
+  if (isFull && process.env.CI) requireTools()
+  return {
+    test: {
+      projects: projectsOf(isFull),
+      reporters: ['default', './test/support/skipped.ts'],
+      // More than there are cores: much of a test is waiting for other processes and for timeouts.
+      maxWorkers: availableParallelism() + 2,
+    },
+  }
+})

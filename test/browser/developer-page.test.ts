@@ -2,8 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { whyNoChromium } from '../support/chromium.ts'
 import { checkPage, SCREENS } from './check-page.ts'
-import { isThere, type Stage, setUp, watch } from './fixture.ts'
+import { type Stage, setUp, watch } from './fixture.ts'
 import { makeHistory } from './history.ts'
 
 let stage: Stage
@@ -32,7 +33,7 @@ const textOf = async (page: Page, selector: string) => (await page.locator(selec
 const statusOf = async (key: string) => (await stage.api('GET', '/programs', undefined, key)).status
 const labels = async () => owner.locator('tbody th').allInnerTexts()
 
-describe.runIf(isThere)('the Developer page', () => {
+describe.skipIf(whyNoChromium())('the Developer page', () => {
   beforeAll(async () => {
     stage = await setUp()
     const staff = stage.operator('owner', 'create', '--email', 'staff@demo.example', '--role', 'STAFF')

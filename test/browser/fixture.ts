@@ -1,14 +1,14 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { chromium, type Page } from 'playwright-core'
+import { CHROMIUM } from '../support/chromium.ts'
 import { CLIENT, startOidcProvider } from '../support/oidc-provider.ts'
 import { freePort, run, startServer } from '../support/process.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { startReceiver } from '../webhooks/receiver.ts'
 
-export const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium'
 export const FLAGS = [
   '--headless',
   '--no-sandbox',
@@ -19,9 +19,6 @@ export const FLAGS = [
   '--disable-component-update',
   '--disable-sync',
 ]
-
-export const isThere = existsSync(CHROMIUM)
-if (!isThere) console.warn(`skipped: the tests in a browser, because there is no ${CHROMIUM}`)
 
 export type Stage = Awaited<ReturnType<typeof setUp>>
 

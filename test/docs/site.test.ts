@@ -8,7 +8,8 @@ import { promisify } from 'node:util'
 import axe from 'axe-core'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { CHROMIUM, FLAGS, isThere, watch } from '../browser/fixture.ts'
+import { FLAGS, watch } from '../browser/fixture.ts'
+import { CHROMIUM, whyNoChromium } from '../support/chromium.ts'
 import { type RunningServer, startServer } from '../support/process.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { ROOT } from './snippets.ts'
@@ -84,7 +85,7 @@ test('every error code has its own anchor', () => {
   expect(codes.filter((code: string) => !errors.has(code))).toEqual([])
 })
 
-describe.runIf(isThere)('in a browser', () => {
+describe.skipIf(whyNoChromium())('in a browser', () => {
   let browser: Browser
   let server: RunningServer
   const folder = temporaryFolder()

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { sql } from 'kysely'
 import { chromium, type Page } from 'playwright-core'
 import { withConnection } from '../../../server/src/database/database.ts'
-import { CHROMIUM, FLAGS, isThere, watch } from '../../browser/fixture.ts'
+import { FLAGS, watch } from '../../browser/fixture.ts'
 import { call } from '../../support/calls.ts'
+import { CHROMIUM, whyNoChromium } from '../../support/chromium.ts'
 import { manyRows } from '../../support/many-commissions.ts'
 import { startReceiver } from '../../webhooks/receiver.ts'
 import { figure, type LongTest, Missing, sized } from '../guarantee.ts'
@@ -21,7 +22,8 @@ export const guarantee: LongTest = {
   engines: ['sqlite', 'postgres'],
   minutes: 15,
   run: async (given) => {
-    if (!isThere) throw new Missing(`there is no ${CHROMIUM}`)
+    const missing = whyNoChromium()
+    if (missing) throw new Missing(missing)
     const commissions = sized(4000, given)
     const receiver = await startReceiver()
     const world = await createWorld(given, { REFERRAL_WEBHOOK_ALLOW: receiver.host })
