@@ -1,4 +1,5 @@
 import { Hono, type Context as HonoContext } from 'hono'
+import { COMPRESSIBLE_CONTENT_TYPE_REGEX, compress } from 'hono/compress'
 import type { Result, Router } from 'hono/router'
 import { TrieRouter } from 'hono/router/trie-router'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
@@ -44,9 +45,13 @@ export function createApp(deps: Deps, options: AppOptions = {}): Hono<Env> {
     tracing: options.tracing,
   }
   const app = new Hono<Env>({ router: new StaticPathsFirstRouter() })
-  for (const op of operations) app.on(op.method, op.path, serveOperation(server, op))
+  for (const op of operations) {
+    const serve = serveOperation(server, op)
+    app.on(op.method, op.path, op.path === DOCS_PATH ? compressed(serve) : serve)
+  }
   // Only for paths that no operation serves; an operation tracks its own request.
   app.use(trackRequest(server))
+  app.use(compression)
   mountHealth(app, { checkHealth: createHealthCheck(deps), ...options })
   mountDocument(app, server)
   mountApiReference(app, server)
@@ -64,6 +69,22 @@ export function createApp(deps: Deps, options: AppOptions = {}): Hono<Env> {
   })
   return app
 }
+
+const DOCS_PATH = '/api/v1/docs'
+
+const compression = compress({
+  contentTypeFilter: (type) => COMPRESSIBLE_CONTENT_TYPE_REGEX.test(type) || type.startsWith('application/yaml'),
+})
+
+/** The one operation that serves a page. Others answer with little, and do not pay for the middleware. */
+const compressed =
+  (serve: (c: HonoContext<Env>) => Promise<Response>) =>
+  async (c: HonoContext<Env>): Promise<Response> => {
+    await compression(c, async () => {
+      c.res = await serve(c)
+    })
+    return c.res
+  }
 
 /** Starts and finishes a request that no operation serves: request id, standard headers, metrics and log line. */
 function trackRequest(server: Server) {

@@ -3,6 +3,7 @@ import type { Hono } from 'hono'
 import { html, raw } from 'hono/html'
 import { document } from '../contract/document.ts'
 import { ApiError } from '../contract/errors.ts'
+import { matchesTag } from './docs.ts'
 import { limitPublic } from './rate-limit.ts'
 import { hasRedoc, readRedoc } from './redoc.ts'
 import { inlineStyleSource, NOSNIFF, pageHeaders } from './response.ts'
@@ -64,7 +65,7 @@ export function mountApiReference(app: Hono<Env>, server: Server): void {
         'Cache-Control': 'no-cache',
         'Cross-Origin-Resource-Policy': 'same-origin',
       }
-      if (c.req.header('If-None-Match') === tag) return c.body(null, 304, headers)
+      if (matchesTag(c.req.header('If-None-Match'), tag)) return c.body(null, 304, headers)
       return c.body(content, 200, { ...headers, 'Content-Type': `${type}; charset=utf-8` })
     })
   }
