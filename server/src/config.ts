@@ -19,8 +19,6 @@ export interface Config {
   port: number
   dataDir: string
   databaseUrl: string
-  /** A replica of a PostgreSQL database. */
-  databaseReadUrl: string | undefined
   redisUrl: string | undefined
   demo: boolean
   /** The origin at which browsers reach the server. */
@@ -96,7 +94,6 @@ export function readConfig(given: Environment = process.env, firstStart: FirstSt
     port: integer(env, 'PORT', { usual: 8787, minimum: 1, maximum: 65_535 }) ?? 8787,
     dataDir,
     databaseUrl,
-    databaseReadUrl: env.DATABASE_READ_URL ? checkReadUrl(env.DATABASE_READ_URL, databaseUrl) : undefined,
     redisUrl: env.REDIS_URL ? checkRedisUrl(env.REDIS_URL) : undefined,
     demo: flag(env, 'REFERRAL_DEMO', !isPostgresUrl(databaseUrl)),
     publicUrl: env.REFERRAL_PUBLIC_URL ? checkPublicUrl(env.REFERRAL_PUBLIC_URL) : undefined,
@@ -137,7 +134,6 @@ export const encryptionKeySource = (dataDir: string, env: Environment = process.
 /** Settings that can also be read from a file, whose path is in `<name>_FILE`. */
 export const SECRET_SETTINGS = [
   'DATABASE_URL',
-  'DATABASE_READ_URL',
   'REDIS_URL',
   'REFERRAL_ENCRYPTION_KEY',
   'METRICS_TOKEN',
@@ -270,15 +266,6 @@ function readTracing(env: Environment): TracingConfig | undefined {
 function checkDatabaseUrl(url: string): string {
   if (/^file:./.test(url) || isPostgresUrl(url)) return url
   throw new ConfigError(`DATABASE_URL must start with file: or postgres://, not with ${url.split(':')[0]}:.`)
-}
-
-function checkReadUrl(url: string, databaseUrl: string): string {
-  if (!isPostgresUrl(databaseUrl)) throw new ConfigError('DATABASE_READ_URL requires PostgreSQL in DATABASE_URL.')
-  // The messages omit the URL, which may contain a password.
-  if (!isPostgresUrl(url)) throw new ConfigError('DATABASE_READ_URL must start with postgres://.')
-  // The position of one replica says nothing about another one.
-  if (/^[^?/]*:\/\/[^/?]*,/.test(url)) throw new ConfigError('DATABASE_READ_URL must name one host.')
-  return url
 }
 
 function checkRedisUrl(url: string): string {

@@ -39,7 +39,7 @@ const IDLE_SWEEP_MS = 20
 export async function serve(): Promise<void> {
   const config = readConfig()
   const metrics = createMetrics()
-  const db = await openDatabase(config.databaseUrl, metrics.database, config.databaseReadUrl)
+  const db = await openDatabase(config.databaseUrl, metrics.database)
   await db.migrate()
   endFirstStart(config)
   const deps = createDeps(config, db)

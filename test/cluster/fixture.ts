@@ -6,7 +6,7 @@ import { createDeps } from '../../server/src/core/context.ts'
 import { openDatabase } from '../../server/src/database/database.ts'
 import { check } from '../../server/src/operator/check.ts'
 import { createPgBouncer } from '../support/pgbouncer.ts'
-import { createCluster, type PostgresCluster, type PostgresServer, whyNoPostgres } from '../support/postgres-cluster.ts'
+import { createCluster, type PostgresCluster, whyNoPostgres } from '../support/postgres-cluster.ts'
 import { type RunningServer, startServer } from '../support/process.ts'
 import { createRedis, type TestRedis, whyNoRedis } from '../support/redis.ts'
 import { SCRATCH } from '../support/scratch.ts'
@@ -29,8 +29,6 @@ export interface Shop {
 
 export interface Instances {
   postgres: PostgresCluster
-  /** The replica of PostgreSQL that the servers read from. */
-  replica: PostgresServer | undefined
   redis: TestRedis | undefined
   servers: RunningServer[]
   env: Record<string, string>
@@ -52,7 +50,7 @@ const POOLING = process.env.TEST_POOLING as Pooling | undefined
 export async function startInstances(
   count: number,
   more: Record<string, string> = {},
-  { pooling = POOLING, hasReplica = false }: { pooling?: Pooling | undefined; hasReplica?: boolean } = {},
+  { pooling = POOLING }: { pooling?: Pooling | undefined } = {},
 ): Promise<Instances> {
   const folder = temporaryFolder()
   const settings = ['fsync=off', 'full_page_writes=off']
@@ -60,12 +58,10 @@ export async function startInstances(
     createCluster(settings, { home: SCRATCH }),
     noRedis ? undefined : createRedis(),
   ])
-  const replica = hasReplica ? await postgres.addStandby() : undefined
   const pooler = pooling && (await createPgBouncer(postgres.url, { isPrepared: pooling === 'prepared' }))
   const env: Record<string, string> = {
     REFERRAL_DATA_DIR: folder.path,
     DATABASE_URL: pooler?.url ?? postgres.url,
-    DATABASE_READ_URL: replica?.url ?? '',
     REDIS_URL: redis?.url ?? '',
     REFERRAL_ENCRYPTION_KEY: Buffer.alloc(32, 5).toString('base64'),
     LOG_LEVEL: 'warn',
@@ -83,7 +79,6 @@ export async function startInstances(
   const deps = createDeps({ ...config, logLevel: 'silent' }, db)
   return {
     postgres,
-    replica,
     redis,
     servers,
     env,

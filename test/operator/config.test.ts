@@ -33,7 +33,6 @@ test.each<[string, (config: Config) => unknown]>([
   ['HOST', ({ host }) => host],
   ['PORT', ({ port }) => port],
   ['DATABASE_URL', ({ databaseUrl, dataDir }) => databaseUrl.replace(dataDir, '<data>')],
-  ['DATABASE_READ_URL', ({ databaseReadUrl = 'none' }) => databaseReadUrl],
   ['REDIS_URL', ({ redisUrl = 'none' }) => redisUrl],
   ['REFERRAL_DEMO', ({ demo }) => Number(demo)],
   ['REFERRAL_API_DISABLED', ({ apiDisabled }) => Number(apiDisabled)],
@@ -62,7 +61,6 @@ test('the encryption key is generated in the documented file, and required with 
 
 const VALUES = {
   DATABASE_URL: 'postgres://referral:secret@db/referral',
-  DATABASE_READ_URL: 'postgres://referral:secret@replica/referral',
   REDIS_URL: 'redis://cache:6379',
   REFERRAL_ENCRYPTION_KEY: Buffer.alloc(32, 3).toString('base64'),
   METRICS_TOKEN: 'token',
@@ -75,17 +73,8 @@ const OIDC = {
   REFERRAL_OIDC_ISSUER: 'https://login.example',
   REFERRAL_OIDC_CLIENT_ID: 'referral',
 }
-const settingsOf = ({
+const settingsOf = ({ databaseUrl, redisUrl, encryptionKeys, metricsToken, operatorToken, oidc }: Config) => [
   databaseUrl,
-  databaseReadUrl,
-  redisUrl,
-  encryptionKeys,
-  metricsToken,
-  operatorToken,
-  oidc,
-}: Config) => [
-  databaseUrl,
-  databaseReadUrl,
   redisUrl,
   Buffer.from(encryptionKeys[0]!).toString('base64'),
   metricsToken,

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { appendFileSync, chmodSync, chownSync, cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { findBinaries } from 'postgres-binaries'
@@ -30,8 +30,6 @@ export interface PostgresServer {
 }
 
 export interface PostgresCluster extends PostgresServer {
-  /** Restarts it with a streaming standby, which is removed with it. */
-  addStandby: () => Promise<PostgresServer>
   /** Stops it and removes its data. */
   remove: () => Promise<void>
 }
@@ -52,27 +50,11 @@ export async function createCluster(
   if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr || made.error}`)
   const serve = (folder: string) => createServer({ bin, data: folder, settings, cwd: base })
   const primary = await serve(data)
-  let standby: { server: PostgresServer; data: string } | undefined
   return {
     ...primary,
-    addStandby: async () => {
-      const copy = lentFolder(home)
-      await primary.stop('fast')
-      spawnSync('cp', ['-a', `${data}/.`, copy])
-      const { hostname, port } = new URL(primary.url)
-      appendFileSync(
-        join(copy, 'postgresql.auto.conf'),
-        `primary_conninfo = 'host=${hostname} port=${port} user=postgres'\n`,
-      )
-      writeFileSync(join(copy, 'standby.signal'), '')
-      await primary.start()
-      const server = await serve(copy)
-      standby = { server, data: copy }
-      return server
-    },
     remove: async () => {
-      await Promise.all([primary.stop('immediate'), standby?.server.stop('immediate')])
-      for (const folder of [base, data, standby?.data]) if (folder) rmSync(folder, { recursive: true, force: true })
+      await primary.stop('immediate')
+      for (const folder of [base, data]) rmSync(folder, { recursive: true, force: true })
     },
   }
 }

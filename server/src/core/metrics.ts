@@ -48,7 +48,6 @@ export function createMetrics(): Metrics {
   ])
   // An increase is visible only when the series starts at zero.
   for (const result of ALERTING_RESULTS) payments.inc({ result }, 0)
-  const replica = counter('replica_requests_total', 'Requests that may read from the replica, by outcome', ['outcome'])
   const histogram = (name: string, help: string, buckets: number[], labelNames: string[] = []) =>
     new Histogram({ name: `referral_${name}`, help, buckets, labelNames, registers })
   const seconds = histogram('http_request_seconds', 'Time to the response', SECONDS, ['operation'])
@@ -89,7 +88,6 @@ export function createMetrics(): Metrics {
     database: {
       onGroup: (size) => groups.observe(size),
       onRead: (took) => read.observe(took),
-      onReplica: (outcome) => replica.inc({ outcome }),
       onChange: (took) => change.observe(took),
     },
     watch: (deps, checkHealth) => {

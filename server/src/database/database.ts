@@ -29,11 +29,6 @@ export interface Database extends Reads {
    * it runs alone.
    */
   transact: <T>(work: TransactionWork<T>, shopId?: string, touches?: Touches) => Promise<T>
-  /**
-   * Reads of a shop from a replica, which include every change of the shop that was acknowledged before the call; from the
-   * primary when the replica does not respond or has not caught up. Undefined without a replica.
-   */
-  replicaReads?: (shopId: string) => Promise<Reads>
   /** Starts the thread of reports, which the first of them would wait for. */
   startReports: () => void
   migrate: () => Promise<void>
@@ -61,8 +56,6 @@ export interface DatabaseObserver {
   onGroup?: OnGroupCommit
   /** Called after each read with its time in seconds. */
   onRead?: (seconds: number) => void
-  /** Called for each request that may read from the replica, and again when a read there failed. */
-  onReplica?: (outcome: 'used' | 'behind' | 'failed') => void
   /** Called after each change with its time in seconds, from the queue to the commit. */
   onChange?: (seconds: number) => void
 }
@@ -76,13 +69,9 @@ export interface PoolState {
   waiting: number
 }
 
-/** Opens `file:<path>` (SQLite) or `postgres://…`, the latter with a replica if `readUrl` is given. */
-export async function openDatabase(
-  url: string,
-  observer: DatabaseObserver = {},
-  readUrl?: string | undefined,
-): Promise<Database> {
-  const db = await openEngine(url, observer, readUrl)
+/** Opens `file:<path>` (SQLite) or `postgres://…`. */
+export async function openDatabase(url: string, observer: DatabaseObserver = {}): Promise<Database> {
+  const db = await openEngine(url, observer)
   const { onChange } = observer
   if (!onChange) return db
   const transact: Database['transact'] = (...change) => {
@@ -92,9 +81,9 @@ export async function openDatabase(
   return { ...db, transact }
 }
 
-async function openEngine(url: string, observer: DatabaseObserver, readUrl?: string): Promise<Database> {
+async function openEngine(url: string, observer: DatabaseObserver): Promise<Database> {
   if (url.startsWith('file:')) return (await import('./sqlite.ts')).openSqlite(url.slice('file:'.length), observer)
-  if (isPostgresUrl(url)) return (await import('./postgres.ts')).openPostgres(url, observer, readUrl)
+  if (isPostgresUrl(url)) return (await import('./postgres.ts')).openPostgres(url, observer)
   throw new Error(`The database must be file:<path> or postgres://…, not ${url.split(':')[0]}:…`)
 }
 

@@ -268,7 +268,7 @@ export class PostgresSession<Job extends ShopJob> {
     }
   }
 
-  /** Stores a new version of the row of each changed shop: its transaction id shows replicas which change is the last. */
+  /** Stores the audit head of each changed shop. */
   #storeHeads(): void {
     const shopIds = [...this.#changedShops]
     const heads = this.#heads

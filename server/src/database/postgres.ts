@@ -1,25 +1,22 @@
 import { type CompiledQuery, Kysely, PostgresAdapter, PostgresDialect } from 'kysely'
 import type pg from 'pg'
-import type { Database, DatabaseObserver, Reader, Reads, ReportReader } from './database.ts'
+import type { Database, DatabaseObserver, Reader, ReportReader } from './database.ts'
 import { isMigrated, migrate } from './migrate.ts'
 import { createPostgresKysely, run, type Send } from './postgres-executor.ts'
 import { PostgresGroupCommit } from './postgres-group-commit.ts'
 import { openPool, type PostgresPool, planByKey, poolSize, poolState, toStorageError } from './postgres-pool.ts'
 import { batchReads } from './postgres-read-batch.ts'
-import { PostgresReplica } from './postgres-replica.ts'
 import { ReportWorkers } from './report-worker.ts'
 import { StorageError } from './storage-error.ts'
 import type { Tables } from './tables.ts'
 
 const READ_TIMEOUT_MS = 30_000
-/** The primary then runs the statement. */
-const REPLICA_TIMEOUT_MS = 5_000
 const WRITE_TIMEOUT_MS = 10_000
 const LOCK_TIMEOUT_MS = 5000
 const CONNECTIONS = 16
 
 /** Separate pools for reads and writes, so that slow reads never block orders. */
-export function openPostgres(url: string, observer: DatabaseObserver, readUrl?: string): Database {
+export function openPostgres(url: string, observer: DatabaseObserver): Database {
   const { onGroup = () => {}, onRead } = observer
   const size = poolSize(url, CONNECTIONS)
   const writers = Math.ceil(size / 2)
@@ -38,22 +35,9 @@ export function openPostgres(url: string, observer: DatabaseObserver, readUrl?: 
   })
   const commits = new PostgresGroupCommit(writing, onGroup)
   const send = timed(batchReads(reading, readFrom(reading)), onRead)
-  const primary: Reads = {
+  return {
     read: createPostgresKysely<Tables>(send),
     runReport: (...request) => reports.run(...request),
-  }
-  const replica =
-    readUrl === undefined
-      ? undefined
-      : new PostgresReplica({
-          primary: { ...primary, send },
-          pool: openReadPool(readUrl, readers, REPLICA_TIMEOUT_MS),
-          url: readUrl,
-          observer,
-        })
-  return {
-    ...primary,
-    ...(replica && { replicaReads: (shopId) => replica.readsOf(shopId) }),
     startReports: () => reports.start(),
     transact: (work, shopId, touches) => commits.transact(work, shopId, touches),
     migrate: async () => {
@@ -66,11 +50,11 @@ export function openPostgres(url: string, observer: DatabaseObserver, readUrl?: 
     // Autovacuum keeps the statistics current.
     optimize: async () => {},
     overwriteDeleted: async () => {},
-    connections: () => [poolState('read', reading), poolState('write', writing), ...(replica ? [replica.state()] : [])],
+    connections: () => [poolState('read', reading), poolState('write', writing)],
     close: async () => {
       await commits.idle()
       await reports.close()
-      await Promise.all([reading.end(), writing.end(), replica?.close()])
+      await Promise.all([reading.end(), writing.end()])
     },
   }
 }
@@ -81,10 +65,10 @@ const READ_ONLY_SQL = { session: 'set default_transaction_read_only = on', trans
  * For lists, which read pages in the order of an index. A bitmap scan would read every version of a row count that a long
  * read transaction keeps.
  */
-const openReadPool = (url: string, max: number, statementTimeoutMs = READ_TIMEOUT_MS) =>
+const openReadPool = (url: string, max: number) =>
   openPool(url, {
     max,
-    statementTimeoutMs,
+    statementTimeoutMs: READ_TIMEOUT_MS,
     setupSql: (scope) =>
       `${READ_ONLY_SQL[scope]}; select set_config('enable_bitmapscan', 'off', ${scope === 'transaction'})`,
   })

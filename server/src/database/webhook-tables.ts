@@ -4,7 +4,7 @@ export interface SubscriptionRow {
   url: string
   events: string
   source: string
-  /** Encrypted; see webhooks/delivery/secret.ts. */
+  /** Encrypted. */
   secret: string | null
   /** The previous secret, sealed; deliveries are signed with it too until `previousSecretUntil`. */
   previousSecret: string | null

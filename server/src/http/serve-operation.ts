@@ -28,7 +28,6 @@ import {
 } from './parse-request.ts'
 import { type RateLimit, rateLimitHeaders } from './rate-limit.ts'
 import { type BodyOwner, type BodyReservation, readBody } from './read-body.ts'
-import { withReplica } from './replica-reads.ts'
 import { type ApiResponse, errorResponse, NOSNIFF, toResponse } from './response.ts'
 import {
   clientAddress,
@@ -252,7 +251,7 @@ async function execute<Id extends OperationId>(
   if (caller && op.takesIdempotencyKey)
     await setIdempotencyKey(caller, op, c, { query: parameters.query, body: parsed?.all })
   const handle: Handlers<Contexts>[Id] = handlers[op.id]
-  const run = async (): Promise<AnyReply> => handle(await withReplica(ctx, op.id), { ...parameters, body })
+  const run = async (): Promise<AnyReply> => handle(ctx, { ...parameters, body })
   const isRead = caller && op.method === 'GET' && !op.isNdjson
   const reply = await (isRead ? server.readTurns.run(caller.shop.id, run, recheck) : run())
   if (caller && op.audit) await recordAccess(caller, op.audit, Object.values(pathParametersOf(c))[0] ?? null)

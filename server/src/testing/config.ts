@@ -6,7 +6,6 @@ export const testConfig = (dataDir: string, given: Partial<Config> = {}): Config
   port: 0,
   dataDir,
   databaseUrl: '',
-  databaseReadUrl: undefined,
   redisUrl: undefined,
   demo: false,
   publicUrl: undefined,
