@@ -267,3 +267,10 @@ test('a buyer is the affiliate by any of the addresses that the store sends', as
     expect(await store.commission(id)).toMatchObject({ affiliateId: own.id, restrictionReasonCode: 'SELF_REFERRAL' })
   }
 })
+
+test('an order in a currency that does not exist is rejected, not paid in another one', async () => {
+  const id = store.nextId()
+  const reply = await store.notify('orders-paid', orderPayload({ id, currency: 'UDS', codes: ['NISA16'] }))
+  expect([reply.status, reply.headers.get('X-Error-Code')]).toEqual([400, 'invalid_body'])
+  expect(await store.commission(id)).toBeUndefined()
+})

@@ -39,7 +39,8 @@ export function requireId(name: string, id: string | number): string {
  * @throws ApiError 400 `invalid_body` when the price of the goods is missing or invalid.
  */
 export function toStoreOrder(ctx: Context, body: StoreOrder): IncomingStoreOrder {
-  const currency = isCurrency(body.currency ?? '') ? (body.currency ?? '') : ctx.shop.currency
+  const currency = body.currency || ctx.shop.currency
+  if (!isCurrency(currency)) throw invalidBody('currency must be a currency of ISO 4217, like USD.')
   const lines = (body.line_items ?? [])
     .filter(({ quantity }) => quantity !== 0)
     .map((line) => toLine(line, currency, body.taxes_included === true))
