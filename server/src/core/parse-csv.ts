@@ -17,6 +17,8 @@ export interface CsvRow {
 /** A table with more columns or rows is not an export of a store, bank, or payment service, and might not fit into memory. */
 const MAX_COLUMNS = 1000
 const MAX_ROWS = 1_000_000
+/** The parser makes an error for each of them, which takes seconds for a million. */
+const MAX_WRONG_ROWS = 10_000
 
 export interface Csv {
   header: string[]
@@ -65,13 +67,13 @@ export function parseCsvTable(text: string, file: string): CsvTable {
       line,
       fields,
       // With a different number of cells, values are in the wrong columns.
-      problem:
-        fields.length === header.length
-          ? undefined
-          : `${fields.length} ${fields.length === 1 ? 'cell' : 'cells'}, but the header has ${header.length}`,
+      problem: fields.length === header.length ? undefined : wrongLength(fields.length, header.length),
     }))
   return { header, rows }
 }
+
+const wrongLength = (cells: number, expected: number) =>
+  `${cells} ${cells === 1 ? 'cell' : 'cells'}, but the header has ${expected}`
 
 const SEPARATORS = [',', ';', '\t']
 
@@ -85,12 +87,20 @@ function detectSeparator(text: string): string {
 /** The cells of each line of the file, with the line on which they start. */
 function parseLines(text: string, file: string): { line: number; fields: string[] }[] {
   const lines: { line: number; fields: string[] }[] = []
+  const wrong: typeof lines = []
   let line = 1
   const onRecord = (fields: string[], { lines: last }: { lines: number }): null => {
     if (fields.length > MAX_COLUMNS)
       throw new UnreadableFileError(`Line ${line} of ${file} has more than ${MAX_COLUMNS} columns.`)
     if (lines.length > MAX_ROWS) throw new UnreadableFileError(`${file} has more than ${MAX_ROWS} rows.`, 'Split it.')
     lines.push({ line, fields })
+    const expected = lines[0]!.fields.length
+    if (fields.length !== expected) wrong.push(lines.at(-1)!)
+    if (wrong.length > MAX_WRONG_ROWS) {
+      const [first] = wrong
+      const problem = `Line ${first!.line} of ${file} has ${wrongLength(first!.fields.length, expected)}`
+      throw new UnreadableFileError(`${problem}, and ${MAX_WRONG_ROWS} other lines differ from it, too.`)
+    }
     line = last + 1
     return null
   }
