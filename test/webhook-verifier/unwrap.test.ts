@@ -266,3 +266,15 @@ describe('an error', () => {
       expect(`${wrong.stack} ${JSON.stringify(wrong)}`).not.toContain(canary)
   })
 })
+
+it('a rejection names the header that is missing, and a time in the future', async () => {
+  const message = async (signing: Partial<SignOptions>) => {
+    const delivery = await signedDelivery({ event: 'test', data: { test: true } }, { secret, ...signing })
+    return unwrap(delivery, { secret }).catch((error: WebhookError) => error.message)
+  }
+  expect(await message({ headers: withoutStandard })).toContain(
+    'webhook-signature, which also signs the time, is missing',
+  )
+  expect(await message({ timestamp: now() + 400 })).toMatch(/\d+ s in the future/)
+  expect(await message({ timestamp: now() - 400 })).toMatch(/\d+ s old/)
+})

@@ -57,7 +57,10 @@ export interface Received {
 const checkTime = (seconds: number, tolerance: number) => {
   const age = Date.now() / 1000 - seconds
   if (!(Math.abs(age) <= tolerance))
-    reject('timestamp_too_far', `The timestamp is ${Math.round(age)} s old. Check the clock.`)
+    reject(
+      'timestamp_too_far',
+      `The timestamp is ${Math.abs(Math.round(age))} s ${age < 0 ? 'in the future' : 'old'}. Check the clock.`,
+    )
 }
 
 const parseEvent = (body: Uint8Array): WebhookEvent => {

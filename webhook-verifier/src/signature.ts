@@ -63,24 +63,35 @@ export const verifySignature = async (
   )
 }
 
-const parseSignatures = (parts: string[], pattern: RegExp, decode: (part: string) => Bytes): Bytes[] => {
+const parseSignatures = (
+  header: string,
+  parts: string[],
+  pattern: RegExp,
+  decode: (part: string) => Bytes,
+): Bytes[] => {
   const signatures = parts.filter((part) => pattern.test(part)).map(decode)
-  return signatures.length
-    ? signatures
-    : reject(`signature_${parts[0] ? 'malformed' : 'missing'}`, `The signature must match ${pattern}.`)
+  if (signatures.length) return signatures
+  return parts[0]
+    ? reject('signature_malformed', `${header} must match ${pattern}.`)
+    : reject('signature_missing', `The header ${header} is missing.`)
 }
 
 /** Parses an `X-Service-Signature`. Rejects uppercase, prefixes and whitespace. */
 export const parseHexSignature = (signature: string): Bytes[] =>
-  parseSignatures([signature], /^[0-9a-f]{64}$/, (hex) => Uint8Array.from(hex.match(/../g)!, (pair) => +`0x${pair}`))
+  parseSignatures('X-Service-Signature', [signature], /^[0-9a-f]{64}$/, (hex) =>
+    Uint8Array.from(hex.match(/../g)!, (pair) => +`0x${pair}`),
+  )
 
 /**
  * Parses the signatures of a `webhook-signature`, at most eight. Versions other than v1 are ignored. The last base64
  * digit carries four bits only: accepting any digit there would give one signature four spellings.
  */
 export const parseStandardSignature = (signature: string): Bytes[] =>
-  parseSignatures(signature.split(' ', 8), /^v1,[A-Za-z\d+/]{42}[AEIMQUYcgkosw048]=$/, (part) =>
-    Uint8Array.from(atob(part.slice(3)), (char) => char.charCodeAt(0)),
+  parseSignatures(
+    'webhook-signature, which also signs the time,',
+    signature.split(' ', 8),
+    /^v1,[A-Za-z\d+/]{42}[AEIMQUYcgkosw048]=$/,
+    (part) => Uint8Array.from(atob(part.slice(3)), (char) => char.charCodeAt(0)),
   )
 
 const listSecrets = (secrets: Secrets): string[] => {
