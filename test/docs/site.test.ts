@@ -146,7 +146,8 @@ describe.skipIf(whyNoChromium())('in a browser', () => {
       const page = await open(origin + path)
       expect(await read(page)).toEqual([])
       await page.emulateMedia({ colorScheme: 'dark' })
-      expect(await page.locator('html.dark').count()).toBe(1)
+      // The page follows the browser a moment later.
+      await page.locator('html.dark').waitFor()
       expect(await read(page)).toEqual([])
       await page.context().close()
     },
