@@ -2868,7 +2868,7 @@ export interface components {
              */
             occurredAt?: string | null;
         };
-        /** @description Refunded goods of an order. Requires either `amountCents` or `lineItems`; not both, because their result would depend on the order of arrival. */
+        /** @description Refunded goods of an order. Requires either `amountCents` or `lineItems`; the value of an item is its `amountCents`. */
         RefundReport: {
             /** @description The id that the order is reported with, compared as in `ConversionEvent`. */
             externalOrderId: string;
@@ -3820,7 +3820,7 @@ export interface components {
             reason: string | null;
             /** @description The refunded goods, net of discount. */
             goodsCents: number;
-            /** @description The change of the commission: at most 0 for a refund. */
+            /** @description The change of the commission: at most 0 for a refund, unless it names the line that an earlier refund of its variant or product was counted on. */
             commissionCents: number;
             /** @description The change of the tax withheld. */
             taxCents: number;

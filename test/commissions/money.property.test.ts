@@ -32,14 +32,16 @@ interface Known {
 }
 
 type Step =
-  | { do: 'order'; cents: number; affiliate: number; month: number }
+  | { do: 'order'; cents: number; currency: string; discounts: number[]; affiliate: number; month: number }
   | { do: 'refund'; order: number; part: number; all: boolean }
   | { do: 'move'; order: number; action: string }
   | { do: 'bulk'; action: string }
-  | { do: 'batch'; month: number }
+  | { do: 'batch'; month: number; currency: string }
   | { do: 'pay' | 'cancel'; batch: number }
 
 const index = fc.nat({ max: 30 })
+/** With two decimals, none, and three. */
+const currency = fc.constantFrom('USD', 'JPY', 'KWD')
 const action = fc.constantFrom('approve', 'approve', 'reject', 'cancel', 'reverse', 'reopen')
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
@@ -47,6 +49,9 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({
       do: fc.constant('order' as const),
       cents: fc.integer({ min: 0, max: 99_999 }),
+      currency,
+      // Of lines that share one variant; without any, the order has an amount alone.
+      discounts: fc.array(fc.constantFrom(0, 1, 999, 99_999), { maxLength: 3 }),
       affiliate: fc.nat({ max: 1 }),
       month: index,
     }),
@@ -62,7 +67,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('move' as const), order: index, action }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('bulk' as const), action }) },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('batch' as const), month: index }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('batch' as const), month: index, currency }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('pay' as const), batch: index }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('cancel' as const), batch: index }) },
 )
@@ -109,15 +114,20 @@ class Run {
     }
   }
 
-  async #order({ cents, affiliate, month: index }: Step & { do: 'order' }) {
+  async #order({ cents, currency, discounts, affiliate, month: index }: Step & { do: 'order' }) {
     const couponCode = ['AAA', 'BBB'][affiliate]
-    const id = await this.till.order({ amountCents: cents, couponCode, occurredAt: month(index).at })
+    const own = discounts.map((discount) => Math.min(discount, cents))
+    const lineItems = own.map((discountCents) => ({ variantId: '13', quantity: 1, priceCents: cents, discountCents }))
+    const discountCents = own.reduce((sum, discount) => sum + discount, 0)
+    const goods = discounts.length > 0 ? cents * discounts.length - discountCents : cents
+    const amounts = discounts.length > 0 ? { amountCents: undefined, discountCents, lineItems } : { amountCents: cents }
+    const id = await this.till.order({ ...amounts, currency, couponCode, occurredAt: month(index).at })
     // The first affiliate's program auto-approves; an order of 0 earns nothing.
     this.orders.push({
       id,
-      goods: cents,
+      goods,
       refunded: 0,
-      status: cents === 0 ? 'REJECTED' : affiliate ? 'PENDING' : 'APPROVED',
+      status: goods === 0 ? 'REJECTED' : affiliate ? 'PENDING' : 'APPROVED',
     })
   }
 
@@ -160,9 +170,9 @@ class Run {
     for (const known of movable) known.status = TO[action]!
   }
 
-  async #batch({ month: index }: Step & { do: 'batch' }) {
+  async #batch({ month: index, currency }: Step & { do: 'batch' }) {
     const { periodStart, periodEnd } = month(index)
-    const reply: Reply = await this.till.batch({ periodStart, periodEnd })
+    const reply: Reply = await this.till.batch({ periodStart, periodEnd, currency })
     expect([200, 404, 409]).toContain(reply.status)
     if (reply.status === 200) this.batches.push(reply.body.data.id)
   }

@@ -167,9 +167,8 @@ test('rows are stored as one by one: numbers, nulls, quotes, and line breaks', a
     shopId: SHOP,
     commissionId: id,
     goodsCents: i % 2 ? 9_007_199_254_740_991 : -i,
-    pieces: texts[i % texts.length]!,
-    pointed: JSON.stringify(texts),
-    everything: (i % 2) as 0 | 1,
+    totals: texts[i % texts.length]!,
+    statusBefore: null,
   })
   const insert = (trx: Transaction, i: number, id: string) =>
     trx.insertInto('refundTotals').values(row(i, id)).execute()

@@ -189,3 +189,28 @@ test('a restricted commission stays at nothing', () => {
   })
   expect(targetAfter(restricted, [amount(null)]).fullyRefunded).toBe(true)
 })
+
+test('units of lines that are named by their id leave the others to those of their variant', () => {
+  const lines = [
+    line({ id: 'a', variantId: '13', priceCents: 10_000 }),
+    line({ id: 'b', variantId: '13', priceCents: 1000 }),
+  ]
+  const twice = snapshotOf(couponFacts({ order: { amountCents: null, lines } }))
+  const [first, any] = [items([{ id: 'a', quantity: 1 }]), items([{ variantId: '13', quantity: 1 }])]
+  expect(targetAfter(twice, [any])).toMatchObject({ refundedCents: 10_000 })
+  expect(targetAfter(twice, [any, first])).toMatchObject({ refundedCents: 11_000, fullyRefunded: true })
+  const free = items([{ id: 'a', quantity: 1, amountCents: 0 }])
+  expect(targetAfter(twice, [any, free])).toMatchObject({ refundedCents: 1000, amountCents: 1600 })
+})
+
+test('units of a line that is worth less than a cent each count once, in any order', () => {
+  const cheap = snapshotOf(
+    couponFacts({
+      order: { amountCents: 1, lines: [line({ id: 'a', quantity: 3 })] },
+      programs: [program({ rate: 10_000 })],
+    }),
+  )
+  const [unit, free] = [items([{ id: 'a', quantity: 1 }]), items([{ id: 'a', quantity: 1, amountCents: 0 }])]
+  expect(targetAfter(cheap, [unit, unit, free])).toEqual(targetAfter(cheap, [free, unit, unit]))
+  expect(targetAfter(cheap, [unit, unit, unit])).toMatchObject({ amountCents: 0, fullyRefunded: true })
+})

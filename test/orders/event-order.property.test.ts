@@ -18,32 +18,58 @@ type Code = keyof typeof PROGRAMS
 interface Line {
   quantity: number
   priceCents: number
+  discountCents: number
+  /** Lines may share one. */
+  variantId: string
 }
 
-/** An amount, or units by line of the order. */
-type Refund = ({ amountCents: number } | { units: number[] }) & { isCanceled: boolean }
+/** By the position of a line, or by a variant. */
+interface Item {
+  at: number
+  isByVariant: boolean
+  quantity: number
+  amountCents: number | null
+}
+
+type Refund = ({ amountCents: number } | { items: Item[] }) & { isCanceled: boolean }
 
 /** What happened to one order. */
 interface Order {
   code: Code
   lines: Line[]
   discountCents: number
+  /** With two decimals, none, and three. */
+  currency: string
   refunds: Refund[]
   isCanceled: boolean
 }
 
-const line = fc.record({ quantity: fc.integer({ min: 1, max: 4 }), priceCents: fc.integer({ min: 0, max: 9999 }) })
+const line = fc
+  .record({
+    quantity: fc.integer({ min: 1, max: 4 }),
+    priceCents: fc.integer({ min: 0, max: 9999 }),
+    discountCents: fc.constantFrom(0, 0, 500, 9999),
+    variantId: fc.constantFrom('0', '1', '2'),
+  })
+  .map((one) => ({ ...one, discountCents: Math.min(one.discountCents, one.quantity * one.priceCents) }))
+const item = fc.record({
+  at: fc.nat({ max: 2 }),
+  isByVariant: fc.boolean(),
+  quantity: fc.integer({ min: 1, max: 3 }),
+  amountCents: fc.option(fc.nat({ max: 9999 })),
+})
 const refund: fc.Arbitrary<Refund> = fc.oneof(
   fc.record({ isCanceled: fc.boolean(), amountCents: fc.integer({ min: 0, max: 20_000 }) }),
   fc.record({
     isCanceled: fc.boolean(),
-    units: fc.array(fc.nat({ max: 3 }), { maxLength: 3 }).filter((units) => units.some((count) => count > 0)),
+    items: fc.array(item, { minLength: 1, maxLength: 3 }),
   }),
 )
 const order: fc.Arbitrary<Order> = fc.record({
   code: fc.constantFrom<Code>('PERCENT', 'ITEMS', 'FLAT'),
   lines: fc.array(line, { minLength: 1, maxLength: 3 }),
   discountCents: fc.integer({ min: 0, max: 3000 }),
+  currency: fc.constantFrom('USD', 'USD', 'JPY', 'KWD'),
   refunds: fc.array(refund, { maxLength: 4 }),
   isCanceled: fc.boolean(),
 })
@@ -67,23 +93,28 @@ test.beforeAll(async ({ server }) => {
   }
 })
 
-const returned = (units: number[]) =>
-  units.flatMap((quantity, variant) => (quantity > 0 ? [{ variantId: String(variant), quantity }] : []))
+const returned = (items: Item[], lines: Line[]) =>
+  items.map(({ at, isByVariant, quantity, amountCents }) => {
+    const index = at % lines.length
+    const name = isByVariant ? { variantId: lines[index]!.variantId } : { id: `line-${index}` }
+    return { ...name, quantity, amountCents }
+  })
 
 /** The events of orders, whose ids start with `name`. */
 const eventsOf = (name: string, orders: Order[]): Event[] =>
-  orders.flatMap(({ code, lines, discountCents, refunds, isCanceled }, index) => {
+  orders.flatMap(({ code, lines, discountCents, currency, refunds, isCanceled }, index) => {
     const externalOrderId = `${name}-${index}`
-    const lineItems = lines.map((one, variant) => ({ ...one, variantId: String(variant) }))
+    const lineItems = lines.map((one, at) => ({ ...one, id: `line-${at}` }))
     const happened = refunds.map((one, n) => {
-      const goods = 'units' in one ? { lineItems: returned(one.units) } : { amountCents: one.amountCents }
+      const goods = 'items' in one ? { lineItems: returned(one.items, lines) } : { amountCents: one.amountCents }
       return { path: 'refunds', body: { externalOrderId, externalRefundId: `r-${n}`, ...goods } }
     })
     const taken = refunds.flatMap(({ isCanceled }, n) =>
       isCanceled ? [{ path: `refunds?externalOrderId=${externalOrderId}&externalRefundId=r-${n}` }] : [],
     )
     const canceled = isCanceled ? [{ path: 'cancellations', body: { externalOrderId } }] : []
-    const order = { externalOrderId, couponCode: code, discountCents, lineItems, occurredAt: '2026-10-20T12:00:00Z' }
+    const occurredAt = '2026-10-20T12:00:00Z'
+    const order = { externalOrderId, couponCode: code, discountCents, currency, lineItems, occurredAt }
     return [{ path: 'events', body: order }, ...happened, ...taken, ...canceled]
   })
 

@@ -224,7 +224,7 @@ export interface Refund {
   reason: string | null
   /** The refunded goods, net of discount. */
   goodsCents: number
-  /** The change of the commission: at most 0 for a refund. */
+  /** The change of the commission: at most 0 for a refund, unless it names the line that an earlier refund of its variant or product was counted on. */
   commissionCents: number
   /** The change of the tax withheld. */
   taxCents: number

@@ -347,7 +347,8 @@ export async function decideAgain(ctx: Context, trx: Transaction, row: Commissio
   if (isGone) throw conflict('commission_move_not_allowed', 'This order was canceled or refunded in full.')
   const changes = { facts: serializeFacts(facts), decision: JSON.stringify(decision), updatedAt: nowIso(ctx) }
   await upsertOrder(trx, ctx.shop.id, { ...order, ...changes })
-  if (refunded) await storeRefundedGoods(trx, ctx.shop.id, row.id, refunded)
+  const { refundedCents } = left
+  if (refunded) await storeRefundedGoods(trx, ctx.shop.id, row.id, { refunded, refundedCents, statusBefore: null })
   if (decision.connectsCustomer) await connectIfUnconnected(ctx, trx, facts.order, row)
   return {
     ...decisionColumns(decision, facts.order),

@@ -317,8 +317,8 @@ export async function listRefundedCents(db: Reader, shopId: string, ids: string[
 }
 
 const upsertTotals = preparedWrite<RefundTotalsRow>()((trx, row) => {
-  const { shopId, commissionId, goodsCents, pieces, lineCents, pointed, everything, statusBefore } = row
-  const changes = { goodsCents, pieces, lineCents, pointed, everything, statusBefore }
+  const { shopId, commissionId, goodsCents, totals, statusBefore } = row
+  const changes = { goodsCents, totals, statusBefore }
   return trx
     .insertInto('refundTotals')
     .values({ shopId, commissionId, ...changes })

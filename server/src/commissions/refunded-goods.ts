@@ -3,7 +3,7 @@ import { forEachYielding } from '../database/event-loop.ts'
 import type { CommissionRow, OrderRow, RefundRow } from '../database/tables.ts'
 import type { Decision, Facts } from '../engine/facts.ts'
 import { canceledRefundOf, cancellationIdOf } from '../engine/normalize.ts'
-import { applyRefund, type Refund, type RefundedGoods, type RefundSnapshot, totalRefunds } from '../engine/refund.ts'
+import { addRefund, NO_REFUNDS, type Refund, type RefundedGoods, type RefundSnapshot } from '../engine/refund.ts'
 import { parseFacts } from '../engine/stored-facts.ts'
 import { findRefund, findRefundTotals, listRefundIds, upsertRefundTotals } from './queries.ts'
 
@@ -18,15 +18,8 @@ export async function findRefundedGoods(
   snapshot: RefundSnapshot,
 ): Promise<RefundedGoods | undefined> {
   const row = await findRefundTotals(db, shopId, commissionId)
-  // There are no totals before the first refund.
-  if (!row) return recomputeRefundedGoods(db, shopId, commissionId, { snapshot })
-  return {
-    cents: row.goodsCents,
-    pieces: JSON.parse(row.pieces),
-    ...(row.lineCents && { values: JSON.parse(row.lineCents) }),
-    pointed: JSON.parse(row.pointed),
-    everything: row.everything === 1,
-  }
+  // There are no totals before the first refund, and none that are still valid after an upgrade.
+  return row?.totals ? JSON.parse(row.totals) : recomputeRefundedGoods(db, shopId, commissionId, { snapshot })
 }
 
 /**
@@ -45,11 +38,11 @@ export async function recomputeRefundedGoods(
   const counted = ids.filter(
     (id) => canceledRefundOf(id) === undefined && !known.has(cancellationIdOf(id)) && id !== withoutId,
   )
-  let refunded = totalRefunds(snapshot, [])
+  let refunded = NO_REFUNDS
   // One at a time: refunds of many line items take a while to parse.
   await forEachYielding(db, counted, async (id) => {
     const row = await findRefund(db, shopId, commissionId, [id])
-    if (row) refunded = applyRefund(snapshot, refunded, toEngineRefund(row)).refunded
+    if (row) refunded = addRefund(snapshot, refunded, toEngineRefund(row))
   })
   return refunded
 }
@@ -59,18 +52,20 @@ export const storeRefundedGoods = (
   trx: Transaction,
   shopId: string,
   commissionId: string,
-  refunded: RefundedGoods,
-  statusBefore: CommissionRow['orderStatus'] | null = null,
+  { refunded, refundedCents, statusBefore }: StoredRefundedGoods,
 ): Promise<void> =>
   upsertRefundTotals(trx, shopId, {
     commissionId,
-    goodsCents: refunded.cents,
-    pieces: JSON.stringify(refunded.pieces),
-    lineCents: refunded.values ? JSON.stringify(refunded.values) : null,
-    pointed: JSON.stringify(refunded.pointed),
-    everything: refunded.everything ? 1 : 0,
+    goodsCents: refundedCents,
+    totals: JSON.stringify(refunded),
     statusBefore,
   })
+
+interface StoredRefundedGoods {
+  refunded: RefundedGoods
+  refundedCents: number
+  statusBefore: CommissionRow['orderStatus'] | null
+}
 
 /** A stored refund as the engine reads it. */
 const toEngineRefund = ({ externalRefundId, amountCents, lineItems }: RefundRow): Refund => ({

@@ -125,7 +125,8 @@ async function writeRefund(
   if (adjustment) await insertCommission(trx, ctx.shop.id, adjustment)
   const refund = { ...plan.refund, adjustmentId: adjustment?.id ?? null }
   await insertRefund(trx, ctx.shop.id, refund)
-  await storeRefundedGoods(trx, ctx.shop.id, before.id, changes.refunded, changes.statusBefore)
+  const { refunded, statusBefore } = changes
+  await storeRefundedGoods(trx, ctx.shop.id, before.id, { refunded, refundedCents: plan.refundedCents, statusBefore })
   const { batch, current, reservedBy, sentFileId } = changes
   if (adjustment && sentFileId !== undefined)
     await updateFile(trx, { shopId: ctx.shop.id, id: sentFileId }, { assumedPaid: 1 })

@@ -329,13 +329,8 @@ export interface RefundTotalsRow {
   commissionId: string
   /** Goods net of discount, in cents: the sum of `goodsCents` of its refunds. */
   goodsCents: number
-  /** JSON list of pieces by line of the order. */
-  pieces: string
-  /** JSON list of cents by part of the order. */
-  /** Refunded value by line, as JSON; null in totals of earlier versions. */
-  lineCents: string | null
-  pointed: string
-  everything: 0 | 1
+  /** `RefundedGoods` as JSON; null when an earlier version stored the row. */
+  totals: string | null
   /** What the status was before nothing was left, which a canceled refund restores. */
   statusBefore: CommissionRow['orderStatus'] | null
 }

@@ -36,10 +36,20 @@ export interface AppliedRefund {
   problem: RefundProblem | null
 }
 
+/** The ids by which refunds name lines, most specific first. */
+const LINE_IDS = ['id', 'variantId', 'productId'] as const
+type LineId = (typeof LINE_IDS)[number]
+
 /** The order split into its rate groups and, last, the goods outside of them. */
-interface OrderParts extends RefundedOrder {
+interface OrderParts {
+  lines: OrderLine[]
+  goods: Goods
   groups: RateGroup[]
   bases: number[]
+  /** The part of each line. */
+  partOf: number[]
+  /** Indexes of the lines by each of their ids. */
+  indexes: Record<LineId, ReadonlyMap<string, readonly number[]>>
   taxWithholdingBps: number
 }
 
@@ -49,45 +59,162 @@ interface OrderParts extends RefundedOrder {
  * the pieces that are left (an amount without line items changes it only when nothing is left); FLAT_PER_ORDER stays
  * until nothing is left. Refunds without line items are shared by all parts of the order pro rata.
  */
-export function refundTarget(snapshot: RefundSnapshot, refunded?: RefundedGoods): RefundTarget {
+export function refundTarget(snapshot: RefundSnapshot, refunded = NO_REFUNDS): RefundTarget {
   const cut = partsOf(snapshot)
-  return targetOf(cut, refunded ?? noRefunds(cut))
+  return targetOf(cut, refunded, placeItems(cut, refunded.items))
 }
 
 /** Applies the next refund. The work does not depend on how many refunds came before. */
-export function applyRefund(
+export function applyRefund(snapshot: RefundSnapshot, earlier = NO_REFUNDS, refund: Refund): AppliedRefund {
+  const cut = partsOf(snapshot)
+  const refunded = addRefund(snapshot, earlier, refund)
+  const [placedBefore, placed] = [placeItems(cut, earlier.items), placeItems(cut, refunded.items)]
+  const [before, after] = [targetOf(cut, earlier, placedBefore), targetOf(cut, refunded, placed)]
+  return { before, after, refunded, problem: findProblem() }
+
+  function findProblem(): RefundProblem | null {
+    const items = refund.lineItems ?? []
+    if (items.some((item) => itemKey(cut, item) === undefined)) return 'UNKNOWN_ITEM'
+    if (items.length === 0 && refund.amountCents === null)
+      return isEverything(cut, earlier, before) ? 'EXCEEDS_ORDER' : null
+    const cents = refund.amountCents ?? totalOf(placed.worth) - totalOf(placedBefore.worth)
+    return placed.beyond > placedBefore.beyond || cents > before.leftCents ? 'EXCEEDS_ORDER' : null
+  }
+}
+
+/** The totals with one more refund, whether or not the order has so much left. */
+export function addRefund(
   snapshot: RefundSnapshot,
-  earlier: RefundedGoods | undefined,
-  refund: Refund,
-): AppliedRefund {
+  before = NO_REFUNDS,
+  { amountCents, lineItems }: Refund,
+): RefundedGoods {
+  const refunded = { ...before, cents: plus(before.cents, amountCents ?? 0) }
+  if (!lineItems?.length) return { ...refunded, everything: before.everything || amountCents === null }
   const cut = partsOf(snapshot)
-  const before = earlier ?? noRefunds(cut)
-  const { refunded, problem } = addRefund(cut, before, refund)
-  return { before: targetOf(cut, before), after: targetOf(cut, refunded), refunded, problem }
+  if (amountCents === null) return addItems(cut, refunded, lineItems)
+  const { pieces, worth } = placeItems(cut, addItems(cut, NO_REFUNDS, lineItems).items)
+  // Units of a line that is worth less than a cent each are worth something together.
+  const weights = worth.map((cents, index) => cents || (pieces[index]! > 0 ? Math.min(1, cut.goods.net[index]!) : 0))
+  const shares = allocateMonotonic(Math.min(amountCents, cut.goods.base), byPart(cut, weights))
+  const valued = lineItems.map((item) => ({ ...item, amountCents: 0 }))
+  const { items } = addItems(cut, before, valued)
+  return { ...refunded, items, pointed: shares.map((cents, part) => plus(before.pointed[part] ?? 0, cents)) }
 }
 
-/** The running totals of refunds, in the order they came. */
-export function totalRefunds(snapshot: RefundSnapshot, refunds: readonly Refund[]): RefundedGoods {
-  const cut = partsOf(snapshot)
-  return refunds.reduce((before, refund) => addRefund(cut, before, refund).refunded, noRefunds(cut))
+/** The value of items that are on no line belongs to no part of the order. */
+function addItems(cut: OrderParts, before: RefundedGoods, lineItems: RefundLine[]): RefundedGoods {
+  const items = { ...before.items }
+  let { cents } = before
+  for (const item of lineItems) {
+    const key = itemKey(cut, item)
+    if (key === undefined) {
+      cents = plus(cents, item.amountCents ?? 0)
+      continue
+    }
+    const [units, valuedUnits, value] = items[key] ?? [0, 0, 0]
+    items[key] =
+      typeof item.amountCents === 'number'
+        ? [units, plus(valuedUnits, item.quantity), plus(value, item.amountCents)]
+        : [plus(units, item.quantity), valuedUnits, value]
+  }
+  return { ...before, cents, items }
 }
 
-function targetOf(cut: OrderParts, taken: RefundedGoods): RefundTarget {
-  const remaining = remainingBases(cut, taken)
-  const isRefunded = cut.groups.map((group, part) => isFullyRefunded(cut, taken, group, remaining[part]!))
+/** Totals stop at the largest exact number, which is more than any order. */
+const plus = (one: number, other: number) => Math.min(one + other, Number.MAX_SAFE_INTEGER)
+
+/** Names the lines with an item; undefined when there are none. */
+function itemKey({ indexes }: OrderParts, item: RefundLine): string | undefined {
+  const kind = item.id && indexes.id.has(item.id) ? 'id' : item.variantId ? 'variantId' : 'productId'
+  const matching = indexes[kind].get(item[kind] ?? '')
+  return matching && keyOf(kind, matching)
+}
+
+const keyOf = (kind: LineId, matching: readonly number[]) => `${kind}:${matching[0]}`
+
+interface PlacedItems {
+  /** Refunded units by line. */
+  pieces: number[]
+  /** Refunded value by line, in cents. */
+  worth: number[]
+  /** Units and cents that exceed the lines. */
+  beyond: number
+}
+
+/**
+ * Assigns refunded items to lines: those with the id of a line first, then those of a variant, then those of a product, each
+ * to the first lines that have any left. A line is worth at most what was paid for it.
+ */
+function placeItems({ lines, goods, indexes }: OrderParts, items: RefundedGoods['items']): PlacedItems {
+  const [pieces, worth, unvalued] = [lines, lines, lines].map((list) => list.map(() => 0)) as [
+    number[],
+    number[],
+    number[],
+  ]
+  let beyond = 0
+  for (const kind of LINE_IDS) {
+    for (const matching of indexes[kind].values()) {
+      let [units, valuedUnits, cents] = items[keyOf(kind, matching)] ?? [0, 0, 0]
+      for (const index of matching) {
+        if (units + valuedUnits + cents === 0) break
+        const { quantity } = lines[index]!
+        const net = goods.net[index]!
+        const valued = Math.min(valuedUnits, quantity - pieces[index]!)
+        const shared = Math.min(units, quantity - pieces[index]! - valued)
+        const own = Math.min(cents, net - worth[index]!)
+        const from = unvalued[index]!
+        // A difference of running totals, so that all units of a line add up to it.
+        const share = mulDiv(net, from + shared, quantity) - mulDiv(net, from, quantity)
+        pieces[index]! += valued + shared
+        unvalued[index]! += shared
+        worth[index] = Math.min(net, worth[index]! + own + share)
+        valuedUnits -= valued
+        units -= shared
+        cents -= own
+      }
+      beyond = plus(beyond, units + valuedUnits + cents)
+    }
+  }
+  return { pieces, worth, beyond }
+}
+
+function byPart({ bases, partOf }: OrderParts, valuesByLine: number[]): number[] {
+  const values = bases.map(() => 0)
+  valuesByLine.forEach((value, index) => {
+    values[partOf[index]!]! += value
+  })
+  return values
+}
+
+const totalOf = (values: number[]) => values.reduce((total, value) => total + value, 0)
+
+function targetOf(cut: OrderParts, refunded: RefundedGoods, { pieces, worth }: PlacedItems): RefundTarget {
+  const { base } = cut.goods
+  const refundedCents = refunded.everything ? base : Math.min(base, plus(refunded.cents, totalOf(worth)))
+  const pointed = byPart(cut, worth).map((cents, part) => plus(refunded.pointed[part] ?? 0, cents))
+  const remaining = remainingBases(cut.bases, refundedCents, pointed)
+  const all = isEverything(cut, refunded, { refundedCents })
+  const isRefunded = cut.groups.map((group, part) => all || isFullyRefunded(cut, pieces, group, remaining[part]!))
   const kept = cut.groups.map((group, part) =>
-    isRefunded[part] ? 0 : remainingAmount(group, remaining[part]!, taken.pieces),
+    isRefunded[part] ? 0 : remainingAmount(group, remaining[part]!, pieces),
   )
   const amountCents = Number(sum(kept.map(toBigInt)))
   return {
     amountCents,
     taxWithheldCents: basisPointsOf(amountCents, cut.taxWithholdingBps),
-    remainingBaseCents: remaining.slice(0, cut.groups.length).reduce((total, base) => total + base, 0),
-    refundedCents: taken.cents,
-    leftCents: cut.goods.base - taken.cents,
+    remainingBaseCents: totalOf(remaining.slice(0, cut.groups.length)),
+    refundedCents,
+    leftCents: base - refundedCents,
     fullyRefunded: isRefunded.every(Boolean),
   }
 }
+
+/** `refundedCents` does not show that an order of zero was refunded. */
+const isEverything = (
+  { goods }: OrderParts,
+  { everything }: RefundedGoods,
+  { refundedCents }: Pick<RefundTarget, 'refundedCents'>,
+) => everything || (refundedCents > 0 && refundedCents === goods.base)
 
 /** Several refunds may be applied to one snapshot, and splitting an order of many lines is most of the work. */
 const cachedParts = new WeakMap<RefundSnapshot, OrderParts>()
@@ -106,7 +233,7 @@ function splitOrder(snapshot: RefundSnapshot): OrderParts {
   const goods: Goods = goodsOf({ amountCents: subtotalCents, discountCents, lines })
   const paid = groups.length > 0 ? groups : [unpaidGroup(baseCents)]
   const bases = paid.map((group) => group.baseCents)
-  const outside = goods.base - bases.reduce((total, base) => total + base, 0)
+  const outside = goods.base - totalOf(bases)
   const partOf = lines.map(() => paid.length)
   paid.forEach((group, part) => {
     for (const index of group.lines) partOf[index] = part
@@ -116,13 +243,26 @@ function splitOrder(snapshot: RefundSnapshot): OrderParts {
     goods,
     groups: paid,
     bases: [...bases, Math.max(0, outside)],
-    parts: paid.length + 1,
     partOf,
-    byId: indexLines(lines, 'id'),
-    byVariant: indexLines(lines, 'variantId'),
-    byProduct: indexLines(lines, 'productId'),
+    indexes: {
+      id: indexLines(lines, 'id'),
+      variantId: indexLines(lines, 'variantId'),
+      productId: indexLines(lines, 'productId'),
+    },
     taxWithholdingBps,
   }
+}
+
+function indexLines(lines: OrderLine[], id: LineId): Map<string, number[]> {
+  const index = new Map<string, number[]>()
+  lines.forEach((line, at) => {
+    const key = line[id]
+    if (key === null || key === undefined) return
+    const known = index.get(key)
+    if (known) known.push(at)
+    else index.set(key, [at])
+  })
+  return index
 }
 
 function unpaidGroup(baseCents: number): RateGroup {
@@ -130,22 +270,20 @@ function unpaidGroup(baseCents: number): RateGroup {
 }
 
 /** Refunds with line items reduce their own parts first; other refunds are shared by what remains. */
-function remainingBases({ bases }: OrderParts, { cents, pointed }: RefundedGoods): number[] {
+function remainingBases(bases: number[], cents: number, pointed: number[]): number[] {
   const rest = bases.map((base, part) => Math.max(0, base - pointed[part]!))
-  const direct = bases.reduce((total, base, part) => total + base - rest[part]!, 0)
-  const shared = allocateMonotonic(Math.max(0, cents - direct), rest)
+  const shared = allocateMonotonic(Math.max(0, cents - (totalOf(bases) - totalOf(rest))), rest)
   return rest.map((base, part) => base - shared[part]!)
 }
 
 /** For a part with a base of zero, the refunded units decide. */
-function isFullyRefunded(cut: OrderParts, taken: RefundedGoods, group: RateGroup, remaining: number): boolean {
-  if (taken.everything) return true
+function isFullyRefunded({ lines }: OrderParts, pieces: number[], group: RateGroup, remaining: number): boolean {
   if (group.baseCents > 0) return remaining === 0
-  return group.lines.length > 0 && group.lines.every((index) => taken.pieces[index]! >= cut.lines[index]!.quantity)
+  return group.lines.length > 0 && group.lines.every((index) => pieces[index]! >= lines[index]!.quantity)
 }
 
 function remainingAmount(group: RateGroup, baseCents: number, pieces: number[]): number {
-  const returned = group.lines.reduce((total, index) => total + pieces[index]!, 0)
+  const returned = totalOf(group.lines.map((index) => pieces[index]!))
   return commissionAmount({ ...group, baseCents, quantity: Math.max(0, group.quantity - returned) })
 }
 
@@ -169,186 +307,23 @@ export interface Refund {
   lineItems?: RefundLine[] | null
 }
 
-/** Running totals of the refunds of an order; the next refund needs nothing else of the earlier ones. */
+/**
+ * Running totals of the refunds of an order; the next refund needs nothing else of the earlier ones. All are plain sums of
+ * what was reported, so that the order of arrival does not matter.
+ */
 export interface RefundedGoods {
-  /** Goods net of discount, in cents. */
+  /** Cents that were reported as amounts, or for items that are on no line. */
   cents: number
-  /** Units by line of the order. */
-  pieces: number[]
-  /** Refunded value by line, in cents. Missing in totals of earlier versions: the value of `pieces`. */
-  values?: number[]
-  /** Cents by part of the order, from refunds with line items; the rest of `cents` belongs to no part. */
+  /** Cents by part of the order: those of `cents` that were reported with line items. */
   pointed: number[]
-  /** The order was refunded in full, which `cents` does not show for an order of zero. */
+  /** The order was refunded in full. */
   everything: boolean
-}
-
-/** Why a refund exceeds what the order has left. */
-export type RefundProblem = 'UNKNOWN_ITEM' | 'EXCEEDS_ORDER'
-
-/** The order that refunds apply to. `partOf` is the part of each line, 0 to `parts` − 1. */
-export interface RefundedOrder {
-  lines: OrderLine[]
-  goods: Goods
-  parts: number
-  partOf: number[]
-  /** Indexes of the lines by their own id, and by their item's. */
-  byId: ItemIndex
-  byVariant: ItemIndex
-  byProduct: ItemIndex
-}
-
-type ItemIndex = ReadonlyMap<string, readonly number[]>
-
-/** Indexes the lines of an order by one of their ids. */
-export function indexLines(lines: OrderLine[], id: 'id' | 'variantId' | 'productId'): ItemIndex {
-  const index = new Map<string, number[]>()
-  lines.forEach((line, at) => {
-    const key = line[id]
-    if (key === null || key === undefined) return
-    const known = index.get(key)
-    if (known) known.push(at)
-    else index.set(key, [at])
-  })
-  return index
+  /** By kind of id and first line with it, like `variantId:0`: units, further units that have a value of their own, and this value in cents. */
+  items: Record<string, [units: number, valuedUnits: number, cents: number]>
 }
 
 /** Nothing refunded yet. */
-export function noRefunds(order: RefundedOrder): RefundedGoods {
-  const pieces = order.lines.map(() => 0)
-  return { cents: 0, pieces, pointed: Array<number>(order.parts).fill(0), everything: false }
-}
+export const NO_REFUNDS: RefundedGoods = { cents: 0, pointed: [], everything: false, items: {} }
 
-/** Adds one refund to the earlier totals. `problem` is set when it exceeds what is left. */
-export function addRefund(
-  order: RefundedOrder,
-  before: RefundedGoods,
-  refund: Refund,
-): { refunded: RefundedGoods; problem: RefundProblem | null } {
-  const left = order.goods.base - before.cents
-  const items = refund.lineItems ?? []
-  if (items.length === 0) {
-    const isOver = refund.amountCents === null ? before.everything : refund.amountCents > left
-    const cents = before.cents + Math.min(left, refund.amountCents ?? left)
-    const everything = before.everything || refund.amountCents === null || (cents > 0 && cents === order.goods.base)
-    return { refunded: { ...before, cents, everything }, problem: isOver ? 'EXCEEDS_ORDER' : null }
-  }
-  const { pieces, values, changed, outside, problem } = takePieces(order, before, items)
-  const byPart = valuesByPart(order, { before: valuesOf(order, before), after: values, changed })
-  const worth = byPart.reduce((total, value) => total + value, 0)
-  const amount = refund.amountCents ?? worth + outside
-  const cents = before.cents + Math.min(left, amount)
-  const inside = Math.max(0, cents - before.cents - (refund.amountCents === null ? outside : 0))
-  const pointed = allocateMonotonic(inside, byPart).map((value, part) => before.pointed[part]! + value)
-  const everything = before.everything || (cents > 0 && cents === order.goods.base)
-  return {
-    refunded: { cents, pieces, values, pointed, everything },
-    problem: problem ?? (amount > left ? 'EXCEEDS_ORDER' : null),
-  }
-}
-
-/** The refunded value of each line. Without values, it follows from the units. */
-const valuesOf = ({ lines, goods }: RefundedOrder, { pieces, values }: RefundedGoods): number[] =>
-  values ?? lines.map(({ quantity }, index) => mulDiv(goods.net[index]!, pieces[index]!, quantity))
-
-interface TakenPieces {
-  pieces: number[]
-  values: number[]
-  /** Indexes of the lines with newly refunded units or values. */
-  changed: Set<number>
-  /** The value of items that are on no line, in cents. */
-  outside: number
-  problem: RefundProblem | null
-}
-
-/**
- * Takes units from the first lines with the item that have any left. Exhausted lines are not visited again, so the work
- * grows with items plus lines and not with their product.
- */
-function takePieces(order: RefundedOrder, before: RefundedGoods, items: RefundLine[]): TakenPieces {
-  const pieces = [...before.pieces]
-  const values = [...valuesOf(order, before)]
-  const changed = new Set<number>()
-  const usedUp = new Map<readonly number[], number>()
-  let outside = 0
-  let problem: RefundProblem | null = null
-  for (const item of items) {
-    const matching = linesOf(order, item)
-    if (matching.length === 0) problem = 'UNKNOWN_ITEM'
-    let needed = item.quantity
-    let at = usedUp.get(matching) ?? 0
-    for (; needed > 0 && at < matching.length; at++) {
-      const index = matching[at]!
-      const available = order.lines[index]!.quantity - pieces[index]!
-      const taken = Math.min(needed, available)
-      if (!isValued(item)) values[index]! += unitsValue(order, index, { from: pieces[index]!, units: taken })
-      pieces[index]! += taken
-      changed.add(index)
-      needed -= taken
-      if (taken < available) break
-    }
-    usedUp.set(matching, at)
-    if (needed > 0) problem ??= 'EXCEEDS_ORDER'
-    if (!isValued(item)) continue
-    const beyond = takeValue(order, values, { matching, cents: item.amountCents })
-    for (const index of matching) changed.add(index)
-    if (matching.length === 0) outside += beyond
-    else if (beyond > 0) problem ??= 'EXCEEDS_ORDER'
-  }
-  return { pieces, values, changed, outside, problem }
-}
-
-const isValued = (item: RefundLine): item is RefundLine & { amountCents: number } =>
-  typeof item.amountCents === 'number'
-
-/** The value of a line's next units, as a difference of running totals, so that splitting a refund changes nothing. */
-function unitsValue(
-  { lines, goods }: RefundedOrder,
-  index: number,
-  { from, units }: { from: number; units: number },
-): number {
-  const { quantity } = lines[index]!
-  const net = goods.net[index]!
-  return mulDiv(net, from + units, quantity) - mulDiv(net, from, quantity)
-}
-
-/** Fills the first lines with the item up to what they are worth. Returns what is beyond that. */
-function takeValue(
-  { goods }: RefundedOrder,
-  values: number[],
-  { matching, cents }: { matching: readonly number[]; cents: number },
-): number {
-  let needed = cents
-  for (const index of matching) {
-    const taken = Math.min(needed, Math.max(0, goods.net[index]! - values[index]!))
-    values[index]! += taken
-    needed -= taken
-  }
-  return needed
-}
-
-const NO_LINES: readonly number[] = []
-
-/** Indexes of the lines with an item. */
-function linesOf(
-  { byId, byVariant, byProduct }: RefundedOrder,
-  { id, variantId, productId }: RefundLine,
-): readonly number[] {
-  const own = id ? byId.get(id) : undefined
-  if (own) return own
-  if (variantId) return byVariant.get(variantId) ?? NO_LINES
-  return (productId && byProduct.get(productId)) || NO_LINES
-}
-
-/** What a refund adds to the value of each part; no line counts for more than it is worth. */
-function valuesByPart(
-  { goods, parts, partOf }: RefundedOrder,
-  { before, after, changed }: { before: number[]; after: number[]; changed: Set<number> },
-): number[] {
-  const values = Array<number>(parts).fill(0)
-  for (const index of changed) {
-    const net = goods.net[index]!
-    values[partOf[index]!]! += Math.min(net, after[index]!) - Math.min(net, before[index]!)
-  }
-  return values
-}
+/** Why a refund exceeds what the order has left. */
+export type RefundProblem = 'UNKNOWN_ITEM' | 'EXCEEDS_ORDER'

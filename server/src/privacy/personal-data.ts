@@ -130,7 +130,7 @@ export const COLUMNS: { [Table in Stored]: { [Column in keyof Tables[Table]]: Ki
     lineItems: 'json',
     reason: 'about',
   },
-  refundTotals: none('shopId commissionId goodsCents pieces lineCents pointed everything statusBefore'),
+  refundTotals: none('shopId commissionId goodsCents totals statusBefore'),
   orderNotices: { ...none('shopId kind createdAt'), orderId: 'text', noticeId: 'text', body: 'json' },
   journey: {
     ...none('id shopId type occurredAt affiliateId programId commissionId createdAt'),
