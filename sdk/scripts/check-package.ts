@@ -53,7 +53,7 @@ const lint = async () => {
 
 /** Checks both module resolutions, declarations included. */
 const typeCheck = (name: string, tsc: string) => {
-  const strict = ['--noEmit', '--strict', '--target', 'es2022']
+  const strict = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--target', 'es2022']
   const nodenext = ['--module', 'nodenext', 'types.mts', 'types.cts']
   const bundler = ['--module', 'esnext', '--moduleResolution', 'bundler', 'types.ts']
   const nodeTypes = ['--types', 'node', '--typeRoots', join(root, '../node_modules/@types')]

@@ -16,6 +16,7 @@ import { shop } from './resources/shop.ts'
 import { webhooks } from './resources/webhooks.ts'
 import type { RateLimit } from './retry.ts'
 import type { components, paths } from './schema.ts'
+import type { Input } from './types.ts'
 
 type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
 type PathOperation = { parameters: { query?: unknown; header?: unknown; path?: unknown }; responses: object }
@@ -32,12 +33,12 @@ type RequiresParams = { parameters: { query: object } | { path: object } | { hea
 /** Parameters and body of an operation, named as in openapi.yaml. */
 export type RawInit<O extends PathOperation> = CallOptions &
   (O extends RequiresParams
-    ? { params: Omit<O['parameters'], 'cookie'> }
-    : { params?: Omit<O['parameters'], 'cookie'> }) &
+    ? { params: Input<Omit<O['parameters'], 'cookie'>> }
+    : { params?: Input<Omit<O['parameters'], 'cookie'>> | undefined }) &
   (O extends { requestBody: { content: { 'application/json': infer Body } } }
-    ? { body: Body }
+    ? { body: Input<Body> }
     : O extends { requestBody?: { content: { 'application/json': infer Body } } }
-      ? { body?: Body }
+      ? { body?: Input<Body> | undefined }
       : { body?: undefined })
 
 type Content<R> = R extends { content: infer MediaTypes } ? MediaTypes[keyof MediaTypes] : never

@@ -1,5 +1,5 @@
 import type { components } from './schema.ts'
-import type { OmitEach, Open, Query, RequestBody, RequireOne } from './types.ts'
+import type { Input, OmitEach, Open, Query, RequestBody, RequireOne } from './types.ts'
 
 type Schemas = components['schemas']
 
@@ -93,9 +93,14 @@ export type JourneyQuery = RequireOne<Query<'getJourney'>, 'sessionId' | 'affili
 export interface WebhookEventQuery extends Query<'listWebhookEvents'> {}
 export interface WebhookCreate
   extends RequireOne<Omit<RequestBody<'createWebhook'>, 'hookUrl' | 'target_url'>, 'url'> {}
+/** The fields of an order. */
+export interface OrderFields
+  extends Omit<Input<Schemas['ConversionEvent']>, 'type' | 'orderId' | 'processedAt' | 'externalOrderId'> {
+  externalOrderId: string
+}
 /** An order. Requires `amountCents`, or the price of every line item. */
-export interface ConversionInput
-  extends RequireOne<Omit<Schemas['ConversionEvent'], 'type' | 'orderId' | 'processedAt'>, 'externalOrderId'> {}
+export type ConversionInput = OrderFields &
+  ({ amountCents: number } | { lineItems: (Input<Schemas['LineItem']> & { priceCents: number })[] })
 /** Refunded goods of an order. Requires either `amountCents` or `lineItems`. */
 export type RefundInput = RequestBody<'reportRefund'>
 /** A refund to cancel. */
@@ -103,5 +108,5 @@ export interface RefundCancel extends Query<'cancelRefund'> {}
 /** An order that was canceled as a whole. */
 export interface CancellationInput extends RequestBody<'reportCancellation'> {}
 /** A click. Requires one of `ref`, `affiliateCode`, `affiliateId` and `clickId`. */
-export type ClickInput = OmitEach<Schemas['ClickEvent'], 'type'>
-export interface PageViewInput extends Omit<Schemas['PageViewEvent'], 'type'> {}
+export type ClickInput = OmitEach<Input<Schemas['ClickEvent']>, 'type'>
+export interface PageViewInput extends Omit<Input<Schemas['PageViewEvent']>, 'type'> {}

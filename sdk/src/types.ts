@@ -4,12 +4,25 @@ import type { operations } from './schema.ts'
 export type OperationId = Exclude<keyof operations, `on${Capitalize<string>}`>
 
 type JsonContent<T> = T extends { content: { 'application/json': infer Json } } ? Json : never
+/** T whose optional properties may be undefined, also with `exactOptionalPropertyTypes`. */
+export type Input<T> = T extends readonly unknown[]
+  ? Input<T[number]>[]
+  : T extends object
+    ? { [Key in keyof T]: Input<T[Key]> | UndefinedIfOptional<T, Key> }
+    : T
+
+type UndefinedIfOptional<T, Key extends keyof T> = string extends Key
+  ? never
+  : T extends Required<Pick<T, Key>>
+    ? never
+    : undefined
+
 /** The query parameters of an operation. */
-export type Query<Id extends OperationId> = NonNullable<operations[Id]['parameters']['query']>
+export type Query<Id extends OperationId> = Input<NonNullable<operations[Id]['parameters']['query']>>
 
 /** The JSON request body of an operation. */
 export type RequestBody<Id extends OperationId> = operations[Id] extends { requestBody?: infer Request }
-  ? JsonContent<NonNullable<Request>>
+  ? Input<JsonContent<NonNullable<Request>>>
   : undefined
 
 /**

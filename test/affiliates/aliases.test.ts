@@ -1,3 +1,4 @@
+import type { OrderFields } from '@referral/sdk'
 import { describe, expect } from 'vitest'
 import { auditLog, countOf } from '../support/inspect.ts'
 import { admin } from '../support/owner.ts'
@@ -20,7 +21,7 @@ test.beforeAll(async ({ server, client }) => {
 })
 
 let orders = 0
-type Evidence = Partial<Parameters<Client['events']['conversion']>[0]>
+type Evidence = Partial<Omit<OrderFields, 'amountCents'>>
 const convert = (client: Client, evidence: Evidence) =>
   client.events.conversion({ externalOrderId: `alias-${++orders}`, amountCents: 10_000, ...evidence })
 async function attribution(client: Client, evidence: Evidence) {

@@ -138,7 +138,10 @@ test('aliases and checks are those of a report', async ({ server, client }) => {
     processedAt: '2026-10-01',
   })
   expect([status, body.commission.amountCents]).toEqual([200, 16])
-  expect(await rejection(client.events.dryRun({ externalOrderId: 'x' }))).toEqual([400, 'invalid_body'])
+  expect(await rejection(client.events.dryRun({ externalOrderId: 'x', amountCents: -1 }))).toEqual([
+    400,
+    'invalid_body',
+  ])
   const ahead = { externalOrderId: 'x', amountCents: 1, occurredAt: '2026-11-02T12:05:00.001Z' }
   expect(await rejection(client.events.dryRun(ahead))).toEqual([400, 'occurred_at_in_future'])
 })

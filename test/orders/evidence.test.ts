@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { OrderFields } from '@referral/sdk'
 import { describe, expect } from 'vitest'
 import type { ConnectionRow } from '../../server/src/database/tables.ts'
 import { insertRow } from '../support/inspect.ts'
@@ -22,7 +23,7 @@ test.beforeAll(async ({ server }) => {
 })
 
 let orders = 0
-type Evidence = Partial<Parameters<Client['events']['conversion']>[0]>
+type Evidence = Partial<Omit<OrderFields, 'amountCents'>>
 async function attribution(client: Client, evidence: Evidence) {
   const externalOrderId = `o-${++orders}`
   const { attribution: found } = await client.events.conversion({ externalOrderId, amountCents: 10_000, ...evidence })

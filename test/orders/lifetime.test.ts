@@ -1,3 +1,4 @@
+import type { OrderFields } from '@referral/sdk'
 import { beforeEach, expect } from 'vitest'
 import { countOf } from '../support/inspect.ts'
 import { newAffiliate, withAffiliate } from '../support/shop.ts'
@@ -18,7 +19,7 @@ let customer: { customerId: string; customerEmail: string }
 beforeEach(() => {
   customer = { customerId: `c-${++count}`, customerEmail: `Buyer-${count}@Example.com` }
 })
-async function order(client: Client, more: Partial<Parameters<Client['events']['conversion']>[0]>) {
+async function order(client: Client, more: Partial<OrderFields> & { amountCents?: number }) {
   const { attribution } = await client.events.conversion({
     externalOrderId: `o-${++count}`,
     amountCents: 10_000,

@@ -1,3 +1,4 @@
+import type { OrderFields } from '@referral/sdk'
 import { describe, expect } from 'vitest'
 import { auditLog, insertRow, outbox, subscribe } from '../support/inspect.ts'
 import { newAffiliate, withAffiliate } from '../support/shop.ts'
@@ -12,7 +13,7 @@ test.beforeAll(async ({ server }) => {
 })
 
 let orders = 0
-type Order = Partial<Parameters<Client['events']['conversion']>[0]>
+type Order = Partial<OrderFields> & { amountCents?: number }
 const report = (client: Client, more: Order) =>
   client.events.conversion({ externalOrderId: `o-${++orders}`, amountCents: 10_000, couponCode: 'NISA', ...more })
 const restriction = async (client: Client, more: Order) => (await report(client, more)).commission.restrictionReasonCode

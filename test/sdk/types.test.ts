@@ -31,6 +31,12 @@ test('the types reject wrong calls and accept later values', () => {
     client.events.conversion({ externalOrderId: '1', amountCents: '100' })
     // @ts-expect-error: requires externalOrderId
     client.events.conversion({ amountCents: 100 })
+    // @ts-expect-error: requires amountCents or lineItems
+    client.events.conversion({ externalOrderId: '1', discountCents: 100 })
+    // @ts-expect-error: without amountCents, every line has a price
+    client.events.conversion({ externalOrderId: '1', lineItems: [{ productId: '7' }] })
+    client.events.conversion({ externalOrderId: '1', lineItems: [{ productId: '7', priceCents: 100 }] })
+    client.events.conversion({ externalOrderId: '1', amountCents: 100, lineItems: [{ productId: '7' }] })
     // @ts-expect-error: requires an identifier of the affiliate
     client.events.click({ sessionId: 's' })
     // @ts-expect-error: requires an identifier of the customer
@@ -107,7 +113,7 @@ test('the types reject wrong calls and accept later values', () => {
     const { data, error } = await client.affiliates.archive('aff_1').safe()
     if (error) expectTypeOf(data).toEqualTypeOf<undefined>()
     else expectTypeOf(data.ok).toEqualTypeOf<true>()
-    expectTypeOf((await client.events.dryRun({ externalOrderId: '1' })).dryRun).toEqualTypeOf<true>()
+    expectTypeOf((await client.events.dryRun({ externalOrderId: '1', amountCents: 1 })).dryRun).toEqualTypeOf<true>()
     expectTypeOf((await client.events.pageView({ url: 'https://a.example' })).id).toEqualTypeOf<string>()
   }
 

@@ -40,6 +40,22 @@ export const handlers = (http: MswHttp<object>): object[] => referralHandlers(ht
 const options = withOpenTelemetry({ apiKey: async () => 'ro_test', baseUrl: 'https://api.example' })
 export const admin: AdminClient = createAdminClient(options)
 
+export const order = (clickId: string | undefined, quantity: number | undefined) => [
+  client.events.conversion({ externalOrderId: '1', amountCents: 100, clickId, lineItems: [{ quantity }] }),
+  client.events.click({ ref: 'nisa', clickId }),
+  client.affiliates.list({ q: clickId }),
+  client.webhooks.create({ url: 'https://a.example', secret: clickId }),
+  client.GET('/api/v1/affiliates', { params: { query: { q: clickId } } }),
+  client.POST('/api/v1/refunds', {
+    body: { externalOrderId: '1', externalRefundId: '1', amountCents: 100, reason: clickId },
+  }),
+  client.refunds.create({
+    externalOrderId: '1',
+    externalRefundId: '1',
+    lineItems: [{ variantId: '7', quantity: 1, amountCents: quantity }],
+  }),
+]
+
 // @ts-expect-error: not a status
 export const wrong = client.affiliates.list({ status: 'PAID' })
 // @ts-expect-error: the types of the API are there, not `any`

@@ -3197,7 +3197,7 @@ export interface components {
         } & ({
             amountCents: number;
         } | {
-            lineItems: Record<string, never>[];
+            lineItems: unknown[];
         });
         /** @description An order that was canceled as a whole. */
         CancellationReport: {

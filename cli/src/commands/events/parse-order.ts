@@ -61,7 +61,7 @@ export function parseOrder(row: CsvRow, settings: ParseSettings, isRefunded = fa
   const refundedCents = refunded && shareOf(Math.max(0, amountCents - discountCents), refunded)
   return {
     row,
-    parsed: { order: order as ConversionInput, codes, ...(refundedCents && { refundedCents }) },
+    parsed: { order: order as unknown as ConversionInput, codes, ...(refundedCents && { refundedCents }) },
   }
 }
 
@@ -69,7 +69,7 @@ export function parseOrder(row: CsvRow, settings: ParseSettings, isRefunded = fa
 export function parseCanceled(row: CsvRow, { mapping }: ParseSettings): ParsedRow {
   const externalOrderId = row.cells[mapping.externalOrderId ?? '']?.trim()
   if (!externalOrderId) return { row, problem: 'no order id' }
-  return { row, parsed: { order: { externalOrderId }, codes: [], isCanceled: true } }
+  return { row, parsed: { order: { externalOrderId, amountCents: 0 }, codes: [], isCanceled: true } }
 }
 
 interface Amounts {

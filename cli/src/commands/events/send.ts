@@ -36,7 +36,8 @@ const FIELD_BY_OPTION: Record<string, string> = {
 /** Reports one event. A dry run of an order returns the decision of the service. */
 export async function sendEvent(run: Run, options: SendOptions): Promise<undefined> {
   const { type, idempotencyKey } = options
-  const body = { ...(await readInput(run, options.input)), ...fieldsFrom(options) }
+  // The service checks the fields.
+  const body: object = { ...(await readInput(run, options.input)), ...fieldsFrom(options) }
   const client = await run.client()
   if (run.dryRun && type === 'conversion') {
     run.reporter.info('Dry run: nothing was recorded.')
