@@ -4,7 +4,18 @@ import { countOf, rowsOf, updateRows } from '../support/inspect.ts'
 import type { TestServer } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
 import { testWithNewShop as test } from '../support/test.ts'
-import { batchOf, codeOf, linesOf, openBatch, report, resultOf, send, sentBatch, sentOrder } from './payments.ts'
+import {
+  batchOf,
+  codeOf,
+  linesOf,
+  openBatch,
+  type PaymentLine,
+  report,
+  resultOf,
+  send,
+  sentBatch,
+  sentOrder,
+} from './payments.ts'
 
 describe('discarding a payment file', () => {
   const discard = ({ owner }: Pick<TestServer, 'owner'>, id: string) => owner('POST', `/payout-files/${id}/discard`)
@@ -29,9 +40,12 @@ describe('discarding a payment file', () => {
     ])
     const again = await owner('PUT', '/payout-files/october', { batchId: id, format: 'paypal' })
     expect(codeOf(again)).toEqual([409, 'payout_file_exists'])
-    expect(await send(server, 'november', id)).toMatchObject({ lines: 130, totalCents: 130_000 })
     // A result for a payment of the discarded file names no line.
     expect(await report(server, [resultOf(lines[0], 'SETTLED')])).toEqual(['unknown'])
+    expect(await send(server, 'november', id)).toMatchObject({ lines: 130, totalCents: 130_000 })
+    // It is the same payment, so a bank or a service recognizes it if the discarded file was uploaded after all.
+    const references = (all: PaymentLine[]) => all.map(({ paymentReference }) => paymentReference)
+    expect(references((await linesOf(server, id)).data)).toEqual(references(lines))
     expect((await discard(server, 'november')).status).toBe(200)
     expect((await owner('POST', `/payouts/${id}/cancel`)).status).toBe(200)
     expect((await batchOf(client, id))?.status).toBe('FAILED')

@@ -204,6 +204,11 @@ describe('reconciling', () => {
     expect(adjustments.map(({ orderId }) => orderId)).toEqual([`adj:${lines[0]?.id}:returned`])
     const analytics = await client.analytics.get({ from: '2026-10-01', to: '2026-12-01' })
     expect(analytics.totals.commissionCents).toBe(2000)
+    await send(server, 'november', next.id)
+    const [repeated] = (await linesOf(server, next.id)).data
+    expect(repeated?.affiliateId).toBe(lines[0]?.affiliateId)
+    expect(repeated?.paymentReference).not.toBe(lines[0]?.paymentReference)
+    expect(repeated?.paymentReference).toMatch(/^PLN[0-9A-HJKMNP-TV-Z]{26}$/)
   })
 
   test('a settled payment can be returned; a returned one stays returned', async ({ server }) => {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { decodeTime, encodeTime, incrementBase32 } from 'ulid'
 
 const TIME_LENGTH = 10
@@ -11,6 +12,16 @@ export function laterId(id: string, ms: number): string {
 
 /** An id of another kind that was created at the same time. */
 export const withPrefix = (prefix: IdPrefix, id: string): string => `${prefix}_${id.slice(PREFIX_LENGTH)}`
+
+const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+const RANDOM_LENGTH = 16
+
+/** The one id that belongs to a row and a text, with the creation time of the row: it is the same after a restore. */
+export function derivedId(prefix: IdPrefix, id: string, text: string): string {
+  const digest = createHash('sha256').update(`${prefix}\n${id}\n${text}`).digest().subarray(0, RANDOM_LENGTH)
+  const random = Array.from(digest, (byte) => CROCKFORD[byte % CROCKFORD.length]).join('')
+  return `${prefix}_${id.slice(PREFIX_LENGTH, PREFIX_LENGTH + TIME_LENGTH)}${random}`
+}
 
 /** Ids start with their creation time, so that the primary key is also an index by age. Returns the lower bound of a time. */
 export const idBoundary = (prefix: IdPrefix, ms: number): string => `${prefix}_${encodeTime(ms, TIME_LENGTH)}`

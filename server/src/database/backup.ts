@@ -73,20 +73,23 @@ interface Restored {
   isVerified: boolean
 }
 
+/** Compares an intact database with the backup that is about to replace it. Throwing an error prevents the restore. */
+type Review = (urls: { current: string; backup: string }) => Promise<void>
+
 /**
  * Replaces a SQLite database that is not in use with a backup. The previous database is kept under another name.
  *
  * @throws BackupError when the file is damaged or changed, is not a backup of this version, or the database is in use.
  */
-export async function restore(file: string, url: string): Promise<Restored> {
+export async function restore(file: string, url: string, review?: Review): Promise<Restored> {
   const path = pathOf(url, 'pg_restore --clean --if-exists --dbname="$DATABASE_URL" referral.dump')
   if (!existsSync(file)) throw new BackupError(`There is no file ${file}.`)
   const part = `${path}.restoring`
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   try {
     const isVerified = await copyVerified(file, part)
+    const replaced = await moveAway(path, () => review?.({ current: `file:${path}`, backup: `file:${part}` }))
     checkpointWal(part)
-    const replaced = moveAway(path)
     moveDurably(part, path)
     return { replaced, isVerified }
   } finally {
@@ -191,25 +194,35 @@ export function isInUse(path: string): boolean {
   }
 }
 
-function moveAway(path: string): string | undefined {
+async function moveAway(path: string, review: () => Promise<void> | undefined): Promise<string | undefined> {
   if (!existsSync(path)) return undefined
   const replaced = `${path}.replaced-${new Date().toISOString().replace(/[:.]/g, '-')}`
-  // SQLite may delete the WAL of a damaged database.
+  // SQLite may delete the WAL of a damaged database, which is moved unchanged.
   if (existsSync(`${path}-wal`)) copyPrivately(`${path}-wal`, `${replaced}-wal`)
   try {
-    checkpointWal(path)
-    removeDatabaseFiles(replaced)
-  } catch (error) {
-    if (isSqliteBusy(error)) {
-      removeDatabaseFiles(replaced)
-      throw new BackupError(`${path} is in use. Stop the server first.`)
+    if (isIntactAlone(path)) {
+      await review()
+      if (isIntactAlone(path)) removeDatabaseFiles(replaced)
     }
-    // A damaged database is moved unchanged.
+  } catch (error) {
+    removeDatabaseFiles(replaced)
+    throw error
   }
   renameSync(path, replaced)
   // SQLite would apply leftover WAL files to the restored database.
   for (const ending of ['-wal', '-shm']) rmSync(path + ending, { force: true })
   return replaced
+}
+
+/** Makes a database one file. Returns false when it is damaged. @throws BackupError when it is in use. */
+function isIntactAlone(path: string): boolean {
+  try {
+    checkpointWal(path)
+    return true
+  } catch (error) {
+    if (isSqliteBusy(error)) throw new BackupError(`${path} is in use. Stop the server first.`)
+    return false
+  }
 }
 
 /** Renames a file so that a crash leaves either the old state or the complete file. */

@@ -91,6 +91,7 @@ export interface PayoutFileRow {
 /** The payment of an affiliate in a batch, since it was sent. Its amount no longer changes. */
 export interface PayoutLineRow {
   shopId: string
+  /** Follows from batch and affiliate, so that a payment has the same reference after a restore. */
   id: string
   fileId: string
   batchId: string

@@ -6,6 +6,7 @@ import { createDeps, type Deps } from '../core/context.ts'
 import { createApiSwitch } from '../core/installation.ts'
 import { openDatabase, withConnection } from '../database/database.ts'
 import { findSchemaProblem } from '../database/migrate.ts'
+import type { LostPayments } from '../payouts/lost-payments.ts'
 import type { RepeatedErasures } from '../privacy/erasure-log.ts'
 import type { OldRows } from './old-rows.ts'
 import type { SeedOptions } from './seed.ts'
@@ -84,21 +85,52 @@ function addDataCommands(program: Command): void {
 
   program
     .command('restore <file>')
-    .description('replace a SQLite database with a backup, and repeat the erasures since then; stop the server first')
+    .description(
+      'replace a SQLite database with a backup, and repeat the erasures and carry over the sent payments since then; stop the server first',
+    )
+    .option(...ACCEPT_OPTION)
     .option(...JSON_OPTION)
-    .action(async (file: string, { json }: Json) => {
+    .action(async (file: string, { json, acceptRepeatedPayments }: Json & Acceptance) => {
       const { restore } = await import('../database/backup.ts')
+      const { findLostPayments } = await import('../payouts/lost-payments.ts')
       // The encryption key may be lost; it is only checked when the server starts.
       const { databaseUrl } = readDataLocation()
-      const { replaced, isVerified } = await restore(file, databaseUrl)
+      let lost: LostPayments | undefined
+      const { replaced, isVerified } = await restore(file, databaseUrl, async ({ current, backup }) => {
+        lost = await findLostPayments(current, backup).catch(() => undefined)
+        if (lost) await requireAcceptance(lost, acceptRepeatedPayments)
+      })
+      const carried = await carryOver(lost, replaced && `file:${replaced}`)
       const { erasures, lines } = await repeatErasuresOf(replaced, databaseUrl)
-      print(json, { file, replaced: replaced ?? null, verified: isVerified, erasures }, [
+      const payments = lost && carried ? { lost, ...carried.payments } : null
+      print(json, { file, replaced: replaced ?? null, verified: isVerified, payments, erasures }, [
         `Restored from ${file}.`,
         isVerified ? 'Its SHA-256 matches.' : `${file}.sha256 is missing: only its structure was checked.`,
         ...(replaced ? [`The replaced database is kept as ${replaced}.`] : []),
+        ...(carried?.lines ?? [PAYMENTS_UNKNOWN]),
         ...lines,
       ])
       if (erasures && erasures.failed.length > 0) process.exitCode = 1
+    })
+
+  program
+    .command('payouts')
+    .description('repair payouts after a restore')
+    .command('recover')
+    .description('carry over the sent payments that a restored database lacks from the one it replaced')
+    .requiredOption('--from <url>', 'file:<path> or postgres://… of the replaced database, or of its dump')
+    .option(...ACCEPT_OPTION)
+    .option(...JSON_OPTION)
+    .action(async ({ from, json, acceptRepeatedPayments }: Json & Acceptance & { from: string }) => {
+      const { checkSource } = await import('../database/copy.ts')
+      const { findLostPayments } = await import('../payouts/lost-payments.ts')
+      const { databaseUrl } = readDataLocation()
+      requireDatabase(databaseUrl)
+      checkSource(from)
+      const lost = await findLostPayments(from, databaseUrl)
+      await requireAcceptance(lost, acceptRepeatedPayments)
+      const carried = await carryOver(lost, from)
+      print(json, { lost, ...carried?.payments }, carried?.lines ?? [])
     })
 
   program
@@ -139,6 +171,44 @@ function addDataCommands(program: Command): void {
   addRetention(program)
   addSeed(program)
 }
+
+interface Acceptance {
+  acceptRepeatedPayments?: boolean
+}
+
+const ACCEPT_OPTION = [
+  '--accept-repeated-payments',
+  'continue although payments were sent or paid since the backup',
+] as const
+
+/** @throws Error that lists the payments that the backup lacks, unless they are accepted. */
+async function requireAcceptance(lost: LostPayments, isAccepted: boolean | undefined): Promise<void> {
+  const { describeLost, isNothingLost } = await import('../payouts/lost-payments.ts')
+  if (isAccepted || isNothingLost(lost)) return
+  throw new Error(
+    [
+      'Nothing was changed: the backup lacks payments, which could be sent again.',
+      ...describeLost(lost),
+      'Repeat the command with --accept-repeated-payments: it carries the sent payments over, and lists those that it cannot.',
+    ].join('\n'),
+  )
+}
+
+/** Carries lost payments over from the replaced database. Undefined when they are unknown. */
+async function carryOver(lost: LostPayments | undefined, replaced: string | undefined) {
+  if (!lost || replaced === undefined) return undefined
+  const { carryPaymentsOver, describeCarried, describeLost, isNothingLost } = await import(
+    '../payouts/lost-payments.ts'
+  )
+  if (isNothingLost(lost)) return { payments: { carriedOver: 0, left: [] }, lines: ['It lacks no payment.'] }
+  const payments = await withDeps((deps) => carryPaymentsOver(deps, replaced, lost)).catch((error) => {
+    throw new Error(`The backup is restored, but sent payments since then are not carried over. ${error.message}`)
+  })
+  return { payments, lines: [...describeLost(lost), ...describeCarried(payments)] }
+}
+
+const PAYMENTS_UNKNOWN =
+  'There is no readable database to compare with. If payments were sent since the backup, do not send them again.'
 
 /** Repeats the erasures that a replaced database contains and the restored one does not. Null when they are unknown. */
 async function repeatErasuresOf(
@@ -227,12 +297,24 @@ async function checkDatabase(recountFirst = false) {
 async function checkBackup(file: string) {
   const { withBackup } = await import('../database/backup.ts')
   const { check, describeCoverage } = await import('./check.ts')
-  return withBackup(file, (url, isVerified) =>
-    withOpenDatabase(url, async (db) => {
+  return withBackup(file, async (url, isVerified) => {
+    const report = await withOpenDatabase(url, async (db) => {
       await db.migrate()
-      return { report: await check({ db }, toStandardError), covered: describeCoverage({ url, checksum: isVerified }) }
-    }),
-  )
+      return check({ db }, toStandardError)
+    })
+    return { report, covered: [...describeCoverage({ url, checksum: isVerified }), ...(await lackedBy(url))] }
+  })
+}
+
+/** The payments of the current database that a backup lacks. */
+async function lackedBy(backupUrl: string): Promise<string[]> {
+  const { describeLost, findLostPayments } = await import('../payouts/lost-payments.ts')
+  const { databaseUrl } = readDataLocation()
+  if (databaseUrl.startsWith('file:') && !existsSync(databaseUrl.slice('file:'.length))) return []
+  const lost = await findLostPayments(databaseUrl, backupUrl).catch(() => undefined)
+  if (!lost) return ['Its payments were not compared: the current database cannot be read.']
+  const lines = describeLost(lost)
+  return lines.length > 0 ? ['Compared with the current database, the backup lacks:', ...lines] : []
 }
 
 function addSeed(program: Command): void {

@@ -4,6 +4,7 @@ import { conflict, conflictWithRemedy, invalid, invalidBody } from '../contract/
 import type { components } from '../contract/schema.d.ts'
 import type { Body, Query } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
+import { derivedId } from '../core/ids.ts'
 import { mutate, recordAccess } from '../core/mutate.ts'
 import { runReport } from '../core/report.ts'
 import { isDay, localDate } from '../core/time-zone.ts'
@@ -220,7 +221,8 @@ async function addLines(
     if (blockedReason(payee.method, currency, line.netPayableCents) !== null) return []
     const details = openPayee(ctx.vault, payee)
     if (!details) return []
-    const id = ctx.newId('pln')
+    // A batch pays an affiliate once: a returned amount is paid by another batch.
+    const id = derivedId('pln', batchId, affiliateId)
     return [
       {
         shopId,
