@@ -17,11 +17,12 @@ export interface Caller {
   attributionPrecedence: string
   clickTouch: 'LAST' | 'FIRST'
   taxWithholdingBps: number
+  currency: string
 }
 
 export const KEY_SQL = `
   select k.id "keyId", k."shopId", s.plan, s."apiEnabled", k.scopes, k."revokedAt", k."expiresAt",
-    s."attributionPrecedence", s."clickTouch", s."taxWithholdingBps"
+    s."attributionPrecedence", s."clickTouch", s."taxWithholdingBps", s.currency
   from "apiKeys" k join shops s on s.id = k."shopId" where k."secretHash" = `
 
 export const hashOf = (request: IncomingMessage): string =>

@@ -1,18 +1,14 @@
 import { text } from 'node:stream/consumers'
 import { admit, answer, type Caller, hashOf, KEY_SQL, listen, open } from './contract.ts'
 import {
-  auditOf,
   type Conversion,
-  decide,
   factsOf,
   fingerprintOf,
   type Gathered,
   INSERTED,
   type Link,
-  newId,
   orderOf,
-  replyOf,
-  serializeFacts,
+  record,
 } from './order.ts'
 
 /**
@@ -59,16 +55,14 @@ interface Answer {
   body: unknown
 }
 
-function record(caller: Caller, key: string, body: Conversion): Answer {
+function recordOnce(caller: Caller, key: string, body: Conversion): Answer {
   const { shopId } = caller
-  const fingerprint = fingerprintOf(body)
   const stored = findStoredResponse.get(shopId, key)
   if (stored)
-    return stored.fingerprint === fingerprint
-      ? { status: 201, body: JSON.parse(stored.result) }
+    return stored.fingerprint === fingerprintOf(body)
+      ? { status: 201, body: JSON.parse(stored.result).reply }
       : { status: 409, body: { error: 'reused' } }
-  const orderId = `api:${body.externalOrderId}`
-  if (findOrder.get(shopId, orderId)) return { status: 409, body: { error: 'recorded' } }
+  if (findOrder.get(shopId, `api:${body.externalOrderId}`)) return { status: 409, body: { error: 'recorded' } }
   const at = new Date().toISOString()
   const order = orderOf(body, at)
   const affiliate = findAffiliate.get(shopId, body.couponCode.toLowerCase())
@@ -76,110 +70,24 @@ function record(caller: Caller, key: string, body: Conversion): Answer {
   if (program) findGeo.get(shopId, program.id)
   const connection = findConnection.get(shopId, body.customerEmail.toLowerCase())?.affiliateId ?? null
   const facts = factsOf(caller, order, { affiliate, connection, program })
-  const decision = decide(facts)
-  const id = newId('com')
-  const {
-    attribution: by,
-    commissionType,
-    baseCents,
-    rateBps,
-    amountCents,
-    taxWithheldCents,
-    subtotalCents,
-    status,
-  } = decision
-  insertCommission.run(
-    id,
-    shopId,
-    by.affiliateId,
-    program?.id,
-    order.externalOrderId,
-    orderId,
-    body.orderName,
-    order.currency,
-    order.currency,
-    commissionType,
-    baseCents,
-    baseCents,
-    rateBps,
-    amountCents,
-    taxWithheldCents,
-    subtotalCents,
-    0,
-    0,
-    0,
-    'API',
-    by.method,
-    by.reasonCode,
-    status,
-    at,
-    at,
-    at,
-    1,
-  )
-  insertOrder.run(
-    shopId,
-    orderId,
-    id,
-    at,
-    body.orderName,
-    order.currency,
-    subtotalCents,
-    serializeFacts(facts),
-    JSON.stringify(decision),
-    at,
-    at,
-  )
-  insertJourney.run(
-    newId('jrn'),
-    shopId,
-    'conversion',
-    at,
-    by.affiliateId,
-    program?.id,
-    order.customerEmail,
-    order.customerEmail?.toLowerCase(),
-    order.externalOrderId,
-    orderId,
-    id,
-    at,
-  )
   const last = heads.get(shopId) ?? findHead.get(shopId) ?? { seq: 0, hash: '' }
-  const values = [
-    newId('aud'),
-    `key:${caller.keyId}`,
-    'commission.created',
-    id,
-    JSON.stringify({ orderId, amountCents, status }),
-    newId('req'),
-    at,
-  ]
-  const { seq, hash } = auditOf(last, values)
-  insertAudit.run(shopId, seq, ...values, last.hash, hash)
-  heads.set(shopId, { seq, hash })
-  enqueue(shopId, at, { id, affiliateId: by.affiliateId, orderId, amountCents, status })
-  const reply = replyOf(decision, id)
-  insertReply.run(shopId, key, fingerprint, JSON.stringify(reply), at)
+  const takers = findTakers.all(shopId)
+  const { rows, deliveries, link, eventId, reply } = record({ caller, key, body, order, facts, at, last, takers })
+  insertCommission.run(rows.commissions)
+  insertOrder.run(rows.orders)
+  insertJourney.run(rows.journey)
+  insertAudit.run(rows.audits)
+  insertEvent.run(rows.webhookEvents)
+  for (const delivery of deliveries) insertDelivery.run(delivery)
+  insertReply.run(rows.idempotencyKeys)
+  heads.set(shopId, { ...link, eventId })
   return { status: 201, body: reply }
-}
-
-function enqueue(shopId: string, at: string, data: unknown): void {
-  const event = 'commission.created'
-  const takers = findTakers.all(shopId).filter(({ events }) => events === '[]' || JSON.parse(events).includes(event))
-  const eventId = newId('evt')
-  lastEvents.set(shopId, eventId)
-  insertEvent.run(eventId, shopId, event, JSON.stringify({ event, timestamp: at, shop_id: shopId, data }), at)
-  for (const taker of takers) {
-    const id = newId('dlv')
-    insertDelivery.run(id, shopId, eventId, taker.id, id, 'PENDING', 0, at)
-  }
 }
 
 const begin = sql('begin immediate')
 const commit = sql('commit')
 /** The heads of the audit chains that the open transaction has moved. */
-const heads = new Map<string, Link>()
-const lastEvents = new Map<string, string>()
+const heads = new Map<string, Link & { eventId: string }>()
 let group: { work: () => Answer; done: (answer: Answer) => void }[] = []
 
 /** One transaction, one fsync; any failure fails the whole group. */
@@ -188,18 +96,28 @@ function flush(): void {
   group = []
   begin.run()
   const answers = jobs.map(({ work }) => work())
-  for (const [shopId, { seq, hash }] of heads) storeHead.run(shopId, seq, hash, lastEvents.get(shopId) ?? '')
+  for (const [shopId, { seq, hash, eventId }] of heads) storeHead.run(shopId, seq, hash, eventId)
   heads.clear()
   commit.run()
   for (const [n, { done }] of jobs.entries()) done(answers[n] as Answer)
 }
 
-listen(async (request, response) => {
-  const caller = findKey.get(hashOf(request))
-  if (!admit(response, caller, 'events:write')) return
-  const key = request.headers['idempotency-key'] as string
-  const body: Conversion = JSON.parse(await text(request))
-  group.push({ work: () => record(caller, key, body), done: ({ status, body }) => answer(response, status, body) })
-  if (process.env.SINGLE) flush()
-  else if (group.length === 1) setImmediate(flush)
-})
+export const findCaller = async (secretHash: string): Promise<Caller | undefined> => findKey.get(secretHash)
+
+export const convert = (caller: Caller, key: string, body: Conversion): Promise<Answer> =>
+  new Promise((done) => {
+    group.push({ work: () => recordOnce(caller, key, body), done })
+    if (process.env.SINGLE) flush()
+    else if (group.length === 1) setImmediate(flush)
+  })
+
+export const close = async (): Promise<void> => void database.close()
+
+if (import.meta.main)
+  listen(async (request, response) => {
+    const caller = findKey.get(hashOf(request))
+    if (!admit(response, caller, 'events:write')) return
+    const key = request.headers['idempotency-key'] as string
+    const { status, body } = await convert(caller, key, JSON.parse(await text(request)))
+    answer(response, status, body)
+  })

@@ -1,4 +1,4 @@
-import { createHash, createHmac } from 'node:crypto'
+import { createHmac, hash, randomBytes } from 'node:crypto'
 import { decide } from '../../../server/src/engine/decide.ts'
 import type { AffiliateFact, Decision, Facts, Order, ProgramFact } from '../../../server/src/engine/facts.ts'
 import { serializeFacts } from '../../../server/src/engine/stored-facts.ts'
@@ -34,14 +34,14 @@ export interface Gathered {
     | undefined
 }
 
-/** The rows of an order, by table: both floors insert these columns, which `test/database/bench-floors.test.ts` compares with the schema. */
+/** The columns of the rows of an order, by table: `test/database/bench-floors.test.ts` compares them with the server's. */
 export const INSERTED = {
   commissions:
     'id shopId affiliateId programId externalOrderId orderId orderName currency orderCurrency commissionType commissionBaseCents remainingBaseCents commissionRateBps commissionAmountCents taxWithheldCents orderSubtotalCents orderDiscountCents orderShippingCents orderTaxCents trackingMethod attributionMethod attributionReasonCode orderStatus happenedAt createdAt updatedAt version',
   orders: 'shopId orderId commissionId orderAt orderName orderCurrency goodsCents facts decision createdAt updatedAt',
   journey:
     'id shopId type occurredAt affiliateId programId customerEmail customerEmailKey externalOrderId orderId commissionId createdAt',
-  audits: 'shopId seq id actor action subjectId data requestId createdAt previousHash hash',
+  audits: 'shopId seq id actor action subjectId data requestId createdAt previousHash hash salt',
   webhookEvents: 'id shopId event body createdAt',
   deliveries: 'id shopId eventId subscriptionId webhookId status attempts createdAt',
   idempotencyKeys: 'shopId key fingerprint result createdAt',
@@ -72,12 +72,12 @@ export const orderOf = (body: Conversion, orderAt: string): Order => ({
 })
 
 export function factsOf(caller: Caller, order: Order, { affiliate, connection, program }: Gathered): Facts {
-  const none = { affiliateCode: null, click: null, sessionClicks: [], ref: null, customerId: null, products: {} }
-  const { attributionPrecedence, clickTouch, taxWithholdingBps } = caller
+  const none = { affiliateCode: null, click: null, sessionClicks: [], ref: null, customerId: null }
+  const { attributionPrecedence, clickTouch, taxWithholdingBps, currency } = caller
   return {
     order,
-    settings: { precedence: JSON.parse(attributionPrecedence), clickTouch, taxWithholdingBps },
-    matches: { ...none, couponCode: affiliate?.id ?? null, customerEmail: connection },
+    settings: { precedence: JSON.parse(attributionPrecedence), clickTouch, taxWithholdingBps, currency },
+    matches: { ...none, couponCode: affiliate?.id ?? null, customerEmail: connection, products: {} },
     affiliates: affiliate
       ? {
           [affiliate.id]: {
@@ -103,10 +103,7 @@ export function factsOf(caller: Caller, order: Order, { affiliate, connection, p
   }
 }
 
-export const replyOf = (
-  { attribution, eligible, amountCents, status, restrictionReasonCode }: Decision,
-  id: string,
-) => ({
+const replyOf = ({ attribution, eligible, amountCents, status, restrictionReasonCode }: Decision, id: string) => ({
   attribution,
   commission: { id, eligible, affiliateId: attribution.affiliateId, amountCents, status, restrictionReasonCode },
 })
@@ -120,20 +117,102 @@ const canonical = (_: string, value: unknown) =>
 export const fingerprintOf = (body: unknown): string =>
   createHmac('sha256', SECRET).update(JSON.stringify(body, canonical)).digest('hex')
 
+/** The last row of the shop's audit chain. */
 export interface Link {
   seq: number
   hash: string
 }
 
-/** The next row of the shop's audit chain. */
-export function auditOf(last: Link, values: (string | null)[]): Link {
-  const seq = last.seq + 1
-  return {
-    seq,
-    hash: createHash('sha256')
-      .update(JSON.stringify([last.hash, seq, ...values]))
-      .digest('hex'),
-  }
+const sha256 = (values: unknown[]) => hash('sha256', JSON.stringify(values), 'hex')
+
+interface Recorded {
+  caller: Caller
+  key: string
+  body: Conversion
+  order: Order
+  facts: Facts
+  at: string
+  last: Link
+  takers: { id: string; events: string }[]
 }
 
-export { decide, serializeFacts }
+type Row = Record<string, unknown>
+
+/** Decides an order. Returns the reply, and the values of its rows in the order of {@link INSERTED}. */
+export function record({ caller, key, body, order, facts, at, last, takers }: Recorded) {
+  const { shopId, keyId } = caller
+  const decision = decide(facts)
+  const { attribution: by, programId, amountCents, subtotalCents, status } = decision
+  const [id, eventId, orderId] = [newId('com'), newId('evt'), `api:${body.externalOrderId}`]
+  const commission = {
+    id,
+    affiliateId: by.affiliateId,
+    programId,
+    externalOrderId: order.externalOrderId,
+    orderId,
+    orderName: body.orderName,
+    currency: order.currency,
+    orderCurrency: order.currency,
+    commissionType: decision.commissionType,
+    commissionBaseCents: decision.baseCents,
+    remainingBaseCents: decision.baseCents,
+    commissionRateBps: decision.rateBps,
+    commissionAmountCents: amountCents,
+    taxWithheldCents: decision.taxWithheldCents,
+    orderSubtotalCents: subtotalCents,
+    orderDiscountCents: 0,
+    orderShippingCents: 0,
+    orderTaxCents: 0,
+    trackingMethod: 'API',
+    attributionMethod: by.method,
+    attributionReasonCode: by.reasonCode,
+    restrictionReasonCode: decision.restrictionReasonCode,
+    orderStatus: status,
+    payoutBatchId: null,
+    happenedAt: at,
+    paidAt: null,
+    createdAt: at,
+    updatedAt: at,
+  }
+  const [auditId, actor, action, requestId] = [newId('aud'), `key:${keyId}`, 'commission.created', newId('req')]
+  const data = JSON.stringify({ orderId, amountCents, status })
+  const [seq, salt] = [last.seq + 1, randomBytes(15).toString('base64url')]
+  const digest = sha256([salt, id, data])
+  const link: Link = { seq, hash: sha256([last.hash, seq, auditId, shopId, actor, action, digest, requestId, at]) }
+  const event = 'commission.created'
+  const told = { event, timestamp: at, shop_id: shopId, data: { ...commission, attribution: by } }
+  const reply = replyOf(decision, id)
+  const rows = {
+    commissions: valuesOf('commissions', { ...commission, shopId, version: 1 }),
+    orders: valuesOf('orders', {
+      ...commission,
+      commissionId: id,
+      orderAt: at,
+      goodsCents: subtotalCents,
+      shopId,
+      facts: serializeFacts(facts),
+      decision: JSON.stringify(decision),
+    }),
+    journey: valuesOf('journey', {
+      ...commission,
+      id: newId('jrn'),
+      shopId,
+      type: 'conversion',
+      occurredAt: at,
+      customerEmail: order.customerEmail,
+      customerEmailKey: order.customerEmail?.toLowerCase(),
+      commissionId: id,
+    }),
+    audits: [shopId, seq, auditId, actor, action, id, data, requestId, at, last.hash, link.hash, salt],
+    webhookEvents: [eventId, shopId, event, JSON.stringify(told), at],
+    idempotencyKeys: [shopId, key, fingerprintOf(body), JSON.stringify({ reply, alreadyRecorded: false }), at],
+  }
+  const isTold = ({ events }: { events: string }) => events === '[]' || JSON.parse(events).includes(event)
+  const deliveries = takers.filter(isTold).map(({ id: takerId }) => {
+    const deliveryId = newId('dlv')
+    return [deliveryId, shopId, eventId, takerId, deliveryId, 'PENDING', 0, at]
+  })
+  return { rows, deliveries, link, eventId, reply }
+}
+
+const valuesOf = (table: keyof typeof INSERTED, row: Row) => INSERTED[table].split(' ').map((name) => row[name])

@@ -2,28 +2,17 @@ import { text } from 'node:stream/consumers'
 import pg from 'pg'
 import { admit, answer, type Caller, hashOf, KEY_SQL, listen } from './contract.ts'
 import { COLUMNS } from './list-columns.ts'
-import {
-  auditOf,
-  type Conversion,
-  decide,
-  factsOf,
-  fingerprintOf,
-  type Gathered,
-  INSERTED,
-  type Link,
-  newId,
-  orderOf,
-  replyOf,
-  serializeFacts,
-} from './order.ts'
+import { type Conversion, factsOf, type Gathered, INSERTED, type Link, orderOf, record } from './order.ts'
 
 /**
  * The floor on PostgreSQL: `pg` with named statements; an order is one statement that reads and one that writes all its
  * rows. The head of the audit chain is kept in memory, which only a single process may do.
  */
-pg.types.setTypeParser(20, Number)
-pg.types.setTypeParser(1700, Number)
-const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 16 })
+const getTypeParser = ((oid: number, format?: 'text') =>
+  oid === 20 || oid === 1700 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser
+const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 16, types: { getTypeParser } })
+// A connection may end with the database while the pool closes it.
+pool.on('connect', (client) => client.on('error', () => {}))
 const run = async <Row extends object>(name: string, sql: string, values: unknown[]): Promise<Row[]> =>
   (await pool.query<Row>({ name, text: sql, values })).rows
 
@@ -64,11 +53,19 @@ let last: Link | undefined
 const findLast = (shopId: string) =>
   run<Link>('last', 'select seq, hash from audits where "shopId" = $1 order by seq desc limit 1', [shopId])
 
-async function record(caller: Caller, key: string, body: Conversion): Promise<unknown> {
+export const findCaller = async (secretHash: string) => (await run<Caller>('key', `${KEY_SQL} $1`, [secretHash]))[0]
+
+export const close = () => pool.end()
+
+export async function convert(
+  caller: Caller,
+  key: string,
+  body: Conversion,
+): Promise<{ status: number; body: unknown }> {
   const { shopId } = caller
   const asked = [shopId, key, body.couponCode.toLowerCase(), body.customerEmail.toLowerCase()]
   const [found] = await run<Found>('gather', GATHER, asked)
-  if (!found || found.stored) return JSON.parse(found?.stored ?? 'null')
+  if (!found || found.stored) return { status: 201, body: JSON.parse(found?.stored ?? 'null')?.reply }
   last ??= (await findLast(shopId))[0] ?? { seq: 0, hash: '' }
   const at = new Date().toISOString()
   const order = orderOf(body, at)
@@ -78,114 +75,36 @@ async function record(caller: Caller, key: string, body: Conversion): Promise<un
     program: program ?? undefined,
     connection,
   })
-  const decision = decide(facts)
-  const {
-    attribution: by,
-    commissionType,
-    baseCents,
-    rateBps,
-    amountCents,
-    taxWithheldCents,
-    subtotalCents,
-    status,
-  } = decision
-  const [id, eventId, deliveryId, orderId] = [newId('com'), newId('evt'), newId('dlv'), `api:${body.externalOrderId}`]
-  const audit = [
-    newId('aud'),
-    `key:${caller.keyId}`,
-    'commission.created',
-    id,
-    JSON.stringify({ orderId, amountCents, status }),
-    newId('req'),
-    at,
-  ]
-  const previousHash = last.hash
-  last = auditOf(last, audit)
-  const event = JSON.stringify({
-    event: 'commission.created',
-    timestamp: at,
-    shop_id: shopId,
-    data: { id, orderId, amountCents },
-  })
-  const reply = replyOf(decision, id)
+  const { rows, deliveries, link, reply } = record({ caller, key, body, order, facts, at, last, takers })
+  last = link
   await run('write', WRITE, [
-    ...[
-      id,
-      shopId,
-      by.affiliateId,
-      program?.id,
-      order.externalOrderId,
-      orderId,
-      body.orderName,
-      order.currency,
-      order.currency,
-      commissionType,
-      baseCents,
-      baseCents,
-      rateBps,
-      amountCents,
-      taxWithheldCents,
-      subtotalCents,
-      0,
-      0,
-      0,
-      'API',
-      by.method,
-      by.reasonCode,
-      status,
-      at,
-      at,
-      at,
-      1,
-    ],
-    ...[
-      shopId,
-      orderId,
-      id,
-      at,
-      body.orderName,
-      order.currency,
-      subtotalCents,
-      serializeFacts(facts),
-      JSON.stringify(decision),
-      at,
-      at,
-    ],
-    ...[
-      newId('jrn'),
-      shopId,
-      'conversion',
-      at,
-      by.affiliateId,
-      program?.id,
-      order.customerEmail,
-      order.customerEmail?.toLowerCase(),
-      order.externalOrderId,
-      orderId,
-      id,
-      at,
-    ],
-    ...[shopId, last.seq, ...audit, previousHash, last.hash],
-    ...[eventId, shopId, 'commission.created', event, at],
-    ...[deliveryId, shopId, eventId, takers[0]?.id, deliveryId, 'PENDING', 0, at],
-    ...[shopId, key, fingerprintOf(body), JSON.stringify(reply), at],
+    ...rows.commissions,
+    ...rows.orders,
+    ...rows.journey,
+    ...rows.audits,
+    ...rows.webhookEvents,
+    // Its data has one subscriber.
+    ...(deliveries[0] ?? []),
+    ...rows.idempotencyKeys,
   ])
-  return reply
+  return { status: 201, body: reply }
 }
 
-listen(async (request, response) => {
-  const [caller] = await run<Caller>('key', `${KEY_SQL} $1`, [hashOf(request)])
-  await run('limit', LIMIT, [caller?.keyId])
-  if (!admit(response, caller, request.method === 'GET' ? 'commissions:read' : 'events:write')) return
-  if (request.method === 'POST') {
-    const key = request.headers['idempotency-key'] as string
-    return answer(response, 201, await record(caller, key, JSON.parse(await text(request))))
-  }
-  const query = new URL(request.url ?? '', 'http://localhost').searchParams
-  const page = Number(query.get('page') ?? 1)
-  const limit = Number(query.get('limit') ?? 20)
-  const [counted] = await run<{ total: number }>('total', TOTAL, [caller.shopId])
-  const data = await run('list', LIST, [caller.shopId, limit, (page - 1) * limit])
-  const total = counted?.total ?? 0
-  answer(response, 200, { data, pagination: { page, limit, total, totalPages: Math.ceil(total / limit) } })
-})
+if (import.meta.main)
+  listen(async (request, response) => {
+    const caller = await findCaller(hashOf(request))
+    await run('limit', LIMIT, [caller?.keyId])
+    if (!admit(response, caller, request.method === 'GET' ? 'commissions:read' : 'events:write')) return
+    if (request.method === 'POST') {
+      const key = request.headers['idempotency-key'] as string
+      const { status, body } = await convert(caller, key, JSON.parse(await text(request)))
+      return answer(response, status, body)
+    }
+    const query = new URL(request.url ?? '', 'http://localhost').searchParams
+    const page = Number(query.get('page') ?? 1)
+    const limit = Number(query.get('limit') ?? 20)
+    const [counted] = await run<{ total: number }>('total', TOTAL, [caller.shopId])
+    const data = await run('list', LIST, [caller.shopId, limit, (page - 1) * limit])
+    const total = counted?.total ?? 0
+    answer(response, 200, { data, pagination: { page, limit, total, totalPages: Math.ceil(total / limit) } })
+  })
