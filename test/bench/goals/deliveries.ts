@@ -38,7 +38,7 @@ export async function p7({ rounds }: Options): Promise<void> {
     goal: 'P7',
     what: 'deliveries with outbox ÷ bare undici Pool + HMAC',
     wanted: { least: 0.6 },
-    ratio: spreadOf(rates.map((rate, n) => rate / (floors[n] ?? Number.NaN))),
+    result: spreadOf(rates.map((rate, n) => rate / (floors[n] ?? Number.NaN))),
     ours: perSecond(spreadOf(rates).median),
     floor: perSecond(spreadOf(floors).median),
   })
@@ -46,7 +46,7 @@ export async function p7({ rounds }: Options): Promise<void> {
     goal: 'P7',
     what: `p99 of the others when 1 of ${SUBSCRIBERS} hangs ÷ when none does`,
     wanted: { most: 2 },
-    ratio: spreadOf(hanging.map((p99, n) => p99 / (alone[n] ?? Number.NaN))),
+    result: spreadOf(hanging.map((p99, n) => p99 / (alone[n] ?? Number.NaN))),
     ours: `${Math.round(spreadOf(hanging).median)} ms`,
     floor: `${Math.round(spreadOf(alone).median)} ms`,
   })

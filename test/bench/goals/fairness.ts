@@ -60,7 +60,7 @@ async function onEngine(engine: string, data: DataSet, rounds: number): Promise<
       goal: 'FAIR',
       what: `${engine}: p99 alongside ${SUBSCRIPTIONS} × ${kind} ÷ alone`,
       wanted: { most: 2 },
-      ratio: spreadOf(underLoad.map((p99, n) => p99 / (alone[n] ?? Number.NaN))),
+      result: spreadOf(underLoad.map((p99, n) => p99 / (alone[n] ?? Number.NaN))),
       ours: `${spreadOf(underLoad).median.toFixed(1)} ms`,
       floor: `${spreadOf(alone).median.toFixed(1)} ms`,
     })

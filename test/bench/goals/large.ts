@@ -34,7 +34,7 @@ export async function p5({ rounds, seconds, rows }: Options): Promise<void> {
     goal: 'P5',
     what: `list p99 alongside 2 analytics clients, ${rows.toLocaleString('en')} rows ÷ alone`,
     wanted: { most: 2 },
-    ratio: spreadOf(underLoad.map((p99, n) => p99 / (alone[n] ?? Number.NaN))),
+    result: spreadOf(underLoad.map((p99, n) => p99 / (alone[n] ?? Number.NaN))),
     ours: millis(spreadOf(underLoad).median),
     floor: millis(spreadOf(alone).median),
   })
@@ -76,7 +76,7 @@ export async function p9({ rounds, seconds, rows }: Options): Promise<void> {
     goal: 'P9',
     what: `p50 of a page at 90% of ${rows.toLocaleString('en')} rows ÷ page 1`,
     wanted: { most: 1.5 },
-    ratio: ratios(measured, [far, ours], (sample) => sample.p50Micros),
+    result: ratios(measured, [far, ours], (sample) => sample.p50Micros),
     ours: p50(far),
     floor: p50(ours),
   })

@@ -34,7 +34,7 @@ export async function p10({ rounds }: Options): Promise<void> {
     goal: 'P10',
     what: 'start to first answer ÷ bare Node + better-sqlite3',
     wanted: { most: 2.5 },
-    ratio: spreadOf(ours.map((micros, n) => micros / (floor[n] ?? Number.NaN))),
+    result: spreadOf(ours.map((micros, n) => micros / (floor[n] ?? Number.NaN))),
     ours: millis(spreadOf(ours).median),
     floor: millis(spreadOf(floor).median),
   })
@@ -50,11 +50,9 @@ export async function p10({ rounds }: Options): Promise<void> {
       most.push(await megabytes(subject))
     }
     await subject.stop()
-    const under = Math.max(...most)
-    const verdict = idle <= 110 && under <= 200 ? 'reached' : 'missed'
-    console.log(
-      `P10  memory: idle ${idle.toFixed(0)} MB (goal <= 110), under load ${under.toFixed(0)} MB (goal <= 200)  ${verdict}`,
-    )
+    const memory = { goal: 'P10', unit: 'MB' }
+    print({ ...memory, what: 'memory after the start', wanted: { most: 110 }, result: spreadOf([idle]) })
+    print({ ...memory, what: 'memory under load', wanted: { most: 200 }, result: spreadOf([Math.max(...most)]) })
   }
 }
 

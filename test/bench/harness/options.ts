@@ -12,8 +12,10 @@ export interface Options {
   requests: number
   /** The engines of `pages`, in lower case. */
   engines: string[]
-  /** A part of the paths that `pages` requests. */
+  /** A part of the paths that `pages` requests, or of the test files of P15. */
   only: string
+  /** Whether the results become the table of the documentation. */
+  write: boolean
 }
 
 export function readOptions(): Options {
@@ -26,6 +28,7 @@ export function readOptions(): Options {
       requests: { type: 'string', default: '1000000' },
       engine: { type: 'string', default: 'sqlite,postgresql' },
       only: { type: 'string', default: '' },
+      write: { type: 'boolean', default: false },
     },
   })
   return {
@@ -36,5 +39,6 @@ export function readOptions(): Options {
     requests: Number(values.requests),
     engines: values.engine.split(','),
     only: values.only,
+    write: values.write,
   }
 }

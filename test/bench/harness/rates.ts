@@ -11,7 +11,7 @@ export function printRates({ cpuMost, ...line }: Rates, measured: Rounds, [ours,
   const cpu = (sample: Sample) => sample.cpuMicros
   print({
     ...line,
-    ratio: ratios(measured, [ours, floor], rate),
+    result: ratios(measured, [ours, floor], rate),
     ours: perSecond(median(measured, ours, rate)),
     floor: perSecond(median(measured, floor, rate)),
     cpu: {

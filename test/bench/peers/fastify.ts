@@ -14,10 +14,10 @@ const affiliate = database.prepare<[string, string], { id: string }>(
   'select id from affiliates where "shopId" = ? and "codeKey" = ?',
 )
 const insert = database.prepare(`
-  insert into commissions (id, "shopId", "affiliateId", "orderId", currency, "commissionBaseCents", "commissionRateBps",
+  insert into commissions (id, "shopId", "affiliateId", "orderId", currency, "orderCurrency", "commissionBaseCents", "commissionRateBps",
     "commissionAmountCents", "taxWithheldCents", "orderSubtotalCents", "orderDiscountCents", "orderShippingCents",
     "orderTaxCents", "trackingMethod", "orderStatus", "happenedAt", "createdAt", "updatedAt", version)
-  values (?, ?, ?, ?, ?, ?, 1600, ?, 0, ?, 0, 0, 0, 'API', 'APPROVED', ?, ?, ?, 1)`)
+  values (?, ?, ?, ?, ?, ?, ?, 1600, ?, 0, ?, 0, 0, 0, 'API', 'APPROVED', ?, ?, ?, 1)`)
 
 interface Order {
   externalOrderId: string
@@ -33,7 +33,20 @@ const record = database.transaction((shopId: string, order: Order) => {
   const id = `com_${randomUUID()}`
   const at = new Date().toISOString()
   const earned = Math.round(order.amountCents * 0.16)
-  insert.run(id, shopId, owner.id, orderId, order.currency, order.amountCents, earned, order.amountCents, at, at, at)
+  insert.run(
+    id,
+    shopId,
+    owner.id,
+    orderId,
+    order.currency,
+    order.currency,
+    order.amountCents,
+    earned,
+    order.amountCents,
+    at,
+    at,
+    at,
+  )
   return id
 })
 

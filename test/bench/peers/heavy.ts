@@ -5,64 +5,43 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createCluster } from '../../support/postgres-cluster.ts'
 import { freePort } from '../../support/process.ts'
-import { takeNumbers } from '../harness/compare.ts'
-import { load, type Template } from '../harness/load.ts'
-import type { Options } from '../harness/options.ts'
-import { perSecond, say } from '../harness/report.ts'
+import type { Template } from '../harness/load.ts'
+import type { Subject } from '../harness/subject.ts'
 
 /** Git-ignored; each is installed on first use. */
 const FOLDER = fileURLToPath(new URL('../.peers/', import.meta.url))
 const ROWS = 10_000
 
-interface Heavy {
+/** The requests to send. */
+interface Requests {
+  list: Template
+  create: Template
+  keys: string[]
+}
+
+export interface Heavy {
   name: string
   packages: string[]
-  /** Starts it on this port and PostgreSQL, with rows and a unique order id. Returns the requests to send. */
-  start: (at: {
-    folder: string
-    port: number
-    database: string
-  }) => Promise<{ child: ChildProcess; list: Template; create: Template; key: string }>
+  /** Starts it on this port and PostgreSQL, with rows and a unique order id. */
+  start: (at: { folder: string; port: number; database: string }) => Promise<Requests & { child: ChildProcess }>
 }
 
-/** parse-server and Directus on PostgreSQL. One that cannot be installed or started is reported. */
-export async function heavyPeers(options: Options): Promise<void> {
-  for (const peer of [parse, directus])
-    await one(peer, options).catch((error) => say(`${peer.name}: not measured, ${(error as Error).message}`))
-}
-
-async function one({ name, packages, start }: Heavy, { rounds, seconds }: Options): Promise<void> {
+/** Installs a server at its first use, and starts it on PostgreSQL for the time of this work. */
+export async function withHeavy(
+  { name, packages, start }: Heavy,
+  work: (running: Requests & { subject: Subject }) => Promise<void>,
+): Promise<void> {
   const folder = join(FOLDER, name.split(' ')[0]?.toLowerCase() ?? '')
   install(folder, packages)
   const cluster = await createCluster()
   const port = await freePort()
   try {
-    const { child, list, create, key } = await start({ folder, port, database: cluster.url })
-    const url = `http://127.0.0.1:${port}`
-    try {
-      for (const [what, template] of [
-        ['list of 20 with total', list],
-        ['create', create],
-      ] as const) {
-        const rates: number[] = []
-        for (let round = 0; round <= rounds; round++) {
-          const {
-            perSecond: rate,
-            wrong,
-            requests,
-          } = await load({ url, template, keys: [key], connections: 32, seconds, from: takeNumbers() })
-          if (wrong > 0) throw new Error(`it refused ${wrong} of ${requests} requests`)
-          // The first round warms up.
-          if (round > 0) rates.push(rate)
-        }
-        const sorted = rates.toSorted((a, b) => a - b)
-        say(
-          `${what}: ${name} ${perSecond(sorted[Math.floor(sorted.length / 2)] ?? 0)} (${perSecond(sorted[0] ?? 0)} to ${perSecond(sorted.at(-1) ?? 0)})`,
-        )
-      }
-    } finally {
-      child.kill('SIGKILL')
-    }
+    const { child, ...requests } = await start({ folder, port, database: cluster.url })
+    const stop = async () => void child.kill('SIGKILL')
+    // Most of its CPU time is PostgreSQL's, which cannot be compared.
+    const usage = async () => ({ cpuMicros: 0, rssBytes: 0 })
+    const subject = { name, url: `http://127.0.0.1:${port}`, usage, ask: usage, stop }
+    await work({ ...requests, subject }).finally(stop)
   } finally {
     await cluster.remove()
   }
@@ -107,7 +86,7 @@ const rowOf = (n: number | string) => ({
   status: 'APPROVED',
 })
 
-const parse: Heavy = {
+export const parse: Heavy = {
   name: 'parse-server 9 on PostgreSQL',
   packages: ['parse-server@9.10.0'],
   start: async ({ folder, port, database }) => {
@@ -149,7 +128,7 @@ const parse: Heavy = {
     const once = { ...headers, 'X-Parse-Request-Id': 'bench-<n>' }
     return {
       child,
-      key: 'rest',
+      keys: ['rest'],
       list: { method: 'GET', path: '/parse/classes/Commission?limit=20&count=1&order=-createdAt', headers },
       create: {
         method: 'POST',
@@ -161,7 +140,7 @@ const parse: Heavy = {
   },
 }
 
-const directus: Heavy = {
+export const directus: Heavy = {
   name: 'Directus 12.4.0 on PostgreSQL',
   packages: ['directus@12.4.0', 'pg'],
   start: async ({ folder, port, database }) => {
@@ -215,7 +194,7 @@ const directus: Heavy = {
     const bearer = { Authorization: 'Bearer <key>' }
     return {
       child,
-      key: token,
+      keys: [token],
       list: { method: 'GET', path: '/items/commissions?limit=20&sort=-id&meta=total_count', headers: bearer },
       create: {
         method: 'POST',

@@ -50,7 +50,8 @@ app.post('/api/v1/events', async (c) => {
       .executeTakeFirst()
     if (known || !affiliate) return false
     const cents = { orderDiscountCents: 0, orderShippingCents: 0, orderTaxCents: 0, taxWithheldCents: 0 }
-    const row = { id, shopId, orderId, affiliateId: affiliate.id, currency: body.currency, ...cents, version: 1 }
+    const money = { currency: body.currency, orderCurrency: body.currency, ...cents }
+    const row = { id, shopId, orderId, affiliateId: affiliate.id, ...money, version: 1 }
     const amounts = {
       commissionBaseCents: body.amountCents,
       orderSubtotalCents: body.amountCents,
