@@ -13,7 +13,7 @@ test('Deprecation contains its date and Sunset the end date', () => {
   expect(deprecationHeaders(retiring)).toEqual({
     Deprecation: `@${Date.parse('2026-11-01T00:00:00Z') / 1000}`,
     Sunset: 'Tue, 01 Jun 2027 00:00:00 GMT',
-    Link: '</api/v1/docs>; rel="deprecation"',
+    Link: '</docs>; rel="deprecation"',
   })
   expect(deprecationHeaders({ operationId: 'listCoupons' })).toEqual({})
 })
@@ -41,7 +41,7 @@ test('every response of a deprecated operation contains the end date, including 
         status,
         '@1793491200',
         'Tue, 01 Jun 2027 00:00:00 GMT',
-        '</api/v1/docs>; rel="deprecation"',
+        '</docs>; rel="deprecation"',
       ])
     }
     expect((await server.request('GET', '/api/v1/programs')).headers.get('Deprecation')).toBeNull()

@@ -48,7 +48,7 @@ export function servePage(server: Server, route: Route) {
     const isAllowedWhileSuspended = 'show' in route || route.path === SIGN_OUT
     const access = { roles: route.roles, isAllowedWhileSuspended }
     const ctx = ownerContext(server, owner, { requestId, isHttps: browser.isHttps, find, ...access })
-    const call = { c, server, browser, owner, request: pageRequestOf(c, owner, ctx) }
+    const call = { c, server, browser, owner, request: pageRequestOf(c, owner, ctx, browser) }
     try {
       requireRole(route, owner)
       requireActive(access, owner)
@@ -67,14 +67,18 @@ async function signedIn({ deps }: Server, db: Reader, { session }: BrowserReques
   return { ...owner, session: owner.session }
 }
 
-function pageRequestOf(c: HonoContext<Env>, owner: SignedIn, ctx: OwnerContext): PageRequest {
+function pageRequestOf(
+  c: HonoContext<Env>,
+  owner: SignedIn,
+  ctx: OwnerContext,
+  { origin }: BrowserRequest,
+): PageRequest {
   return {
     ctx,
     isOwner: owner.user.role === 'OWNER',
     csrf: csrfTokenOf(ctx, owner.session),
     zone: ctx.shop.timeZone,
-    origin:
-      ctx.config.publicUrl?.replace(/\/$/, '') ?? `${ctx.isHttps ? 'https' : 'http'}://${new URL(c.req.url).host}`,
+    origin,
     params: Object.fromEntries(Object.entries(c.req.param()).map(([name, text]) => [name, toLookupText(text)])),
     query: new URLSearchParams([...new URL(c.req.url).searchParams].map(([name, text]) => [name, toLookupText(text)])),
     form: new URLSearchParams(),

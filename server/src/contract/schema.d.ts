@@ -514,7 +514,7 @@ export interface paths {
         };
         /**
          * Read the quick start
-         * @description An HTML page generated from this document. Requires no credential and always returns 200.
+         * @description An HTML page that leads from a key to a payment, with the address of this server. Requires no credential and always returns 200.
          */
         get: operations["getDocs"];
         put?: never;

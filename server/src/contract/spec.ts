@@ -206,6 +206,6 @@ export function deprecationHeaders(operation: Dates): Record<string, string> {
   return {
     Deprecation: `@${Math.floor(since / 1000)}`,
     Sunset: new Date(sunset).toUTCString(),
-    Link: '</api/v1/docs>; rel="deprecation"',
+    Link: '</docs>; rel="deprecation"',
   }
 }

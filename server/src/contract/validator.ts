@@ -351,7 +351,7 @@ function nonNull(schema: Schema): Schema {
 }
 
 /** What a value of this schema must be, to complete `<name> must …`. */
-export function requirement(schema: Schema): string {
+function requirement(schema: Schema): string {
   const plain = nonNull(schema)
   // `x-must` of a union applies to all its types.
   const must = resolveSchema(schema).object['x-must'] ?? plain['x-must']

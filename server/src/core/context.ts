@@ -36,6 +36,8 @@ export interface PublicContext extends Deps {
   requestId: string
   /** Whether the caller's connection is encrypted, so that cookies can be `Secure`. */
   isHttps: boolean
+  /** The server's address as the caller sees it. */
+  origin: string
   client: Client
 }
 

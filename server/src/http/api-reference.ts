@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto'
-import type { Hono } from 'hono'
+import type { Context, Hono } from 'hono'
 import { html, raw } from 'hono/html'
-import { document } from '../contract/document.ts'
+import { document, readDocumentText } from '../contract/document.ts'
 import { ApiError } from '../contract/errors.ts'
-import { matchesTag } from './docs.ts'
 import { limitPublic } from './rate-limit.ts'
 import { hasRedoc, readRedoc } from './redoc.ts'
-import { inlineStyleSource, NOSNIFF, pageHeaders } from './response.ts'
+import { inlineStyleSource, pageHeaders } from './response.ts'
 import type { Env, Server } from './server.ts'
 
 const STYLE = 'body { margin: 0 }\nnoscript { display: block; padding: 2rem; font: 16px/1.5 system-ui, sans-serif }\n'
@@ -17,7 +16,8 @@ const stored = localStorage.getItem('redoc.colorMode')
 const scheme = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'
 document.documentElement.classList.add(['light', 'dark'].includes(stored) ? stored : scheme)
 const response = await fetch('/openapi.json')
-init(await response.json(), { disableTelemetry: true }, document.getElementById('redoc'))
+const servers = [{ url: location.origin }]
+init({ ...(await response.json()), servers }, { disableTelemetry: true }, document.getElementById('redoc'))
 `
 
 /** Redoc inserts its styles through the CSSOM, into a style element that is empty. */
@@ -34,19 +34,10 @@ const PAGE_HEADERS = { ...others, 'Content-Security-Policy': `${policy}; connect
  * `/docs` leads to the quick start.
  */
 export function mountApiReference(app: Hono<Env>, server: Server): void {
-  let files: Map<string, { type: string; content: string; tag: string }> | undefined
-  const load = () => {
-    files ??= new Map(
-      [
-        ['style.css', 'text/css', STYLE],
-        ['reference.js', 'text/javascript', SCRIPT],
-        ['redoc.js', 'text/javascript', readRedoc()],
-      ].map(([name = '', type = '', content = '']) => [
-        name,
-        { type, content, tag: `"${createHash('sha256').update(content).digest('hex').slice(0, 16)}"` },
-      ]),
-    )
-    return files
+  const files: Record<string, () => StaticFile> = {
+    'style.css': once(() => staticFile(STYLE, 'text/css; charset=utf-8')),
+    'reference.js': once(() => staticFile(SCRIPT, 'text/javascript; charset=utf-8')),
+    'redoc.js': once(() => staticFile(readRedoc(), 'text/javascript; charset=utf-8')),
   }
   app.get('/docs', async (c) => {
     await limitPublic(server, c.get('request'))
@@ -54,19 +45,11 @@ export function mountApiReference(app: Hono<Env>, server: Server): void {
     for (const [name, value] of Object.entries(PAGE_HEADERS)) c.header(name, value)
     return c.html(page())
   })
-  for (const name of ['style.css', 'reference.js', 'redoc.js']) {
+  for (const [name, file] of Object.entries(files)) {
     app.get(`/docs/${name}`, async (c) => {
       await limitPublic(server, c.get('request'))
       if (!hasRedoc()) throw new ApiError(404, 'path_unknown', 'No such path.')
-      const { type, content, tag } = load().get(name)!
-      const headers = {
-        ...NOSNIFF,
-        ETag: tag,
-        'Cache-Control': 'no-cache',
-        'Cross-Origin-Resource-Policy': 'same-origin',
-      }
-      if (matchesTag(c.req.header('If-None-Match'), tag)) return c.body(null, 304, headers)
-      return c.body(content, 200, { ...headers, 'Content-Type': `${type}; charset=utf-8` })
+      return sendStaticFile(c, file(), { 'Cross-Origin-Resource-Policy': 'same-origin' })
     })
   }
 }
@@ -85,3 +68,50 @@ ${raw('<link rel="icon" href="data:,"><link rel="stylesheet" href="/docs/style.c
 <script type="module" src="/docs/reference.js"></script>
 </body>
 </html>`
+
+/** Serves the contract without a credential. */
+export function mountDocument(app: Hono<Env>, server: Server): void {
+  const yaml = once(() => staticFile(readDocumentText(), 'application/yaml; charset=utf-8'))
+  const json = once(() => staticFile(JSON.stringify(document), 'application/json'))
+  const serve = (file: () => StaticFile) => async (c: Context<Env>) => {
+    await limitPublic(server, c.get('request'))
+    return sendStaticFile(c, file())
+  }
+  app.get('/', async (c) => {
+    await limitPublic(server, c.get('request'))
+    return c.redirect('/api/v1/docs')
+  })
+  app.get('/openapi.yaml', serve(yaml))
+  app.get('/openapi.json', serve(json))
+}
+
+interface StaticFile {
+  content: string
+  type: string
+  tag: string
+}
+
+const staticFile = (content: string, type: string): StaticFile => ({
+  content,
+  type,
+  tag: `"${createHash('sha256').update(content).digest('hex').slice(0, 16)}"`,
+})
+
+/** Sends a file that does not change while the server runs. Supports conditional requests. */
+function sendStaticFile(c: Context<Env>, { content, type, tag }: StaticFile, extra: Record<string, string> = {}) {
+  const headers = { ...extra, ETag: tag, 'Cache-Control': 'no-cache' }
+  if (matchesTag(c.req.header('If-None-Match'), tag)) return c.body(null, 304, headers)
+  return c.body(content, 200, { ...headers, 'Content-Type': type })
+}
+
+/** Whether `If-None-Match` matches the tag, by the weak comparison that RFC 9110 requires. */
+const matchesTag = (given: string | undefined, tag: string): boolean =>
+  (given ?? '').split(',').some((one) => one.trim() === '*' || one.trim().replace(/^W\//, '') === tag)
+
+function once<T>(make: () => T): () => T {
+  let made: T | undefined
+  return () => {
+    made ??= make()
+    return made
+  }
+}

@@ -176,6 +176,8 @@ export interface BrowserRequest {
   isCrossSite: boolean
   /** Whether cookies are set for https only. */
   isHttps: boolean
+  /** The server's address as the caller sees it, without a path. */
+  origin: string
 }
 
 /** A server whose public URL is https is reached over https, also behind a proxy that it was not told to trust. */
@@ -185,11 +187,13 @@ export function browserRequestOf(
 ): BrowserRequest {
   const url = new URL(c.req.url)
   const forwarded = trustProxy > 0 ? c.req.header('X-Forwarded-Proto')?.split(',').at(-trustProxy)?.trim() : undefined
+  const isHttps = publicUrl?.startsWith('https:') === true || (forwarded ?? url.protocol.replace(':', '')) === 'https'
   return {
     session: getCookie(c, SESSION_COOKIE) ?? null,
     csrfToken: c.req.header('X-CSRF-Token') ?? null,
     isCrossSite: isCrossSite(c, url),
-    isHttps: publicUrl?.startsWith('https:') === true || (forwarded ?? url.protocol.replace(':', '')) === 'https',
+    isHttps,
+    origin: publicUrl?.replace(/\/$/, '') ?? `${isHttps ? 'https' : 'http'}://${url.host}`,
   }
 }
 

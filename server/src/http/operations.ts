@@ -262,5 +262,8 @@ export const handlers: Handlers<Contexts> = {
   listOperatorAudit: (ctx, { query }) => ok(audit.listOfOperator(ctx, query)),
 
   getShopInfo: (ctx) => data(settings.readShop(ctx)),
-  getDocs: async () => ({ status: 200, body: docsPage(), headers: DOCS_HEADERS }),
+  getDocs: async (ctx) => {
+    const year = new Date(ctx.now()).getUTCFullYear()
+    return { status: 200, body: docsPage(ctx.origin, year), headers: DOCS_HEADERS }
+  },
 }

@@ -208,7 +208,7 @@ const authorizers: { [S in Scheme]: Authorizer<Contexts[S]> } = {
     if (op.throttle === 'sign-in') await authorizeSignIn(server, request.address, browser)
     const { requestId, address } = request
     const client = clientOf(c, address)
-    const ctx = { ...server.deps, requestId, isHttps: browser.isHttps, client }
+    const ctx = { ...server.deps, requestId, isHttps: browser.isHttps, origin: browser.origin, client }
     return authorized(ctx, `address ${request.address}`)
   },
 }
