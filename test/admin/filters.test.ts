@@ -192,6 +192,24 @@ test('every filtered list shows its filters, each with a link that removes it, a
   expect(countsOn(await page.open('/admin/commissions?from=2026-11-01')).All).toBeUndefined()
 })
 
+test('commissions open on those that await approval, and on all when none does', async ({ server, client }) => {
+  const { id: campaignId } = await client.programs.create({ name: 'By hand', autoApproveAffiliate: true })
+  const affiliate = await client.affiliates.create({ email: 'a@example.com', name: 'A', campaignId })
+  const page = await ownerOf(server)
+  const currentTab = async () =>
+    /aria-current="true">([^<]*?) </.exec((await page.open('/admin/commissions')).text)?.[1]
+  expect(await currentTab()).toBe('All')
+  expect(wordsOf((await page.open(`/admin/affiliates/${affiliate.id}`)).text)).toContain('Unpaid 0.00 USD')
+  const { commission } = await client.events.conversion({
+    externalOrderId: '1',
+    amountCents: 1000,
+    ref: affiliate.slug,
+  })
+  expect(await currentTab()).toBe('Awaiting approval')
+  await server.owner('POST', `/commissions/${commission.id}/approve`)
+  expect(await currentTab()).toBe('All')
+})
+
 test('the overview says how many open batches it has not read for blocked payments', async ({ server, client }) => {
   const affiliateId = addAffiliate(server)
   const days = ['2026-10-01', '2026-10-02', '2026-10-03', '2026-10-04', '2026-10-05']

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { browserName, roughNetwork } from '../../server/src/http/client.ts'
 import { rowsOf } from '../support/inspect.ts'
+import { OPERATOR_TOKEN } from '../support/server.ts'
 import { openPageShop, type PageShop } from './fixture.ts'
 import { noticeOf, type Opened, visitorOf, wordsOf } from './visitor.ts'
 
@@ -77,9 +78,14 @@ describe('the sessions of a user', () => {
     const token = /token=(rl_\w+)/.exec((await shop.owner.open('/admin/team')).text)?.[1] ?? ''
     const visitor = visitorOf(shop.server)
     await visitor.send('/admin/sign-in', [['token', token]])
-    const { email = '' } = rowsOf(shop.server, 'users').find(({ role }) => role === 'OWNER') ?? {}
+    const { email = '', id: ownerId } = rowsOf(shop.server, 'users').find(({ role }) => role === 'OWNER') ?? {}
     expect(wordsOf((await visitor.open('/admin/account')).text)).toContain(`One-time link created by ${email}`)
     expect(await shop.words('/audit')).toContain(`Signed in with a one-time link created by ${email}`)
+    const path = `/operator/v1/shops/${shop.server.shop.shopId}/users/${ownerId}/sign-in-link`
+    const { body } = await shop.server.request('POST', path, { key: OPERATOR_TOKEN })
+    await visitor.send('/admin/sign-in', [['token', /rl_\w+/.exec(JSON.stringify(body))?.[0] ?? '']])
+    for (const page of ['account', 'audit'])
+      expect(wordsOf((await visitor.open(`/admin/${page}`)).text)).toContain('created by the operator of the server')
     const after = wordsOf((await shop.owner.open('/admin/team')).text)
     expect(after).not.toMatch(/two@shop\.example Owner Active [^<]*? Never Sign-in/)
   })

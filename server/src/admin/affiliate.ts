@@ -160,7 +160,7 @@ function balance({ ctx, zone }: PageRequest, { value, readAt }: Cached<Balances>
   const asOf = readAt === null ? html`` : html`<p class="hint">${figuresAsOf(readAt, zone)}</p>`
   const [only, ...others] = balances
   if (others.length === 0)
-    return html`${facts([...(only ? sums(only) : [['Unpaid', '0'] as const]), ['Commissions', count(total)]], 'stats')}${asOf}`
+    return html`${facts([...(only ? sums(only) : [['Unpaid', money(0, ctx.shop.currency)] as const]), ['Commissions', count(total)]], 'stats')}${asOf}`
   return html`${table(
     'Balance by currency',
     ['Currency', ...sums(balances[0]!).map(([name]) => numberColumn(name))],

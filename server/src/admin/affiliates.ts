@@ -155,7 +155,7 @@ ${chips(
     campaignId: html`Program ${isolated(names.get(campaignId ?? '') ?? campaignId ?? '')}`,
   },
 )}
-${status === ARCHIVED && rows.length ? html`<p class="hint">New orders of archived affiliates earn no commission, and their unpaid commissions are held back. They cannot be restored.</p>` : ''}${isChoice && rows.length ? form(request, `${PATH}/status`, html`${Object.entries({ ...filter, page: query.get('page') ?? '' }).map(([name, value]) => hidden(name, value ?? ''))}${content}${bulk()}`) : content}
+${status === ARCHIVED && rows.length ? html`<p class="hint">New orders of archived affiliates earn no commission, and their unpaid commissions are held back. Restore one on its page.</p>` : ''}${isChoice && rows.length ? form(request, `${PATH}/status`, html`${Object.entries({ ...filter, page: query.get('page') ?? '' }).map(([name, value]) => hidden(name, value ?? ''))}${content}${bulk()}`) : content}
 ${notice}${found && pager(PATH, query, found.pagination)}`,
   }
 }

@@ -188,9 +188,10 @@ const VERBS: Readonly<Record<string, string>> = {
   exported: 'Downloaded',
 }
 
-/** Users and keys by their names: `user:usr_…` is an email address, `key:key_…` the label of the key. */
+/** Within a sentence. Users and keys by their names: `user:usr_…` is an email address, `key:key_…` the label of the key. */
 export function actorName(actor: string, names: Pick<SubjectNames, 'users' | 'keys'>): string {
-  if (actor === 'operator') return 'The operator of the server'
+  if (actor === 'operator') return 'the operator of the server'
+  if (actor === 'store') return 'the store'
   const id = actor.replace(/^(user|key):/, '')
   const label = names.keys.get(id)
   return names.users.get(id) ?? (label === undefined ? actor : `API key ${label}`)

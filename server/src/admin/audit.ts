@@ -70,7 +70,7 @@ async function show(request: PageRequest): Promise<View> {
   const none = isEverything ? 'Change or clear the filter.' : 'Change or clear the filter, or show everything.'
   return {
     title: 'Audit log',
-    lead: 'Who did what, and when. Each record contains the hash of the one before it, so that nothing can be changed or removed unnoticed.',
+    lead: 'Who did what, and when. Each record contains the hash of the one before it. Keep the last hash elsewhere: it reveals whether records were changed or removed in the database.',
     actions: rows.length ? fileLink(`${PATH}.csv`, query) : undefined,
     body: html`<div class="toolbar">${tabs(
       'Records',
@@ -183,7 +183,7 @@ async function download(request: PageRequest): Promise<View> {
 
 const row = (one: AuditRecord, names: SubjectNames): Cell[] => [
   html`${sentenceOf(one, names)}${details(one)}`,
-  isolated(actorName(one.actor, names)),
+  isolated(actorName(one.actor, names).replace(/^the /, 'The ')),
   time(one.createdAt, '–', names.zone),
   one.seq,
 ]

@@ -70,11 +70,12 @@ export const COMMISSION_FILTERS = ['status', 'order', 'affiliate', ...MORE]
  */
 export async function readFilter(request: PageRequest, sent: URLSearchParams): Promise<CommissionFilter> {
   const given = givenOf(sent, COMMISSION_FILTERS)
-  const tab = STATUS_TABS.find((one) => one === given.status) ?? 'PENDING'
   const { currency, min: minAmountCents, max: maxAmountCents } = readAmounts(request, given)
   const { from, to } = readPeriod(request, given)
+  const affiliate = await readAffiliate(request, given)
+  const tab = STATUS_TABS.find((one) => one === given.status) ?? (await firstTab(request, affiliate))
   return {
-    ...(await readAffiliate(request, given)),
+    ...affiliate,
     tab,
     status: tab === 'ALL' ? undefined : tab,
     order: given.order,
@@ -87,6 +88,12 @@ export async function readFilter(request: PageRequest, sent: URLSearchParams): P
     given,
     size: field(sent, 'size'),
   }
+}
+
+/** The commissions that await approval; all of them where none does. */
+async function firstTab({ ctx }: PageRequest, { affiliateId }: AffiliateFilter): Promise<StatusTab> {
+  const counts = await countsByStatus(ctx, { ...(affiliateId && { affiliateId }) })
+  return counts && !counts.get('PENDING') ? 'ALL' : 'PENDING'
 }
 
 /** Whether the filter needs a search that reads rows one by one. */

@@ -74,7 +74,7 @@ const escapeHtml = (text: string): string =>
 
 /** The style of the page; its hash is in the Content-Security-Policy. */
 export const STATEMENT_STYLE = `
-body { font: 14px/1.4 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem; color: #111 }
+body { font: 14px/1.4 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem; color: #111; overflow-wrap: break-word }
 h1 { font-size: 1.4rem; margin: 0 0 .25rem } h2 { font-size: 1.1rem; margin: 2rem 0 .5rem }
 table { border-collapse: collapse; width: 100% } th, td { text-align: left; padding: .25rem .5rem; border-bottom: 1px solid #ddd; vertical-align: top }
 .n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap } .small { color: #555; font-size: .85em; overflow-wrap: anywhere }
