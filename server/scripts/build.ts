@@ -37,5 +37,6 @@ copy(join(root, 'src/contract/document.json'), 'contract/document.json')
 copy(join(root, 'src/admin/assets'), 'admin/assets')
 mkdirSync(join(out, 'http/redoc'))
 writeFileSync(join(out, 'http/redoc/redoc.js'), readRedoc())
-for (const license of redocLicenses()) copy(fileURLToPath(license), `http/redoc/${basename(license.pathname)}`)
+// With a file of the name LICENSE in a folder, pnpm leaves out the license of the package.
+for (const license of redocLicenses()) copy(fileURLToPath(license), `http/redoc/redoc-${basename(license.pathname)}`)
 writeBin(root, out)

@@ -19,6 +19,11 @@ const manifestOf = (name: string) => JSON.parse(readFileSync(join(ROOT, folderOf
 const [, OLDEST = ''] = /^\^([\d.]+)/.exec(manifestOf('server').engines.node) ?? []
 /** Cannot parse the syntax of the packages. */
 const OUTDATED = '8.17.0'
+const COMMANDS: Partial<Record<(typeof PACKAGES)[number], string[]>> = {
+  cli: ['referral'],
+  conformance: ['referral-conformance'],
+  server: ['referral-server'],
+}
 
 let registry: Registry
 let user: NpmUser
@@ -68,11 +73,22 @@ describe.each(PACKAGES)('@referral/%s', (name) => {
     const excludeEntrypoints = ['./vectors.json', './schemas.json', './openapi.yaml', './main', './package.json']
     const analysis = await checkPackage(createPackageFromTarballData(content), { excludeEntrypoints })
     const problems = 'problems' in analysis ? analysis.problems : []
-    // No supported release resolves packages as Node.js 10 does, and all that run these two load ES modules with require.
-    const ignored = ['server', 'conformance'].includes(name) ? ['node10', 'node16-cjs'] : ['node10']
+    // All releases that run these two load ES modules with require.
+    const ignored = ['server', 'conformance'].includes(name) ? ['node10', 'node16-cjs'] : []
     const isRelevant = (problem: object) =>
       !('resolutionKind' in problem && ignored.includes(`${problem.resolutionKind}`))
     expect(problems.filter(isRelevant)).toEqual([])
+  })
+
+  test('contains its license and documents, and has its documented command', ({ skip }) => {
+    if (unreachable) skip(unreachable)
+    const packed = createPackageFromTarballData(readFileSync(tarball()))
+    const root = `/node_modules/@referral/${name}/`
+    const files = packed.listFiles().map((path) => path.slice(root.length))
+    const documents = name === 'sdk' ? ['api.md', 'CHANGELOG.md'] : []
+    expect(files).toEqual(expect.arrayContaining(['LICENSE', 'README.md', ...documents]))
+    const { bin = {} } = JSON.parse(packed.readFile(`${root}package.json`))
+    expect(Object.keys(bin)).toEqual(COMMANDS[name] ?? [])
   })
 })
 

@@ -8,7 +8,7 @@ import { runConformance, UsageError } from './run.ts'
 
 const HELP = `Tests whether a server follows the contract of the referral program API.
 
-Usage: conformance [options]
+Usage: referral-conformance [options]
 
   --url <url>            the server; default: REFERRAL_BASE_URL, or http://127.0.0.1:8787
   --suite <name>         core, webhooks or owner; can be repeated; default: all
