@@ -183,3 +183,11 @@ test('retention counts old rows in a dry run, and deletes them', async () => {
   const unknown = await run(['retention', ...rest, 'audits'], env)
   expect([unknown.code === 0, unknown.stderr]).toEqual([false, expect.stringContaining('responses')])
 })
+
+test('vault rotate exits with 1 while an earlier key is needed', async () => {
+  const earlier = readFileSync(join(folder.path, 'encryption.key'), 'utf8').trim()
+  const keys = { REFERRAL_ENCRYPTION_KEY: `${Buffer.alloc(32, 9).toString('base64')},${earlier}` }
+  const { code, stdout } = await run(['vault', 'rotate', '--dry-run', '--json'], { ...env, ...keys })
+  expect([code, JSON.parse(stdout)]).toMatchObject([1, { rotated: 0, earlier: { 'installationSettings.value': 1 } }])
+  expect(await json('vault', 'rotate')).toMatchObject({ rotated: 0, earlier: {}, unreadable: {} })
+})

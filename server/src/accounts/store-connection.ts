@@ -51,15 +51,15 @@ function domainMismatch(domain = ''): ApiError {
   )
 }
 
-const sealContext = (shopId: string) => `store:${shopId}`
+export const boundOfStore = (shopId: string) => `store:${shopId}`
 
 /** Encrypts the secret that a store signs its notifications with, bound to its shop. */
 export const sealStoreSecret = ({ vault }: Pick<Deps, 'vault'>, shopId: string, secret: string): string =>
-  vault.seal(secret, sealContext(shopId))
+  vault.seal(secret, boundOfStore(shopId))
 
 /** Decrypts the secret; null when no encryption key fits. */
 export const openStoreSecret = ({ vault }: Pick<Deps, 'vault'>, shopId: string, sealed: string): string | null =>
-  vault.open(sealed, sealContext(shopId))
+  vault.open(sealed, boundOfStore(shopId))
 
 /** A shop that accepts notifications, with the secret that they are signed with. */
 export interface Store {

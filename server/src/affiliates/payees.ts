@@ -14,17 +14,17 @@ type Schemas = components['schemas']
 export type PayeeDetails = Schemas['PaypalPayee'] | Schemas['WisePayee'] | Required<Schemas['SepaPayee']>
 
 /** Details are sealed for one affiliate, so that a row that is moved to another affiliate cannot be read. */
-const sealedFor = (affiliateId: string) => `payee:${affiliateId}`
+export const boundOfPayee = (affiliateId: string) => `payee:${affiliateId}`
 
 export const sealPayee = (vault: Vault, affiliateId: string, details: PayeeDetails): string =>
-  vault.seal(JSON.stringify(details), sealedFor(affiliateId))
+  vault.seal(JSON.stringify(details), boundOfPayee(affiliateId))
 
 /** Decrypts payee details; null when no encryption key fits. */
 export function openPayee(
   vault: Vault,
   { affiliateId, details }: Pick<PayeeRow, 'affiliateId' | 'details'>,
 ): PayeeDetails | null {
-  const text = vault.open(details, sealedFor(affiliateId))
+  const text = vault.open(details, boundOfPayee(affiliateId))
   return text === null ? null : JSON.parse(text)
 }
 

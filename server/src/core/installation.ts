@@ -98,7 +98,7 @@ export async function findOldestSnapshotSeconds(db: Reader): Promise<number> {
   return rows[0]?.seconds ?? 0
 }
 
-const ENCRYPTION_KEY_CHECK = 'encryptionKeyCheck'
+export const ENCRYPTION_KEY_CHECK = 'encryptionKeyCheck'
 const CHECK_TEXT = 'referral'
 
 /**

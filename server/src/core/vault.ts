@@ -7,6 +7,8 @@ export interface Vault {
   seal: (text: string, bound: string) => string
   /** Decrypts a sealed text; null when no key does. */
   open: (sealed: string, bound: string) => string | null
+  /** The same text sealed under the newest key: unchanged if it already is; null when no key decrypts it. */
+  reseal: (sealed: string, bound: string) => string | null
   /** A keyed hash (HMAC-SHA-256), to compare texts without storing them. */
   fingerprint: (text: string) => string
   /** The fingerprints of a text with each of the keys, newest first. A long text is hashed in slices. */
@@ -25,14 +27,20 @@ export function createVault(keys: Uint8Array[]): Vault {
   const pairs = keys.map(derive)
   const newest = pairs[0]
   if (!newest) throw new Error('An encryption key is required')
+  const openWithAny = (sealed: string, bound: string) => {
+    for (const pair of pairs) {
+      const text = open(pair, sealed, bound)
+      if (text !== null) return text
+    }
+    return null
+  }
   return {
     seal: (text, bound) => seal(newest, text, bound),
-    open: (sealed, bound) => {
-      for (const pair of pairs) {
-        const text = open(pair, sealed, bound)
-        if (text !== null) return text
-      }
-      return null
+    open: openWithAny,
+    reseal: (sealed, bound) => {
+      if (open(newest, sealed, bound) !== null) return sealed
+      const text = openWithAny(sealed, bound)
+      return text === null ? null : seal(newest, text, bound)
     },
     fingerprint: (text) => hash(newest, text).toString('hex'),
     fingerprints: async (text) => {

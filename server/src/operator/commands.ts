@@ -168,6 +168,23 @@ function addDataCommands(program: Command): void {
       ])
     })
 
+  program
+    .command('vault')
+    .description('manage the encryption key')
+    .command('rotate')
+    .description(
+      'encrypt all stored secrets with the first of the encryption keys, in small transactions while the server runs; continues after an interruption, and exits with 1 while an earlier key is needed',
+    )
+    .option('--dry-run', 'count the values, and change nothing')
+    .option(...JSON_OPTION)
+    .action(async ({ dryRun, json }: Json & { dryRun?: boolean }) => {
+      requireDatabase(readDataLocation().databaseUrl)
+      const { describeRotation, isRotated, rotateVault } = await import('./vault-rotation.ts')
+      const report = await withDeps((deps) => rotateVault(deps, dryRun))
+      print(json, { ...report, complete: isRotated(report) }, describeRotation(report))
+      if (!isRotated(report)) process.exitCode = 1
+    })
+
   addRetention(program)
   addSeed(program)
 }

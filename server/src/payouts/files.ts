@@ -292,7 +292,7 @@ function newFile(
   }
 }
 
-const debtorOf = (fileId: string) => `debtor:${fileId}`
+export const debtorOf = (fileId: string) => `debtor:${fileId}`
 
 /** The day at the shop, as its bank counts it. */
 const todayOf = (ctx: Context): string => localDate(nowIso(ctx), ctx.shop.timeZone)

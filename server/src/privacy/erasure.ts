@@ -49,7 +49,7 @@ interface Subject {
 /** An erasure as it is kept outside the database. */
 export type LoggedErasure = Pick<ErasureRow, 'shopId' | 'id' | 'person' | 'startedAt'>
 
-const sealedFor = (id: string) => `erasure:${id}`
+export const boundOfErasure = (id: string) => `erasure:${id}`
 
 /** The erasures that this process runs, by id. */
 const running = new Map<string, Promise<void>>()
@@ -128,7 +128,7 @@ async function findUnfinished(ctx: Context, email: string, db: Reader = ctx.db.r
 }
 
 function openSubject({ vault }: Context, { id, subject }: ErasureRow): Subject {
-  const text = subject === null ? null : vault.open(subject, sealedFor(id))
+  const text = subject === null ? null : vault.open(subject, boundOfErasure(id))
   if (text === null)
     throw conflict(
       'erasure_unreadable',
@@ -138,7 +138,7 @@ function openSubject({ vault }: Context, { id, subject }: ErasureRow): Subject {
 }
 
 const sealSubject = ({ vault }: Context, id: string, subject: Subject): string =>
-  vault.seal(JSON.stringify(subject), sealedFor(id))
+  vault.seal(JSON.stringify(subject), boundOfErasure(id))
 
 /** Refuses what cannot be erased yet, and archives the affiliates, so that they earn nothing before they are erased. */
 async function begin(ctx: Context, email: string, logged?: LoggedErasure): Promise<ErasureRow> {

@@ -205,6 +205,10 @@ export const hashOfPerson = ({ vault, shop }: Context, email: string): string =>
 export const isComparable = (vault: Vault, person: string): boolean =>
   vault.hasFingerprint(person.split(SEPARATOR)[0] ?? '', KEY_TEXT)
 
+/** Whether the hash of a person was made with the newest encryption key. */
+export const isOfNewestKey = (vault: Vault, person: string): boolean =>
+  person.split(SEPARATOR)[0] === vault.fingerprint(KEY_TEXT)
+
 /** The hashes of a mailbox with each of the encryption keys. */
 export async function hashesOfMailbox({ vault, shop }: Context, mailbox: string): Promise<string[]> {
   const keys = await vault.fingerprints(KEY_TEXT)
