@@ -18,7 +18,7 @@ const file = join(out, 'index.html')
 rmSync(out, { recursive: true, force: true })
 mkdirSync(out, { recursive: true })
 const cli = fileURLToPath(new URL('bin/cli.js', import.meta.resolve('@redocly/cli/package.json')))
-const options = ['--openapi.disableTelemetry', '--title', 'API reference']
+const options = ['--openapi.disableTelemetry', '--openapi.showExtensions=x-error-codes', '--title', 'API reference']
 execFileSync(process.execPath, [cli, 'build-docs', 'openapi.yaml', '--output', file, ...options], {
   cwd: root,
   stdio: ['ignore', 'ignore', 'pipe'],

@@ -3,15 +3,13 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
 
-interface Example {
-  value: { error: string }
-}
 interface Response {
-  content?: Record<string, { examples?: Record<string, Example | { $ref: string }> }>
+  'x-error-codes'?: string[]
 }
 interface Operation {
   operationId: string
   responses: Record<string, Response | { $ref: string }>
+  'x-error-codes'?: Record<string, string[]>
 }
 
 const document = parse(readFileSync(join(import.meta.dirname, '../../openapi.yaml'), 'utf8'))
@@ -27,25 +25,21 @@ const deref = <T>(value: T | { $ref: string }): T =>
 interface Code {
   status: string
   operations: string[]
-  messages: Set<string>
 }
 
 /** Codes that are not specific to an operation; the introduction of the document describes them. */
 const codes = new Map<string, Code>(
   Object.entries({ header_repeated: 400, request_malformed: 400, request_timeout: 400, path_unknown: 404 }).map(
-    ([code, status]) => [code, { status: String(status), operations: [], messages: new Set() }],
+    ([code, status]) => [code, { status: String(status), operations: [] }],
   ),
 )
 const operations = Object.values<Record<string, Operation>>(document.paths).flatMap((path) => Object.values(path))
-for (const { operationId, responses } of operations) {
+for (const { operationId, responses, 'x-error-codes': own } of operations) {
   for (const [status, response] of Object.entries(responses)) {
-    if (!/^[45]/.test(status)) continue
-    const examples = deref<Response>(response).content?.['application/json']?.examples ?? {}
-    for (const [code, example] of Object.entries(examples)) {
-      const known = codes.get(code) ?? { status, operations: [], messages: new Set<string>() }
+    for (const code of [...(deref<Response>(response)['x-error-codes'] ?? []), ...(own?.[status] ?? [])]) {
+      const known = codes.get(code) ?? { status, operations: [] }
       if (known.status !== status) throw new Error(`${code} has two statuses.`)
       known.operations.push(operationId)
-      known.messages.add(deref<Example>(example).value.error)
       codes.set(code, known)
     }
   }
@@ -62,14 +56,17 @@ const STATUSES: Record<string, string> = {
   500: 'The server failed',
   503: 'Temporarily unavailable',
 }
-const descriptions: Record<string, string> = document.components.schemas.ErrorCode['x-enumDescriptions']
+const {
+  'x-enumDescriptions': descriptions,
+  'x-example-messages': messages,
+}: Record<string, Record<string, string>> = document.components.schemas.ErrorCode
 
 function entry(code: string): string {
-  const { operations: used, messages } = codes.get(code)!
-  const [cause, remedy] = (descriptions[code] ?? '').split('\n')
+  const { operations: used } = codes.get(code)!
+  const [cause, remedy] = (descriptions?.[code] ?? '').split('\n')
   if (!cause || !remedy) throw new Error(`${code} needs a cause and a remedy.`)
   const where = used.length === 0 || used.length > 12 ? '' : `Returned by ${used.map((id) => `\`${id}\``).join(', ')}.`
-  const [message] = messages
+  const message = messages?.[code]
   const shown = message && message.length < 200 ? `> ${message}` : ''
   return [`### ${code}`, shown, cause, `**Remedy:** ${remedy}`, where].filter(Boolean).join('\n\n')
 }

@@ -4,15 +4,17 @@ import { writeGenerated } from './write-generated.ts'
 
 const header = (source: string) => `// Generated from ${source} by \`pnpm run generate\`. Do not edit.\n`
 
-const sharedExamples = new Map<string, string>()
+const errorExamples = new Map<string, string>()
+const messages = spec.components.schemas.ErrorCode['x-example-messages']
 // Callers who mock the API hold an API key, not an owner token.
 const mocked = operations.filter(({ path }) => path.startsWith('/api/v1/'))
-const examples = mocked.map(({ id, method, path, examples }) => {
-  const items = examples.map(({ name, status, body, isShared }) => {
-    if (!isShared || status < 400) return JSON.stringify([name, status, body])
-    sharedExamples.set(name, `const ${name}: Example = ${JSON.stringify([name, status, body])}`)
-    return name
-  })
+const examples = mocked.map(({ id, method, path, examples, errors }) => {
+  for (const { code, status } of errors)
+    errorExamples.set(code, `const ${code}: Example = ${JSON.stringify([code, status, { error: messages[code] }])}`)
+  const items = [
+    ...examples.map(({ name, status, body }) => JSON.stringify([name, status, body])),
+    ...errors.map(({ code }) => code),
+  ]
   return `  ${id}: [${JSON.stringify(method)}, ${JSON.stringify(path)}, [${items.join(', ')}]],`
 })
 
@@ -40,7 +42,7 @@ export const version = '${version}'
 /** Name, status and body of an example response. */
 export type Example = readonly [name: string, status: number, body: unknown]
 
-${[...sharedExamples.values()].join('\n')}
+${[...errorExamples.values()].join('\n')}
 
 /** Method, path and example responses of each operation. */
 export const examples: Partial<Record<OperationId, readonly [method: string, path: string, examples: readonly Example[]]>> = {

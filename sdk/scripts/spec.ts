@@ -8,6 +8,7 @@ interface Content {
 
 interface DocumentedResponse {
   $ref?: string
+  'x-error-codes'?: string[]
   content?: Record<string, Content>
 }
 
@@ -22,8 +23,8 @@ export interface Operation {
   scope: string | undefined
   /** A successful response is HTML or lines of JSON. */
   isText: boolean
-  /** All examples of responses. `isShared` when several operations use it. */
-  examples: { name: string; status: number; body: unknown; isShared: boolean }[]
+  examples: { name: string; status: number; body: unknown }[]
+  errors: { code: string; status: number }[]
 }
 
 interface DocumentedOperation {
@@ -33,6 +34,7 @@ interface DocumentedOperation {
   'x-retry': string
   security?: { apiKey?: [string] }[]
   responses: Record<string, DocumentedResponse>
+  'x-error-codes'?: Record<string, string[]>
 }
 
 const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8')
@@ -40,6 +42,7 @@ const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf
 export const spec = parse(read('../../openapi.yaml')) as {
   paths: Record<string, Record<string, DocumentedOperation>>
   webhooks: Record<string, unknown>
+  components: { schemas: { ErrorCode: { 'x-example-messages': Record<string, string> } } }
 }
 
 /** The version in package.json. */
@@ -57,15 +60,22 @@ const deref = <T extends { $ref?: string }>(node: T): T =>
 
 const examplesOf = (responses: Record<string, DocumentedResponse>) =>
   Object.entries(responses).flatMap(([status, response]) =>
-    Object.values(deref(response).content ?? {}).flatMap((content) =>
+    Object.values((status.startsWith('2') && response.content) || {}).flatMap((content) =>
       Object.entries(content.examples ?? { page: { value: content.example } }).map(([name, example]) => ({
         name,
         // `2XX` means 200; other successes are documented by status.
         status: status === '2XX' ? 200 : Number(status),
         body: deref(example).value,
-        isShared: Boolean(response.$ref ?? example.$ref),
       })),
     ),
+  )
+
+const errorsOf = (operation: DocumentedOperation) =>
+  Object.entries(operation.responses).flatMap(([status, response]) =>
+    [...(deref(response)['x-error-codes'] ?? []), ...(operation['x-error-codes']?.[status] ?? [])].map((code) => ({
+      code,
+      status: Number(status),
+    })),
   )
 
 // Clients hold no operator token.
@@ -84,5 +94,6 @@ export const operations: Operation[] = clientPaths.flatMap(([path, item]) =>
       scope: operation.security?.[0]?.apiKey?.[0],
       isText: TEXT_TYPES.some((type) => type in (operation.responses['200']?.content ?? {})),
       examples: examplesOf(operation.responses),
+      errors: errorsOf(operation),
     })),
 )

@@ -4307,6 +4307,42 @@ export interface components {
         };
     };
     responses: {
+        /** @description A parameter, a header or the body is invalid; the message names it. */
+        Invalid: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description What the request refers to does not exist in your shop. */
+        NotFound: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description The current state does not allow the request. */
+        Conflict: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description The batch cannot be created. */
+        PayoutConflict: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
         /** @description The `Authorization` header is missing or malformed. */
         Unauthorized: {
             headers: {
@@ -4379,8 +4415,8 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description The database or the audit log is unavailable, the API is disabled, or the server is receiving too much data at once. Nothing was written, except with `outcome_unknown`. */
-        KeyedUnavailable: {
+        /** @description The database or the audit log is unavailable, the API is disabled, or too many reports of the shop are queued. Nothing was written, except with `outcome_unknown`. */
+        ReportUnavailable: {
             headers: {
                 [name: string]: unknown;
             };
@@ -4388,8 +4424,44 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description The database or the audit log is unavailable, the API is disabled, or too many reports of the shop are queued. Nothing was written, except with `outcome_unknown`. */
-        ReportUnavailable: {
+        /** @description A parameter, a header or the body is invalid; the message names it. */
+        InvalidUnmetered: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description What the request refers to does not exist, or the operator API is disabled. */
+        NotFoundUnmetered: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description The current state does not allow the request. */
+        ConflictUnmetered: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description The token is invalid. */
+        SignInRefused: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description The request comes from another site. */
+        CrossSiteRefused: {
             headers: {
                 [name: string]: unknown;
             };
@@ -4558,6 +4630,63 @@ export interface components {
         Limit: number;
         /** @description A cursor: the id of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the id of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
         After: string;
+        /** @description Only aliases that equal this text, compared as codes are. */
+        AliasValue: string;
+        /**
+         * @description The API key.
+         * @example key_01KAH0000000000000000000K1
+         */
+        OwnKeyIdPath: string;
+        /**
+         * @description The test shop.
+         * @example shp_01KAH0000000000000000000T1
+         */
+        TestShopIdPath: string;
+        /**
+         * @description The program.
+         * @example prg_01KAH0000000000000000000P1
+         */
+        ProgramIdPath: string;
+        /**
+         * @description The affiliate.
+         * @example aff_01KAH0000000000000000000A1
+         */
+        AffiliateIdPath: string;
+        /**
+         * @description The commission.
+         * @example com_01KAH0000000000000000000C1
+         */
+        CommissionIdPath: string;
+        /**
+         * @description The payout batch.
+         * @example bat_01KAH0000000000000000000B1
+         */
+        PayoutIdPath: string;
+        /**
+         * @description The payment file.
+         * @example october-paypal
+         */
+        PayoutFileIdPath: string;
+        /**
+         * @description The affiliate. Archived affiliates are included.
+         * @example aff_01KAH0000000000000000000A1
+         */
+        StatementAffiliateIdPath: string;
+        /**
+         * @description A month in the shop's time zone.
+         * @example 2026-10
+         */
+        Month: string;
+        /**
+         * @description Your shop, from `GET /admin/v1/settings`.
+         * @example shp_01KAH0000000000000000000S1
+         */
+        StoreShopIdPath: string;
+        /**
+         * @description The webhook subscription.
+         * @example whs_01KAH0000000000000000000W1
+         */
+        WebhookIdPath: string;
         /** @description The first instant, inclusive. A date alone is midnight UTC. */
         From: components["schemas"]["InstantInput"];
         /** @description The last instant, inclusive. A date alone is midnight UTC, so it ends at the first instant of that day. */
@@ -4628,15 +4757,7 @@ export interface operations {
                     "application/json": components["schemas"]["AffiliateList"];
                 };
             };
-            /** @description A parameter is missing or invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
@@ -4670,39 +4791,15 @@ export interface operations {
                     "application/json": components["schemas"]["AffiliateReply"];
                 };
             };
-            /** @description The body or a header is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description The program does not exist in your shop. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
-            /** @description The affiliate conflicts with existing data. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["KeyedUnavailable"];
+            503: components["responses"]["UnavailableOrBusy"];
         };
     };
     archiveAffiliate: {
@@ -4726,36 +4823,12 @@ export interface operations {
                     "application/json": components["schemas"]["ActionReply"];
                 };
             };
-            /** @description The id is missing or invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description The affiliate does not exist in your shop. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
-            /** @description The affiliate was modified by another request. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -4786,36 +4859,12 @@ export interface operations {
                     "application/json": components["schemas"]["AffiliateReply"];
                 };
             };
-            /** @description A parameter or the body is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description The affiliate or the program does not exist in your shop. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
-            /** @description The affiliate was modified by another request, or the email address is taken. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["UnavailableOrBusy"];
@@ -4831,7 +4880,7 @@ export interface operations {
                 /** @description Only rows of this affiliate. */
                 affiliateId?: components["parameters"]["AffiliateFilter"];
                 /** @description Only aliases that equal this text, compared as codes are. */
-                value?: string;
+                value?: components["parameters"]["AliasValue"];
             };
             header?: never;
             path?: never;
@@ -4848,15 +4897,7 @@ export interface operations {
                     "application/json": components["schemas"]["AliasList"];
                 };
             };
-            /** @description A parameter is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
@@ -4890,39 +4931,15 @@ export interface operations {
                     "application/json": components["schemas"]["AliasReply"];
                 };
             };
-            /** @description The body or a header is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description The affiliate does not exist in your shop. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
-            /** @description The alias cannot be created. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["KeyedUnavailable"];
+            503: components["responses"]["UnavailableOrBusy"];
         };
     };
     deleteAlias: {
@@ -4946,26 +4963,10 @@ export interface operations {
                     "application/json": components["schemas"]["ActionReply"];
                 };
             };
-            /** @description The id is missing or invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description The alias does not exist in your shop. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
@@ -4993,26 +4994,10 @@ export interface operations {
                     "application/json": components["schemas"]["AffiliateBalanceReply"];
                 };
             };
-            /** @description A parameter is missing or invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description The affiliate does not exist in your shop. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
@@ -5044,39 +5029,15 @@ export interface operations {
                     "application/json": components["schemas"]["AffiliateTokenReply"];
                 };
             };
-            /** @description The body or a header is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description The affiliate does not exist in your shop. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
-            /** @description The Idempotency-Key cannot be used. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["KeyedUnavailable"];
+            503: components["responses"]["UnavailableOrBusy"];
         };
     };
     listPrograms: {
@@ -5108,15 +5069,7 @@ export interface operations {
                     "application/json": components["schemas"]["ProgramList"];
                 };
             };
-            /** @description A parameter is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
@@ -5150,30 +5103,14 @@ export interface operations {
                     "application/json": components["schemas"]["ProgramReply"];
                 };
             };
-            /** @description The body or a header is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
-            /** @description The idempotency key was used with a different body, or the shop was modified by another request. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["KeyedUnavailable"];
+            503: components["responses"]["UnavailableOrBusy"];
         };
     };
     updateProgram: {
@@ -5201,36 +5138,12 @@ export interface operations {
                     "application/json": components["schemas"]["ProgramReply"];
                 };
             };
-            /** @description A parameter or the body is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description The program does not exist in your shop. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
-            /** @description The program was modified by another request. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["UnavailableOrBusy"];
@@ -5277,15 +5190,7 @@ export interface operations {
                     "application/json": components["schemas"]["CommissionList"];
                 };
             };
-            /** @description A parameter is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
@@ -5325,15 +5230,7 @@ export interface operations {
                     "application/json": components["schemas"]["PayoutBatchList"];
                 };
             };
-            /** @description A parameter is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
@@ -5367,39 +5264,15 @@ export interface operations {
                     "application/json": components["schemas"]["PayoutBatchReply"];
                 };
             };
-            /** @description The body or a header is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description The period has no eligible commissions. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
-            /** @description The batch cannot be created. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["PayoutConflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["KeyedUnavailable"];
+            503: components["responses"]["UnavailableOrBusy"];
         };
     };
     payPayout: {
@@ -5427,36 +5300,12 @@ export interface operations {
                     "application/json": components["schemas"]["ActionReply"];
                 };
             };
-            /** @description A parameter is missing or invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description The payout batch does not exist in your shop. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
-            /** @description The batch cannot be paid. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -5493,27 +5342,11 @@ export interface operations {
                     "application/json": components["schemas"]["Unpaid"];
                 };
             };
-            /** @description A parameter is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
-            /** @description A total cannot be represented exactly. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ReportUnavailable"];
@@ -5550,15 +5383,7 @@ export interface operations {
                     "application/json": components["schemas"]["CouponList"];
                 };
             };
-            /** @description A parameter is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
@@ -5592,39 +5417,15 @@ export interface operations {
                     "application/json": components["schemas"]["CouponReply"];
                 };
             };
-            /** @description The body or a header is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description The affiliate does not exist in your shop. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
-            /** @description The code cannot be assigned. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["KeyedUnavailable"];
+            503: components["responses"]["UnavailableOrBusy"];
         };
     };
     getAnalytics: {
@@ -5660,27 +5461,11 @@ export interface operations {
                     "application/json": components["schemas"]["Analytics"];
                 };
             };
-            /** @description A parameter is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
-            /** @description The totals exceed the largest exact integer. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ReportUnavailable"];
@@ -5717,15 +5502,7 @@ export interface operations {
                     "application/json": components["schemas"]["Journey"];
                 };
             };
-            /** @description A parameter is missing or invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
@@ -5788,30 +5565,14 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookReply"] | components["schemas"]["ActionReply"];
                 };
             };
-            /** @description The body or a header is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
-            /** @description The subscriptions were modified by another request, the shop has reached its limit, or the idempotency key was used with a different body. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["KeyedUnavailable"];
+            503: components["responses"]["UnavailableOrBusy"];
         };
     };
     deleteWebhook: {
@@ -5835,36 +5596,12 @@ export interface operations {
                     "application/json": components["schemas"]["ActionReply"];
                 };
             };
-            /** @description The id is missing or invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description The subscription does not exist in your shop. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
-            /** @description The subscriptions were modified by another request. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -5895,15 +5632,7 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookEventList"];
                 };
             };
-            /** @description A parameter is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
@@ -5949,30 +5678,14 @@ export interface operations {
                     "application/json": components["schemas"]["TouchReply"];
                 };
             };
-            /** @description The body, a header or a parameter is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
-            /** @description The idempotency key was used with a different body. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["KeyedUnavailable"];
+            503: components["responses"]["UnavailableOrBusy"];
             /** @description With status 200, the result of a dry run. Nothing was written. */
             "2XX": {
                 headers: {
@@ -6021,30 +5734,14 @@ export interface operations {
                     "application/json": components["schemas"]["RefundReportReply"];
                 };
             };
-            /** @description The body, a header or a parameter is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
-            /** @description The idempotency key was used with a different body, or the refund cannot be recorded. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["KeyedUnavailable"];
+            503: components["responses"]["UnavailableOrBusy"];
         };
     };
     cancelRefund: {
@@ -6079,27 +5776,11 @@ export interface operations {
                     "application/json": components["schemas"]["RefundCancellationReply"];
                 };
             };
-            /** @description A parameter is missing or invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
-            /** @description Too many refunds and their cancellations are stored for the order. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -6142,30 +5823,14 @@ export interface operations {
                     "application/json": components["schemas"]["CancellationReportReply"];
                 };
             };
-            /** @description The body, a header or a parameter is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
-            /** @description The idempotency key was used with a different body. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["KeyedUnavailable"];
+            503: components["responses"]["UnavailableOrBusy"];
         };
     };
     getShopInfo: {
@@ -6263,33 +5928,9 @@ export interface operations {
                     "application/json": components["schemas"]["SessionReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The token is invalid. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The request comes from another site. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
+            401: components["responses"]["SignInRefused"];
+            403: components["responses"]["CrossSiteRefused"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["SignInThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
@@ -6370,27 +6011,11 @@ export interface operations {
                     "application/json": components["schemas"]["ApiKeySecretReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The shop has the maximum number of active keys. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableOrBusyUnmetered"];
@@ -6405,7 +6030,7 @@ export interface operations {
                  * @description The API key.
                  * @example key_01KAH0000000000000000000K1
                  */
-                id: string;
+                id: components["parameters"]["OwnKeyIdPath"];
             };
             cookie?: never;
         };
@@ -6422,25 +6047,9 @@ export interface operations {
             };
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The key does not exist in your shop. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The key cannot be revoked. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
@@ -6455,7 +6064,7 @@ export interface operations {
                  * @description The API key.
                  * @example key_01KAH0000000000000000000K1
                  */
-                id: string;
+                id: components["parameters"]["OwnKeyIdPath"];
             };
             cookie?: never;
         };
@@ -6474,36 +6083,12 @@ export interface operations {
                     "application/json": components["schemas"]["ApiKeySecretReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The key does not exist in your shop. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The key cannot be rotated. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableOrBusyUnmetered"];
@@ -6557,27 +6142,11 @@ export interface operations {
                     "application/json": components["schemas"]["TestShopCreatedReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The shop cannot have another test shop. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableOrBusyUnmetered"];
@@ -6592,7 +6161,7 @@ export interface operations {
                  * @description The test shop.
                  * @example shp_01KAH0000000000000000000T1
                  */
-                id: string;
+                id: components["parameters"]["TestShopIdPath"];
             };
             cookie?: never;
         };
@@ -6609,15 +6178,7 @@ export interface operations {
             };
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description Your shop has no such test shop. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
@@ -6633,7 +6194,7 @@ export interface operations {
                  * @description The test shop.
                  * @example shp_01KAH0000000000000000000T1
                  */
-                id: string;
+                id: components["parameters"]["TestShopIdPath"];
             };
             cookie?: never;
         };
@@ -6652,36 +6213,12 @@ export interface operations {
                     "application/json": components["schemas"]["TestShopReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description Your shop has no such test shop. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The test shop was modified by another request, or another request is advancing its clock. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableOrBusyUnmetered"];
@@ -6735,27 +6272,11 @@ export interface operations {
                     "application/json": components["schemas"]["SettingsReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The settings were modified by another request, or amounts depend on the currency. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableOrBusyUnmetered"];
@@ -6790,15 +6311,7 @@ export interface operations {
                     "application/json": components["schemas"]["ConnectionList"];
                 };
             };
-            /** @description A parameter is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["UserReadForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -6829,36 +6342,12 @@ export interface operations {
                     "application/json": components["schemas"]["ConnectionReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The affiliate does not exist in your shop. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The customer, product or variant is already connected. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableOrBusyUnmetered"];
@@ -6890,15 +6379,7 @@ export interface operations {
             };
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The connection does not exist in your shop. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
@@ -6915,7 +6396,7 @@ export interface operations {
                 /** @description Only rows of this affiliate. */
                 affiliateId?: components["parameters"]["AffiliateFilter"];
                 /** @description Only aliases that equal this text, compared as codes are. */
-                value?: string;
+                value?: components["parameters"]["AliasValue"];
             };
             header?: never;
             path?: never;
@@ -6932,15 +6413,7 @@ export interface operations {
                     "application/json": components["schemas"]["AliasList"];
                 };
             };
-            /** @description A parameter is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["UserReadForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -6971,36 +6444,12 @@ export interface operations {
                     "application/json": components["schemas"]["AliasReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The affiliate does not exist in your shop. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The alias cannot be created. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableOrBusyUnmetered"];
@@ -7032,15 +6481,7 @@ export interface operations {
             };
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The alias does not exist in your shop. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
@@ -7072,15 +6513,7 @@ export interface operations {
                     "application/json": components["schemas"]["ProductRuleList"];
                 };
             };
-            /** @description A parameter is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["UserReadForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -7111,36 +6544,12 @@ export interface operations {
                     "application/json": components["schemas"]["ProductRuleReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The program does not exist in your shop. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The product already has a rule, or the shop has reached its limit. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableOrBusyUnmetered"];
@@ -7172,15 +6581,7 @@ export interface operations {
             };
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The rule does not exist in your shop. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
@@ -7210,15 +6611,7 @@ export interface operations {
                     "application/json": components["schemas"]["GeoRuleList"];
                 };
             };
-            /** @description A parameter is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["UserReadForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -7236,7 +6629,7 @@ export interface operations {
                  * @description The program.
                  * @example prg_01KAH0000000000000000000P1
                  */
-                programId: string;
+                programId: components["parameters"]["ProgramIdPath"];
             };
             cookie?: never;
         };
@@ -7255,36 +6648,12 @@ export interface operations {
                     "application/json": components["schemas"]["GeoRuleReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The program does not exist in your shop. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The shop has reached its limit of geo rules. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableOrBusyUnmetered"];
@@ -7299,7 +6668,7 @@ export interface operations {
                  * @description The program.
                  * @example prg_01KAH0000000000000000000P1
                  */
-                programId: string;
+                programId: components["parameters"]["ProgramIdPath"];
             };
             cookie?: never;
         };
@@ -7316,15 +6685,7 @@ export interface operations {
             };
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The program has no geo rule. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
@@ -7340,7 +6701,7 @@ export interface operations {
                  * @description The affiliate.
                  * @example aff_01KAH0000000000000000000A1
                  */
-                id: string;
+                id: components["parameters"]["AffiliateIdPath"];
             };
             cookie?: never;
         };
@@ -7359,26 +6720,10 @@ export interface operations {
                     "application/json": components["schemas"]["AffiliateTokenReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The affiliate does not exist in your shop. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
@@ -7394,7 +6739,7 @@ export interface operations {
                  * @description The affiliate.
                  * @example aff_01KAH0000000000000000000A1
                  */
-                id: string;
+                id: components["parameters"]["AffiliateIdPath"];
             };
             cookie?: never;
         };
@@ -7411,15 +6756,7 @@ export interface operations {
             };
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The affiliate does not exist in your shop. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
@@ -7435,7 +6772,7 @@ export interface operations {
                  * @description The affiliate.
                  * @example aff_01KAH0000000000000000000A1
                  */
-                id: string;
+                id: components["parameters"]["AffiliateIdPath"];
             };
             cookie?: never;
         };
@@ -7452,25 +6789,9 @@ export interface operations {
             };
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The affiliate does not exist in your shop, or was erased. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The email address belongs to another affiliate by now, or another request changed the affiliate. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
@@ -7485,7 +6806,7 @@ export interface operations {
                  * @description The affiliate.
                  * @example aff_01KAH0000000000000000000A1
                  */
-                id: string;
+                id: components["parameters"]["AffiliateIdPath"];
             };
             cookie?: never;
         };
@@ -7502,15 +6823,7 @@ export interface operations {
             };
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerReadForbidden"];
-            /** @description The affiliate does not exist in your shop, or has no payee details. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
@@ -7526,7 +6839,7 @@ export interface operations {
                  * @description The affiliate.
                  * @example aff_01KAH0000000000000000000A1
                  */
-                id: string;
+                id: components["parameters"]["AffiliateIdPath"];
             };
             cookie?: never;
         };
@@ -7545,26 +6858,10 @@ export interface operations {
                     "application/json": components["schemas"]["PayeeReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The affiliate does not exist in your shop, or is archived. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
@@ -7580,7 +6877,7 @@ export interface operations {
                  * @description The affiliate.
                  * @example aff_01KAH0000000000000000000A1
                  */
-                id: string;
+                id: components["parameters"]["AffiliateIdPath"];
             };
             cookie?: never;
         };
@@ -7597,15 +6894,7 @@ export interface operations {
             };
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The affiliate has no payee details. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
@@ -7621,7 +6910,7 @@ export interface operations {
                  * @description The commission.
                  * @example com_01KAH0000000000000000000C1
                  */
-                id: string;
+                id: components["parameters"]["CommissionIdPath"];
             };
             cookie?: never;
         };
@@ -7638,25 +6927,9 @@ export interface operations {
             };
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The commission does not exist in your shop. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The commission's status does not allow it. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
@@ -7671,7 +6944,7 @@ export interface operations {
                  * @description The commission.
                  * @example com_01KAH0000000000000000000C1
                  */
-                id: string;
+                id: components["parameters"]["CommissionIdPath"];
             };
             cookie?: never;
         };
@@ -7688,25 +6961,9 @@ export interface operations {
             };
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The commission does not exist in your shop. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The commission's status does not allow it. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
@@ -7721,7 +6978,7 @@ export interface operations {
                  * @description The commission.
                  * @example com_01KAH0000000000000000000C1
                  */
-                id: string;
+                id: components["parameters"]["CommissionIdPath"];
             };
             cookie?: never;
         };
@@ -7738,25 +6995,9 @@ export interface operations {
             };
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The commission does not exist in your shop. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The commission's status does not allow it. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
@@ -7771,7 +7012,7 @@ export interface operations {
                  * @description The commission.
                  * @example com_01KAH0000000000000000000C1
                  */
-                id: string;
+                id: components["parameters"]["CommissionIdPath"];
             };
             cookie?: never;
         };
@@ -7788,25 +7029,9 @@ export interface operations {
             };
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The commission does not exist in your shop. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The commission's status does not allow it. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
@@ -7821,7 +7046,7 @@ export interface operations {
                  * @description The commission.
                  * @example com_01KAH0000000000000000000C1
                  */
-                id: string;
+                id: components["parameters"]["CommissionIdPath"];
             };
             cookie?: never;
         };
@@ -7838,25 +7063,9 @@ export interface operations {
             };
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The commission does not exist in your shop. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The commission's status does not allow it. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
@@ -7871,7 +7080,7 @@ export interface operations {
                  * @description The commission.
                  * @example com_01KAH0000000000000000000C1
                  */
-                id: string;
+                id: components["parameters"]["CommissionIdPath"];
             };
             cookie?: never;
         };
@@ -7890,36 +7099,12 @@ export interface operations {
                     "application/json": components["schemas"]["RefundReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The commission does not exist in your shop. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The commission cannot be refunded by this amount. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableOrBusyUnmetered"];
@@ -7947,15 +7132,7 @@ export interface operations {
                     "application/json": components["schemas"]["ModerationReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -7973,7 +7150,7 @@ export interface operations {
                  * @description The payout batch.
                  * @example bat_01KAH0000000000000000000B1
                  */
-                id: string;
+                id: components["parameters"]["PayoutIdPath"];
             };
             cookie?: never;
         };
@@ -7990,25 +7167,9 @@ export interface operations {
             };
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The payout batch does not exist in your shop. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The batch cannot be canceled. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
@@ -8030,7 +7191,7 @@ export interface operations {
                  * @description The payout batch.
                  * @example bat_01KAH0000000000000000000B1
                  */
-                id: string;
+                id: components["parameters"]["PayoutIdPath"];
             };
             cookie?: never;
         };
@@ -8045,26 +7206,10 @@ export interface operations {
                     "application/json": components["schemas"]["PaymentLineList"];
                 };
             };
-            /** @description A parameter is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerReadForbidden"];
-            /** @description The payout batch does not exist in your shop. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
@@ -8080,7 +7225,7 @@ export interface operations {
                  * @description The payout batch.
                  * @example bat_01KAH0000000000000000000B1
                  */
-                id: string;
+                id: components["parameters"]["PayoutIdPath"];
             };
             cookie?: never;
         };
@@ -8097,15 +7242,7 @@ export interface operations {
             };
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerReadForbidden"];
-            /** @description The payout batch does not exist in your shop. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
@@ -8140,36 +7277,12 @@ export interface operations {
                     "application/json": components["schemas"]["PayoutFileReply"];
                 };
             };
-            /** @description The id or the body is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The payout batch does not exist in your shop. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description No line of the batch can be sent in this file. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableOrBusyUnmetered"];
@@ -8184,7 +7297,7 @@ export interface operations {
                  * @description The payment file.
                  * @example october-paypal
                  */
-                id: string;
+                id: components["parameters"]["PayoutFileIdPath"];
             };
             cookie?: never;
         };
@@ -8201,25 +7314,9 @@ export interface operations {
             };
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The payment file does not exist in your shop. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The payment file cannot be discarded. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
@@ -8239,7 +7336,7 @@ export interface operations {
                  * @description The payment file.
                  * @example october-paypal
                  */
-                id: string;
+                id: components["parameters"]["PayoutFileIdPath"];
             };
             cookie?: never;
         };
@@ -8254,36 +7351,12 @@ export interface operations {
                     "application/json": components["schemas"]["PayoutFileLines"];
                 };
             };
-            /** @description A parameter is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerReadForbidden"];
-            /** @description The payment file does not exist in your shop. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The payment file is not complete. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
@@ -8311,15 +7384,7 @@ export interface operations {
                     "application/json": components["schemas"]["ReconciliationReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -8335,7 +7400,7 @@ export interface operations {
                  * @description A month in the shop's time zone.
                  * @example 2026-10
                  */
-                month: string;
+                month: components["parameters"]["Month"];
             };
             header?: never;
             path: {
@@ -8343,7 +7408,7 @@ export interface operations {
                  * @description The affiliate. Archived affiliates are included.
                  * @example aff_01KAH0000000000000000000A1
                  */
-                affiliateId: string;
+                affiliateId: components["parameters"]["StatementAffiliateIdPath"];
             };
             cookie?: never;
         };
@@ -8358,36 +7423,12 @@ export interface operations {
                     "application/json": components["schemas"]["Statement"];
                 };
             };
-            /** @description A parameter is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerReadForbidden"];
-            /** @description The affiliate does not exist in your shop. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description A balance cannot be represented exactly. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["ReportUnavailableUnmetered"];
@@ -8400,7 +7441,7 @@ export interface operations {
                  * @description A month in the shop's time zone.
                  * @example 2026-10
                  */
-                month: string;
+                month: components["parameters"]["Month"];
                 /**
                  * @description The format of the file.
                  * @example csv
@@ -8413,7 +7454,7 @@ export interface operations {
                  * @description The affiliate. Archived affiliates are included.
                  * @example aff_01KAH0000000000000000000A1
                  */
-                affiliateId: string;
+                affiliateId: components["parameters"]["StatementAffiliateIdPath"];
             };
             cookie?: never;
         };
@@ -8429,36 +7470,12 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            /** @description A parameter is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerReadForbidden"];
-            /** @description The affiliate does not exist in your shop. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description A balance cannot be represented exactly. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["ReportUnavailableUnmetered"];
@@ -8471,7 +7488,7 @@ export interface operations {
                  * @description A month in the shop's time zone.
                  * @example 2026-10
                  */
-                month: string;
+                month: components["parameters"]["Month"];
             };
             header?: never;
             path?: never;
@@ -8489,15 +7506,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description A parameter is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerReadForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -8532,15 +7541,7 @@ export interface operations {
             };
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["UserReadForbidden"];
-            /** @description No such order was reported. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
@@ -8569,36 +7570,12 @@ export interface operations {
                     "application/json": components["schemas"]["BacktestReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["UserChangeForbidden"];
-            /** @description The program does not exist in your shop. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The totals exceed the largest exact integer. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableOrBusyUnmetered"];
@@ -8635,15 +7612,7 @@ export interface operations {
                     "application/json": components["schemas"]["AuditList"];
                 };
             };
-            /** @description A parameter is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerReadForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -8677,15 +7646,7 @@ export interface operations {
                     "application/x-ndjson": string;
                 };
             };
-            /** @description The parameter is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerReadForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -8721,15 +7682,7 @@ export interface operations {
                     "application/x-ndjson": string;
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -8760,27 +7713,11 @@ export interface operations {
                     "application/json": components["schemas"]["ErasureReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The person cannot be erased yet. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableOrBusyUnmetered"];
@@ -8812,15 +7749,7 @@ export interface operations {
             };
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerReadForbidden"];
-            /** @description The erasure does not exist in your shop. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
@@ -8856,15 +7785,7 @@ export interface operations {
                     "application/json": components["schemas"]["DeliveryList"];
                 };
             };
-            /** @description A parameter is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["UserReadForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -8899,25 +7820,9 @@ export interface operations {
             };
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["UserChangeForbidden"];
-            /** @description The delivery, or its subscription, does not exist in your shop. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The delivery is still pending, a person was erased from its event, or its subscription is disabled. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
@@ -8937,7 +7842,7 @@ export interface operations {
                  * @description Your shop, from `GET /admin/v1/settings`.
                  * @example shp_01KAH0000000000000000000S1
                  */
-                shopId: string;
+                shopId: components["parameters"]["StoreShopIdPath"];
             };
             cookie?: never;
         };
@@ -8956,15 +7861,7 @@ export interface operations {
                     "application/json": components["schemas"]["ActionReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["StoreUnauthorized"];
             403: components["responses"]["StoreForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -8987,7 +7884,7 @@ export interface operations {
                  * @description Your shop, from `GET /admin/v1/settings`.
                  * @example shp_01KAH0000000000000000000S1
                  */
-                shopId: string;
+                shopId: components["parameters"]["StoreShopIdPath"];
             };
             cookie?: never;
         };
@@ -9006,15 +7903,7 @@ export interface operations {
                     "application/json": components["schemas"]["ActionReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["StoreUnauthorized"];
             403: components["responses"]["StoreForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -9037,7 +7926,7 @@ export interface operations {
                  * @description Your shop, from `GET /admin/v1/settings`.
                  * @example shp_01KAH0000000000000000000S1
                  */
-                shopId: string;
+                shopId: components["parameters"]["StoreShopIdPath"];
             };
             cookie?: never;
         };
@@ -9056,27 +7945,11 @@ export interface operations {
                     "application/json": components["schemas"]["ActionReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["StoreUnauthorized"];
             403: components["responses"]["StoreForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The order already has 50 stored refunds, or they contain about 5,000 line items. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["StoreRateLimited"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["StoreUnavailable"];
@@ -9091,7 +7964,7 @@ export interface operations {
                  * @description The webhook subscription.
                  * @example whs_01KAH0000000000000000000W1
                  */
-                id: string;
+                id: components["parameters"]["WebhookIdPath"];
             };
             cookie?: never;
         };
@@ -9110,36 +7983,12 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The subscription does not exist in your shop. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description A subscription was modified by another request, or the event names exceed their limit. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableOrBusyUnmetered"];
@@ -9154,7 +8003,7 @@ export interface operations {
                  * @description The webhook subscription.
                  * @example whs_01KAH0000000000000000000W1
                  */
-                id: string;
+                id: components["parameters"]["WebhookIdPath"];
             };
             cookie?: never;
         };
@@ -9173,36 +8022,12 @@ export interface operations {
                     "application/json": components["schemas"]["RedeliveryReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["UserForbidden"];
-            /** @description The subscription does not exist in your shop. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The subscription is disabled. */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableOrBusyUnmetered"];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { documentedSentence, operations } from '../support/document.ts'
+import { operations } from '../support/document.ts'
 import { failStatement, loseCommits, rejectWrites } from '../support/faults.ts'
 import type { TestServer } from '../support/server.ts'
 import { type Call, callOperation, exampleServer, ID, snapshot } from './fixture.ts'
@@ -33,7 +33,7 @@ describe.each(changes.map((op) => [op.id, op] as const))('%s', (id, op) => {
     const keyed = op.method === 'POST' && { headers: { 'Idempotency-Key': 'contract' } }
     const { status, headers, body } = await callOperation(server, op, { ...CHANGE[id], ...keyed })
     expect([status, headers.get('X-Error-Code'), headers.get('Retry-After')]).toEqual([503, 'outcome_unknown', '1'])
-    expect(body.error).toBe(documentedSentence(op, '503', 'outcome_unknown'))
+    expect(body.error.includes('Retry with the same Idempotency-Key')).toBe(op.method === 'POST')
     await server.close()
   })
 

@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { isCollection, isScalar, parseDocument, visit } from 'yaml'
 import { allOperations, composed, deref, document, operation } from '../support/document.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the document is walked as plain JSON
@@ -42,6 +44,32 @@ test('every enum in a response is closed, or documents that it may grow', () => 
   expect(silent.map(([at]) => at)).toEqual([])
   const both = lists.filter(([, one]) => one['x-extensible-enum'] && FIXED.has(one.enum.join()))
   expect(both.map(([at]) => at)).toEqual([])
+})
+
+test('every error response has codes, and every code has a sentence', () => {
+  const { enum: codes, 'x-example-messages': messages } = schemas.ErrorCode
+  for (const { id, path, method, responses } of allOperations) {
+    const own = Object.keys(document.paths[path][method.toLowerCase()]['x-error-codes'] ?? {})
+    expect(Object.keys(responses), id).toEqual(expect.arrayContaining(own))
+    const errors = Object.entries(responses).filter(([status]) => !status.startsWith('2'))
+    expect(errors.filter(([, { length }]) => length === 0)).toEqual([])
+    const mentioned = errors.flatMap(([, some]) => some)
+    expect(codes, id).toEqual(expect.arrayContaining(mentioned))
+    expect(Object.keys(messages), id).toEqual(expect.arrayContaining(mentioned))
+  }
+})
+
+test('plain scalars in flow mappings are without what strict parsers of YAML take for syntax', () => {
+  const found: unknown[] = []
+  const text = readFileSync(new URL('../../openapi.yaml', import.meta.url), 'utf8')
+  visit(parseDocument(text), {
+    Scalar(_, node, path) {
+      const isInFlow = path.some((one) => isCollection(one) && one.flow)
+      if (isInFlow && isScalar(node) && node.type === 'PLAIN' && /[?[\]{},]/.test(String(node.source)))
+        found.push(node.value)
+    },
+  })
+  expect(found).toEqual([])
 })
 
 test('no field of a body has a default, which openapi-typescript takes for required', () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as shops from '../../server/src/accounts/shops.ts'
-import { documentedSentence, operations } from '../support/document.ts'
+import { operations } from '../support/document.ts'
 import { causes, sharedCauses, type World } from './causes.ts'
 import { exampleServer, snapshot } from './fixture.ts'
 
@@ -44,7 +44,7 @@ for (const op of operations.filter((one) => !one.isPublic)) {
           const reply = await cause?.(world, op)
           expect(reply, `nothing brings ${code} about`).toBeDefined()
           expect({ status: String(reply?.status), code: reply?.headers.get('X-Error-Code') }).toEqual({ status, code })
-          if (!op.shared.includes(status)) expect(reply?.body.error).toBe(documentedSentence(op, status, code))
+          if (op.sentences[code]) expect(reply?.body.error).toBe(op.sentences[code])
           if (before) expect(snapshot(world.server), 'a rejected request changed the database').toBe(before)
         })
       }

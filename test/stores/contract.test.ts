@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { snapshot } from '../contract/fixture.ts'
 import { withoutMemory, withStalledBody } from '../support/bodies.ts'
-import { type DocumentedOperation, documentedSentence, ownerOperations, requiredHeaders } from '../support/document.ts'
+import { type DocumentedOperation, ownerOperations, requiredHeaders } from '../support/document.ts'
 import { failStatement, loseCommits, rejectWrites, removeTable, whileBroken } from '../support/faults.ts'
 import { updateRows } from '../support/inspect.ts'
 import { admin } from '../support/owner.ts'
@@ -136,7 +136,7 @@ describe.each(ops.map((op) => [op.id, op] as const))('%s', (id, op) => {
         const before = snapshot(server)
         const reply = await causes[code]?.(server, op)
         expect([String(reply?.status), reply?.headers.get('X-Error-Code')]).toEqual([status, code])
-        if (!op.shared.includes(status)) expect(reply?.body.error).toBe(documentedSentence(op, status, code))
+        if (op.sentences[code]) expect(reply?.body.error).toBe(op.sentences[code])
         expect(snapshot(server)).toBe(before)
       })
     }

@@ -21,8 +21,8 @@ export interface DocumentedOperation {
   requestExamples: Record<string, { value: unknown }>
   /** Error codes by status; empty for 2xx. */
   responses: Record<string, string[]>
-  /** Statuses whose description is shared by all operations. */
-  shared: string[]
+  /** The sentences of its own error codes that are the same for each request. */
+  sentences: Record<string, string>
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the document is walked as plain JSON
@@ -53,6 +53,23 @@ export function composed(schema: Json): { whole: Json; choices: Json[] } {
 export const wholesOf = (schema: Json): Json[] =>
   (deref(schema).anyOf ?? [schema]).map((one: Json) => composed(one).whole)
 
+const messages: Record<string, string> = document.components.schemas.ErrorCode['x-example-messages']
+
+/** Codes whose sentence names the field, the limit or the state of the request at hand. */
+const NAMES_THE_CAUSE = new Set([
+  'body_too_large',
+  'commission_move_not_allowed',
+  'commission_percent_invalid',
+  'invalid_body',
+  'invalid_parameter',
+  'payee_invalid',
+  'period_invalid',
+  'total_too_large',
+  'unknown_property',
+  'webhook_limit_reached',
+  'webhook_not_found',
+])
+
 const everything: DocumentedOperation[] = Object.entries<Json>(document.paths).flatMap(([path, item]) =>
   METHODS.filter((method) => item[method]).map((method) => {
     const op = item[method]
@@ -68,11 +85,16 @@ const everything: DocumentedOperation[] = Object.entries<Json>(document.paths).f
       tags: op.tags,
       parameters: (op.parameters ?? []).map(deref).map((one: Json) => ({ ...one, schema: deref(one.schema) })),
       requestExamples: op.requestBody?.content['application/json'].examples ?? {},
-      shared: Object.keys(op.responses).filter((status) => op.responses[status].$ref),
+      sentences: Object.fromEntries(
+        Object.values<string[]>(op['x-error-codes'] ?? {})
+          .flat()
+          .filter((code) => !NAMES_THE_CAUSE.has(code))
+          .map((code) => [code, messages[code]!]),
+      ),
       responses: Object.fromEntries(
         Object.entries<Json>(op.responses).map(([status, response]) => [
           status,
-          statusOf(status) < 400 ? [] : Object.keys(deref(response).content['application/json'].examples),
+          [...(deref(response)['x-error-codes'] ?? []), ...(op['x-error-codes']?.[status] ?? [])],
         ]),
       ),
     }
@@ -103,12 +125,6 @@ export const requiredHeaders = (op: DocumentedOperation): Record<string, string>
       .filter(({ in: place, required }) => place === 'header' && required)
       .map(({ name, schema }) => [name, (schema.enum as string[])[0]!]),
   )
-
-/** The sentence that the document shows for an error of an operation. */
-export function documentedSentence(op: DocumentedOperation, status: string, code: string): string {
-  const response = deref(document.paths[op.path][op.method.toLowerCase()].responses[status])
-  return deref(response.content['application/json'].examples[code]).value.error
-}
 
 const ajv = new Ajv2020({ strict: false, allErrors: true })
 ;(addFormats as unknown as (one: Ajv2020) => void)(ajv)

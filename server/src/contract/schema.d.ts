@@ -4712,6 +4712,63 @@ export interface components {
         };
     };
     responses: {
+        /** @description A parameter, a header or the body is invalid; the message names it. */
+        Invalid: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
+                "X-Error-Code": components["headers"]["ErrorCode"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description What the request refers to does not exist in your shop. */
+        NotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
+                "X-Error-Code": components["headers"]["ErrorCode"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description The current state does not allow the request. */
+        Conflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
+                "X-Error-Code": components["headers"]["ErrorCode"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description The batch cannot be created. */
+        PayoutConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
+                "X-Error-Code": components["headers"]["ErrorCode"];
+                "X-Payout-Currencies": components["headers"]["PayoutCurrencies"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
         /** @description The `Authorization` header is missing or malformed. */
         Unauthorized: {
             headers: {
@@ -4829,8 +4886,8 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description The database or the audit log is unavailable, the API is disabled, or the server is receiving too much data at once. Nothing was written, except with `outcome_unknown`. */
-        KeyedUnavailable: {
+        /** @description The database or the audit log is unavailable, the API is disabled, or too many reports of the shop are queued. Nothing was written, except with `outcome_unknown`. */
+        ReportUnavailable: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
                 "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
@@ -4844,15 +4901,55 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description The database or the audit log is unavailable, the API is disabled, or too many reports of the shop are queued. Nothing was written, except with `outcome_unknown`. */
-        ReportUnavailable: {
+        /** @description A parameter, a header or the body is invalid; the message names it. */
+        InvalidUnmetered: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
-                "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
                 "X-Error-Code": components["headers"]["ErrorCode"];
-                "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description What the request refers to does not exist, or the operator API is disabled. */
+        NotFoundUnmetered: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "X-Error-Code": components["headers"]["ErrorCode"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description The current state does not allow the request. */
+        ConflictUnmetered: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "X-Error-Code": components["headers"]["ErrorCode"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description The token is invalid. */
+        SignInRefused: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "X-Error-Code": components["headers"]["ErrorCode"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description The request comes from another site. */
+        CrossSiteRefused: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "X-Error-Code": components["headers"]["ErrorCode"];
                 [name: string]: unknown;
             };
             content: {
@@ -5113,6 +5210,63 @@ export interface components {
          * @example key_01KAH0000000000000000000K1
          */
         KeyIdPath: string;
+        /** @description Only aliases that equal this text, compared as codes are. */
+        AliasValue: string;
+        /**
+         * @description The API key.
+         * @example key_01KAH0000000000000000000K1
+         */
+        OwnKeyIdPath: string;
+        /**
+         * @description The test shop.
+         * @example shp_01KAH0000000000000000000T1
+         */
+        TestShopIdPath: string;
+        /**
+         * @description The program.
+         * @example prg_01KAH0000000000000000000P1
+         */
+        ProgramIdPath: string;
+        /**
+         * @description The affiliate.
+         * @example aff_01KAH0000000000000000000A1
+         */
+        AffiliateIdPath: string;
+        /**
+         * @description The commission.
+         * @example com_01KAH0000000000000000000C1
+         */
+        CommissionIdPath: string;
+        /**
+         * @description The payout batch.
+         * @example bat_01KAH0000000000000000000B1
+         */
+        PayoutIdPath: string;
+        /**
+         * @description The payment file.
+         * @example october-paypal
+         */
+        PayoutFileIdPath: string;
+        /**
+         * @description The affiliate. Archived affiliates are included.
+         * @example aff_01KAH0000000000000000000A1
+         */
+        StatementAffiliateIdPath: string;
+        /**
+         * @description A month in the shop's time zone.
+         * @example 2026-10
+         */
+        Month: string;
+        /**
+         * @description Your shop, from `GET /admin/v1/settings`.
+         * @example shp_01KAH0000000000000000000S1
+         */
+        StoreShopIdPath: string;
+        /**
+         * @description The webhook subscription.
+         * @example whs_01KAH0000000000000000000W1
+         */
+        WebhookIdPath: string;
         /** @description The first instant, inclusive. A date alone is midnight UTC. */
         From: components["schemas"]["InstantInput"];
         /** @description The last instant, inclusive. A date alone is midnight UTC, so it ends at the first instant of that day. */
@@ -5219,20 +5373,7 @@ export interface operations {
                     "application/json": components["schemas"]["AffiliateList"];
                 };
             };
-            /** @description A parameter is missing or invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
@@ -5271,54 +5412,15 @@ export interface operations {
                     "application/json": components["schemas"]["AffiliateReply"];
                 };
             };
-            /** @description The body or a header is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description The program does not exist in your shop. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
-            /** @description The affiliate conflicts with existing data. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["KeyedUnavailable"];
+            503: components["responses"]["UnavailableOrBusy"];
         };
     };
     archiveAffiliate: {
@@ -5346,51 +5448,12 @@ export interface operations {
                     "application/json": components["schemas"]["ActionReply"];
                 };
             };
-            /** @description The id is missing or invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description The affiliate does not exist in your shop. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
-            /** @description The affiliate was modified by another request. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -5425,51 +5488,12 @@ export interface operations {
                     "application/json": components["schemas"]["AffiliateReply"];
                 };
             };
-            /** @description A parameter or the body is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description The affiliate or the program does not exist in your shop. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
-            /** @description The affiliate was modified by another request, or the email address is taken. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["UnavailableOrBusy"];
@@ -5485,7 +5509,7 @@ export interface operations {
                 /** @description Only rows of this affiliate. */
                 affiliateId?: components["parameters"]["AffiliateFilter"];
                 /** @description Only aliases that equal this text, compared as codes are. */
-                value?: string;
+                value?: components["parameters"]["AliasValue"];
             };
             header?: never;
             path?: never;
@@ -5506,20 +5530,7 @@ export interface operations {
                     "application/json": components["schemas"]["AliasList"];
                 };
             };
-            /** @description A parameter is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
@@ -5558,54 +5569,15 @@ export interface operations {
                     "application/json": components["schemas"]["AliasReply"];
                 };
             };
-            /** @description The body or a header is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description The affiliate does not exist in your shop. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
-            /** @description The alias cannot be created. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["KeyedUnavailable"];
+            503: components["responses"]["UnavailableOrBusy"];
         };
     };
     deleteAlias: {
@@ -5633,36 +5605,10 @@ export interface operations {
                     "application/json": components["schemas"]["ActionReply"];
                 };
             };
-            /** @description The id is missing or invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description The alias does not exist in your shop. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
@@ -5694,36 +5640,10 @@ export interface operations {
                     "application/json": components["schemas"]["AffiliateBalanceReply"];
                 };
             };
-            /** @description A parameter is missing or invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description The affiliate does not exist in your shop. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
@@ -5760,54 +5680,15 @@ export interface operations {
                     "application/json": components["schemas"]["AffiliateTokenReply"];
                 };
             };
-            /** @description The body or a header is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description The affiliate does not exist in your shop. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
-            /** @description The Idempotency-Key cannot be used. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["KeyedUnavailable"];
+            503: components["responses"]["UnavailableOrBusy"];
         };
     };
     listPrograms: {
@@ -5843,20 +5724,7 @@ export interface operations {
                     "application/json": components["schemas"]["ProgramList"];
                 };
             };
-            /** @description A parameter is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
@@ -5895,40 +5763,14 @@ export interface operations {
                     "application/json": components["schemas"]["ProgramReply"];
                 };
             };
-            /** @description The body or a header is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
-            /** @description The idempotency key was used with a different body, or the shop was modified by another request. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["KeyedUnavailable"];
+            503: components["responses"]["UnavailableOrBusy"];
         };
     };
     updateProgram: {
@@ -5960,51 +5802,12 @@ export interface operations {
                     "application/json": components["schemas"]["ProgramReply"];
                 };
             };
-            /** @description A parameter or the body is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description The program does not exist in your shop. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
-            /** @description The program was modified by another request. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["UnavailableOrBusy"];
@@ -6055,20 +5858,7 @@ export interface operations {
                     "application/json": components["schemas"]["CommissionList"];
                 };
             };
-            /** @description A parameter is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
@@ -6112,20 +5902,7 @@ export interface operations {
                     "application/json": components["schemas"]["PayoutBatchList"];
                 };
             };
-            /** @description A parameter is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
@@ -6164,55 +5941,15 @@ export interface operations {
                     "application/json": components["schemas"]["PayoutBatchReply"];
                 };
             };
-            /** @description The body or a header is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description The period has no eligible commissions. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
-            /** @description The batch cannot be created. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    "X-Payout-Currencies": components["headers"]["PayoutCurrencies"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["PayoutConflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["KeyedUnavailable"];
+            503: components["responses"]["UnavailableOrBusy"];
         };
     };
     payPayout: {
@@ -6244,51 +5981,12 @@ export interface operations {
                     "application/json": components["schemas"]["ActionReply"];
                 };
             };
-            /** @description A parameter is missing or invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description The payout batch does not exist in your shop. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
-            /** @description The batch cannot be paid. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -6329,37 +6027,11 @@ export interface operations {
                     "application/json": components["schemas"]["Unpaid"];
                 };
             };
-            /** @description A parameter is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
-            /** @description A total cannot be represented exactly. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ReportUnavailable"];
@@ -6400,20 +6072,7 @@ export interface operations {
                     "application/json": components["schemas"]["CouponList"];
                 };
             };
-            /** @description A parameter is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
@@ -6452,54 +6111,15 @@ export interface operations {
                     "application/json": components["schemas"]["CouponReply"];
                 };
             };
-            /** @description The body or a header is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description The affiliate does not exist in your shop. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
-            /** @description The code cannot be assigned. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["KeyedUnavailable"];
+            503: components["responses"]["UnavailableOrBusy"];
         };
     };
     getAnalytics: {
@@ -6539,37 +6159,11 @@ export interface operations {
                     "application/json": components["schemas"]["Analytics"];
                 };
             };
-            /** @description A parameter is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
-            /** @description The totals exceed the largest exact integer. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ReportUnavailable"];
@@ -6610,20 +6204,7 @@ export interface operations {
                     "application/json": components["schemas"]["Journey"];
                 };
             };
-            /** @description A parameter is missing or invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
@@ -6696,40 +6277,14 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookReply"] | components["schemas"]["ActionReply"];
                 };
             };
-            /** @description The body or a header is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
-            /** @description The subscriptions were modified by another request, the shop has reached its limit, or the idempotency key was used with a different body. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["KeyedUnavailable"];
+            503: components["responses"]["UnavailableOrBusy"];
         };
     };
     deleteWebhook: {
@@ -6757,51 +6312,12 @@ export interface operations {
                     "application/json": components["schemas"]["ActionReply"];
                 };
             };
-            /** @description The id is missing or invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description The subscription does not exist in your shop. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
-            /** @description The subscriptions were modified by another request. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -6836,20 +6352,7 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookEventList"];
                 };
             };
-            /** @description A parameter is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
@@ -6909,40 +6412,14 @@ export interface operations {
                     "application/json": components["schemas"]["TouchReply"];
                 };
             };
-            /** @description The body, a header or a parameter is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
-            /** @description The idempotency key was used with a different body. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["KeyedUnavailable"];
+            503: components["responses"]["UnavailableOrBusy"];
             /** @description With status 200, the result of a dry run. Nothing was written. */
             "2XX": {
                 headers: {
@@ -7008,40 +6485,14 @@ export interface operations {
                     "application/json": components["schemas"]["RefundReportReply"];
                 };
             };
-            /** @description The body, a header or a parameter is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
-            /** @description The idempotency key was used with a different body, or the refund cannot be recorded. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["KeyedUnavailable"];
+            503: components["responses"]["UnavailableOrBusy"];
         };
     };
     cancelRefund: {
@@ -7084,37 +6535,11 @@ export interface operations {
                     "application/json": components["schemas"]["RefundCancellationReply"];
                 };
             };
-            /** @description A parameter is missing or invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
-            /** @description Too many refunds and their cancellations are stored for the order. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -7167,40 +6592,14 @@ export interface operations {
                     "application/json": components["schemas"]["CancellationReportReply"];
                 };
             };
-            /** @description The body, a header or a parameter is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
-            /** @description The idempotency key was used with a different body. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["KeyedUnavailable"];
+            503: components["responses"]["UnavailableOrBusy"];
         };
     };
     getShopInfo: {
@@ -7309,39 +6708,9 @@ export interface operations {
                     "application/json": components["schemas"]["SessionReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The token is invalid. */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The request comes from another site. */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
+            401: components["responses"]["SignInRefused"];
+            403: components["responses"]["CrossSiteRefused"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["SignInThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
@@ -7426,31 +6795,11 @@ export interface operations {
                     "application/json": components["schemas"]["ApiKeySecretReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The shop has the maximum number of active keys. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableOrBusyUnmetered"];
@@ -7465,7 +6814,7 @@ export interface operations {
                  * @description The API key.
                  * @example key_01KAH0000000000000000000K1
                  */
-                id: string;
+                id: components["parameters"]["OwnKeyIdPath"];
             };
             cookie?: never;
         };
@@ -7483,29 +6832,9 @@ export interface operations {
             };
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The key does not exist in your shop. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The key cannot be revoked. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
@@ -7520,7 +6849,7 @@ export interface operations {
                  * @description The API key.
                  * @example key_01KAH0000000000000000000K1
                  */
-                id: string;
+                id: components["parameters"]["OwnKeyIdPath"];
             };
             cookie?: never;
         };
@@ -7540,42 +6869,12 @@ export interface operations {
                     "application/json": components["schemas"]["ApiKeySecretReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The key does not exist in your shop. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The key cannot be rotated. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableOrBusyUnmetered"];
@@ -7631,31 +6930,11 @@ export interface operations {
                     "application/json": components["schemas"]["TestShopCreatedReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The shop cannot have another test shop. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableOrBusyUnmetered"];
@@ -7670,7 +6949,7 @@ export interface operations {
                  * @description The test shop.
                  * @example shp_01KAH0000000000000000000T1
                  */
-                id: string;
+                id: components["parameters"]["TestShopIdPath"];
             };
             cookie?: never;
         };
@@ -7688,17 +6967,7 @@ export interface operations {
             };
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description Your shop has no such test shop. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
@@ -7714,7 +6983,7 @@ export interface operations {
                  * @description The test shop.
                  * @example shp_01KAH0000000000000000000T1
                  */
-                id: string;
+                id: components["parameters"]["TestShopIdPath"];
             };
             cookie?: never;
         };
@@ -7734,42 +7003,12 @@ export interface operations {
                     "application/json": components["schemas"]["TestShopReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description Your shop has no such test shop. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The test shop was modified by another request, or another request is advancing its clock. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableOrBusyUnmetered"];
@@ -7825,31 +7064,11 @@ export interface operations {
                     "application/json": components["schemas"]["SettingsReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The settings were modified by another request, or amounts depend on the currency. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableOrBusyUnmetered"];
@@ -7885,17 +7104,7 @@ export interface operations {
                     "application/json": components["schemas"]["ConnectionList"];
                 };
             };
-            /** @description A parameter is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["UserReadForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -7927,42 +7136,12 @@ export interface operations {
                     "application/json": components["schemas"]["ConnectionReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The affiliate does not exist in your shop. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The customer, product or variant is already connected. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableOrBusyUnmetered"];
@@ -7995,17 +7174,7 @@ export interface operations {
             };
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The connection does not exist in your shop. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
@@ -8022,7 +7191,7 @@ export interface operations {
                 /** @description Only rows of this affiliate. */
                 affiliateId?: components["parameters"]["AffiliateFilter"];
                 /** @description Only aliases that equal this text, compared as codes are. */
-                value?: string;
+                value?: components["parameters"]["AliasValue"];
             };
             header?: never;
             path?: never;
@@ -8040,17 +7209,7 @@ export interface operations {
                     "application/json": components["schemas"]["AliasList"];
                 };
             };
-            /** @description A parameter is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["UserReadForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -8082,42 +7241,12 @@ export interface operations {
                     "application/json": components["schemas"]["AliasReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The affiliate does not exist in your shop. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The alias cannot be created. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableOrBusyUnmetered"];
@@ -8150,17 +7279,7 @@ export interface operations {
             };
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The alias does not exist in your shop. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
@@ -8193,17 +7312,7 @@ export interface operations {
                     "application/json": components["schemas"]["ProductRuleList"];
                 };
             };
-            /** @description A parameter is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["UserReadForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -8235,42 +7344,12 @@ export interface operations {
                     "application/json": components["schemas"]["ProductRuleReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The program does not exist in your shop. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The product already has a rule, or the shop has reached its limit. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableOrBusyUnmetered"];
@@ -8303,17 +7382,7 @@ export interface operations {
             };
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The rule does not exist in your shop. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
@@ -8344,17 +7413,7 @@ export interface operations {
                     "application/json": components["schemas"]["GeoRuleList"];
                 };
             };
-            /** @description A parameter is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["UserReadForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -8372,7 +7431,7 @@ export interface operations {
                  * @description The program.
                  * @example prg_01KAH0000000000000000000P1
                  */
-                programId: string;
+                programId: components["parameters"]["ProgramIdPath"];
             };
             cookie?: never;
         };
@@ -8392,42 +7451,12 @@ export interface operations {
                     "application/json": components["schemas"]["GeoRuleReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The program does not exist in your shop. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The shop has reached its limit of geo rules. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableOrBusyUnmetered"];
@@ -8442,7 +7471,7 @@ export interface operations {
                  * @description The program.
                  * @example prg_01KAH0000000000000000000P1
                  */
-                programId: string;
+                programId: components["parameters"]["ProgramIdPath"];
             };
             cookie?: never;
         };
@@ -8460,17 +7489,7 @@ export interface operations {
             };
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The program has no geo rule. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
@@ -8486,7 +7505,7 @@ export interface operations {
                  * @description The affiliate.
                  * @example aff_01KAH0000000000000000000A1
                  */
-                id: string;
+                id: components["parameters"]["AffiliateIdPath"];
             };
             cookie?: never;
         };
@@ -8506,30 +7525,10 @@ export interface operations {
                     "application/json": components["schemas"]["AffiliateTokenReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The affiliate does not exist in your shop. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
@@ -8545,7 +7544,7 @@ export interface operations {
                  * @description The affiliate.
                  * @example aff_01KAH0000000000000000000A1
                  */
-                id: string;
+                id: components["parameters"]["AffiliateIdPath"];
             };
             cookie?: never;
         };
@@ -8563,17 +7562,7 @@ export interface operations {
             };
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The affiliate does not exist in your shop. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
@@ -8589,7 +7578,7 @@ export interface operations {
                  * @description The affiliate.
                  * @example aff_01KAH0000000000000000000A1
                  */
-                id: string;
+                id: components["parameters"]["AffiliateIdPath"];
             };
             cookie?: never;
         };
@@ -8607,29 +7596,9 @@ export interface operations {
             };
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The affiliate does not exist in your shop, or was erased. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The email address belongs to another affiliate by now, or another request changed the affiliate. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
@@ -8644,7 +7613,7 @@ export interface operations {
                  * @description The affiliate.
                  * @example aff_01KAH0000000000000000000A1
                  */
-                id: string;
+                id: components["parameters"]["AffiliateIdPath"];
             };
             cookie?: never;
         };
@@ -8662,17 +7631,7 @@ export interface operations {
             };
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerReadForbidden"];
-            /** @description The affiliate does not exist in your shop, or has no payee details. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
@@ -8688,7 +7647,7 @@ export interface operations {
                  * @description The affiliate.
                  * @example aff_01KAH0000000000000000000A1
                  */
-                id: string;
+                id: components["parameters"]["AffiliateIdPath"];
             };
             cookie?: never;
         };
@@ -8708,30 +7667,10 @@ export interface operations {
                     "application/json": components["schemas"]["PayeeReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The affiliate does not exist in your shop, or is archived. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
@@ -8747,7 +7686,7 @@ export interface operations {
                  * @description The affiliate.
                  * @example aff_01KAH0000000000000000000A1
                  */
-                id: string;
+                id: components["parameters"]["AffiliateIdPath"];
             };
             cookie?: never;
         };
@@ -8765,17 +7704,7 @@ export interface operations {
             };
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The affiliate has no payee details. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
@@ -8791,7 +7720,7 @@ export interface operations {
                  * @description The commission.
                  * @example com_01KAH0000000000000000000C1
                  */
-                id: string;
+                id: components["parameters"]["CommissionIdPath"];
             };
             cookie?: never;
         };
@@ -8809,29 +7738,9 @@ export interface operations {
             };
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The commission does not exist in your shop. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The commission's status does not allow it. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
@@ -8846,7 +7755,7 @@ export interface operations {
                  * @description The commission.
                  * @example com_01KAH0000000000000000000C1
                  */
-                id: string;
+                id: components["parameters"]["CommissionIdPath"];
             };
             cookie?: never;
         };
@@ -8864,29 +7773,9 @@ export interface operations {
             };
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The commission does not exist in your shop. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The commission's status does not allow it. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
@@ -8901,7 +7790,7 @@ export interface operations {
                  * @description The commission.
                  * @example com_01KAH0000000000000000000C1
                  */
-                id: string;
+                id: components["parameters"]["CommissionIdPath"];
             };
             cookie?: never;
         };
@@ -8919,29 +7808,9 @@ export interface operations {
             };
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The commission does not exist in your shop. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The commission's status does not allow it. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
@@ -8956,7 +7825,7 @@ export interface operations {
                  * @description The commission.
                  * @example com_01KAH0000000000000000000C1
                  */
-                id: string;
+                id: components["parameters"]["CommissionIdPath"];
             };
             cookie?: never;
         };
@@ -8974,29 +7843,9 @@ export interface operations {
             };
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The commission does not exist in your shop. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The commission's status does not allow it. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
@@ -9011,7 +7860,7 @@ export interface operations {
                  * @description The commission.
                  * @example com_01KAH0000000000000000000C1
                  */
-                id: string;
+                id: components["parameters"]["CommissionIdPath"];
             };
             cookie?: never;
         };
@@ -9029,29 +7878,9 @@ export interface operations {
             };
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The commission does not exist in your shop. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The commission's status does not allow it. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
@@ -9066,7 +7895,7 @@ export interface operations {
                  * @description The commission.
                  * @example com_01KAH0000000000000000000C1
                  */
-                id: string;
+                id: components["parameters"]["CommissionIdPath"];
             };
             cookie?: never;
         };
@@ -9086,42 +7915,12 @@ export interface operations {
                     "application/json": components["schemas"]["RefundReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The commission does not exist in your shop. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The commission cannot be refunded by this amount. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableOrBusyUnmetered"];
@@ -9150,17 +7949,7 @@ export interface operations {
                     "application/json": components["schemas"]["ModerationReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -9178,7 +7967,7 @@ export interface operations {
                  * @description The payout batch.
                  * @example bat_01KAH0000000000000000000B1
                  */
-                id: string;
+                id: components["parameters"]["PayoutIdPath"];
             };
             cookie?: never;
         };
@@ -9196,29 +7985,9 @@ export interface operations {
             };
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The payout batch does not exist in your shop. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The batch cannot be canceled. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
@@ -9240,7 +8009,7 @@ export interface operations {
                  * @description The payout batch.
                  * @example bat_01KAH0000000000000000000B1
                  */
-                id: string;
+                id: components["parameters"]["PayoutIdPath"];
             };
             cookie?: never;
         };
@@ -9256,30 +8025,10 @@ export interface operations {
                     "application/json": components["schemas"]["PaymentLineList"];
                 };
             };
-            /** @description A parameter is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerReadForbidden"];
-            /** @description The payout batch does not exist in your shop. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
@@ -9295,7 +8044,7 @@ export interface operations {
                  * @description The payout batch.
                  * @example bat_01KAH0000000000000000000B1
                  */
-                id: string;
+                id: components["parameters"]["PayoutIdPath"];
             };
             cookie?: never;
         };
@@ -9313,17 +8062,7 @@ export interface operations {
             };
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerReadForbidden"];
-            /** @description The payout batch does not exist in your shop. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
@@ -9359,42 +8098,12 @@ export interface operations {
                     "application/json": components["schemas"]["PayoutFileReply"];
                 };
             };
-            /** @description The id or the body is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The payout batch does not exist in your shop. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description No line of the batch can be sent in this file. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableOrBusyUnmetered"];
@@ -9409,7 +8118,7 @@ export interface operations {
                  * @description The payment file.
                  * @example october-paypal
                  */
-                id: string;
+                id: components["parameters"]["PayoutFileIdPath"];
             };
             cookie?: never;
         };
@@ -9427,29 +8136,9 @@ export interface operations {
             };
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The payment file does not exist in your shop. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The payment file cannot be discarded. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
@@ -9469,7 +8158,7 @@ export interface operations {
                  * @description The payment file.
                  * @example october-paypal
                  */
-                id: string;
+                id: components["parameters"]["PayoutFileIdPath"];
             };
             cookie?: never;
         };
@@ -9485,42 +8174,12 @@ export interface operations {
                     "application/json": components["schemas"]["PayoutFileLines"];
                 };
             };
-            /** @description A parameter is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerReadForbidden"];
-            /** @description The payment file does not exist in your shop. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The payment file is not complete. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
@@ -9549,17 +8208,7 @@ export interface operations {
                     "application/json": components["schemas"]["ReconciliationReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -9575,7 +8224,7 @@ export interface operations {
                  * @description A month in the shop's time zone.
                  * @example 2026-10
                  */
-                month: string;
+                month: components["parameters"]["Month"];
             };
             header?: never;
             path: {
@@ -9583,7 +8232,7 @@ export interface operations {
                  * @description The affiliate. Archived affiliates are included.
                  * @example aff_01KAH0000000000000000000A1
                  */
-                affiliateId: string;
+                affiliateId: components["parameters"]["StatementAffiliateIdPath"];
             };
             cookie?: never;
         };
@@ -9599,42 +8248,12 @@ export interface operations {
                     "application/json": components["schemas"]["Statement"];
                 };
             };
-            /** @description A parameter is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerReadForbidden"];
-            /** @description The affiliate does not exist in your shop. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description A balance cannot be represented exactly. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["ReportUnavailableUnmetered"];
@@ -9647,7 +8266,7 @@ export interface operations {
                  * @description A month in the shop's time zone.
                  * @example 2026-10
                  */
-                month: string;
+                month: components["parameters"]["Month"];
                 /**
                  * @description The format of the file.
                  * @example csv
@@ -9660,7 +8279,7 @@ export interface operations {
                  * @description The affiliate. Archived affiliates are included.
                  * @example aff_01KAH0000000000000000000A1
                  */
-                affiliateId: string;
+                affiliateId: components["parameters"]["StatementAffiliateIdPath"];
             };
             cookie?: never;
         };
@@ -9677,42 +8296,12 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            /** @description A parameter is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerReadForbidden"];
-            /** @description The affiliate does not exist in your shop. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description A balance cannot be represented exactly. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["ReportUnavailableUnmetered"];
@@ -9725,7 +8314,7 @@ export interface operations {
                  * @description A month in the shop's time zone.
                  * @example 2026-10
                  */
-                month: string;
+                month: components["parameters"]["Month"];
             };
             header?: never;
             path?: never;
@@ -9744,17 +8333,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description A parameter is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerReadForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -9790,17 +8369,7 @@ export interface operations {
             };
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["UserReadForbidden"];
-            /** @description No such order was reported. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
@@ -9830,42 +8399,12 @@ export interface operations {
                     "application/json": components["schemas"]["BacktestReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["UserChangeForbidden"];
-            /** @description The program does not exist in your shop. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The totals exceed the largest exact integer. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableOrBusyUnmetered"];
@@ -9903,17 +8442,7 @@ export interface operations {
                     "application/json": components["schemas"]["AuditList"];
                 };
             };
-            /** @description A parameter is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerReadForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -9948,17 +8477,7 @@ export interface operations {
                     "application/x-ndjson": string;
                 };
             };
-            /** @description The parameter is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerReadForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -9995,17 +8514,7 @@ export interface operations {
                     "application/x-ndjson": string;
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -10037,31 +8546,11 @@ export interface operations {
                     "application/json": components["schemas"]["ErasureReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The person cannot be erased yet. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableOrBusyUnmetered"];
@@ -10094,17 +8583,7 @@ export interface operations {
             };
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerReadForbidden"];
-            /** @description The erasure does not exist in your shop. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
@@ -10141,17 +8620,7 @@ export interface operations {
                     "application/json": components["schemas"]["DeliveryList"];
                 };
             };
-            /** @description A parameter is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["UserReadForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -10187,29 +8656,9 @@ export interface operations {
             };
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["UserChangeForbidden"];
-            /** @description The delivery, or its subscription, does not exist in your shop. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The delivery is still pending, a person was erased from its event, or its subscription is disabled. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
@@ -10229,7 +8678,7 @@ export interface operations {
                  * @description Your shop, from `GET /admin/v1/settings`.
                  * @example shp_01KAH0000000000000000000S1
                  */
-                shopId: string;
+                shopId: components["parameters"]["StoreShopIdPath"];
             };
             cookie?: never;
         };
@@ -10250,17 +8699,7 @@ export interface operations {
                     "application/json": components["schemas"]["ActionReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["StoreUnauthorized"];
             403: components["responses"]["StoreForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -10283,7 +8722,7 @@ export interface operations {
                  * @description Your shop, from `GET /admin/v1/settings`.
                  * @example shp_01KAH0000000000000000000S1
                  */
-                shopId: string;
+                shopId: components["parameters"]["StoreShopIdPath"];
             };
             cookie?: never;
         };
@@ -10303,17 +8742,7 @@ export interface operations {
                     "application/json": components["schemas"]["ActionReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["StoreUnauthorized"];
             403: components["responses"]["StoreForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -10336,7 +8765,7 @@ export interface operations {
                  * @description Your shop, from `GET /admin/v1/settings`.
                  * @example shp_01KAH0000000000000000000S1
                  */
-                shopId: string;
+                shopId: components["parameters"]["StoreShopIdPath"];
             };
             cookie?: never;
         };
@@ -10356,31 +8785,11 @@ export interface operations {
                     "application/json": components["schemas"]["ActionReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["StoreUnauthorized"];
             403: components["responses"]["StoreForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The order already has 50 stored refunds, or they contain about 5,000 line items. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["StoreRateLimited"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["StoreUnavailable"];
@@ -10395,7 +8804,7 @@ export interface operations {
                  * @description The webhook subscription.
                  * @example whs_01KAH0000000000000000000W1
                  */
-                id: string;
+                id: components["parameters"]["WebhookIdPath"];
             };
             cookie?: never;
         };
@@ -10415,42 +8824,12 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
-            /** @description The subscription does not exist in your shop. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description A subscription was modified by another request, or the event names exceed their limit. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableOrBusyUnmetered"];
@@ -10465,7 +8844,7 @@ export interface operations {
                  * @description The webhook subscription.
                  * @example whs_01KAH0000000000000000000W1
                  */
-                id: string;
+                id: components["parameters"]["WebhookIdPath"];
             };
             cookie?: never;
         };
@@ -10485,42 +8864,12 @@ export interface operations {
                     "application/json": components["schemas"]["RedeliveryReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["UserForbidden"];
-            /** @description The subscription does not exist in your shop. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The subscription is disabled. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["AdminThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableOrBusyUnmetered"];
@@ -10552,30 +8901,10 @@ export interface operations {
                     "application/json": components["schemas"]["ShopList"];
                 };
             };
-            /** @description A parameter is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["OperatorUnauthorized"];
             403: components["responses"]["OperatorForbidden"];
-            /** @description The operator API is disabled. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["OperatorThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
@@ -10605,30 +8934,10 @@ export interface operations {
                     "application/json": components["schemas"]["ShopCreatedReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["OperatorUnauthorized"];
             403: components["responses"]["OperatorForbidden"];
-            /** @description The operator API is disabled. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["OperatorThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
@@ -10662,17 +8971,7 @@ export interface operations {
             };
             401: components["responses"]["OperatorUnauthorized"];
             403: components["responses"]["OperatorForbidden"];
-            /** @description The shop does not exist, or the operator API is disabled. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["OperatorThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
@@ -10717,42 +9016,12 @@ export interface operations {
                     "application/json": components["schemas"]["ShopDeletionReply"];
                 };
             };
-            /** @description A parameter is missing or invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["OperatorUnauthorized"];
             403: components["responses"]["OperatorForbidden"];
-            /** @description The shop does not exist, or the operator API is disabled. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The shop cannot be deleted yet. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["OperatorThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
@@ -10787,42 +9056,12 @@ export interface operations {
                     "application/json": components["schemas"]["ShopReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["OperatorUnauthorized"];
             403: components["responses"]["OperatorForbidden"];
-            /** @description The shop does not exist, or the operator API is disabled. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description Another request changed the shop. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["OperatorThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableOrBusyUnmetered"];
@@ -10855,29 +9094,9 @@ export interface operations {
             };
             401: components["responses"]["OperatorUnauthorized"];
             403: components["responses"]["OperatorForbidden"];
-            /** @description The shop does not exist, or the operator API is disabled. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description Another request changed the shop. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["OperatorThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
@@ -10910,29 +9129,9 @@ export interface operations {
             };
             401: components["responses"]["OperatorUnauthorized"];
             403: components["responses"]["OperatorForbidden"];
-            /** @description The shop does not exist, or the operator API is disabled. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The shop cannot be resumed. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["OperatorThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
@@ -10970,17 +9169,7 @@ export interface operations {
             };
             401: components["responses"]["OperatorUnauthorized"];
             403: components["responses"]["OperatorForbidden"];
-            /** @description The shop does not exist, or the operator API is disabled. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["OperatorThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
@@ -11014,17 +9203,7 @@ export interface operations {
             };
             401: components["responses"]["OperatorUnauthorized"];
             403: components["responses"]["OperatorForbidden"];
-            /** @description The shop does not exist, or the operator API is disabled. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["OperatorThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
@@ -11060,42 +9239,12 @@ export interface operations {
                     "application/json": components["schemas"]["ShopUserTokenReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["OperatorUnauthorized"];
             403: components["responses"]["OperatorForbidden"];
-            /** @description The shop does not exist, or the operator API is disabled. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The shop has a user with this email address. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["OperatorThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableOrBusyUnmetered"];
@@ -11133,29 +9282,9 @@ export interface operations {
             };
             401: components["responses"]["OperatorUnauthorized"];
             403: components["responses"]["OperatorForbidden"];
-            /** @description The shop or the resource does not exist, or the operator API is disabled. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The user is revoked. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["OperatorThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
@@ -11193,29 +9322,9 @@ export interface operations {
             };
             401: components["responses"]["OperatorUnauthorized"];
             403: components["responses"]["OperatorForbidden"];
-            /** @description The shop or the resource does not exist, or the operator API is disabled. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The user is revoked, or another request changed it. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["OperatorThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
@@ -11253,29 +9362,9 @@ export interface operations {
             };
             401: components["responses"]["OperatorUnauthorized"];
             403: components["responses"]["OperatorForbidden"];
-            /** @description The shop or the resource does not exist, or the operator API is disabled. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The user is revoked. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["OperatorThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
@@ -11308,17 +9397,7 @@ export interface operations {
             };
             401: components["responses"]["OperatorUnauthorized"];
             403: components["responses"]["OperatorForbidden"];
-            /** @description The shop does not exist, or the operator API is disabled. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["OperatorThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
@@ -11354,42 +9433,12 @@ export interface operations {
                     "application/json": components["schemas"]["ApiKeySecretReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["OperatorUnauthorized"];
             403: components["responses"]["OperatorForbidden"];
-            /** @description The shop does not exist, or the operator API is disabled. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The shop has the maximum number of active keys. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["OperatorThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableOrBusyUnmetered"];
@@ -11427,29 +9476,9 @@ export interface operations {
             };
             401: components["responses"]["OperatorUnauthorized"];
             403: components["responses"]["OperatorForbidden"];
-            /** @description The shop or the resource does not exist, or the operator API is disabled. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The key is revoked, or another request changed it. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["OperatorThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableUnmetered"];
@@ -11489,42 +9518,12 @@ export interface operations {
                     "application/json": components["schemas"]["ApiKeySecretReply"];
                 };
             };
-            /** @description The body is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["OperatorUnauthorized"];
             403: components["responses"]["OperatorForbidden"];
-            /** @description The shop or the resource does not exist, or the operator API is disabled. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
-            /** @description The key is revoked, or another request changed it. */
-            409: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            409: components["responses"]["ConflictUnmetered"];
             429: components["responses"]["OperatorThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["UnavailableOrBusyUnmetered"];
@@ -11560,30 +9559,10 @@ export interface operations {
                     "application/json": components["schemas"]["AuditList"];
                 };
             };
-            /** @description A parameter is invalid. */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["OperatorUnauthorized"];
             403: components["responses"]["OperatorForbidden"];
-            /** @description The operator API is disabled. */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "X-Error-Code": components["headers"]["ErrorCode"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            404: components["responses"]["NotFoundUnmetered"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
             429: components["responses"]["OperatorThrottled"];
             500: components["responses"]["InternalErrorUnmetered"];

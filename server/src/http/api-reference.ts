@@ -17,7 +17,8 @@ const scheme = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'li
 document.documentElement.classList.add(['light', 'dark'].includes(stored) ? stored : scheme)
 const response = await fetch('/openapi.json')
 const servers = [{ url: location.origin }]
-init({ ...(await response.json()), servers }, { disableTelemetry: true }, document.getElementById('redoc'))
+const options = { disableTelemetry: true, showExtensions: ['x-error-codes'] }
+init({ ...(await response.json()), servers }, options, document.getElementById('redoc'))
 `
 
 /** Redoc inserts its styles through the CSSOM, into a style element that is empty. */
