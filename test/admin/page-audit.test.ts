@@ -55,14 +55,8 @@ test('a page of changes continues on the next one', async () => {
 
 test('changes before thousands of views are found', async () => {
   const [last] = rowsOf(shop.server, 'audits').sort((a, b) => b.seq - a.seq)
-  const [head] = rowsOf(shop.server, 'auditHeads').sort((a, b) => b.generation - a.generation)
   for (let n = 1; n <= 2100; n++)
     insertRow(shop.server, 'audits', { ...last!, id: `aud_view${n}`, seq: last!.seq + n, action: 'keys.listed' })
-  updateRows(
-    shop.server,
-    'auditHeads',
-    { seq: last!.seq + 2100 },
-    { shopId: last!.shopId, generation: head!.generation },
-  )
+  updateRows(shop.server, 'auditHeads', { seq: last!.seq + 2100 }, { shopId: last!.shopId })
   expect(await shop.words('/audit')).toContain('Changed phone of Mira')
 })

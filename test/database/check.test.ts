@@ -69,12 +69,6 @@ const broken: [what: string, breakIt: string, mendIt: string, problem: RegExp][]
     /^Shop shp_\w+ stores wrong sums of \w+ \(aff_\w+\); repair with check --recount/,
   ],
   [
-    'a count that totals of lists do not include',
-    `insert into "rowCounts" ("shopId", list, scope, generation, "programId", status, rows) select id, 'commissions', '', 99, '', 'X', 0 from shops`,
-    `delete from "rowCounts" where generation = 99`,
-    /rows of commissions.*, but \d+ are counted/,
-  ],
-  [
     'an audit row that was changed',
     `update audits set actor = actor || 'x' where seq = 2`,
     `update audits set actor = replace(actor, 'x', '') where seq = 2`,

@@ -41,7 +41,7 @@ test('with a locked table, requests pass in time, each is logged, and counting r
   expect(seen.map(({ exceeded }) => exceeded)).toEqual([false, false, false, true, true])
 })
 
-test('every request of four processes gets its own number, however many rows have replaced each other', async () => {
+test('every request of four processes gets its own number', async () => {
   const urls = { redisUrl: undefined, databaseUrl: database.url }
   const processes = await Promise.all([1, 2, 3, 4].map(() => openLimitStore(urls, LIMITER_OPTIONS)))
   const keys = ['key:c', 'key:d', 'key:e']
@@ -54,11 +54,6 @@ test('every request of four processes gets its own number, however many rows hav
   )
   for (const found of numbers.values())
     expect(found.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 400 }, (_, n) => n + 1))
-  const state = database.sql.prepare(
-    `select max(points) as points, max(generation) > 10 as "wereReplaced", count(*) < 5 as "wereDeleted"
-      from "rateLimits" where key like '%key:c'`,
-  )
-  expect(state.get()).toEqual({ points: 400, wereReplaced: true, wereDeleted: true })
   expect((await processes[0]!.store!.get('key:c'))?.consumedPoints).toBe(400)
   await Promise.all(processes.map(({ close }) => close()))
 })

@@ -1,6 +1,5 @@
 // Full: needs large tables, other processes, or failures of the database.
 import { describe, expect } from 'vitest'
-import { canMergeRead, mergeReads } from '../../server/src/database/postgres-batch.ts'
 import { ANALYSIS_LIMIT } from '../../server/src/database/sqlite.ts'
 import { purgeExpired } from '../../server/src/operator/retention.ts'
 import { databaseFile, engine } from '../support/database.ts'
@@ -93,8 +92,6 @@ async function judged(workOf: (statement: Statement) => Work | Promise<Work>): P
   return wrong
 }
 
-const WHOLE_SHOP = ['exportShop', 'deleteShop', ...OF_A_PERSON]
-
 const walking = (values: unknown[]): Statement => {
   const [shopId, value] = engine === 'postgres' ? ['$1', '$2'] : ['?', '?']
   const sql = `select id from journey where "shopId" = ${shopId} and type = 'click' and device = ${value}
@@ -134,24 +131,13 @@ describe.runIf(engine === 'sqlite')('SQLite', () => {
 })
 
 describe.runIf(engine === 'postgres')('PostgreSQL', () => {
-  test('no statement scans a table, with custom or generic plans, alone or merged with others', {
+  test('no statement scans a table, with custom or generic plans', {
     timeout: 240_000,
   }, async ({ ownerServer: server }) => {
     const work = await openPostgresWork(server.url)
     try {
       expect((await work.workOf(walking([server.shop.shopId, 'none']))).rows).toBeGreaterThan(100_000)
       expect(await judged(work.workOf)).toEqual([])
-      expect(
-        await judged(async ({ sql, values, ...rest }) => {
-          // One request of the operator reads the whole shop, page by page; its reads meet no equal ones.
-          if (WHOLE_SHOP.includes(rest.cause)) return { rows: 0, where: '' }
-          const sets = [...values, ...values, ...values]
-          if (!values.every((one) => canMergeRead(sql, one)) || !values[0]?.length) return { rows: 0, where: '' }
-          const merged = mergeReads(sql, sets)
-          const { rows, where } = await work.workOf({ ...rest, sql: merged.sql, values: [merged.parameters] })
-          return { rows: rows / sets.length, where: `merged, ${where}` }
-        }),
-      ).toEqual([])
     } finally {
       await work.close()
     }

@@ -21,7 +21,7 @@ async function roundTripsOf(work: () => Promise<unknown>): Promise<number> {
   let writer: unknown
   const { query } = pg.Client.prototype
   const spy = vi.spyOn(pg.Client.prototype, 'query').mockImplementation(function (this: pg.Client, ...args: unknown[]) {
-    if (args[0] === 'begin') writer = this
+    if (String(args[0]).startsWith('begin')) writer = this
     const sent = (query as (...all: unknown[]) => unknown).apply(this, args) as Promise<unknown>
     if (this !== writer) return sent as never
     if (isAnswered) trips++
@@ -41,10 +41,10 @@ let count = 0
 const order = (body: object) => () =>
   expectOk(convert(server, { externalOrderId: `trips-${++count}`, amountCents: 1000, ...body }))
 
-test('an order with a code and a customer takes three round trips, and one without evidence two', async () => {
+test('an order with a code and a customer takes four round trips, and one without evidence three', async () => {
   await order({ couponCode: 'NISA16' })()
-  expect(await roundTripsOf(order({ couponCode: 'NISA16', customerEmail: 'buyer@example.com' }))).toBe(3)
-  expect(await roundTripsOf(order({ customerEmail: 'other@example.com' }))).toBe(2)
+  expect(await roundTripsOf(order({ couponCode: 'NISA16', customerEmail: 'buyer@example.com' }))).toBe(4)
+  expect(await roundTripsOf(order({ customerEmail: 'other@example.com' }))).toBe(3)
 })
 
 test('an alias takes as many round trips as a slug, and none more is taken for an unknown code', async () => {
@@ -66,7 +66,7 @@ test('an alias takes as many round trips as a slug, and none more is taken for a
     await order(evidence)()
     trips.push(await roundTripsOf(order(evidence)))
   }
-  expect(trips).toEqual([4, 4, 4, 4, 3, 3])
+  expect(trips).toEqual([5, 5, 5, 5, 4, 4])
 })
 
 test('the audit record of a page takes two round trips, with the check of the session', async () => {

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { type Database, openDatabase } from '../../server/src/database/database.ts'
-import { touchCheck } from '../../server/src/database/postgres-touch-check.ts'
 import { SCRATCH } from './scratch.ts'
 import { openPostgresSql, openSqliteSql, type Sql } from './sql.ts'
 
@@ -22,9 +21,6 @@ export interface TestDatabase {
   sql: Sql
   remove: () => Promise<void>
 }
-
-// Work that runs side by side without declaring what it shares fails its test.
-touchCheck.isEnabled = true
 
 /** A separate database with the current schema. */
 export async function testDatabase(): Promise<TestDatabase> {
@@ -113,7 +109,7 @@ export async function asCall<T>(work: () => T | Promise<T>): Promise<T> {
  */
 function readBeforeWriting(db: Database): void {
   const { transact } = db
-  db.transact = async (work, shopId, touches) => {
+  db.transact = async (work, shopId) => {
     const call = shopId === undefined ? undefined : current.getStore()
     if (call?.stage === 'reads') {
       call.stage = 'waits'
@@ -121,7 +117,7 @@ function readBeforeWriting(db: Database): void {
       while (!isTurnOf(call) && performance.now() < until) await sleep(1)
       call.stage = 'writes'
     }
-    return transact(work, shopId, touches)
+    return transact(work, shopId)
   }
 }
 
@@ -135,8 +131,8 @@ function isTurnOf(call: Call): boolean {
 function watchWriting(db: Database): () => Promise<unknown> {
   const writing = new Set<Promise<unknown>>()
   const { transact } = db
-  db.transact = (work, shopId, touches) => {
-    const pending = transact(work, shopId, touches)
+  db.transact = (work, shopId) => {
+    const pending = transact(work, shopId)
     writing.add(pending)
     const forget = () => void writing.delete(pending)
     pending.then(forget, forget)

@@ -13,26 +13,22 @@ interface Place {
 /** Runs `happen` before the n-th statement; an error that it throws fails the statement. Returns a function that ends this. */
 export function beforeStatement({ db }: TestServer, { n, ofShops }: Place, happen: () => void): () => void {
   const { transact } = db
-  db.transact = (work, shopId, touches) =>
-    transact(
-      async (trx, chain) => {
-        if (ofShops && shopId === undefined) return work(trx, chain)
-        const executor = trx.getExecutor() as unknown as { executeQuery: Execute }
-        const execute = executor.executeQuery
-        let count = 0
-        executor.executeQuery = async (query) => {
-          if (++count === n) happen()
-          return execute.call(executor, query)
-        }
-        try {
-          return await work(trx, chain)
-        } finally {
-          executor.executeQuery = execute
-        }
-      },
-      shopId,
-      touches,
-    )
+  db.transact = (work, shopId) =>
+    transact(async (trx, chain) => {
+      if (ofShops && shopId === undefined) return work(trx, chain)
+      const executor = trx.getExecutor() as unknown as { executeQuery: Execute }
+      const execute = executor.executeQuery
+      let count = 0
+      executor.executeQuery = async (query) => {
+        if (++count === n) happen()
+        return execute.call(executor, query)
+      }
+      try {
+        return await work(trx, chain)
+      } finally {
+        executor.executeQuery = execute
+      }
+    }, shopId)
   return () => {
     db.transact = transact
   }
@@ -89,9 +85,9 @@ export function beforeTransaction(
   happen: (shopId: string | undefined) => unknown,
 ): () => void {
   const { transact } = db
-  db.transact = async (work, shopId, touches) => {
+  db.transact = async (work, shopId) => {
     await happen(shopId)
-    return transact(work, shopId, touches)
+    return transact(work, shopId)
   }
   return () => {
     db.transact = transact
@@ -140,18 +136,14 @@ export function afterReport({ db }: Pick<TestServer, 'db'>, happen: () => unknow
 /** Makes every transaction lose its connection during the commit. Returns a function that ends this. */
 export function loseCommits({ db }: Pick<TestServer, 'db'>): () => void {
   const { transact } = db
-  db.transact = (work, shopId, touches) =>
-    transact(
-      async (trx, chain) => {
-        await work(trx, chain)
-        throw new CommitOutcomeUnknownError('The connection was lost during a commit', {
-          code: 'commit_unknown',
-          isLost: true,
-        })
-      },
-      shopId,
-      touches,
-    )
+  db.transact = (work, shopId) =>
+    transact(async (trx, chain) => {
+      await work(trx, chain)
+      throw new CommitOutcomeUnknownError('The connection was lost during a commit', {
+        code: 'commit_unknown',
+        isLost: true,
+      })
+    }, shopId)
   return () => {
     db.transact = transact
   }

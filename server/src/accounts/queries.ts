@@ -214,13 +214,7 @@ export function pageOfShops(
 
 /** The number and hash of the last row of the shop's audit. */
 export const findAuditHead = (db: Reader, shopId: string): Promise<Pick<AuditHeadRow, 'seq' | 'hash'> | undefined> =>
-  db
-    .selectFrom('auditHeads')
-    .select(['seq', 'hash'])
-    .where('shopId', '=', shopId)
-    .orderBy('generation', 'desc')
-    .limit(1)
-    .executeTakeFirst()
+  db.selectFrom('auditHeads').select(['seq', 'hash']).where('shopId', '=', shopId).executeTakeFirst()
 
 export async function insertShop(trx: Transaction, row: ShopRow): Promise<void> {
   await trx.insertInto('shops').values(row).execute()

@@ -37,7 +37,6 @@ export async function create(ctx: Context, { affiliateId, kind, value }: Body<'c
     throw invalid('alias_invalid', 'value must be 1 to 100 visible characters without spaces.')
   }
   const key = codeKey(value)
-  // Without touches, so it runs alone: orders that run side by side read aliases, and other names are given out alone too.
   return mutate(ctx, async (trx) => {
     if (!(await findAffiliate(trx, ctx.shop.id, affiliateId))) throw affiliateNotFound()
     const holders = await findNameHolders(trx, ctx.shop.id, key)

@@ -91,8 +91,7 @@ export const isFiltered = ({ action, actor, from, to }: AuditFilter): boolean =>
 
 /** The number of the last row of a chain. Rows are numbered from 1 without gaps, so it is also their count. */
 export async function countAudits(db: Reader, shopId: string): Promise<number> {
-  const heads = db.selectFrom('auditHeads').select('seq').where('shopId', '=', shopId)
-  const last = await heads.orderBy('generation', 'desc').limit(1).executeTakeFirst()
+  const last = await db.selectFrom('auditHeads').select('seq').where('shopId', '=', shopId).executeTakeFirst()
   return last?.seq ?? 0
 }
 

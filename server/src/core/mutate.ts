@@ -2,11 +2,10 @@ import { auditUnavailable, concurrentChange, outcomeUnknown, storageUnavailable 
 import { type AuditChain, type AuditHead, NEW_HEAD, type Transaction } from '../database/database.ts'
 import { forEachYielding } from '../database/event-loop.ts'
 import { CommitOutcomeUnknownError, isStorageError, isUniqueViolation } from '../database/storage-error.ts'
-import type { Touches } from '../database/touches.ts'
 import { hashAudit, insertAudit } from './audit.ts'
 import { type Context, type MutationContext, nowIso, type ShopId } from './context.ts'
 import { findStoredResponse, storeResponse } from './idempotency.ts'
-import { enqueue, listReceivers, type Receivers, type WebhookEvent, type WebhookEvents } from './outbox.ts'
+import { enqueue, listSubscriptionFilters, type WebhookEvent, type WebhookEvents } from './outbox.ts'
 
 export interface AuditEntry {
   /** In the past tense: `affiliate.archived`. */
@@ -27,24 +26,8 @@ export interface Mutation<T> {
   keepResponse?: 'forever'
 }
 
-/**
- * `shop`: the row as of the transaction; the row in the context was read before the request body arrived.
- * `isAlone`: no other work runs side by side, because no touches were declared.
- */
-type Work<Shop, T> = (trx: Transaction, shop: Shop, isAlone: boolean) => Promise<Mutation<T>>
-
-/** Thrown by work before it writes, when it finds that it touches more than it declared. It then runs again, alone. */
-export class RunAloneError extends Error {
-  override name = 'RunAloneError'
-}
-
-/** Work whose first reads do not depend on the credential: they run with its check, which saves round trips on PostgreSQL. */
-export interface WorkWithReads<Shop, Found, T> {
-  read: (trx: Transaction) => Promise<Found>
-  run: (trx: Transaction, shop: Shop, found: Found) => Promise<Mutation<T>>
-}
-
-type AnyWork<Shop, Found, T> = Work<Shop, T> | WorkWithReads<Shop, Found, T>
+/** @param shop the row as of the transaction; the row in the context was read before the request body arrived */
+type Work<Shop, T> = (trx: Transaction, shop: Shop) => Promise<Mutation<T>>
 
 /**
  * Runs every change: `work`, audit, outbox and the response stored under the caller's `Idempotency-Key` are written in one
@@ -53,26 +36,12 @@ type AnyWork<Shop, Found, T> = Work<Shop, T> | WorkWithReads<Shop, Found, T>
  * The transaction first checks the caller's credential again, so a revoked one changes nothing and gets no stored response.
  * Transactions on one shop run one at a time, so a credential cannot be revoked between check and commit.
  *
- * @param touches what `work` reads or writes that other work with touches writes, so that independent changes share round
- *   trips to the database; without it, `work` runs alone. The caller's `Idempotency-Key` is always included.
  * @throws ApiError 401, 403 or 503 as for a new request when the credential is no longer valid; 409
  *   `idempotency_key_reused` or `concurrent_change`; 503 when storage or audit fail; whatever `work` throws.
  */
-export async function mutate<Shop extends ShopId, T, Found = undefined>(
-  ctx: MutationContext<Shop>,
-  work: AnyWork<Shop, Found, T>,
-  touches?: Touches,
-): Promise<T> {
+export async function mutate<Shop extends ShopId, T>(ctx: MutationContext<Shop>, work: Work<Shop, T>): Promise<T> {
   try {
-    const all = touches && ctx.idempotency ? [...touches, `idempotencyKey:${ctx.idempotency.key}`] : touches
-    const run = (declared: Touches | undefined) =>
-      ctx.db.transact(
-        (trx, chain) => runMutation(ctx, { trx, chain }, { work, isAlone: declared === undefined }),
-        ctx.shop.id,
-        declared,
-      )
-    const attempt = () =>
-      run(all).catch((error) => (error instanceof RunAloneError ? run(undefined) : Promise.reject(error)))
+    const attempt = () => ctx.db.transact((trx, chain) => runMutation(ctx, { trx, chain }, work), ctx.shop.id)
     // Another request inserted the same row first: the second attempt finds it and returns what a later call would get.
     const done = await attempt().catch((error) => (isUniqueViolation(error) ? attempt() : Promise.reject(error)))
     if (done.replayed && ctx.idempotency) ctx.idempotency.replayed = true
@@ -92,57 +61,35 @@ interface OpenTransaction {
   chain: AuditChain
 }
 
-async function runMutation<Shop extends ShopId, T, Found>(
+async function runMutation<Shop extends ShopId, T>(
   ctx: MutationContext<Shop>,
-  { trx, chain }: OpenTransaction,
-  { work, isAlone }: { work: AnyWork<Shop, Found, T>; isAlone: boolean },
+  open: OpenTransaction,
+  work: Work<Shop, T>,
 ) {
-  const reading = typeof work === 'function' ? undefined : readAhead(ctx, trx, work)
-  const { shop, stored } = await begin<Shop, T>(ctx, trx)
+  const { trx } = open
+  const { shop, stored, receivers } = await begin<Shop, T>(ctx, trx)
   if (stored) return { result: stored.result, replayed: true, enqueued: false }
-  const {
-    result,
-    audit,
-    events = [],
-    extendedEvents,
-    keepResponse: keep,
-  } = await (typeof work === 'function'
-    ? work(trx, shop, isAlone)
-    : reading!.then(([found]) => work.run(trx, shop, found)))
-  await forEachYielding(trx, [audit ?? []].flat(), (entry) => writeAudit(ctx, { trx, chain }, entry))
-  const receivers = (await reading)?.[1]
-  const enqueued = await enqueue(ctx, { trx, chain }, { events, extendedEvents, receivers })
+  const { result, audit, events = [], extendedEvents, keepResponse: keep } = await work(trx, shop)
+  await forEachYielding(trx, [audit ?? []].flat(), (entry) => writeAudit(ctx, open, entry))
+  const enqueued = await enqueue(ctx, open, { events, extendedEvents, receivers })
   await storeResponse(ctx, trx, result, keep)
   return { result, replayed: false, enqueued }
 }
 
-/** Starts the reads of work, and those of the receivers of its events. */
-function readAhead<Shop, Found, T>(
-  ctx: MutationContext,
-  trx: Transaction,
-  work: WorkWithReads<Shop, Found, T>,
-): Promise<[Found, Receivers]> {
-  const reading = Promise.all([work.read(trx), listReceivers(ctx, trx)])
-  // A rejected credential takes precedence.
-  reading.catch(() => {})
-  return reading
-}
-
-/** Runs both queries at once, which costs one round trip on PostgreSQL. A rejected credential takes precedence. */
+/** Asks for everything at once, which costs one round trip on PostgreSQL. A rejected credential takes precedence. */
 async function begin<Shop extends ShopId, T>(ctx: MutationContext<Shop>, trx: Transaction) {
   const checking = ctx.recheck?.(trx)
-  const finding = findStoredResponse<T>(ctx, trx)
-  finding.catch(() => {})
+  const reading = Promise.all([findStoredResponse<T>(ctx, trx), listSubscriptionFilters(trx, ctx.shop.id)])
+  reading.catch(() => {})
   const shop = (await checking) ?? ctx.shop
-  return { shop, stored: await finding }
+  const [stored, receivers] = await reading
+  return { shop, stored, receivers }
 }
 
 const SALT_BYTES = 15
 
 async function writeAudit(ctx: MutationContext, { trx, chain }: OpenTransaction, entry: AuditEntry) {
-  // On PostgreSQL, an append runs for the whole group, so that a bug in it would fail the changes of others.
-  const row = newAudit(ctx, entry)
-  await chain.append((last) => insertLinked(trx, row, last))
+  await chain.append((last) => insertLinked(trx, newAudit(ctx, entry), last))
 }
 
 const newAudit = (ctx: MutationContext, entry: AuditEntry) => ({
@@ -175,7 +122,7 @@ export async function beginAudit(ctx: MutationContext, trx: Transaction, entry: 
   const head = await insertLinked(trx, newAudit(ctx, entry), NEW_HEAD)
   await trx
     .insertInto('auditHeads')
-    .values({ shopId: ctx.shop.id, generation: 0, ...head })
+    .values({ shopId: ctx.shop.id, ...head })
     .execute()
 }
 
@@ -185,4 +132,4 @@ export async function beginAudit(ctx: MutationContext, trx: Transaction, entry: 
  * @throws ApiError 503 `audit_unavailable` or `storage_unavailable`.
  */
 export const recordAccess = (ctx: Context, action: string, subjectId: string | null): Promise<undefined> =>
-  mutate(ctx, async () => ({ result: undefined, audit: { action, subjectId } }), [])
+  mutate(ctx, async () => ({ result: undefined, audit: { action, subjectId } }))

@@ -20,18 +20,12 @@ export interface WebhookEvents {
   events: WebhookEvent[]
   /** More extended events, read only if somebody asks for extended events. */
   extendedEvents?: (() => Promise<WebhookEvent[]>) | undefined
-  /** Who may receive them, when the caller has read it already. */
-  receivers?: Receivers | undefined
+  /** As read in the transaction; read again if missing. */
+  receivers?: SubscriptionFilter[]
 }
 
 /** What recording an event needs. */
 type EventContext = Pick<MutationContext, 'newId' | 'now' | 'system' | 'shop' | 'traceparent'>
-
-/** The event filters of a shop's subscriptions. */
-export type Receivers = SubscriptionFilter[]
-
-export const listReceivers = ({ shop }: EventContext, db: Reader): Promise<Receivers> =>
-  listSubscriptionFilters(db, shop.id)
 
 /**
  * Records events, with one delivery per matching subscription. The body is stored here, so a later delivery or redelivery
@@ -43,7 +37,7 @@ export async function enqueue(
   { events, extendedEvents: findExtended, receivers }: WebhookEvents,
 ): Promise<boolean> {
   if (events.length === 0 && !findExtended) return false
-  const all = receivers ?? (await listReceivers(ctx, trx))
+  const all = receivers ?? (await listSubscriptionFilters(trx, ctx.shop.id))
   const isAsked = all.some(({ extendedEvents }) => extendedEvents === 1)
   // What a disabled subscription misses is in the feed.
   const filters = all.filter(({ disabledAt }) => disabledAt === null)
@@ -59,7 +53,7 @@ const isPlain = ({ event }: WebhookEvent) => !isExtended(event)
 async function recordEvents(
   ctx: EventContext,
   trx: Transaction,
-  { events, receivers, last }: { events: WebhookEvent[]; receivers: Receivers; last: AuditHead },
+  { events, receivers, last }: { events: WebhookEvent[]; receivers: SubscriptionFilter[]; last: AuditHead },
 ): Promise<AuditHead> {
   const createdAt = nowIso(ctx)
   const shopId = ctx.shop.id

@@ -1,4 +1,4 @@
-import { type Expression, PostgresAdapter, SqliteAdapter, sql } from 'kysely'
+import { type Expression, SqliteAdapter, sql } from 'kysely'
 import type { Reader, Transaction } from '../database/database.ts'
 import { isSqlite } from '../database/event-loop.ts'
 import { preparedByShape } from '../database/prepared.ts'
@@ -84,19 +84,6 @@ export function countQuery(db: Reader, values: CountValues) {
     .where('scope', '=', values.scope)
   if (values.programId) counts = counts.where('programId', '=', values.programId)
   if (values.status) counts = counts.where('status', '=', values.status)
-  if (db.getExecutor().adapter instanceof PostgresAdapter) {
-    // Not needed for the sum: it skips row versions that PostgreSQL keeps for long read transactions.
-    counts = counts.where('generation', '=', (eb) =>
-      eb
-        .selectFrom('rowCounts as newest')
-        .select('generation')
-        .where('shopId', '=', values.shopId)
-        .where('list', '=', values.list)
-        .where('scope', '=', values.scope)
-        .orderBy('generation', 'desc')
-        .limit(sql.lit(1)),
-    )
-  }
   return counts
 }
 

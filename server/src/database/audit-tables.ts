@@ -21,8 +21,6 @@ export interface AuditRow {
 /** The last row of a shop's audit chain, and its last webhook event. On PostgreSQL the row is also the shop's write lock. */
 export interface AuditHeadRow {
   shopId: string
-  /** Grows on PostgreSQL; see row-counts.ts. Each shop has one row. */
-  generation: number
   /** 0 before the first audit row. */
   seq: number
   hash: string

@@ -1,7 +1,6 @@
 import type { Kysely } from 'kysely'
 import { isPostgresUrl } from '../config.ts'
 import type { AuditHeadRow, Tables } from './tables.ts'
-import type { Touches } from './touches.ts'
 
 /** Reads of committed rows. */
 export interface Reads {
@@ -24,11 +23,9 @@ export interface Database extends Reads {
   /**
    * Runs `work` in a transaction and resolves once the commit is on disk. `work` does no I/O except its own queries, does
    * not nest, and may run more than once. With `shopId`, transactions on the same shop run one at a time across all
-   * processes, so rows it has read do not change before its commit; `chain` is the audit chain of that shop. On PostgreSQL,
-   * work on one shop runs side by side in one transaction if its declared `touches` have nothing in common; without them,
-   * it runs alone.
+   * processes, so rows it has read do not change before its commit; `chain` is the audit chain of that shop.
    */
-  transact: <T>(work: TransactionWork<T>, shopId?: string, touches?: Touches) => Promise<T>
+  transact: <T>(work: TransactionWork<T>, shopId?: string) => Promise<T>
   /** Starts the thread of reports, which the first of them would wait for. */
   startReports: () => void
   migrate: () => Promise<void>
@@ -102,8 +99,7 @@ export type AuditHead = Pick<AuditHeadRow, 'seq' | 'hash' | 'eventId'>
  */
 export interface AuditChain {
   /**
-   * Appends an audit row or webhook events. `write` inserts them after the last ones, and returns the new head. When work
-   * runs side by side, `write` runs after all of it, in the order of the work.
+   * Appends an audit row or webhook events. `write` inserts them after the last ones, and returns the new head.
    *
    * @throws Error when the transaction was started without a shop.
    */

@@ -6,6 +6,7 @@ import * as canceledRefunds from './migrations/0002-canceled-refunds.ts'
 import * as remainingBase from './migrations/0003-remaining-base.ts'
 import * as removeUnusedTables from './migrations/0004-remove-unused-tables.ts'
 import * as refundedLines from './migrations/0005-refunded-lines.ts'
+import * as plainCounts from './migrations/0006-plain-counts.ts'
 import { isSqliteBusy } from './storage-error.ts'
 
 /** Run in the order of their names. A released migration is never changed. */
@@ -15,6 +16,7 @@ export const migrations: Record<string, Migration> = {
   '0003-remaining-base': remainingBase,
   '0004-remove-unused-tables': removeUnusedTables,
   '0005-refunded-lines': refundedLines,
+  '0006-plain-counts': plainCounts,
 }
 
 /**

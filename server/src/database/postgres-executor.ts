@@ -72,39 +72,12 @@ export async function run<R>(on: pg.Pool | pg.PoolClient, { sql: text, parameter
   }
 }
 
-/** Like {@link run}, but with rows as arrays in the order of `fields`. @throws StorageError */
-export async function runArrays(
-  on: pg.Pool | pg.PoolClient,
-  { sql: text, parameters }: SqlText,
-): Promise<{ rows: unknown[][]; fields: string[] }> {
-  try {
-    const { rows, fields } = await on.query<unknown[]>({
-      name: statementName(text),
-      text,
-      values: parameters as unknown[],
-      rowMode: 'array',
-    })
-    return { rows, fields: fields.map(({ name }) => name) }
-  } catch (error) {
-    throw toStorageError(error)
-  }
-}
-
 /** What the text of a statement determines. */
 export interface StatementShape {
   /** It cannot write. */
   isRead: boolean
   /** The number of rows an insert adds if it succeeds; undefined when that depends on the database. */
   insertedRows: bigint | undefined
-  /** For an insert of one row whose parameters are its values. */
-  insert: InsertShape | undefined
-}
-
-export interface InsertShape {
-  table: string
-  columns: string[]
-  /** What follows the values. */
-  conflictClause: string
 }
 
 const shapes = new Map<string, StatementShape>()
@@ -114,8 +87,7 @@ export function describeStatement(query: CompiledQuery): StatementShape {
   let shape = shapes.get(query.sql)
   if (!shape) {
     const isRead = SelectQueryNode.is(query.query) || /^\s*select/i.test(query.sql)
-    const insertedRows = insertedRowCount(query)
-    shape = { isRead, insertedRows, insert: insertedRows === 1n ? insertShape(query.sql) : undefined }
+    shape = { isRead, insertedRows: insertedRowCount(query) }
     if (shapes.size < MAX_SHAPES) shapes.set(query.sql, shape)
   }
   return shape
@@ -125,12 +97,4 @@ function insertedRowCount({ query }: CompiledQuery): bigint | undefined {
   if (!InsertQueryNode.is(query) || query.returning || query.onConflict?.doNothing) return undefined
   if (query.onConflict?.updateWhere || !query.values || !ValuesNode.is(query.values)) return undefined
   return BigInt(query.values.values.length)
-}
-
-const INSERT = /^insert into "(\w+)" \(("\w+"(?:, "\w+")*)\) values \((\$\d+(?:, \$\d+)*)\)([^$]*)$/
-
-function insertShape(sql: string): InsertShape | undefined {
-  const [, table = '', columns = '', values = '', conflictClause = ''] = INSERT.exec(sql) ?? []
-  const isInOrder = values.split(', ').every((value, i) => value === `$${i + 1}`)
-  return table && isInOrder ? { table, columns: columns.slice(1, -1).split('", "'), conflictClause } : undefined
 }

@@ -1,72 +1,69 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { OnGroupCommit, TransactionWork } from './database.ts'
-import { type Job, runAlone, runGroup, settle } from './postgres-group.ts'
 import { type PostgresPool, toStorageError } from './postgres-pool.ts'
-import { type AuditTrace, PostgresSession } from './postgres-session.ts'
-import { type Group, ShopQueues } from './shop-queues.ts'
-import { CommitOutcomeUnknownError, StorageError } from './storage-error.ts'
-import type { Touches } from './touches.ts'
+import { type AuditTrace, LOCK_TIMEOUT, PostgresTransaction } from './postgres-transaction.ts'
+import { CommitOutcomeUnknownError, type StorageError } from './storage-error.ts'
 
-interface Connection {
-  client: pg.PoolClient
-  session: PostgresSession<Job>
+/** Work that waits for a transaction. */
+interface Job {
+  work: TransactionWork<unknown>
+  shopId: string | undefined
+  resolve: (value: never) => void
+  reject: (error: unknown) => void
+  isSettled: boolean
+  /** When it first found its shop locked by another process. */
+  waitsSince: number | undefined
 }
 
+/** A job that a transaction was rolled back for, and its error. */
+interface FailedJob {
+  job: Job
+  error: unknown
+}
+
+const MAX_GROUP = 64
+/** Serialization failure and deadlock: may succeed when retried. */
+const RETRYABLE = ['40001', '40P01']
+const MAX_ATTEMPTS = 4
 const OUTCOME_TIMEOUT_MS = 2000
 const OUTCOME = `select pg_xact_status($1::xid8) as status, exists (select from audits
   where "shopId" = $2::text and seq = $3::integer and hash = $4::text) as "hasTrace"`
-/**
- * Another shared group starts when one takes twice as long as usual, and at least this long. One at a time is large, which
- * saves statements and commits.
- */
-const MIN_SLOW_MS = 20
-const MAX_SLOW_MS = 200
-/** How long a connection waits for the lock of one shop before all waiting shops are tried again. */
-const LOCK_WAIT_MS = 50
 
 /**
- * Group commit: queued work shares one transaction and one fsync, and settles after it; work that has nothing in common
- * also shares round trips, because it runs side by side with merged statements. Locking the rows of the shops in
- * `auditHeads` serializes the groups of several processes. A group skips shops that another process has locked. Their work
- * waits in this process: a single connection waits for one of these locks at a time, so that processes take turns. Work
- * without a shop has its own transaction.
+ * Group commit: what is queued for a shop shares one transaction and one fsync, runs in turn, and settles after the commit.
+ * Different shops have transactions on different connections. A transaction locks the row of its shop in `auditHeads`,
+ * which serializes the transactions of several processes; while another process holds the lock, other shops get a turn.
+ * Work without a shop has its own transaction.
  */
 export class PostgresGroupCommit {
   readonly #pool: PostgresPool
   readonly #onGroup: OnGroupCommit
-  readonly #queues = new ShopQueues()
+  /** The jobs of each shop, the shop that has waited longest first. */
+  readonly #queues = new Map<string, Job[]>()
+  /** The shops whose jobs are in a transaction. */
+  readonly #busy = new Set<string>()
   readonly #running = new Set<Promise<void>>()
-  /** Two connections remain for locks and for work without a shop. */
-  readonly #maxGroups: number
-  #sharedGroups = 0
-  #ownGroups = 0
-  /** Shared groups that take long. */
-  #slowGroups = 0
-  /** A moving average of what shared groups take. */
-  #usualMs = 0
+  /** One connection remains for work without a shop. */
+  readonly #maxBusy: number
   #isScheduled = false
-  #isServingLocked = false
 
   constructor(pool: PostgresPool, onGroup: OnGroupCommit) {
     this.#pool = pool
     this.#onGroup = onGroup
-    this.#maxGroups = Math.max(1, pool.options.max - 2)
+    this.#maxBusy = Math.max(1, pool.options.max - 1)
   }
 
   /** @throws StorageError, and whatever `work` throws. */
-  transact<T>(work: TransactionWork<T>, shopId?: string, touches?: Touches): Promise<T> {
+  transact<T>(work: TransactionWork<T>, shopId?: string): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      const job: Job = {
-        ...{ work, shopId, touches, resolve: resolve as Job['resolve'], reject },
-        ...{ isSettled: false, isAlone: false, waitsSince: undefined },
-      }
-      if (shopId === undefined) return this.#track(this.#runWithoutShop(job))
-      this.#queues.add(shopId, job)
+      const job: Job = { work, shopId, resolve, reject, isSettled: false, waitsSince: undefined }
+      if (shopId === undefined) return this.#track(this.#run([job]))
+      this.#queues.set(shopId, [...(this.#queues.get(shopId) ?? []), job])
       if (this.#isScheduled) return
       this.#isScheduled = true
-      // Work that is queued in the rest of this turn of the event loop joins the first group.
-      this.#track(new Promise(setImmediate).then(() => this.#startScheduled()))
+      // Work that is queued in the rest of this turn of the event loop joins the group.
+      this.#track(new Promise(setImmediate).then(() => this.#start()))
     })
   }
 
@@ -80,139 +77,137 @@ export class PostgresGroupCommit {
     void running.finally(() => this.#running.delete(running))
   }
 
-  #startScheduled(): void {
+  #start(): void {
     this.#isScheduled = false
-    this.#startGroups()
-  }
-
-  #startGroups(): void {
-    while (this.#sharedGroups + this.#ownGroups < this.#maxGroups) {
-      const group = this.#queues.take({
-        canShare: this.#sharedGroups === this.#slowGroups,
-        // Shared groups always find a connection.
-        canBeOwn: this.#ownGroups < Math.max(1, this.#maxGroups - 2),
-      })
-      if (!group) return
-      this.#track(group.isShared ? this.#runShared(group) : this.#runOwn(group))
+    for (const [shopId, jobs] of this.#queues) {
+      if (this.#busy.size >= this.#maxBusy) return
+      if (!this.#busy.has(shopId)) this.#track(this.#serve(shopId, jobs.splice(0, MAX_GROUP)))
     }
   }
 
-  async #runShared(group: Group): Promise<void> {
-    this.#sharedGroups++
-    const startedAt = performance.now()
-    let isSlow = false
-    const timer = setTimeout(
-      () => {
-        isSlow = true
-        this.#slowGroups++
-        this.#startGroups()
-      },
-      Math.min(Math.max(2 * this.#usualMs, MIN_SLOW_MS), MAX_SLOW_MS),
-    )
-    const busy = await this.#settleGroup(group)
-    clearTimeout(timer)
-    this.#usualMs += (performance.now() - startedAt - this.#usualMs) / 10
-    this.#sharedGroups--
-    if (isSlow) this.#slowGroups--
-    this.#endGroup(group, busy)
+  /** Runs some jobs of a shop. Those that found it locked by another process are queued again, behind other shops. */
+  async #serve(shopId: string, jobs: Job[]): Promise<void> {
+    this.#busy.add(shopId)
+    await this.#run(jobs)
+    this.#busy.delete(shopId)
+    const waiting = [...jobs.filter(({ isSettled }) => !isSettled), ...(this.#queues.get(shopId) ?? [])]
+    this.#queues.delete(shopId)
+    if (waiting.length > 0) this.#queues.set(shopId, waiting)
+    this.#start()
   }
 
-  /** @param begun a connection whose transaction has locked the shop */
-  async #runOwn(group: Group, begun?: Connection): Promise<void> {
-    this.#ownGroups++
-    const busy = await this.#settleGroup(group, begun)
-    this.#ownGroups--
-    this.#endGroup(group, busy)
+  /** Settles all jobs, except those whose shop is locked. */
+  async #run(jobs: Job[]): Promise<void> {
+    let error = await this.#tryRun(jobs)
+    // Nothing has changed when the connection is lost before the commit.
+    if (error?.isLost && !(error instanceof CommitOutcomeUnknownError)) error = await this.#tryRun(jobs)
+    if (error) for (const job of jobs) settle(job, () => job.reject(error))
   }
 
-  #endGroup(group: Group, busy: string[]): void {
-    this.#queues.end(group, busy)
-    this.#startGroups()
-    if (this.#isServingLocked || this.#queues.lockedShopIds().length === 0) return
-    this.#isServingLocked = true
-    this.#track(this.#serveLocked())
-  }
-
-  async #runWithoutShop(job: Job): Promise<void> {
-    const group: Group = { queues: [], waves: [[job]], isShared: false }
-    await this.#settleGroup(group)
-    if (job.isAlone) await this.#settleGroup(group)
-  }
-
-  /**
-   * Settles all jobs except those that need their own transaction and those whose shop is locked. If the connection is
-   * lost before the commit, nothing has changed, so it retries once on another. Returns the locked shops.
-   */
-  async #settleGroup(group: Group, begun?: Connection): Promise<string[]> {
-    let result = await this.#tryGroup(group, begun)
-    const isRetried = result instanceof StorageError && result.isLost && !(result instanceof CommitOutcomeUnknownError)
-    if (isRetried) result = await this.#tryGroup(group)
-    if (!(result instanceof StorageError)) return result
-    const error = result
-    for (const job of group.waves.flat()) settle(job, () => job.reject(error))
-    return []
-  }
-
-  async #tryGroup(group: Group, begun?: Connection): Promise<string[] | StorageError> {
-    let connection = begun
+  /** Returns an error that concerns all jobs that are not settled. */
+  async #tryRun(jobs: Job[]): Promise<StorageError | undefined> {
+    let client: pg.PoolClient | undefined
     try {
-      connection ??= await this.#connect()
-      const { client, session } = connection
-      const waves = group.waves.map((wave) => wave.filter(({ isSettled }) => !isSettled))
-      const [job] = waves.flat()
-      const options = { isBegun: begun !== undefined, wasCommitted: this.#wasCommitted.bind(this) }
-      if (job?.isAlone) await runAlone(session, job, options)
-      else await runGroup(session, waves, options)
+      client = await this.#pool.connect()
+      await this.#runOn(
+        client,
+        jobs.filter(({ isSettled }) => !isSettled),
+      )
       client.release()
-      const jobs = waves.flat()
-      const settled = jobs.filter(({ isSettled }) => isSettled)
-      if (settled.length > 0) this.#onGroup(settled.length)
-      return jobs.flatMap((one) => (one.isSettled || one.isAlone || session.holds(one) ? [] : (one.shopId ?? [])))
+      return undefined
     } catch (error) {
-      connection?.client.release(true)
+      client?.release(true)
       return toStorageError(error)
     }
   }
 
-  async #connect(): Promise<Connection> {
-    const client = await this.#pool.connect()
-    return { client, session: new PostgresSession<Job>(client, this.#pool.beginSql) }
-  }
-
-  /** Runs work of locked shops when their locks are released, until no shop is locked. */
-  async #serveLocked(): Promise<void> {
-    for (;;) {
-      this.#queues.rejectExpired(this.#pool.lockTimeoutMs)
-      const shopIds = this.#queues.lockedShopIds()
-      if (shopIds.length === 0) break
-      try {
-        await this.#tryLocked(shopIds)
-      } catch {
-        // Their next groups report the error.
-        this.#queues.resume(shopIds)
-      }
-      this.#startGroups()
+  /** Jobs that fail after they wrote are repeated alone, where each statement is awaited, after the others were repeated without them. */
+  async #runOn(client: pg.PoolClient, jobs: Job[]): Promise<void> {
+    const separate: Job[] = []
+    for (let group = jobs; group.length > 0; ) {
+      const failed = await this.#commit(client, group, true)
+      if (!failed) break
+      separate.push(failed.job)
+      group = group.filter((job) => job !== failed.job)
     }
-    this.#isServingLocked = false
+    for (const job of separate) await this.#runAlone(client, job)
   }
 
-  /** Resumes the shops whose locks were released; if none was, waits a moment for the shop that was tried longest ago. */
-  async #tryLocked(shopIds: string[]): Promise<void> {
-    const connection = await this.#connect()
-    const { client, session } = connection
-    try {
-      const free = await session.findFreeShops(shopIds)
-      this.#queues.resume(free)
-      const [shopId] = shopIds
-      if (free.length > 0 || shopId === undefined) return client.release()
-      if (await session.beginWaiting(shopId, { waitMs: LOCK_WAIT_MS, lockTimeoutMs: this.#pool.lockTimeoutMs })) {
-        return this.#track(this.#runOwn(this.#queues.takeLocked(shopId), connection))
+  async #runAlone(client: pg.PoolClient, job: Job): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      const failed = await this.#commit(client, [job], false)
+      if (!failed) return
+      const { code } = failed.error as { code?: string }
+      if (attempt === MAX_ATTEMPTS || !RETRYABLE.includes(code ?? ''))
+        return settle(job, () => job.reject(failed.error))
+      await sleep(Math.random() * 20 * attempt)
+    }
+  }
+
+  /**
+   * Runs the jobs in turn in one transaction, and settles them after its commit. Returns the job that it was rolled back for;
+   * no job is settled then, or when another process has locked the shop.
+   *
+   * @throws StorageError
+   */
+  async #commit(client: pg.PoolClient, jobs: Job[], isPipelined: boolean): Promise<FailedJob | undefined> {
+    const { beginSql, lockTimeoutMs } = this.#pool
+    const { shopId } = jobs[0]!
+    const transaction = new PostgresTransaction<Job>(client, { beginSql, lockTimeoutMs, shopId, isPipelined })
+    const settlements: (() => void)[] = []
+    let thrown: FailedJob | undefined
+    for (const job of jobs) {
+      transaction.owner = job
+      const writesBefore = transaction.writes
+      try {
+        const value = await job.work(transaction.trx, transaction.chain)
+        settlements.push(() => settle(job, () => job.resolve(value as never)))
+      } catch (error) {
+        if (transaction.writes === writesBefore) settlements.push(() => settle(job, () => job.reject(error)))
+        else thrown = { job, error }
       }
-      this.#queues.postpone(shopId)
-      client.release()
-    } catch (error) {
-      client.release(true)
-      throw error
+      if (thrown || transaction.failure) break
+    }
+    if (thrown || transaction.failure) await transaction.rollback()
+    else if (await this.#isCommitted(transaction)) {
+      this.#onGroup(jobs.length)
+      for (const settleJob of settlements) settleJob()
+      return undefined
+    }
+    const { failure } = transaction
+    if (!failure) return thrown
+    const { error, owner } = failure
+    if (error.isLost) throw error
+    // After a failed statement, the job throws because of it, unless it knows better.
+    if (owner) return { job: owner, error: thrown?.job === owner ? thrown.error : error }
+    if (error.code !== LOCK_TIMEOUT) throw error
+    this.#wait(jobs, error)
+    return undefined
+  }
+
+  /** Rejects jobs that have waited too long for another process; the others wait on. */
+  #wait(jobs: Job[], error: StorageError): void {
+    const now = performance.now()
+    const { lockTimeoutMs } = this.#pool
+    for (const job of jobs) {
+      job.waitsSince ??= now
+      if (lockTimeoutMs > 0 && now - job.waitsSince >= lockTimeoutMs) settle(job, () => job.reject(error))
+    }
+  }
+
+  async #isCommitted(transaction: PostgresTransaction<Job>): Promise<boolean> {
+    try {
+      return await transaction.commit()
+    } catch (cause) {
+      const { xid, auditTrace } = transaction
+      const isCommitted = xid && (await this.#wasCommitted(xid, auditTrace))
+      if (isCommitted) return true
+      if (isCommitted === false) throw cause
+      throw new CommitOutcomeUnknownError('The connection was lost during a commit', {
+        code: 'commit_unknown',
+        isLost: true,
+        cause,
+      })
     }
   }
 
@@ -241,4 +236,10 @@ export class PostgresGroupCommit {
     }
     return undefined
   }
+}
+
+function settle(job: Job, callback: () => void): void {
+  if (job.isSettled) return
+  job.isSettled = true
+  callback()
 }

@@ -1,6 +1,5 @@
 import pg from 'pg'
 import type { PoolState } from './database.ts'
-import { createPool } from './postgres-failover.ts'
 import { StorageError } from './storage-error.ts'
 
 /** Options of a pool; timeouts in milliseconds, 0 for none. Parameters in the URL take precedence. */
@@ -98,7 +97,7 @@ function create(
   settings: Pick<PostgresPool, 'beginSql' | 'lockTimeoutMs'>,
 ): PostgresPool {
   // For a lost idle connection, which the pool has removed.
-  const pool = createPool(url, options).on('error', () => {})
+  const pool = new pg.Pool({ ...options, connectionString: url }).on('error', () => {})
   return Object.assign(pool, settings)
 }
 

@@ -5,7 +5,6 @@ import { isMigrated, migrate } from './migrate.ts'
 import { createPostgresKysely, run, type Send } from './postgres-executor.ts'
 import { PostgresGroupCommit } from './postgres-group-commit.ts'
 import { openPool, type PostgresPool, planByKey, poolSize, poolState, toStorageError } from './postgres-pool.ts'
-import { batchReads } from './postgres-read-batch.ts'
 import { ReportWorkers } from './report-worker.ts'
 import { StorageError } from './storage-error.ts'
 import type { Tables } from './tables.ts'
@@ -34,12 +33,12 @@ export function openPostgres(url: string, observer: DatabaseObserver): Database 
       select set_config('synchronous_commit', 'on', ${scope === 'transaction'}) where current_setting('synchronous_commit') = 'off'`,
   })
   const commits = new PostgresGroupCommit(writing, onGroup)
-  const send = timed(batchReads(reading, readFrom(reading)), onRead)
+  const send = timed(readFrom(reading), onRead)
   return {
     read: createPostgresKysely<Tables>(send),
     runReport: (...request) => reports.run(...request),
     startReports: () => reports.start(),
-    transact: (work, shopId, touches) => commits.transact(work, shopId, touches),
+    transact: (work, shopId) => commits.transact(work, shopId),
     migrate: async () => {
       await checkConnection(writing)
       await withPostgresConnection(url, migrate)

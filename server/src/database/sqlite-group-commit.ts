@@ -124,8 +124,8 @@ export function createSqliteGroupCommit({ database, trx, executor, onGroup }: Gr
 }
 
 const FIND_HEAD = 'select seq, hash, "eventId" from "auditHeads" where "shopId" = ?'
-const STORE_HEAD = 'update "auditHeads" set seq = ?, hash = ?, "eventId" = ? where "shopId" = ?'
-const INSERT_HEAD = 'insert into "auditHeads" (seq, hash, "eventId", "shopId") values (?, ?, ?, ?)'
+const STORE_HEAD = `insert into "auditHeads" ("shopId", seq, hash, "eventId") values (?, ?, ?, ?)
+  on conflict ("shopId") do update set seq = excluded.seq, hash = excluded.hash, "eventId" = excluded."eventId"`
 
 /** The heads of the audit chains of the shops that one transaction changes. */
 export class SqliteAuditHeads {
@@ -150,9 +150,7 @@ export class SqliteAuditHeads {
     for (const shopId of this.#moved) {
       const { seq, hash, eventId } = this.#headOf(shopId)
       this.#store ??= this.#database.prepare(STORE_HEAD)
-      const values = [seq, hash, eventId, shopId]
-      // A row that was copied from PostgreSQL may have any generation.
-      if (this.#store.run(...values).changes === 0) this.#database.prepare(INSERT_HEAD).run(...values)
+      this.#store.run(shopId, seq, hash, eventId)
     }
   }
 

@@ -37,7 +37,7 @@ export const PRIMARY_KEYS: Keys = {
   deliveries: ['shopId', 'id'],
   idempotencyKeys: ['shopId', 'key'],
   audits: ['shopId', 'seq'],
-  auditHeads: ['shopId', 'generation'],
+  auditHeads: ['shopId'],
   erasures: ['shopId', 'id'],
   installationSettings: ['name'],
 }
@@ -145,7 +145,7 @@ const shopColumn = (name: TableName): string => (name === 'shops' ? 'id' : 'shop
 export const SHOP_TABLES: TableName[] = TABLE_NAMES.filter((name) => name !== 'installationSettings')
 
 /** The primary key of the table that triggers derive from others. */
-const ROW_COUNT_KEYS = ['shopId', 'list', 'scope', 'generation', 'programId', 'status', 'currency', 'orderCurrency']
+const ROW_COUNT_KEYS = ['shopId', 'list', 'scope', 'programId', 'status', 'currency', 'orderCurrency']
 
 /** How many rows of a shop are deleted in one transaction at most. */
 interface Portion {

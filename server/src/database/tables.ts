@@ -358,8 +358,6 @@ export interface RowCountRow {
   list: 'commissions' | 'affiliates' | 'payoutBatches' | 'deliveries' | 'clicks'
   /** Empty for all, an affiliate's id, or `day:YYYY-MM-DD`. */
   scope: string
-  /** The same for all counts of a scope; always 0 on SQLite. */
-  generation: number
   /** Empty without a program. */
   programId: string
   status: string
@@ -375,6 +373,4 @@ export interface RowCountRow {
   commissionCents: number
   /** What was paid after tax. A returned payment is not, until it is paid again. */
   paidCents: number
-  /** Updates in this generation. */
-  changes: number
 }

@@ -76,7 +76,7 @@ async function checkData(
     problems.push(
       isSumWrong
         ? `Shop ${shopId} stores wrong sums of ${list}${of}; repair with check --recount.`
-        : `Shop ${shopId} has ${rows} rows of ${list}${of}, but ${counted} are counted, or under other keys; repair with check --recount.`,
+        : `Shop ${shopId} has ${rows} rows of ${list}${of}, but ${counted} are counted; repair with check --recount.`,
     )
   }
   problems.push(...(await findBadRows({ db }, onProgress)))
@@ -335,11 +335,8 @@ export async function listWrongCounts(db: Reader): Promise<WrongCount[]> {
       min(case when counted = rows then 1 else 0 end) as "isSumWrong"
     from (
       select ${COUNT_KEY}, sum(counted) as counted, sum(rows) as rows from (
-        select ${COUNT_KEY}, counts * rows as counted, 0 as rows,
-          counts * orders as orders, counts * "goodsCents" as "goodsCents", counts * "commissionCents" as "commissionCents",
-          counts * "paidCents" as "paidCents"
-        from (select *, case when generation = max(generation) over (partition by "shopId", list, scope) then 1 else 0 end
-          as counts from "rowCounts") s
+        select ${COUNT_KEY}, rows as counted, 0 as rows, orders, "goodsCents", "commissionCents", "paidCents"
+        from "rowCounts"
         union all select ${COUNT_KEY}, 0, 1, -orders, -"goodsCents", -"commissionCents", -"paidCents" from (${COUNTED_ROWS}) r
       ) b group by ${COUNT_KEY}
       having sum(counted) <> sum(rows) or sum(orders) <> 0 or sum("goodsCents") <> 0 or sum("commissionCents") <> 0
@@ -355,7 +352,7 @@ export async function listWrongCounts(db: Reader): Promise<WrongCount[]> {
  *   A transaction on SQLite has no concurrent writers.
  */
 export async function recountRows(trx: Transaction, { lock }: { lock: boolean }): Promise<void> {
-  if (lock) await sql`select pg_advisory_xact_lock(hashtextextended('rowCounts', 0))`.execute(trx)
+  if (lock) await sql`lock table "rowCounts" in exclusive mode`.execute(trx)
   await sql`delete from "rowCounts"`.execute(trx)
   await sql`insert into "rowCounts" (${COUNT_KEY}, rows, orders, "goodsCents", "commissionCents", "paidCents")
     select ${COUNT_KEY}, count(*), sum(orders), sum("goodsCents"), sum("commissionCents"), sum("paidCents")

@@ -2,14 +2,13 @@ import { findAffiliateByCodeOrSlug, findAffiliateByRef } from '../affiliates/nam
 import { findAffiliatesById } from '../affiliates/queries.ts'
 import type { components } from '../contract/schema.d.ts'
 import { type Context, nowIso } from '../core/context.ts'
-import { type Mutation, mutate } from '../core/mutate.ts'
+import { mutate } from '../core/mutate.ts'
 import { parseBodyInstant } from '../core/time.ts'
 import type { Transaction } from '../database/database.ts'
 import type { JourneyRow } from '../database/tables.ts'
 import { emailKey, trimToNull } from '../engine/normalize.ts'
 import { findClickOwner, insertJourneyEntry } from '../journey/queries.ts'
 import { rejectFuture } from './occurred-at.ts'
-import { clickTouch, sessionTouch } from './record-order.ts'
 
 type Schemas = components['schemas']
 type Touch = Schemas['ClickEvent'] | Schemas['PageViewEvent']
@@ -21,13 +20,11 @@ type Touch = Schemas['ClickEvent'] | Schemas['PageViewEvent']
  */
 export async function recordTouch(ctx: Context, body: Touch): Promise<Schemas['TouchReply']> {
   const occurredAt = occurredAtOf(ctx, body)
-  const work = async (trx: Transaction): Promise<Mutation<Schemas['TouchReply']>> => {
+  return mutate(ctx, async (trx) => {
     const { id, clickId } = await storeTouch(ctx, trx, { body, occurredAt })
     // Touches are not audited: the stored row is the record.
     return { result: { ok: true, message: replyMessage(body, clickId), id }, audit: null }
-  }
-  const [clickId, sessionId] = [trimToNull(body.clickId), trimToNull(body.sessionId)]
-  return mutate(ctx, work, [...(clickId ? [clickTouch(clickId)] : []), ...(sessionId ? [sessionTouch(sessionId)] : [])])
+  })
 }
 
 /** When a touch occurred. A time in the future becomes the time of receipt, so that it does not win over later clicks. */

@@ -2,15 +2,15 @@ import { toDecision } from '../commissions/queries.ts'
 import { invalid, invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Context } from '../core/context.ts'
-import { mutate, type WorkWithReads } from '../core/mutate.ts'
-import type { ShopRow } from '../database/tables.ts'
+import { mutate } from '../core/mutate.ts'
 import { decide } from '../engine/decide.ts'
 import type { Decision, Order, OrderLine } from '../engine/facts.ts'
 import { orderKey, storedOrderId, trimToNull } from '../engine/normalize.ts'
-import { type FoundReport, findReport, reportOrder } from './notices.ts'
+import { gatherFacts } from './gather-facts.ts'
+import { reportOrder } from './notices.ts'
 import { readOccurredAt } from './occurred-at.ts'
 import { findOrder } from './queries.ts'
-import { gatherFacts, type IncomingOrder, touchesOf } from './record-order.ts'
+import type { IncomingOrder } from './record-order.ts'
 import { parseStoredRefund } from './refund-reports.ts'
 
 type Schemas = components['schemas']
@@ -35,20 +35,16 @@ export async function recordConversion(ctx: Context, body: Conversion): Promise<
     )
   }
   const incoming = toIncomingOrder(ctx, body)
-  const work: WorkWithReads<ShopRow, FoundReport, Recorded> = {
-    read: (trx) => findReport(trx, ctx.shop.id, incoming),
-    run: async (trx, shop, found) => {
-      const options = { parseRefund: parseStoredRefund, found }
-      const { result, ...written } = await reportOrder({ ...ctx, shop }, trx, incoming, options)
-      const reply = toReply(result.decision, result.commissionId)
-      return {
-        ...written,
-        result: { reply, alreadyRecorded: result.alreadyRecorded, differs: result.differs },
-        keepResponse: 'forever',
-      }
-    },
-  }
-  return mutate(ctx, work, touchesOf(incoming))
+  return mutate(ctx, async (trx, shop) => {
+    const options = { parseRefund: parseStoredRefund }
+    const { result, ...written } = await reportOrder({ ...ctx, shop }, trx, incoming, options)
+    const reply = toReply(result.decision, result.commissionId)
+    return {
+      ...written,
+      result: { reply, alreadyRecorded: result.alreadyRecorded, differs: result.differs },
+      keepResponse: 'forever',
+    }
+  })
 }
 
 /** @throws ApiError 400, same as {@link recordConversion}. */

@@ -18,7 +18,7 @@ import {
 } from '../commissions/refunds.ts'
 import { concurrentChange, conflict } from '../contract/errors.ts'
 import { type Context, nowIso } from '../core/context.ts'
-import { type AuditEntry, type Mutation, RunAloneError } from '../core/mutate.ts'
+import type { AuditEntry, Mutation } from '../core/mutate.ts'
 import type { WebhookEvent } from '../core/outbox.ts'
 import type { Reader, Transaction } from '../database/database.ts'
 import { forEachYielding } from '../database/event-loop.ts'
@@ -26,13 +26,7 @@ import type { CommissionRow, OrderNoticeRow, RefundRow } from '../database/table
 import type { RefundSnapshot } from '../engine/refund.ts'
 import { hasOrderNotice, insertOrderNoticeIfNew, listOrderNotices, listStoredRefunds } from './notice-queries.ts'
 import { findOrder } from './queries.ts'
-import {
-  type FoundOrder,
-  findOrderAndEvidence,
-  type IncomingOrder,
-  type RecordedOrder,
-  recordOrder,
-} from './record-order.ts'
+import { type IncomingOrder, type RecordedOrder, recordOrder } from './record-order.ts'
 
 /** Converts the body of a notice to a refund. Sources differ in their format, and their ids in their prefix. */
 export type ParseRefund = (
@@ -65,24 +59,8 @@ export type ReportedCancellation =
 
 type RefundNotice = Pick<OrderNoticeRow, 'orderId' | 'noticeId' | 'body'>
 
-/** What reporting an order reads first. */
-export interface FoundReport extends FoundOrder {
-  notices: Omit<OrderNoticeRow, 'shopId'>[]
-}
-
-/** Asks for everything at once, which costs one round trip on PostgreSQL. */
-export async function findReport(db: Reader, shopId: string, incoming: IncomingOrder): Promise<FoundReport> {
-  const [found, notices] = await Promise.all([
-    findOrderAndEvidence(db, shopId, incoming),
-    listOrderNotices(db, shopId, incoming.orderId),
-  ])
-  return { ...found, notices }
-}
-
 interface OrderOptions {
   parseRefund: ParseRefund
-  /** As read in the transaction. */
-  found?: FoundReport
   /** The order was canceled before it is reported. */
   isCanceled?: boolean
 }
@@ -91,12 +69,6 @@ interface OrderOptions {
 export interface CancellationDetails {
   reason?: string | null
   occurredAt?: string | null
-}
-
-interface RefundOptions {
-  parseRefund: ParseRefund
-  /** Nothing else runs side by side. */
-  isAlone: boolean
 }
 
 /**
@@ -109,11 +81,13 @@ export async function reportOrder(
   ctx: Context,
   trx: Transaction,
   incoming: IncomingOrder,
-  { parseRefund, found, isCanceled = false }: OrderOptions,
+  { parseRefund, isCanceled = false }: OrderOptions,
 ): Promise<Mutation<RecordedOrder>> {
   const { orderId } = incoming
-  const { notices: stored, ...order } = found ?? (await findReport(trx, ctx.shop.id, incoming))
-  const recorded = await recordOrder(ctx, trx, incoming, order)
+  const [stored, recorded] = await Promise.all([
+    listOrderNotices(trx, ctx.shop.id, orderId),
+    recordOrder(ctx, trx, incoming),
+  ])
   const { commissionId, alreadyRecorded } = recorded.result
   if (alreadyRecorded) return recorded
   const isNewCancellation = isCanceled && !stored.some(({ kind }) => kind === 'canceled')
@@ -190,7 +164,7 @@ export async function reportRefund(
   ctx: Context,
   trx: Transaction,
   notice: RefundNotice,
-  { parseRefund, isAlone }: RefundOptions,
+  parseRefund: ParseRefund,
 ): Promise<Mutation<ReportedRefund>> {
   const order = await findCreditedOrder(ctx, trx, notice.orderId)
   if (!order?.row) {
@@ -198,7 +172,6 @@ export async function reportRefund(
     const changed = await storeNotice(ctx, trx, { ...notice, kind: 'refund' }, stored)
     return { result: { outcome: order ? 'noted' : 'stored', changed, row: undefined }, audit: null }
   }
-  requireAlone(order.row, isAlone)
   const input = { ...parseRefund(notice.body, toRefundedOrder(order.row, order.snapshot)), refundId: notice.noticeId }
   const { result, ...written } = await recordRefund(ctx, trx, order.row, input, order.snapshot)
   return { ...written, result: { outcome: 'applied', changed: !result.alreadyRecorded, ...result } }
@@ -213,7 +186,6 @@ export async function reportRefundCancellation(
   ctx: Context,
   trx: Transaction,
   { orderId, noticeId }: Pick<OrderNoticeRow, 'orderId' | 'noticeId'>,
-  isAlone: boolean,
 ): Promise<Mutation<ReportedRefundCancellation>> {
   const order = await findCreditedOrder(ctx, trx, orderId)
   if (!order?.row || !order.snapshot) {
@@ -223,7 +195,6 @@ export async function reportRefundCancellation(
     const changed = await storeNotice(ctx, trx, notice, stored)
     return { result: { outcome: order && isKnown ? 'noted' : 'stored', changed, row: undefined }, audit: null }
   }
-  requireAlone(order.row, isAlone)
   const { result, ...written } = await cancelRefund(ctx, trx, order.row, {
     refundId: noticeId,
     snapshot: order.snapshot,
@@ -262,11 +233,10 @@ export async function reportCancellation(
   ctx: Context,
   trx: Transaction,
   orderId: string,
-  { isAlone, ...details }: CancellationDetails & { isAlone: boolean },
+  details?: CancellationDetails,
 ): Promise<Mutation<ReportedCancellation>> {
   const order = await findCreditedOrder(ctx, trx, orderId)
   const row = order?.row
-  if (row) requireAlone(row, isAlone)
   const changed = !(await hasOrderNotice(trx, ctx.shop.id, { orderId, kind: 'canceled' }))
   if (changed) await insertOrderNoticeIfNew(trx, ctx.shop.id, cancellationNotice(ctx, orderId, details))
   if (row) {
@@ -301,14 +271,6 @@ const unchanged = (row: CommissionRow) => ({
   row,
   clawback: { amountCents: 0, taxCents: 0, adjustmentId: null },
 })
-
-/** Statuses of the commissions of an open batch, while a step has not changed them yet. */
-const UNPAID_STATUSES: CommissionRow['orderStatus'][] = ['APPROVED', 'ACCEPTED', 'PAYABLE']
-
-/** The totals of a batch depend on all of its commissions. */
-function requireAlone({ orderStatus, payoutBatchId }: CommissionRow, isAlone: boolean): void {
-  if (!isAlone && payoutBatchId !== null && UNPAID_STATUSES.includes(orderStatus)) throw new RunAloneError()
-}
 
 interface CancellationPlan {
   action: 'cancel' | 'reverse'

@@ -57,17 +57,12 @@ export async function recordRefundReport(
     const refundedCents = await findRefundedCents(ctx, ctx.db.read, notice, result)
     return { status: 200, body: toRefundReply(ids, result, { refundedCents, dryRun }) }
   }
-  return mutate(
-    ctx,
-    async (trx, _, isAlone) => {
-      const options = { parseRefund: parseStoredRefund, isAlone }
-      const { result, ...written } = await reportRefund(ctx, trx, notice, options)
-      const refundedCents = await findRefundedCents(ctx, trx, notice, result)
-      const body = toRefundReply(ids, result, { refundedCents, dryRun })
-      return { ...written, result: { status: statusOf(result), body } }
-    },
-    [`order:${notice.orderId}`],
-  )
+  return mutate(ctx, async (trx) => {
+    const { result, ...written } = await reportRefund(ctx, trx, notice, parseStoredRefund)
+    const refundedCents = await findRefundedCents(ctx, trx, notice, result)
+    const body = toRefundReply(ids, result, { refundedCents, dryRun })
+    return { ...written, result: { status: statusOf(result), body } }
+  })
 }
 
 /**
@@ -84,14 +79,10 @@ export async function recordCancellationReport(
   const { orderId } = order
   const details = { reason: report.reason ?? null, occurredAt: readOccurredAt(ctx, report.occurredAt) }
   if (dryRun) return { status: 200, body: toCancellationReply(order, await previewCancellation(ctx, orderId), true) }
-  return mutate(
-    ctx,
-    async (trx, _, isAlone) => {
-      const { result, ...written } = await reportCancellation(ctx, trx, orderId, { ...details, isAlone })
-      return { ...written, result: { status: statusOf(result), body: toCancellationReply(order, result, false) } }
-    },
-    [`order:${orderId}`],
-  )
+  return mutate(ctx, async (trx) => {
+    const { result, ...written } = await reportCancellation(ctx, trx, orderId, details)
+    return { ...written, result: { status: statusOf(result), body: toCancellationReply(order, result, false) } }
+  })
 }
 
 /**
@@ -106,16 +97,12 @@ export async function cancelRefundReport(
 ): Promise<Reported<RefundCancellationReply>> {
   const order = readOrderId(ids.externalOrderId, 'invalid_parameter')
   const notice = { orderId: order.orderId, noticeId: readRefundId(ids.externalRefundId, 'invalid_parameter') }
-  return mutate(
-    ctx,
-    async (trx, _, isAlone) => {
-      const { result, ...written } = await reportRefundCancellation(ctx, trx, notice, isAlone)
-      const refundedCents = result.refundedCents ?? (await sumStoredRefunds(trx, ctx.shop.id, notice))
-      const body = toRefundCancellationReply({ ...order, externalRefundId: notice.noticeId }, result, refundedCents)
-      return { ...written, result: { status: statusOf(result), body } }
-    },
-    [`order:${notice.orderId}`],
-  )
+  return mutate(ctx, async (trx) => {
+    const { result, ...written } = await reportRefundCancellation(ctx, trx, notice)
+    const refundedCents = result.refundedCents ?? (await sumStoredRefunds(trx, ctx.shop.id, notice))
+    const body = toRefundCancellationReply({ ...order, externalRefundId: notice.noticeId }, result, refundedCents)
+    return { ...written, result: { status: statusOf(result), body } }
+  })
 }
 
 interface OrderIds {

@@ -5,7 +5,7 @@ import { findJob, listJobs } from '../commissions/job-queries.ts'
 import { type Clock, clockOf, type MutationContext, nowIso, systemClock } from '../core/context.ts'
 import { hasEnded, registerLeaseHolder, unregisterLeaseHolder } from '../core/lease-holders.ts'
 import { bestEffort } from '../core/log.ts'
-import { enqueue, listReceivers } from '../core/outbox.ts'
+import { enqueue } from '../core/outbox.ts'
 import type { AuditChain, Transaction } from '../database/database.ts'
 import { isSqlite } from '../database/event-loop.ts'
 import type { PayoutJobRow } from '../database/tables.ts'
@@ -131,13 +131,11 @@ async function step(
   const changes = { phase: job.phase, cursorAt: last.happenedAt, cursorId: last.id, claimedUntil: leaseEnd(ctx) }
   const change = async (trx: Transaction, chain: AuditChain) => {
     // Sent together, so that the shop is locked for one round trip.
-    const applying = queries.applyJob(trx, job, ids)
-    const listing = job.phase === 'PAYING' ? listReceivers(ctx, trx) : undefined
-    const [isHeld, , receivers] = await Promise.all([queries.updateJob(trx, job, changes), applying, listing])
+    const [isHeld] = await Promise.all([queries.updateJob(trx, job, changes), queries.applyJob(trx, job, ids)])
     if (!isHeld) throw new LeaseLostError()
     const { shopId, batchId, changedAt: paidAt } = job
     const extendedEvents = () => findPaidEvents(trx, { shopId, batchId, paidAt }, ids)
-    return receivers && enqueue(ctx, { trx, chain }, { events: [], extendedEvents, receivers })
+    return job.phase === 'PAYING' && enqueue(ctx, { trx, chain }, { events: [], extendedEvents })
   }
   try {
     const hasDeliveries = await ctx.db.transact((trx, chain) => size.measure(trx, () => change(trx, chain)), job.shopId)

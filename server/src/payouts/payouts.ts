@@ -268,7 +268,7 @@ export function rejectUnpayable({ status, netPayableCents }: PayoutBatchRow, exp
   }
 }
 
-const recordAudit = (ctx: Context, audit: AuditEntry) => mutate(ctx, async () => ({ result: undefined, audit }), [])
+const recordAudit = (ctx: Context, audit: AuditEntry) => mutate(ctx, async () => ({ result: undefined, audit }))
 
 type Schemas = components['schemas']
 

@@ -202,7 +202,7 @@ export const COLUMNS: { [Table in Stored]: { [Column in keyof Tables[Table]]: Ki
     subjectId: 'text',
     data: 'json',
   },
-  auditHeads: none('shopId generation seq hash eventId'),
+  auditHeads: none('shopId seq hash eventId'),
   erasures: none('shopId id person subject rows mentions startedAt finishedAt'),
   installationSettings: none('name value'),
 }

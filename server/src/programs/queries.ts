@@ -1,11 +1,10 @@
 import { sql } from 'kysely'
-import { MAX_PREPARED, type ProductLine, productIds } from '../affiliates/queries.ts'
 import { countOf, type PageQuery, pageOf } from '../core/pagination.ts'
 import { updateIfUnchanged } from '../core/queries.ts'
 import type { Reader, Transaction } from '../database/database.ts'
-import { prepared, preparedByShape } from '../database/prepared.ts'
+import { prepared } from '../database/prepared.ts'
 import type { GeoRuleRow, ProductRuleRow, ProgramRow } from '../database/tables.ts'
-import type { GeoRule, ProductRule } from '../engine/facts.ts'
+import type { GeoRule } from '../engine/facts.ts'
 
 /** Programs with amounts in the shop's currency: flat rates, their own or a rule's, and fixed discounts. */
 export const listProgramsWithAmounts = (db: Reader, shopId: string): Promise<{ name: string }[]> =>
@@ -213,59 +212,14 @@ export async function deleteGeoRule(trx: Transaction, shopId: string, programId:
   return numDeletedRows === 1n
 }
 
-export interface OfProgram {
+interface OfProgram {
   shopId: string
   programId: string
 }
 
-export interface OfProducts extends OfProgram {
-  /** Ids of products and variants. */
-  [n: number]: string
-}
-
-export const ofProducts = (db: Reader, { shopId, programId, ...values }: OfProducts) =>
-  db
-    .selectFrom('productRules')
-    .selectAll()
-    .where('shopId', '=', shopId)
-    .where('programId', '=', programId)
-    .where('kind', 'in', ['product', 'variant'])
-    .where('value', 'in', Object.values(values))
-    .orderBy('kind')
-    .orderBy('value')
-
-export const productRules = preparedByShape<OfProducts>()((db, values) => ofProducts(db, values).compile())
-
-export const manyProductRules = (db: Reader, values: OfProducts) => ofProducts(db, values).execute()
-
-export const geoRule = prepared<OfProgram>()((db, { shopId, programId }) =>
+const geoRule = prepared<OfProgram>()((db, { shopId, programId }) =>
   db.selectFrom('geoRules').selectAll().where('shopId', '=', shopId).where('programId', '=', programId).compile(),
 )
-
-/**
- * The rates that a program pays for the products and variants of an order. Its other rules do not affect the order, so
- * they are not stored with it.
- */
-export async function findProductRules(
-  db: Reader,
-  shopId: string,
-  programId: string,
-  lines: ProductLine[],
-): Promise<ProductRule[]> {
-  const values = productIds(lines)
-  if (values.length === 0) return []
-  const rows = await (values.length > MAX_PREPARED ? manyProductRules : productRules)(db, {
-    shopId,
-    programId,
-    ...values,
-  })
-  return rows.map(({ kind, value, commissionType, rate }) => ({
-    productId: kind === 'product' ? value : null,
-    variantId: kind === 'variant' ? value : null,
-    commissionType,
-    rate,
-  }))
-}
 
 export const findGeoRule = async (db: Reader, shopId: string, programId: string): Promise<GeoRuleRow | undefined> =>
   (await geoRule(db, { shopId, programId }))[0]
@@ -273,15 +227,15 @@ export const findGeoRule = async (db: Reader, shopId: string, programId: string)
 /** The places that a program is limited to, or null without limits. */
 export async function findGeoRules(db: Reader, shopId: string, programId: string): Promise<GeoRule | null> {
   const row = await findGeoRule(db, shopId, programId)
-  if (!row) return null
-  const { countries, states, cities, postalPrefixes } = row
-  return {
-    countries: JSON.parse(countries),
-    states: JSON.parse(states),
-    cities: JSON.parse(cities),
-    postalPrefixes: JSON.parse(postalPrefixes),
-  }
+  return row ? toGeoRule(row) : null
 }
+
+export const toGeoRule = (row: Pick<GeoRuleRow, 'countries' | 'states' | 'cities' | 'postalPrefixes'>): GeoRule => ({
+  countries: JSON.parse(row.countries),
+  states: JSON.parse(row.states),
+  cities: JSON.parse(row.cities),
+  postalPrefixes: JSON.parse(row.postalPrefixes),
+})
 
 /** Whether the shop has a program. */
 export const hasPrograms = async (db: Reader, shopId: string): Promise<boolean> =>

@@ -3,12 +3,10 @@ import { findAffiliateByCodeOrSlug } from '../affiliates/name-queries.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Body } from '../contract/spec.ts'
 import type { Context } from '../core/context.ts'
-import { type Mutation, mutate } from '../core/mutate.ts'
+import { mutate } from '../core/mutate.ts'
 import type { Transaction } from '../database/database.ts'
-import type { ShopRow } from '../database/tables.ts'
 import { storedOrderId } from '../engine/normalize.ts'
 import { type ParseRefund, reportCancellation, reportOrder, reportRefund } from '../orders/notices.ts'
-import { touchesOf } from '../orders/record-order.ts'
 import { minimalRefund, requireId, toStoreOrder, toStoreRefund } from './shopify-payload.ts'
 
 type Reply = components['schemas']['ActionReply']
@@ -28,7 +26,7 @@ const shopifyOrderId = (externalOrderId: string) => storedOrderId('shopify', ext
 export async function recordPaidOrder(ctx: Context, body: Body<'recordStoreOrder'>): Promise<RecordedPaidOrder> {
   const { order, orderName, codes } = toStoreOrder(ctx, body)
   const orderId = shopifyOrderId(order.externalOrderId)
-  const work = async (trx: Transaction, shop: ShopRow): Promise<Mutation<RecordedPaidOrder>> => {
+  return mutate(ctx, async (trx, shop) => {
     requireSourceDomain(shop, body.order_status_url)
     const couponCode = await firstKnownCode(ctx, trx, codes)
     const incoming = { order: { ...order, couponCode }, orderId, orderName, trackingMethod: 'STORE_ORDER' as const }
@@ -40,8 +38,7 @@ export async function recordPaidOrder(ctx: Context, body: Body<'recordStoreOrder
     const message = alreadyRecorded ? 'Order was already recorded.' : 'Order recorded.'
     const reply: Reply = { ok: true, message, ...(commissionId && { id: commissionId }) }
     return { ...written, result: { reply, alreadyRecorded } }
-  }
-  return mutate(ctx, work, touchesOf({ order, orderId }))
+  })
 }
 
 /**
@@ -53,7 +50,7 @@ export async function cancelOrder(ctx: Context, body: Body<'cancelStoreOrder'>):
   const orderId = shopifyOrderId(requireId('id', body.id))
   return mutate(ctx, async (trx, shop) => {
     requireSourceDomain(shop, body.order_status_url)
-    const { result, ...written } = await reportCancellation(ctx, trx, orderId, { isAlone: true })
+    const { result, ...written } = await reportCancellation(ctx, trx, orderId)
     return { ...written, result: toReply('Order canceled.', result.row?.id) }
   })
 }
@@ -67,8 +64,7 @@ export async function refundOrder(ctx: Context, body: Body<'refundStoreOrder'>):
   const orderId = shopifyOrderId(requireId('order_id', body.order_id))
   const notice = { orderId, noticeId: requireId('id', body.id), body: JSON.stringify(minimalRefund(ctx, body)) }
   return mutate(ctx, async (trx) => {
-    const options = { parseRefund: parseStoredRefund, isAlone: true }
-    const { result, ...written } = await reportRefund(ctx, trx, notice, options)
+    const { result, ...written } = await reportRefund(ctx, trx, notice, parseStoredRefund)
     if (result.outcome === 'applied') return { ...written, result: toReply('Refund recorded.', result.row.id) }
     return { ...written, result: toReply('Refund stored until an affiliate is credited for its order.', undefined) }
   })

@@ -40,7 +40,7 @@ const findProgram = sql<NonNullable<Gathered['program']>>(
 const findGeo = sql('select * from "geoRules" where "shopId" = +? and "programId" = +?')
 const findHead = sql<Link>('select seq, hash from "auditHeads" where "shopId" = +?')
 const storeHead = sql(`insert into "auditHeads" ("shopId", seq, hash, "eventId") values (?, ?, ?, ?)
-  on conflict ("shopId", generation) do update set seq = excluded.seq, hash = excluded.hash, "eventId" = excluded."eventId"`)
+  on conflict ("shopId") do update set seq = excluded.seq, hash = excluded.hash, "eventId" = excluded."eventId"`)
 const findTakers = sql<{ id: string; events: string }>('select id, events from subscriptions where "shopId" = +?')
 const insertCommission = insert('commissions')
 const insertOrder = insert('orders')

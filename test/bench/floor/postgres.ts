@@ -17,7 +17,7 @@ const run = async <Row extends object>(name: string, sql: string, values: unknow
   (await pool.query<Row>({ name, text: sql, values })).rows
 
 const LIMIT = `insert into "rateLimits" (key, points, expire) values ($1, 1, 0)
-  on conflict (key, generation) do update set points = "rateLimits".points + 1`
+  on conflict (key) do update set points = "rateLimits".points + 1`
 const TOTAL = `select sum(rows) total from "rowCounts" where "shopId" = $1 and list = 'commissions' and scope = ''`
 const LIST = `select ${COLUMNS} from commissions where "shopId" = $1 order by "happenedAt" desc, id desc limit $2 offset $3`
 const GATHER = `

@@ -47,15 +47,11 @@ export function watchStatements(server: TestServer): {
   const { db } = server
   watch(db.read.getExecutor() as unknown as { executeQuery: Execute })
   const { transact } = db
-  db.transact = (work, shopId, touches) =>
-    transact(
-      (trx, chain) => {
-        watch(trx.getExecutor() as unknown as { executeQuery: Execute })
-        return work(trx, chain)
-      },
-      shopId,
-      touches,
-    )
+  db.transact = (work, shopId) =>
+    transact((trx, chain) => {
+      watch(trx.getExecutor() as unknown as { executeQuery: Execute })
+      return work(trx, chain)
+    }, shopId)
   // Here instead of in its thread, where its statements cannot be seen.
   db.runReport = (report, input) => inReport.run(true, () => report.run(db.read, input))
   return {

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { required, type Schema } from './schema.ts'
 
 export async function createCore(schema: Schema): Promise<void> {
@@ -28,7 +28,8 @@ async function idempotencyKeys({ db, text }: Schema) {
     .execute()
 }
 
-async function audits({ db, isPostgres, text }: Schema) {
+async function audits(schema: Schema) {
+  const { db, text } = schema
   await db.schema
     .createTable('audits')
     .addColumn('shopId', text, required)
@@ -46,16 +47,7 @@ async function audits({ db, isPostgres, text }: Schema) {
     .addColumn('digest', text)
     .addPrimaryKeyConstraint('audits_pk', ['shopId', 'seq'])
     .execute()
-  await db.schema
-    .createTable('auditHeads')
-    .addColumn('shopId', text, required)
-    .addColumn('generation', 'integer', (column) => column.notNull().defaultTo(0))
-    .addColumn('seq', 'integer', required)
-    .addColumn('hash', text, required)
-    .addColumn('eventId', text, required)
-    .addPrimaryKeyConstraint('auditHeads_pk', ['shopId', 'generation'])
-    .$call((table) => (isPostgres ? table.modifyEnd(sql`with (fillfactor = 50)`) : table))
-    .execute()
+  await createAuditHeads(schema)
   await db.schema
     .createTable('auditCuts')
     .addColumn('shopId', text, required)
@@ -64,6 +56,17 @@ async function audits({ db, isPostgres, text }: Schema) {
     .addPrimaryKeyConstraint('auditCuts_pk', ['shopId'])
     .execute()
 }
+
+export const createAuditHeads = ({ db, isPostgres, text }: Schema): Promise<void> =>
+  db.schema
+    .createTable('auditHeads')
+    .addColumn('shopId', text, required)
+    .addColumn('seq', 'integer', required)
+    .addColumn('hash', text, required)
+    .addColumn('eventId', text, required)
+    .addPrimaryKeyConstraint('auditHeads_pk', ['shopId'])
+    .$call((table) => (isPostgres ? table.modifyEnd(sql`with (fillfactor = 50)`) : table))
+    .execute()
 
 async function erasures({ db, text }: Schema) {
   await db.schema
@@ -87,17 +90,19 @@ async function installation({ db, isPostgres, text }: Schema) {
     .addColumn('value', text, required)
     .addPrimaryKeyConstraint('installationSettings_pk', ['name'])
     .execute()
-  if (!isPostgres) return
-  // Rate limit windows, shared by processes. Losing them in a crash is acceptable, so the table is unlogged. The row of the
-  // highest generation counts: long read transactions keep all earlier versions of a row; see row-counts.ts.
-  await db.schema
+  if (isPostgres) await createRateLimits(db)
+}
+
+/**
+ * Rate limit windows, shared by processes, with the columns that rate-limiter-flexible expects in this order. Losing them in
+ * a crash is acceptable, so the table is unlogged.
+ */
+export const createRateLimits = (db: Kysely<unknown>): Promise<void> =>
+  db.schema
     .createTable('rateLimits')
     .modifyFront(sql`unlogged`)
-    .addColumn('key', text, required)
-    .addColumn('generation', 'integer', (column) => column.notNull().defaultTo(0))
+    .addColumn('key', 'text', (column) => column.primaryKey())
     .addColumn('points', 'integer', required)
     .addColumn('expire', 'bigint')
-    .addColumn('changes', 'integer', (column) => column.notNull().defaultTo(0))
-    .addPrimaryKeyConstraint('rateLimits_pk', ['key', 'generation'])
+    .modifyEnd(sql`with (fillfactor = 50)`)
     .execute()
-}

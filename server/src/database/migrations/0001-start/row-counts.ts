@@ -86,26 +86,22 @@ const COUNTED: Counted[] = [
   },
 ]
 
-const KEY = '"shopId", list, scope, generation, "programId", status, currency, "orderCurrency"'
-/** Updates of a count on PostgreSQL before its scope starts a new generation. */
-const MAX_CHANGES = 64
+const KEY = '"shopId", list, scope, "programId", status, currency, "orderCurrency"'
 const of = (row: string, text: string) => text.replaceAll('$', row)
 const quoted = (names: string[]) => names.map((name) => `"${name}"`)
 
-/**
- * Triggers update the counts and sums in the transaction of every change, so that they are always exact.
- *
- * While a long read transaction is open, PostgreSQL keeps every earlier version of an updated row, and a look-up by its key
- * visits them all. The counts of a scope therefore move to a new `generation` now and then: the earlier versions remain
- * behind at keys that no look-up visits. All counts of a scope have the same generation, the highest one. SQLite updates in place.
- */
-export async function createRowCounts({ db, isPostgres, text }: Schema): Promise<void> {
-  await db.schema
+/** Triggers update the counts and totals in the transaction of every change, so that they are always exact. */
+export async function createRowCounts(schema: Schema): Promise<void> {
+  await createTable(schema)
+  for (const trigger of countTriggers(schema)) await sql.raw(trigger).execute(schema.db)
+}
+
+const createTable = ({ db, isPostgres, text }: Schema): Promise<void> =>
+  db.schema
     .createTable('rowCounts')
     .addColumn('shopId', text, required)
     .addColumn('list', text, required)
     .addColumn('scope', text, required)
-    .addColumn('generation', 'integer', (column) => column.notNull().defaultTo(0))
     .addColumn('programId', text, required)
     .addColumn('status', text, required)
     .addColumn('currency', text, (column) => column.notNull().defaultTo(''))
@@ -115,16 +111,14 @@ export async function createRowCounts({ db, isPostgres, text }: Schema): Promise
     .addColumn('goodsCents', 'bigint', (column) => column.notNull().defaultTo(0))
     .addColumn('commissionCents', 'bigint', (column) => column.notNull().defaultTo(0))
     .addColumn('paidCents', 'bigint', (column) => column.notNull().defaultTo(0))
-    .addColumn('changes', 'integer', (column) => column.notNull().defaultTo(0))
     .addPrimaryKeyConstraint('rowCounts_pk', [
-      ...(['shopId', 'list', 'scope', 'generation', 'programId', 'status', 'currency', 'orderCurrency'] as const),
+      ...(['shopId', 'list', 'scope', 'programId', 'status', 'currency', 'orderCurrency'] as const),
     ])
+    // Half of each page is free, so that an update of a hot row stays in its page.
     .modifyEnd(isPostgres ? sql`with (fillfactor = 50)` : sql`without rowid`)
     .execute()
-  for (const counted of COUNTED) {
-    for (const trigger of isPostgres ? onPostgres(counted) : onSqlite(counted)) await sql.raw(trigger).execute(db)
-  }
-}
+
+export const countTriggers = ({ isPostgres }: Schema): string[] => COUNTED.flatMap(isPostgres ? onPostgres : onSqlite)
 
 function onSqlite({ list, table, scopes, program, status, currency, orderCurrency, sums, where, columns }: Counted) {
   const names = quoted(['rows', ...Object.keys(sums)])
@@ -132,7 +126,7 @@ function onSqlite({ list, table, scopes, program, status, currency, orderCurrenc
     scopes
       .map(
         (scope) => `insert into "rowCounts" (${KEY}, ${names})
-          select $."shopId", '${list}', ${scope}, 0, ${program}, ${status}, ${currency}, ${orderCurrency},
+          select $."shopId", '${list}', ${scope}, ${program}, ${status}, ${currency}, ${orderCurrency},
             ${['1', ...Object.values(sums)].map((value) => `${sign}(${value})`)} where ${where}
           on conflict do update set ${names.map((name) => `${name} = ${name} + excluded.${name}`)};`,
       )
@@ -164,10 +158,7 @@ function onSqlite({ list, table, scopes, program, status, currency, orderCurrenc
   ]
 }
 
-/**
- * Statement-level triggers: updating a count once per row of a statement with 100,000 rows would take minutes. The locks let
- * one transaction count rows of a shop at a time, and none during a recount, so that each finds the latest generation.
- */
+/** Statement-level triggers: updating a count once per row of a statement with 100,000 rows would take minutes. */
 function onPostgres({ list, table, scopes, program, status, currency, orderCurrency, sums, where, columns }: Counted) {
   const [added, removed] = [
     `select *, 1 as n from added $ where ${where}`,
@@ -185,42 +176,15 @@ function onPostgres({ list, table, scopes, program, status, currency, orderCurre
     const name = `"${table}_counted_${event}"`
     const body = of(
       'r',
-      `${where === EVERY_ROW ? '' : `if not exists (select from (${source}) r) then return null; end if;`}
-      perform pg_advisory_xact_lock_shared(hashtextextended('rowCounts', 0));
-      perform pg_advisory_xact_lock(hashtextextended('rowCounts/' || s."shopId", 0))
-        from (select distinct "shopId" from (${source}) r order by 1) s;
-      with counted as (
-        insert into "rowCounts" as c (${KEY}, ${names})
-        select d."shopId", '${list}', d.scope,
-          coalesce((select generation from "rowCounts" g
-            where g."shopId" = d."shopId" and g.list = '${list}' and g.scope = d.scope
-            order by generation desc limit 1), 0),
-          d."programId", d.status, d.currency, d."orderCurrency", ${names.map((name) => `d.${name}`)}
-        from (
-          select $."shopId", s.scope, ${program} as "programId", ${status} as status, ${currency} as currency,
-            ${orderCurrency} as "orderCurrency", ${deltas.map((delta, i) => `${delta} as ${names[i]}`)}
-          from (${source}) r cross join lateral (values ${scopes.map((scope) => `(${scope})`)}) s (scope)
-          group by 1, 2, 3, 4, 5, 6 having ${deltas.map((delta) => `${delta} <> 0`).join(' or ')}
-          order by 1, 2, 3, 4, 5, 6
-        ) d
-        on conflict (${KEY}) do update set ${names.map((name) => `${name} = c.${name} + excluded.${name}`)},
-          changes = c.changes + 1
-        returning "shopId", scope, generation, changes
-      )
-      select array_agg("shopId"), array_agg(scope), array_agg(generation) into shops, scopes, generations
-        from counted where changes >= ${MAX_CHANGES};
-      if shops is not null then
-        update "rowCounts" c set generation = c.generation + 1, changes = 0
-        from unnest(shops, scopes, generations) as f ("shopId", scope, generation)
-        where c."shopId" = f."shopId" and c.list = '${list}' and c.scope = f.scope and c.generation = f.generation;
-      end if;`,
+      `insert into "rowCounts" as c (${KEY}, ${names})
+        select $."shopId", '${list}', s.scope, ${program}, ${status}, ${currency}, ${orderCurrency}, ${deltas}
+        from (${source}) r cross join lateral (values ${scopes.map((scope) => `(${scope})`)}) s (scope)
+        group by 1, 2, 3, 4, 5, 6, 7 having ${deltas.map((delta) => `${delta} <> 0`).join(' or ')}
+        order by 1, 2, 3, 4, 5, 6, 7
+        on conflict (${KEY}) do update set ${names.map((name) => `${name} = c.${name} + excluded.${name}`)};`,
     )
     return [
-      // Statistics say that a scope has one row, so PostgreSQL would read and sort all of its earlier versions.
-      `create function ${name}() returns trigger language plpgsql
-        set enable_sort = off set enable_bitmapscan = off set enable_seqscan = off as $body$
-        declare shops text[]; scopes text[]; generations integer[];
-        begin ${body} return null; end $body$`,
+      `create function ${name}() returns trigger language plpgsql as $body$ begin ${body} return null; end $body$`,
       `create trigger ${name} after ${event} on "${table}" referencing ${transition}
         for each statement execute function ${name}()`,
     ]

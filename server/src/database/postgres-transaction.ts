@@ -1,0 +1,156 @@
+import { CompiledQuery, type QueryResult } from 'kysely'
+import type pg from 'pg'
+import { type AuditChain, type AuditHead, NO_CHAIN, type Transaction } from './database.ts'
+import { createPostgresKysely, describeStatement, run } from './postgres-executor.ts'
+import { toStorageError } from './postgres-pool.ts'
+import { StorageError } from './storage-error.ts'
+import type { Tables } from './tables.ts'
+
+/** An audit row that a transaction has written, which no other transaction can have written. */
+export interface AuditTrace {
+  shopId: string
+  seq: number
+  hash: string
+}
+
+/** The first statement that failed; PostgreSQL rejects all later ones of the transaction. */
+interface Failure<Owner> {
+  error: StorageError
+  /** The work that asked for it; undefined for a statement of the transaction itself. */
+  owner: Owner | undefined
+}
+
+interface TransactionOptions {
+  beginSql: string
+  /** For statements other than the lock of the shop; 0 without a limit. */
+  lockTimeoutMs: number
+  /** The shop to lock. */
+  shopId: string | undefined
+  /**
+   * Statements do not wait for each other, and an insert whose result is known in advance resolves before the database
+   * confirms it, which saves a round trip; its error appears in `failure`, at the latest after `commit`. Otherwise each
+   * statement is awaited.
+   */
+  isPipelined: boolean
+}
+
+/** How long a transaction waits for the lock of its shop before the connection serves another shop. */
+const LOCK_WAIT_MS = 50
+/** An earlier statement of the transaction has failed. */
+const ABORTED = '25P02'
+export const LOCK_TIMEOUT = '55P03'
+
+/** Locks the row of a shop and returns the head of its audit chain. Inserts a missing row, so that there is one to lock. */
+const LOCK_SHOP = `with locked as materialized
+    (select seq, hash, "eventId" from "auditHeads" where "shopId" = $1 for no key update),
+  inserted as (insert into "auditHeads" ("shopId", seq, hash, "eventId")
+    select $1, 0, '', '' where not exists (select from locked)
+    on conflict do nothing returning seq, hash, "eventId")
+  select held.*, pg_current_xact_id()::text as xid from (table locked union all table inserted) as held`
+const STORE_HEAD = 'update "auditHeads" set seq = $2, hash = $3, "eventId" = $4 where "shopId" = $1'
+const FIND_XID = 'select pg_current_xact_id()::text as xid'
+
+/** A transaction that runs the work of one shop, one after the other. It has begun when it is created. */
+export class PostgresTransaction<Owner> {
+  readonly trx: Transaction
+  readonly chain: AuditChain
+  /** The work that runs now. */
+  owner: Owner | undefined
+  /** How many statements that may write were asked for. */
+  writes = 0
+  failure: Failure<Owner> | undefined
+  /** The transaction id, to query the outcome of a commit over another connection. */
+  xid: string | undefined
+  /** Set when the commit is sent. After a crash, PostgreSQL may assign `xid` again, so a committed `xid` proves nothing. */
+  auditTrace: AuditTrace | undefined
+  readonly #client: pg.PoolClient
+  readonly #shopId: string | undefined
+  readonly #isPipelined: boolean
+  readonly #pending: Promise<unknown>[] = []
+  readonly #locking: Promise<AuditHead>
+  #movedHead: AuditHead | undefined
+  #hasEnded = false
+
+  constructor(client: pg.PoolClient, { beginSql, lockTimeoutMs, shopId, isPipelined }: TransactionOptions) {
+    this.#client = client
+    this.#shopId = shopId
+    this.#isPipelined = isPipelined
+    this.trx = createPostgresKysely<Tables>((query) => this.#send(query))
+    this.chain = shopId === undefined ? NO_CHAIN : { append: (write) => this.#append(write) }
+    // Later statements are sent without waiting for these, and run behind them.
+    this.#sendText(shopId === undefined ? beginSql : `${beginSql}; set local lock_timeout = ${LOCK_WAIT_MS}`)
+    this.#locking = this.#lock(shopId)
+    this.#track(this.#locking)
+    if (shopId !== undefined) this.#sendText(`set local lock_timeout = ${lockTimeoutMs}`)
+  }
+
+  /** Sends one or more statements without preparing them. */
+  #sendText(text: string): void {
+    this.#track(this.#client.query(text))
+  }
+
+  async #lock(shopId: string | undefined): Promise<AuditHead> {
+    const query = shopId === undefined ? CompiledQuery.raw(FIND_XID) : CompiledQuery.raw(LOCK_SHOP, [shopId])
+    const { rows } = await run<AuditHead & { xid: string }>(this.#client, query)
+    const [row] = rows
+    // Another transaction has inserted the missing row meanwhile.
+    if (!row) throw new StorageError('The shop is locked', { code: LOCK_TIMEOUT, isLost: false })
+    this.xid = row.xid
+    return { seq: row.seq, hash: row.hash, eventId: row.eventId }
+  }
+
+  async #append(write: (last: AuditHead) => Promise<AuditHead>): Promise<void> {
+    this.#movedHead = await write(this.#movedHead ?? (await this.#locking))
+  }
+
+  async #send<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    if (this.#hasEnded) throw new Error('The transaction has ended')
+    const { isRead, insertedRows } = describeStatement(query)
+    if (!isRead) this.writes++
+    const sent = run<R>(this.#client, query)
+    this.#track(sent, this.owner)
+    if (!this.#isPipelined || insertedRows === undefined) return sent
+    return { rows: [], numAffectedRows: insertedRows }
+  }
+
+  /** Awaits the statement at the end of the transaction; `failure` has its error. */
+  #track(sent: Promise<unknown>, owner?: Owner): void {
+    this.#pending.push(
+      sent.catch((cause) => {
+        const error = toStorageError(cause)
+        if (error.code !== ABORTED) this.failure ??= { error, owner }
+      }),
+    )
+  }
+
+  /** Returns whether the transaction was committed; it was not when a statement failed. @throws StorageError */
+  async commit(): Promise<boolean> {
+    this.#hasEnded = true
+    try {
+      this.#storeHead()
+      const { command } = await this.#client.query('commit')
+      await Promise.all(this.#pending)
+      // PostgreSQL rolls back instead when a statement has failed.
+      if (command !== 'COMMIT')
+        this.failure ??= { error: toStorageError(new Error('The commit failed')), owner: undefined }
+      return command === 'COMMIT'
+    } catch (error) {
+      throw toStorageError(error)
+    }
+  }
+
+  #storeHead(): void {
+    const shopId = this.#shopId
+    const head = this.#movedHead
+    if (shopId === undefined || !head) return
+    this.auditTrace = { shopId, seq: head.seq, hash: head.hash }
+    this.#track(run(this.#client, CompiledQuery.raw(STORE_HEAD, [shopId, head.seq, head.hash, head.eventId])))
+  }
+
+  /** @throws StorageError when the connection is lost. */
+  async rollback(): Promise<void> {
+    this.#hasEnded = true
+    await run(this.#client, CompiledQuery.raw('rollback'))
+    await Promise.all(this.#pending)
+  }
+}

@@ -1,0 +1,166 @@
+// PostgreSQL only: group commit with a connection for each transaction.
+import { sql } from 'kysely'
+import pg from 'pg'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import type { Database, Transaction } from '../../server/src/database/database.ts'
+import { isUniqueViolation } from '../../server/src/database/storage-error.ts'
+import { type TestDatabase, testDatabase } from '../support/database.ts'
+
+const SHOP = 'shp_1'
+const JOBS = 32
+let database: TestDatabase
+let db: Database
+beforeEach(async () => {
+  database = await testDatabase()
+  db = database.db
+})
+afterEach(() => {
+  vi.restoreAllMocks()
+  return database.remove()
+})
+
+const numbers = Array.from({ length: JOBS }, (_, i) => i)
+const put = (trx: Transaction, name: string, value = 'x') =>
+  trx.insertInto('installationSettings').values({ name, value }).execute()
+const get = (trx: Transaction, name: string) =>
+  trx.selectFrom('installationSettings').select('value').where('name', '=', name).executeTakeFirst()
+const names = async () =>
+  (await db.read.selectFrom('installationSettings').select('name').orderBy('name').execute()).map((row) => row.name)
+
+/** Queues the work of many callers at once. */
+const together = <T>(work: (trx: Transaction, i: number) => Promise<T>) =>
+  Promise.allSettled(numbers.map((i) => db.transact((trx) => work(trx, i), SHOP)))
+
+const values = <T>(results: PromiseSettledResult<T>[]) =>
+  results.map((one) => (one.status === 'fulfilled' ? one.value : one.reason))
+
+test('work that is queued together shares one transaction, runs in turn and sees what earlier work wrote', async () => {
+  await db.transact((trx) => put(trx, 'count', '0'), SHOP)
+  const query = vi.spyOn(pg.Client.prototype, 'query')
+  const add = async (trx: Transaction) => {
+    const { value } = (await get(trx, 'count'))!
+    await trx
+      .updateTable('installationSettings')
+      .set({ value: `${Number(value) + 1}` })
+      .execute()
+    return Number(value)
+  }
+  expect(values(await together(add))).toEqual(numbers)
+  expect(query.mock.calls.filter(([text]) => text === 'commit')).toHaveLength(1)
+})
+
+test('a transaction of one shop that takes long delays no other shop', async () => {
+  const [hasBegun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const slow = db.transact(async (trx) => {
+    await put(trx, 'slow')
+    hasBegun.resolve()
+    await gate.promise
+  }, SHOP)
+  await hasBegun.promise
+  await db.transact((trx) => put(trx, 'other'), 'shp_2')
+  expect(await names()).toEqual(['other'])
+  gate.resolve()
+  await slow
+})
+
+test('a unique violation fails only the work that causes it', async () => {
+  await db.transact((trx) => put(trx, 'taken'), SHOP)
+  const results = await together((trx, i) => put(trx, i === 7 ? 'taken' : `n${i}`))
+  const rejected = results.flatMap((one, i) => (one.status === 'rejected' ? [[i, isUniqueViolation(one.reason)]] : []))
+  expect(rejected).toEqual([[7, true]])
+  expect(await names()).toHaveLength(JOBS)
+})
+
+test('work that throws, before or after it writes, changes nothing and fails nothing else', async () => {
+  let runs = 0
+  const results = await together(async (trx, i) => {
+    runs++
+    if (i === 3) throw new Error('before')
+    await get(trx, `n${i}`)
+    await put(trx, `n${i}`)
+    if (i === 5) throw new Error('after')
+    await get(trx, `n${i}`)
+    if (i === 8) throw new Error('later')
+  })
+  const rejected = results.flatMap((one, i) => (one.status === 'rejected' ? [[i, one.reason.message]] : []))
+  expect(rejected).toEqual([
+    [3, 'before'],
+    [5, 'after'],
+    [8, 'later'],
+  ])
+  expect(await names()).toHaveLength(JOBS - 3)
+  expect(runs).toBeGreaterThan(JOBS)
+})
+
+test('a read that fails, fails only the work that asked for it', async () => {
+  const results = await together(async (trx, i) => {
+    await put(trx, `n${i}`)
+    await sql`select 1 / (length(${i === 9 ? '' : 'x'})) as one`.execute(trx)
+  })
+  const rejected = results.flatMap((one, i) => (one.status === 'rejected' ? [[i, one.reason.code]] : []))
+  expect(rejected).toEqual([[9, '22012']])
+  expect(await names()).toHaveLength(JOBS - 1)
+})
+
+test('a shop that another process has locked delays no other shop, and continues when the lock is released', async () => {
+  const shopIds = numbers.slice(0, 20).map((i) => `shp_${i}`)
+  const write = (shopId: string, name: string) => db.transact((trx) => put(trx, `${name} ${shopId}`), shopId)
+  await Promise.all(shopIds.map((shopId) => write(shopId, 'first')))
+  const lock = new pg.Client(database.url)
+  await lock.connect()
+  await lock.query('begin')
+  await lock.query('select from "auditHeads" where "shopId" <> $1 for update', [shopIds.at(-1)])
+  const pending = shopIds.map((shopId) => write(shopId, 'second'))
+  // More shops are locked than there are connections.
+  await pending.at(-1)
+  expect(await names()).toHaveLength(21)
+  await lock.query('rollback')
+  await lock.end()
+  await Promise.all(pending)
+  expect(await names()).toHaveLength(40)
+})
+
+test('the audit chain has no gaps when some of the work fails', async () => {
+  const append = (i: number) =>
+    db.transact(async (trx, chain) => {
+      if (i % 10 === 1) throw new Error('before anything is written')
+      await chain.append(async ({ seq, hash, eventId }) => {
+        await put(trx, `row ${seq + 1}`, hash)
+        return { eventId, seq: seq + 1, hash: `hash ${seq + 1}` }
+      })
+      await put(trx, `n${i}`)
+      if (i % 10 === 2) throw new Error('late')
+    }, SHOP)
+  const results = await Promise.allSettled(numbers.map(append))
+  expect(results.filter((one) => one.status === 'rejected')).toHaveLength(7)
+  const rows = await db.read.selectFrom('installationSettings').selectAll().where('name', 'like', 'row %').execute()
+  const expected = Array.from({ length: 25 }, (_, n) => ({ name: `row ${n + 1}`, value: n ? `hash ${n}` : '' }))
+  expect(rows.sort((a, b) => Number(a.name.slice(4)) - Number(b.name.slice(4)))).toEqual(expected)
+  expect(database.sql.prepare('select seq from "auditHeads"').pluck().get()).toBe(25)
+})
+
+test('the statements of one part keep their order', async () => {
+  const results = await together(async (trx, i) => {
+    const key = `n${i}`
+    const seen = [get(trx, key), put(trx, key, 'a'), get(trx, key)]
+    await Promise.all(seen)
+    await trx.updateTable('installationSettings').set({ value: 'b' }).where('name', '=', key).execute()
+    const deleted = trx.deleteFrom('installationSettings').where('name', '=', key).execute()
+    const inserted = put(trx, key, 'c')
+    const last = get(trx, key)
+    await Promise.all([deleted, inserted])
+    return (await last)?.value
+  })
+  expect(values(results)).toEqual(numbers.map(() => 'c'))
+})
+
+test('a statement that is asked for after its work has ended is rejected', async () => {
+  let late: Transaction | undefined
+  await db.transact(async (trx) => {
+    late = trx
+    await put(trx, 'kept')
+  }, SHOP)
+  await db.transact((trx) => put(trx, 'next'), SHOP)
+  await expect(put(late!, 'late')).rejects.toThrow()
+  expect(await names()).toEqual(['kept', 'next'])
+})
