@@ -219,7 +219,9 @@ async function carryOver(lost: LostPayments | undefined, replaced: string | unde
   )
   if (isNothingLost(lost)) return { payments: { carriedOver: 0, left: [] }, lines: ['It lacks no payment.'] }
   const payments = await withDeps((deps) => carryPaymentsOver(deps, replaced, lost)).catch((error) => {
-    throw new Error(`The backup is restored, but sent payments since then are not carried over. ${error.message}`)
+    throw new Error(
+      `The backup is restored, but sent payments since then are not carried over: run payouts recover --from ${replaced} before files are sent. ${error.message}`,
+    )
   })
   return { payments, lines: [...describeLost(lost), ...describeCarried(payments)] }
 }
