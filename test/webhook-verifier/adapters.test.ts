@@ -1,4 +1,5 @@
 import type { WebhookEvent } from '@referral/webhook-verifier'
+import { webhook } from '@referral/webhook-verifier/next'
 import { signedRequest } from '@referral/webhook-verifier/testing'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { type Options, type Receiver, receivers } from './receivers.ts'
@@ -103,11 +104,8 @@ describe.each(Object.entries(receivers))('%s', (_name, start) => {
     expect(rejected).toEqual([expect.stringMatching(/^body_too_large: .*1000/)])
   })
 
-  it('500 secret_invalid without calling the handler when the secret is empty', async () => {
-    const { fetch, events } = await receiver({ secret: '' })
-    const response = await fetch(await signedRequest({ event: 'test' }, { secret }))
-    expect([response.status, await response.json()]).toEqual([500, { error: 'secret_invalid' }])
-    expect(events).toEqual([])
+  it.each([undefined, '', [], [secret, '']])('secret_invalid when it is made with the secret %j', async (wrong) => {
+    await expect(receiver({ secret: wrong as string })).rejects.toMatchObject({ code: 'secret_invalid' })
   })
 
   it('200 without calling the handler for a duplicate', async () => {
@@ -130,4 +128,13 @@ describe.each(Object.entries(receivers))('%s', (_name, start) => {
     if (_name === 'next') return expect(response).rejects.toThrow('the database is unavailable')
     expect((await response).status).toBe(500)
   })
+})
+
+it('500 secret_invalid without calling the handler when the options of a request have no secret', async () => {
+  const handler = vi.fn()
+  const onRejected = vi.fn()
+  const POST = webhook(() => ({ secret: '', onRejected }), handler)
+  const response = await POST(await signedRequest({ event: 'test' }, { secret }))
+  expect([response.status, await response.json()]).toEqual([500, { error: 'secret_invalid' }])
+  expect([handler, onRejected].map(({ mock }) => mock.calls.length)).toEqual([0, 1])
 })

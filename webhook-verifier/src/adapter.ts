@@ -1,7 +1,7 @@
 import { WebhookError, type WebhookErrorCode } from './error.ts'
 import type { WebhookEvent } from './event.ts'
 import { type HeadersLike, type Received, type ReceiveOptions, receive } from './receive.ts'
-import type { Verification } from './signature.ts'
+import { listSecrets, type Verification } from './signature.ts'
 
 /** Options of every `webhook` adapter. */
 export interface AdapterOptions extends ReceiveOptions {
@@ -24,6 +24,19 @@ export type WebhookHandler<Context> = (event: WebhookEvent, verification: Verifi
 export interface Webhook<Context> {
   options: OptionsFor<Context>
   handler: WebhookHandler<Context>
+}
+
+/**
+ * Checks the secret when the receiver is made: a missing variable fails the start instead of every delivery.
+ *
+ * @throws {WebhookError} `secret_invalid`, unless the options are a function.
+ */
+export const defineWebhook = <Context>(
+  options: OptionsFor<Context>,
+  handler: WebhookHandler<Context>,
+): Webhook<Context> => {
+  if (typeof options !== 'function') listSecrets(options.secret)
+  return { options, handler }
 }
 
 /** The response to a delivery. */

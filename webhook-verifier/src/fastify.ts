@@ -1,4 +1,4 @@
-import { handleDelivery, type OptionsFor, type WebhookHandler } from './adapter.ts'
+import { defineWebhook, handleDelivery, type OptionsFor, type WebhookHandler } from './adapter.ts'
 import { type NodeStream, readStream } from './node-http.ts'
 
 export type { AdapterOptions, OptionsFor, WebhookHandler } from './adapter.ts'
@@ -26,18 +26,21 @@ export interface Fastify {
 /**
  * Creates a Fastify plugin. It replaces the body parsers within its prefix only.
  *
+ * @throws {WebhookError} `secret_invalid` when the secret is missing or empty.
+ *
  * @example
  * app.register(webhook({ secret: process.env.WEBHOOK_SECRET }, handler), { prefix: '/webhooks' })
  */
-export const webhook =
-  (options: OptionsFor<FastifyRequest>, handler: WebhookHandler<FastifyRequest>) =>
-  async (fastify: Fastify): Promise<void> => {
+export const webhook = (options: OptionsFor<FastifyRequest>, handler: WebhookHandler<FastifyRequest>) => {
+  const defined = defineWebhook(options, handler)
+  return async (fastify: Fastify): Promise<void> => {
     fastify.removeAllContentTypeParsers()
     fastify.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
     fastify.post('/', async (request, reply) => {
       const stream = request.body as NodeStream | null | undefined
       const read = (maxBytes: number) => (stream ? readStream(stream, maxBytes) : '')
-      const { status, body } = await handleDelivery({ options, handler }, request, { headers: request.headers, read })
+      const { status, body } = await handleDelivery(defined, request, { headers: request.headers, read })
       return reply.code(status).send(body)
     })
   }
+}

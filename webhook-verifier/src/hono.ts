@@ -1,4 +1,4 @@
-import type { OptionsFor, WebhookHandler } from './adapter.ts'
+import { defineWebhook, type OptionsFor, type WebhookHandler } from './adapter.ts'
 import { handleWebRequest } from './web-request.ts'
 
 export type { AdapterOptions, OptionsFor, WebhookHandler } from './adapter.ts'
@@ -11,10 +11,15 @@ export interface HonoContext {
 /**
  * Creates a Hono handler. Mount it before middleware that reads the body.
  *
+ * @throws {WebhookError} `secret_invalid` when the secret is missing or empty.
+ *
  * @example
  * app.post('/webhooks', webhook({ secret: process.env.WEBHOOK_SECRET }, async (event) => console.log(event.event)))
  */
-export const webhook =
-  <Context extends HonoContext>(options: OptionsFor<Context>, handler: WebhookHandler<Context>) =>
-  (context: Context): Promise<Response> =>
-    handleWebRequest({ options, handler }, context, context.req.raw)
+export const webhook = <Context extends HonoContext>(
+  options: OptionsFor<Context>,
+  handler: WebhookHandler<Context>,
+) => {
+  const defined = defineWebhook(options, handler)
+  return (context: Context): Promise<Response> => handleWebRequest(defined, context, context.req.raw)
+}

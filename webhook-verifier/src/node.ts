@@ -1,4 +1,4 @@
-import type { AdapterOptions, WebhookHandler } from './adapter.ts'
+import { type AdapterOptions, defineWebhook, type WebhookHandler } from './adapter.ts'
 import { handleNodeRequest, type NodeExchange, type NodeRequest, type NodeResponse } from './node-http.ts'
 
 export type { AdapterOptions, NodeExchange, NodeRequest, NodeResponse, WebhookHandler }
@@ -12,17 +12,19 @@ export interface NodeOptions extends AdapterOptions {
 /**
  * Creates a request listener for `node:http`. It never rejects, because `node:http` would not catch the error.
  *
+ * @throws {WebhookError} `secret_invalid` when the secret is missing or empty.
+ *
  * @example
  * createServer(webhook({ secret: process.env.WEBHOOK_SECRET }, async (event) => console.log(event.event)))
  */
-export const webhook =
-  <Req extends NodeRequest, Res extends NodeResponse>(
-    options: NodeOptions,
-    handler: WebhookHandler<NodeExchange<Req, Res>>,
-  ) =>
-  async (request: Req, response: Res): Promise<void> => {
+export const webhook = <Req extends NodeRequest, Res extends NodeResponse>(
+  options: NodeOptions,
+  handler: WebhookHandler<NodeExchange<Req, Res>>,
+) => {
+  const defined = defineWebhook(options, handler)
+  return async (request: Req, response: Res): Promise<void> => {
     try {
-      await handleNodeRequest({ options, handler }, { request, response })
+      await handleNodeRequest(defined, { request, response })
     } catch (error) {
       const { onError = console.error } = options
       onError(error)
@@ -31,3 +33,4 @@ export const webhook =
       response.end('')
     }
   }
+}

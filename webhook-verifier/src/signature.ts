@@ -94,7 +94,8 @@ export const parseStandardSignature = (signature: string): Bytes[] =>
     (part) => Uint8Array.from(atob(part.slice(3)), (char) => char.charCodeAt(0)),
   )
 
-const listSecrets = (secrets: Secrets): string[] => {
+/** @throws {WebhookError} `secret_invalid` when a secret is missing or empty. */
+export const listSecrets = (secrets: Secrets): string[] => {
   const list = [secrets].flat()
   return list[0] && list.every((secret) => typeof secret === 'string' && secret)
     ? list

@@ -2,4 +2,5 @@
 import { webhook } from '@referral/webhook-verifier/next'
 import { handle } from './handle.ts'
 
-export const POST = webhook({ secret: process.env.WEBHOOK_SECRET! }, handle)
+// A function, because `next build` may run without the secret.
+export const POST = webhook(() => ({ secret: process.env.WEBHOOK_SECRET! }), handle)
