@@ -38,6 +38,7 @@ const SIDEBAR = [
       page('Privacy requests', '/guides/privacy-requests'),
       page('Move from another program', '/guides/moving'),
       page('Self-hosting', '/self-hosting'),
+      page('Reverse proxies', '/guides/reverse-proxies'),
       page('Scale out', '/self-hosting#multiple-servers'),
       page('Beyond one PostgreSQL', '/scaling'),
       page('Upgrade', '/self-hosting#upgrades'),

@@ -1,13 +1,16 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { snippetsOf } from '../docs/snippets.ts'
 import { freePort } from './process.ts'
 
 export type ProxyName = 'nginx' | 'haproxy'
 
-const FILES = { nginx: 'nginx.conf', haproxy: 'haproxy.cfg' }
-const shipped = (name: ProxyName) => readFileSync(new URL(`../../deploy/${FILES[name]}`, import.meta.url), 'utf8')
+const LANGUAGES = { nginx: 'nginx', haproxy: 'text' }
+/** The configuration that the guide to reverse proxies shows. */
+export const shownConfiguration = (name: ProxyName): string =>
+  snippetsOf('docs/guides/reverse-proxies.md').find(({ language }) => language === LANGUAGES[name])?.code ?? ''
 /** Debian installs them here, which is on the path of root only. */
 const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` }
 
@@ -15,15 +18,18 @@ const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` }
 export const whyNoProxy = (name: ProxyName): string | undefined =>
   spawnSync(name, ['-v'], { env }).status === 0 ? undefined : `there is no ${name} on this machine`
 
-/** The settings of the servers that the configuration in deploy/ requires. */
+/** The settings of the servers that the shown configuration requires. */
 export const requiredSettings = (name: ProxyName): Record<string, string> =>
   Object.fromEntries(
-    [...shipped(name).matchAll(/\b(REFERRAL_[A-Z_]+)=(\S+)/g)].map(([, key = '', value = '']) => [key, value]),
+    [...shownConfiguration(name).matchAll(/\b(REFERRAL_[A-Z_]+)=(\S+)/g)].map(([, key = '', value = '']) => [
+      key,
+      value,
+    ]),
   )
 
-/** The configuration in deploy/ with the ports of this test. */
+/** The shown configuration with the ports of this test. */
 function configuration(name: ProxyName, port: number, servers: number[]): string {
-  let text = shipped(name).replace(name === 'nginx' ? 'listen 80;' : 'bind :80\n', (line) =>
+  let text = shownConfiguration(name).replace(name === 'nginx' ? 'listen 80;' : 'bind :80\n', (line) =>
     line.replace(/:?80/, `127.0.0.1:${port}`),
   )
   for (const [n, server] of servers.entries()) text = text.replace(`127.0.0.1:${8787 + n}`, `127.0.0.1:${server}`)
@@ -51,7 +57,7 @@ export interface Proxy {
   stop: () => Promise<void>
 }
 
-/** Runs a proxy with the configuration in deploy/ in front of servers on these ports. */
+/** Runs a proxy with the shown configuration in front of servers on these ports. */
 export async function startProxy(name: ProxyName, servers: number[], folder: string): Promise<Proxy> {
   const port = await freePort()
   const file = join(folder, 'referral.conf')
