@@ -90,6 +90,94 @@ test('a file begins with a byte order mark, and no cell of it starts a row or a 
   expect(text).toContain(`\r\n"Maëlle;'=1+1;x =2+2;' -3",`)
 })
 
+test('the cells of every file stand under their heading', async ({ server, owner, client }) => {
+  await expectOk(owner('PATCH', '/settings', { taxWithholdingBps: 1000, timeZone: 'Europe/Berlin' }))
+  const program = await client.programs.create({ name: 'Friends', autoApproveOrder: true, autoApproveAffiliate: true })
+  const email = 'nisa@example.com'
+  const { id: affiliateId, slug } = await client.affiliates.create({ name: 'Nisa', email, campaignId: program.id })
+  await client.affiliates.update(affiliateId, { phone: '030 1', website: 'https://n.example', homeCountry: 'DE' })
+  const [{ code = '' } = {}] = (await client.coupons.list().page(1)).data
+  await client.events.click({ ref: slug })
+  const order = { externalOrderId: '1001', orderName: '#A', amountCents: 10_000, discountCents: 1000, couponCode: code }
+  const { commission } = await client.events.conversion({ ...order, occurredAt: '2026-10-20T10:00:00Z' })
+  const { id: batchId } = await client.payouts.create({ periodStart: '2026-10-01', periodEnd: '2026-10-31' })
+  const page = await ownerOf(server)
+  const first = async (path: string) => {
+    const { text } = await page.open(`/admin/${path}`)
+    const [heading, row] = text
+      .replace('\ufeff', '')
+      .split('\r\n')
+      .map((line) => line.split(','))
+    return Object.fromEntries(heading!.map((name, at) => [name, row?.[at]]))
+  }
+  const now = '2026-11-02 13:00:00'
+  const ids = { 'Affiliate id': affiliateId, 'Order id': 'api:1001' }
+  const shared = { Order: '#A', 'Date (Europe/Berlin)': '2026-10-20 12:00:00', Goods: '90.00', 'Goods currency': 'USD' }
+  const earned = { Affiliate: 'Nisa', Commission: '14.40', Currency: 'USD' }
+  expect(await first('affiliates.csv')).toEqual({
+    Name: 'Nisa',
+    Email: email,
+    Status: 'APPROVED',
+    Code: code,
+    Link: expect.stringContaining(slug),
+    Program: 'Friends',
+    Phone: '030 1',
+    Website: 'https://n.example',
+    Country: 'DE',
+    'Joined (Europe/Berlin)': now,
+    'Affiliate id': affiliateId,
+    Clicks: '1',
+    Orders: '1',
+    'Revenue (USD)': '100.00',
+    'Commission (USD)': '14.40',
+    'Other currencies': '',
+  })
+  expect(await first('commissions.csv?status=ALL')).toEqual({
+    ...{ ...shared, ...earned, ...ids },
+    Adjustment: '',
+    'Tax withheld': '1.44',
+    Status: 'PAYABLE',
+    Restriction: '',
+    Payout: batchId,
+    'Commission id': commission.id,
+  })
+  expect(await first('orders.csv')).toEqual({ ...shared, ...earned, ...ids, Outcome: 'PAYABLE' })
+  expect(await first('payouts.csv')).toEqual({
+    'First day (Europe/Berlin)': '2026-10-01',
+    'Last day (Europe/Berlin)': '2026-10-31',
+    Status: 'OPEN',
+    Affiliates: '1',
+    Commissions: '1',
+    Commission: '14.40',
+    'Tax withheld': '1.44',
+    'To pay': '12.96',
+    Currency: 'USD',
+    'Created (Europe/Berlin)': now,
+    'Paid (Europe/Berlin)': '',
+    'Payout id': batchId,
+  })
+  expect(await first(`payouts/${batchId}/lines.csv`)).toEqual({
+    name: 'Nisa',
+    email,
+    amount: '12.96',
+    currency: 'USD',
+    state: 'BLOCKED',
+    method: '',
+    paymentReference: '',
+    reference: '',
+    date: '',
+  })
+  expect(await first('audit.csv?action=payout.created')).toEqual({
+    Number: expect.stringMatching(/^\d+$/),
+    'Time (Europe/Berlin)': now,
+    Action: 'payout.created',
+    By: `key:${server.shop.keyId}`,
+    Subject: batchId,
+    Details: expect.stringMatching(/^"\{/),
+    'Request id': expect.any(String),
+  })
+})
+
 test('orders, payouts, and the audit log have CSV downloads', async ({ server, owner, client }) => {
   const program = await client.programs.create({ name: 'P', autoApproveOrder: true, autoApproveAffiliate: true })
   const { id, discountCode } = await client.affiliates.create({

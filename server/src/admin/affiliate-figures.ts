@@ -1,6 +1,6 @@
 import { type AffiliateFigures, type CurrencySums, NO_FIGURES, othersOf, sumsIn } from '../affiliates/figures.ts'
 import { readOverview } from '../analytics/overview.ts'
-import type { CsvCell } from '../core/csv.ts'
+import type { FileColumn } from '../core/csv.ts'
 import { toUnits } from '../core/currencies.ts'
 import { MAX_INLINE_ROWS } from '../core/list-size.ts'
 import { lastDays, lengthTabs } from './chart-period.ts'
@@ -38,29 +38,17 @@ export const ORDER_FIGURE_COLUMNS: Column[] = [
 export const orderFigureCells = (figures: AffiliateFigures | undefined, own: string): Cell[] =>
   figureCells(figures, own).slice(1)
 
-/** The columns of a file, and the cells of an affiliate. */
-export const figureHeading = (own: string): string[] => [
-  'Clicks',
-  'Orders',
-  `Revenue (${own})`,
-  `Commission (${own})`,
-  'Other currencies',
+/** The columns of {@link figureCells} in a file. */
+export const figureColumns = (own: string): FileColumn<{ earned: AffiliateFigures }>[] => [
+  ['Clicks', ({ earned }) => earned.clicks],
+  ['Orders', ({ earned }) => earned.orders],
+  [`Revenue (${own})`, ({ earned }) => amountCell(sumsIn(earned, own).revenueCents, own)],
+  [`Commission (${own})`, ({ earned }) => amountCell(sumsIn(earned, own).commissionCents, own)],
+  ['Other currencies', ({ earned }) => othersOf(earned, own).map(sumsText).join('; ')],
 ]
 
-export const figureFileCells = (figures: AffiliateFigures = NO_FIGURES, own: string): CsvCell[] => {
-  const { revenueCents, commissionCents } = sumsIn(figures, own)
-  const others = othersOf(figures, own).map(
-    ({ currency, ...sums }) =>
-      `${currency}: revenue ${toUnits(sums.revenueCents, currency)}, commission ${toUnits(sums.commissionCents, currency)}`,
-  )
-  return [
-    figures.clicks,
-    figures.orders,
-    amountCell(revenueCents, own),
-    amountCell(commissionCents, own),
-    others.join('; '),
-  ]
-}
+const sumsText = ({ currency, revenueCents, commissionCents }: CurrencySums): string =>
+  `${currency}: revenue ${toUnits(revenueCents, currency)}, commission ${toUnits(commissionCents, currency)}`
 
 /** All-time traffic, earnings, and payments of an affiliate, or the orders of a program, which has no clicks. */
 export const figureSummary = (figures: AffiliateFigures, own: string, hasClicks = true): Html =>

@@ -4,10 +4,10 @@ import * as figures from '../affiliates/figures.ts'
 import { findByCode } from '../affiliates/search.ts'
 import { ApiError, invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
-import type { CsvCell } from '../core/csv.ts'
+import type { FileColumn } from '../core/csv.ts'
 import { isLargeList, sizesByStatus } from '../core/list-size.ts'
 import { isDeepPage } from '../core/pagination.ts'
-import { figureCells, figureFileCells, figureHeading } from './affiliate-figures.ts'
+import { figureCells, figureColumns } from './affiliate-figures.ts'
 import { firstLetter } from './affiliate-letter.ts'
 import { chips, countOf, empty, tabs } from './components.ts'
 import { fileLink, listFile, nextAfter, ROWS_AT_ONCE, timeCell } from './csv-download.ts'
@@ -198,62 +198,44 @@ function columnsOf(filter: Filter, sort: AffiliateSort): Column[] {
   ]
 }
 
-/** The columns of the file in their order, by field of the API; null for a field that the file leaves out. */
-const FILE_COLUMNS: Record<keyof Affiliate, string | null> = {
-  name: 'Name',
-  email: 'Email',
-  status: 'Status',
-  discountCode: 'Code',
-  slug: 'Link',
-  campaignId: 'Program',
-  phone: 'Phone',
-  website: 'Website',
-  homeCountry: 'Country',
-  createdAt: 'Joined',
-  id: 'Affiliate id',
-  firstName: null,
-  lastName: null,
-  instagramHandle: null,
-  tiktokHandle: null,
-  youtubeHandle: null,
-  homeState: null,
-  homeCity: null,
-  homePostalCode: null,
-  homeAddress: null,
-  updatedAt: null,
-  deletedAt: null,
+interface FileRow {
+  affiliate: Affiliate
+  earned: AffiliateFigures
 }
-const FILE_FIELDS = (Object.keys(FILE_COLUMNS) as (keyof Affiliate)[]).filter((field) => FILE_COLUMNS[field] !== null)
 
-const fileHeading = (zone: string, currency: string) => [
-  ...FILE_FIELDS.map((field) => (field === 'createdAt' ? `${FILE_COLUMNS[field]} (${zone})` : FILE_COLUMNS[field]!)),
-  ...figureHeading(currency),
-]
+function fileColumns({ ctx: { shop }, zone }: PageRequest, programs: Map<string, string>): FileColumn<FileRow>[] {
+  return [
+    ['Name', ({ affiliate }) => affiliate.name],
+    ['Email', ({ affiliate }) => affiliate.email],
+    ['Status', ({ affiliate }) => statusOf(affiliate)],
+    ['Code', ({ affiliate }) => affiliate.discountCode],
+    ['Link', ({ affiliate }) => linkOf(shop, affiliate.slug)],
+    [
+      'Program',
+      ({ affiliate }) => affiliate.campaignId && (programs.get(affiliate.campaignId) ?? affiliate.campaignId),
+    ],
+    ['Phone', ({ affiliate }) => affiliate.phone],
+    ['Website', ({ affiliate }) => affiliate.website],
+    ['Country', ({ affiliate }) => affiliate.homeCountry],
+    [`Joined (${zone})`, ({ affiliate }) => timeCell(affiliate.createdAt, zone)],
+    ['Affiliate id', ({ affiliate }) => affiliate.id],
+    ...figureColumns(shop.currency),
+  ]
+}
 
 /** The list with the same filter and order. */
 async function download(request: PageRequest): Promise<View> {
-  const { ctx, zone, query } = request
+  const { ctx, query } = request
   const asked = filterOf(query)
   const filter = await listFilter(request, asked)
-  const programs = new Map(await programOptions(request))
-  const cells = (one: Affiliate, earned: AffiliateFigures | undefined): CsvCell[] => {
-    const values: Record<keyof Affiliate, CsvCell> = {
-      ...one,
-      status: statusOf(one),
-      slug: linkOf(ctx.shop, one.slug),
-      campaignId: one.campaignId && (programs.get(one.campaignId) ?? one.campaignId),
-      createdAt: timeCell(one.createdAt, zone),
-    }
-    return [...FILE_FIELDS.map((field) => values[field]), ...figureFileCells(earned, ctx.shop.currency)]
-  }
-  const toRows = async (data: Affiliate[]) => {
+  const toRows = async (data: Affiliate[]): Promise<FileRow[]> => {
     const earned = await figures.figuresOf(
       ctx,
       data.map(({ id }) => id),
     )
-    return data.map((one) => cells(one, earned.get(one.id)))
+    return data.map((affiliate) => ({ affiliate, earned: earned.get(affiliate.id) ?? figures.NO_FIGURES }))
   }
-  const file = { name: 'affiliates', heading: fileHeading(zone, ctx.shop.currency) }
+  const file = { name: 'affiliates', columns: fileColumns(request, new Map(await programOptions(request))) }
   if (asked.sort === undefined)
     return listFile(request, file, async (after: string | undefined) => {
       const page = { page: 1, limit: ROWS_AT_ONCE, isUncounted: true, ...(after && { after }) }

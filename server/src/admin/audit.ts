@@ -2,7 +2,7 @@ import * as audit from '../accounts/audit-log.ts'
 import * as users from '../accounts/users.ts'
 import type { components } from '../contract/schema.d.ts'
 import { countAudits } from '../core/audit.ts'
-import type { CsvCell } from '../core/csv.ts'
+import type { FileColumn } from '../core/csv.ts'
 import { MAX_INLINE_ROWS } from '../core/list-size.ts'
 import { actorName, namesOf, type SubjectNames, sentenceOf } from './audit-descriptions.ts'
 import { chips, empty, tabs } from './components.ts'
@@ -157,27 +157,27 @@ const beforeOf = (query: URLSearchParams): number | undefined => {
 const isLarge = async ({ ctx }: PageRequest): Promise<boolean> =>
   (await countAudits(ctx.db.read, ctx.shop.id)) > MAX_INLINE_ROWS
 
-const fileHeading = (zone: string) => ['Number', `Time (${zone})`, 'Action', 'By', 'Subject', 'Details', 'Request id']
+const fileColumns = (zone: string, names: Map<string, string>): FileColumn<AuditRecord>[] => [
+  ['Number', ({ seq }) => seq],
+  [`Time (${zone})`, ({ createdAt }) => timeCell(createdAt, zone)],
+  ['Action', ({ action }) => action],
+  ['By', ({ actor }) => names.get(actor) ?? actor],
+  ['Subject', ({ subjectId }) => subjectId],
+  ['Details', ({ data }) => (Object.keys(data).length ? JSON.stringify(data) : null)],
+  ['Request id', ({ requestId }) => requestId],
+]
 
 /** The list with the same filter. The export of the API is the one that can be verified. */
 async function download(request: PageRequest): Promise<View> {
   const { ctx, zone } = request
   const [filter, names] = [listFilter(request), await userNames(request)]
-  const cells = (one: AuditRecord): CsvCell[] => [
-    one.seq,
-    timeCell(one.createdAt, zone),
-    one.action,
-    names.get(one.actor) ?? one.actor,
-    one.subjectId,
-    Object.keys(one.data).length ? JSON.stringify(one.data) : null,
-    one.requestId,
-  ]
-  return listFile(request, { name: 'audit', heading: fileHeading(zone) }, async (before: string | undefined) => {
+  const columns = fileColumns(zone, names)
+  return listFile(request, { name: 'audit', columns }, async (before: string | undefined) => {
     const page = { page: 1, limit: ROWS_AT_ONCE, isUncounted: true, ...(before && { beforeSeq: Number(before) }) }
     const { data } = showsEverything(request.query)
       ? await audit.list(ctx, { ...filter, ...page })
       : await audit.listChanges(ctx, { ...filter, limit: ROWS_AT_ONCE, ...(before && { beforeSeq: Number(before) }) })
-    return { rows: data.map(cells), next: nextAfter(data, ({ seq }) => String(seq)) }
+    return { rows: data, next: nextAfter(data, ({ seq }) => String(seq)) }
   })
 }
 

@@ -1,7 +1,7 @@
 import * as commissions from '../commissions/commissions.ts'
 import { search } from '../commissions/search.ts'
 import type { components } from '../contract/schema.d.ts'
-import type { CsvCell } from '../core/csv.ts'
+import type { FileColumn } from '../core/csv.ts'
 import { type CommissionFilter, isByAmount, readFilter } from './commission-filter.ts'
 import { type CommissionNames, namesOf, orderOf } from './commission-table.ts'
 import { findOfOrder, listFilter } from './commissions.ts'
@@ -14,29 +14,41 @@ export const commissionFileRoutes: Route[] = [
   { path: '/commissions.csv', roles: ALL_ROLES, audit: 'commissions.exported', show: download },
 ]
 
-const headingOf = (zone: string) => [
-  'Order',
-  'Adjustment',
-  'Affiliate',
-  `Date (${zone})`,
-  'Goods',
-  'Goods currency',
-  'Commission',
-  'Tax withheld',
-  'Currency',
-  'Status',
-  'Restriction',
-  'Payout',
-  'Commission id',
-  'Affiliate id',
-  'Order id',
+interface FileRow {
+  commission: Commission
+  names: CommissionNames
+}
+
+const columnsOf = (zone: string): FileColumn<FileRow>[] => [
+  ['Order', ({ commission, names }) => orderOf(commission, names).order ?? null],
+  ['Adjustment', ({ commission, names }) => orderOf(commission, names).reason ?? null],
+  ['Affiliate', ({ commission, names }) => names.affiliates.get(commission.affiliateId) ?? null],
+  [`Date (${zone})`, ({ commission }) => timeCell(commission.happenedAt, zone)],
+  [
+    'Goods',
+    ({ commission }) =>
+      isAdjustment(commission) ? null : amountCell(goodsCents(commission), commission.orderCurrency),
+  ],
+  ['Goods currency', ({ commission }) => (isAdjustment(commission) ? null : commission.orderCurrency)],
+  ['Commission', ({ commission }) => amountCell(commission.commissionAmountCents, commission.currency)],
+  ['Tax withheld', ({ commission }) => amountCell(commission.taxWithheldCents, commission.currency)],
+  ['Currency', ({ commission }) => commission.currency],
+  ['Status', ({ commission }) => commission.orderStatus],
+  ['Restriction', ({ commission }) => commission.restrictionReasonCode],
+  ['Payout', ({ commission }) => commission.payoutBatchId],
+  ['Commission id', ({ commission }) => commission.id],
+  ['Affiliate id', ({ commission }) => commission.affiliateId],
+  ['Order id', ({ commission }) => commission.orderId],
 ]
+
+const isAdjustment = ({ trackingMethod }: Commission): boolean => trackingMethod === 'ADJUSTMENT'
+const goodsCents = (commission: Commission): number => commission.orderSubtotalCents - commission.orderDiscountCents
 
 /** The list of commissions with the same filter. */
 async function download(request: PageRequest): Promise<View> {
   const filter = await readFilter(request, request.query)
-  const heading = headingOf(request.zone)
-  return listFile(request, { name: 'commissions', heading }, (after: string | undefined) =>
+  const columns = columnsOf(request.zone)
+  return listFile(request, { name: 'commissions', columns }, (after: string | undefined) =>
     read(request, filter, after),
   )
 }
@@ -45,10 +57,10 @@ async function read(
   request: PageRequest,
   filter: CommissionFilter,
   after: string | undefined,
-): Promise<FileRows<string>> {
+): Promise<FileRows<FileRow, string>> {
   const { data, next } = await page(request, filter, after)
   const names = await namesOf(request, data)
-  return { rows: data.map((one) => cells(one, names, request.zone)), next }
+  return { rows: data.map((commission) => ({ commission, names })), next }
 }
 
 async function page(
@@ -69,26 +81,4 @@ async function page(
     ...(after && { after }),
   })
   return { data, next: nextAfter(data, ({ id }) => id) }
-}
-
-function cells(one: Commission, names: CommissionNames, zone: string): CsvCell[] {
-  const { order, reason } = orderOf(one, names)
-  const isAdjustment = reason !== undefined
-  return [
-    order ?? null,
-    reason ?? null,
-    names.affiliates.get(one.affiliateId) ?? null,
-    timeCell(one.happenedAt, zone),
-    isAdjustment ? null : amountCell(one.orderSubtotalCents - one.orderDiscountCents, one.orderCurrency),
-    isAdjustment ? null : one.orderCurrency,
-    amountCell(one.commissionAmountCents, one.currency),
-    amountCell(one.taxWithheldCents, one.currency),
-    one.currency,
-    one.orderStatus,
-    one.restrictionReasonCode,
-    one.payoutBatchId,
-    one.id,
-    one.affiliateId,
-    one.orderId,
-  ]
 }

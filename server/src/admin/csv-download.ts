@@ -1,5 +1,5 @@
 import { nowIso } from '../core/context.ts'
-import { BYTE_ORDER_MARK, type CsvCell, spreadsheetLine } from '../core/csv.ts'
+import { type CsvCell, type FileColumn, spreadsheetHeading, spreadsheetRow } from '../core/csv.ts'
 import { toUnits } from '../core/currencies.ts'
 import { toByteStream } from '../core/ndjson.ts'
 import { localDate, localTime } from '../core/time-zone.ts'
@@ -10,8 +10,8 @@ import type { PageRequest, View } from './route.ts'
 export const ROWS_AT_ONCE = 250
 
 /** Rows of a file, and where the next ones start; undefined at the end. */
-export interface FileRows<Next> {
-  rows: CsvCell[][]
+export interface FileRows<Row, Next> {
+  rows: Row[]
   next: Next | undefined
 }
 
@@ -20,16 +20,16 @@ export interface FileRows<Next> {
  *
  * @param read The first rows are read before the response starts, so that an invalid filter is shown as an error.
  */
-export async function listFile<Next>(
+export async function listFile<Row, Next>(
   { ctx, zone }: PageRequest,
-  { name, heading }: { name: string; heading: string[] },
-  read: (after: Next | undefined) => Promise<FileRows<Next>>,
+  { name, columns }: { name: string; columns: FileColumn<Row>[] },
+  read: (after: Next | undefined) => Promise<FileRows<Row, Next>>,
 ): Promise<View> {
   const first = await read(undefined)
   async function* lines(): AsyncGenerator<string, void> {
-    yield `${BYTE_ORDER_MARK}${spreadsheetLine(heading)}`
+    yield spreadsheetHeading(columns)
     for (let page = first; ; page = await read(page.next)) {
-      yield page.rows.map(spreadsheetLine).join('')
+      yield page.rows.map((row) => spreadsheetRow(columns, row)).join('')
       if (page.next === undefined) return
       // The user may have lost access since the response started.
       await ctx.recheck(ctx.db.read)

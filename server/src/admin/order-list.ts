@@ -1,5 +1,5 @@
 import { affiliateNames } from '../affiliates/affiliates.ts'
-import type { CsvCell } from '../core/csv.ts'
+import type { CsvCell, FileColumn } from '../core/csv.ts'
 import { type FoundOrders, hasManyOrders, listReported, type ReportedOrder, readsMany } from '../orders/reported.ts'
 import { empty } from './components.ts'
 import { amountCell, fileLink, listFile, timeCell } from './csv-download.ts'
@@ -93,18 +93,22 @@ function emptyState({ given }: OrderListFilter, { next }: FoundOrders): Html {
     : empty('No orders yet', html`Report one. The <a href="/api/v1/docs">quick start</a> shows how.`, 'orders')
 }
 
-const fileHeading = (zone: string) => [
-  'Order',
-  `Date (${zone})`,
-  'Goods',
-  'Goods currency',
-  'Outcome',
-  'Affiliate',
-  'Commission',
-  'Currency',
-  'Affiliate id',
-  'Order id',
+const fileColumns = (zone: string): FileColumn<{ order: ReportedOrder; names: Names }>[] => [
+  ['Order', ({ order }) => order.name],
+  [`Date (${zone})`, ({ order }) => timeCell(order.orderAt, zone)],
+  ['Goods', ({ order }) => amountCell(order.goodsCents, order.orderCurrency)],
+  ['Goods currency', ({ order }) => order.orderCurrency],
+  ['Outcome', ({ order }) => order.outcome],
+  ['Affiliate', ({ order, names }) => order.affiliateId && (names.get(order.affiliateId) ?? null)],
+  ['Commission', ({ order: { outcome, commission } }) => commission && earnedCell(outcome, commission)],
+  ['Currency', ({ order }) => order.commission?.currency ?? null],
+  ['Affiliate id', ({ order }) => order.affiliateId],
+  ['Order id', ({ order }) => order.orderId],
 ]
+
+/** The sum of the column is what the orders earn. */
+const earnedCell = (outcome: string, { cents, currency }: NonNullable<ReportedOrder['commission']>): CsvCell =>
+  amountCell(UNDONE.has(outcome) ? 0 : cents, currency)
 
 /** Orders contain their facts, which are long. */
 const ORDERS_AT_ONCE = 50
@@ -113,24 +117,10 @@ const ORDERS_AT_ONCE = 50
 export async function downloadOrders(request: PageRequest): Promise<View> {
   const { ctx, zone } = request
   const { listed } = await readOrderFilter(request)
-  return listFile(request, { name: 'orders', heading: fileHeading(zone) }, async (after: string | undefined) => {
+  return listFile(request, { name: 'orders', columns: fileColumns(zone) }, async (after: string | undefined) => {
     const { data, next } = await listReported(ctx, listed, { after, limit: ORDERS_AT_ONCE })
     const ids = data.flatMap(({ affiliateId }) => affiliateId ?? [])
     const names = await affiliateNames(ctx, ids)
-    return { rows: data.map((one) => fileCells(one, names, zone)), next: next?.after }
+    return { rows: data.map((order) => ({ order, names })), next: next?.after }
   })
 }
-
-const fileCells = (one: ReportedOrder, names: Names, zone: string): CsvCell[] => [
-  one.name,
-  timeCell(one.orderAt, zone),
-  amountCell(one.goodsCents, one.orderCurrency),
-  one.orderCurrency,
-  one.outcome,
-  one.affiliateId && (names.get(one.affiliateId) ?? null),
-  // The sum of the column is what the orders earn.
-  one.commission && amountCell(UNDONE.has(one.outcome) ? 0 : one.commission.cents, one.commission.currency),
-  one.commission?.currency ?? null,
-  one.affiliateId,
-  one.orderId,
-]

@@ -22,8 +22,18 @@ function csvCell(value: CsvCell): string {
 export const csvLine = (cells: CsvCell[]): string => `${cells.map(csvCell).join(',')}\r\n`
 
 /** Begins a file for a spreadsheet. Excel reads a file without it in the character set of the system. */
-export const BYTE_ORDER_MARK = '\ufeff'
+const BYTE_ORDER_MARK = '\ufeff'
 
 /** A line of a file for a spreadsheet: some of them start a row at a line break within quotes. */
 export const spreadsheetLine = (cells: CsvCell[]): string =>
   csvLine(cells.map((cell) => (typeof cell === 'string' ? cell.replace(/[\t\r\n]+/g, ' ') : cell)))
+
+/** A column of a file: its heading, and its cell of a row. */
+export type FileColumn<Row> = readonly [heading: string, cell: (row: Row) => CsvCell]
+
+/** The beginning of a file for a spreadsheet. */
+export const spreadsheetHeading = <Row>(columns: readonly FileColumn<Row>[]): string =>
+  `${BYTE_ORDER_MARK}${spreadsheetLine(columns.map(([heading]) => heading))}`
+
+export const spreadsheetRow = <Row>(columns: readonly FileColumn<Row>[], row: Row): string =>
+  spreadsheetLine(columns.map(([, cell]) => cell(row)))

@@ -3,7 +3,7 @@ import { findAffiliatesById, findMethods } from '../affiliates/queries.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Query } from '../contract/spec.ts'
 import type { Context } from '../core/context.ts'
-import { BYTE_ORDER_MARK, spreadsheetLine } from '../core/csv.ts'
+import { type FileColumn, spreadsheetHeading, spreadsheetRow } from '../core/csv.ts'
 import { toUnits } from '../core/currencies.ts'
 import { recordAccess } from '../core/mutate.ts'
 import { FLUSH, toByteStream } from '../core/ndjson.ts'
@@ -110,12 +110,22 @@ const REJECTED_MS = 5
 
 /** The heading is sent while the lines of a large batch are added up. */
 async function* linesOfFile(reading: Promise<string[]>): AsyncGenerator<string, void> {
-  yield `${BYTE_ORDER_MARK}${spreadsheetLine(FILE_HEADING)}`
+  yield spreadsheetHeading(FILE_COLUMNS)
   yield FLUSH
   yield* await reading
 }
 
-const FILE_HEADING = ['name', 'email', 'amount', 'currency', 'state', 'method', 'paymentReference', 'reference', 'date']
+const FILE_COLUMNS: FileColumn<PaymentLine>[] = [
+  ['name', ({ name }) => name],
+  ['email', ({ email }) => email],
+  ['amount', ({ amountCents, currency }) => ({ decimal: toUnits(amountCents, currency) })],
+  ['currency', ({ currency }) => currency],
+  ['state', ({ state }) => state],
+  ['method', ({ method }) => method],
+  ['paymentReference', ({ paymentReference }) => paymentReference],
+  ['reference', ({ reference }) => reference],
+  ['date', ({ date }) => date],
+]
 
 const LINES_AT_ONCE = 1000
 
@@ -125,22 +135,11 @@ export const paymentLinesFile = defineReport(
   'paymentLinesFile',
   async (db, { shopId, query: { batch } }: { shopId: string; query: { batch: PayoutBatchRow } }): Promise<string[]> => {
     const lines = await withContacts(db, shopId, await readLines(db, batch))
-    const rows = lines.map((line) => [
-      line.name,
-      line.email,
-      { decimal: toUnits(line.amountCents, line.currency) },
-      line.currency,
-      line.state,
-      line.method,
-      line.paymentReference,
-      line.reference,
-      line.date,
-    ])
-    const starts = Array.from({ length: Math.ceil(rows.length / LINES_AT_ONCE) }, (_, n) => n * LINES_AT_ONCE)
+    const starts = Array.from({ length: Math.ceil(lines.length / LINES_AT_ONCE) }, (_, n) => n * LINES_AT_ONCE)
     return starts.map((start) =>
-      rows
+      lines
         .slice(start, start + LINES_AT_ONCE)
-        .map(spreadsheetLine)
+        .map((line) => spreadsheetRow(FILE_COLUMNS, line))
         .join(''),
     )
   },
