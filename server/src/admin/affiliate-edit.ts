@@ -1,6 +1,6 @@
 import * as affiliates from '../affiliates/affiliates.ts'
 import type { components } from '../contract/schema.d.ts'
-import { form, input, select } from './form.ts'
+import { form, input, limitsOf, select } from './form.ts'
 import { type Html, html } from './html.ts'
 import { OWNER_ONLY, type PageRequest, type Route, type View, validateBody } from './route.ts'
 import { programOptions } from './select-options.ts'
@@ -16,24 +16,24 @@ export const affiliateEditRoutes: Route[] = [
 ]
 
 const PROFILE = {
-  name: { label: 'Name', maxlength: 200, required: true },
-  email: { label: 'Email', type: 'email', maxlength: 320, required: true },
-  firstName: { label: 'First name', maxlength: 100 },
-  lastName: { label: 'Last name', maxlength: 100 },
-  phone: { label: 'Phone', maxlength: 50 },
+  name: { label: 'Name', required: true },
+  email: { label: 'Email', type: 'email', required: true },
+  firstName: { label: 'First name' },
+  lastName: { label: 'Last name' },
+  phone: { label: 'Phone' },
 } as const
 const CHANNELS = {
-  website: { label: 'Website', maxlength: 500 },
-  instagramHandle: { label: 'Instagram', maxlength: 100 },
-  tiktokHandle: { label: 'TikTok', maxlength: 100 },
-  youtubeHandle: { label: 'YouTube', maxlength: 100 },
+  website: { label: 'Website' },
+  instagramHandle: { label: 'Instagram' },
+  tiktokHandle: { label: 'TikTok' },
+  youtubeHandle: { label: 'YouTube' },
 } as const
 const ADDRESS = {
-  homeAddress: { label: 'Street', maxlength: 300 },
-  homePostalCode: { label: 'Postal code', maxlength: 20 },
-  homeCity: { label: 'City', maxlength: 100 },
-  homeState: { label: 'State', maxlength: 100 },
-  homeCountry: { label: 'Country', maxlength: 100 },
+  homeAddress: { label: 'Street' },
+  homePostalCode: { label: 'Postal code' },
+  homeCity: { label: 'City' },
+  homeState: { label: 'State' },
+  homeCountry: { label: 'Country' },
 } as const
 /** The form has every field that the API changes. Empty optional fields become null. */
 const FIELDS = { ...PROFILE, ...CHANNELS, ...ADDRESS, campaignId: {}, status: {} } satisfies Record<
@@ -48,7 +48,7 @@ async function edit(request: PageRequest): Promise<View> {
   const value = (name: keyof Affiliate) => (sent.size ? (sent.get(name) ?? '') : (one[name] ?? ''))
   const programs = await programOptions(request)
   const group = (name: string, fields: Partial<Record<Field, { label: string }>>, more: Html | Html[] = []) =>
-    html`<fieldset><legend>${name}</legend><div class="fields">${(Object.entries(fields) as [Field, { label: string }][]).map(([name, field]) => input({ ...field, name, value: value(name) }))}${more}</div></fieldset>`
+    html`<fieldset><legend>${name}</legend><div class="fields">${(Object.entries(fields) as [Field, { label: string }][]).map(([name, field]) => input({ ...field, ...limitsOf('updateAffiliate', name), name, value: value(name) }))}${more}</div></fieldset>`
   return {
     title: `Edit ${one.name}`,
     crumb: { to: `${LIST}/${one.id}`, text: one.name },

@@ -16,7 +16,7 @@ import { firstLetter, letterCard } from './affiliate-letter.ts'
 import { COMMISSION_COLUMNS, commissionCells, namesOf } from './commission-table.ts'
 import { copyable, empty, facts } from './components.ts'
 import { assignCode, codeForm } from './coupons.ts'
-import { confirmation, form, input, select } from './form.ts'
+import { confirmation, form, input, limitsOf, select } from './form.ts'
 import { count, counted, day, money, monthText } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import { linkOf } from './referral-link.ts'
@@ -236,7 +236,7 @@ function aliasSection(request: PageRequest, { id }: Affiliate, others: Alias[]):
     request,
     `${LIST}/${id}/aliases`,
     html`${select('aliasKind', 'Kind', ALIAS_KINDS, sent.get('aliasKind') ?? 'CODE')}
-${input({ name: 'alias', label: 'Value', value: sent.get('alias') ?? '', required: true, maxlength: 100, hint: 'For example SARAH10, or sarah for ?ref=sarah. Up to 100 characters, no spaces; 0 and o are allowed.' })}
+${input({ name: 'alias', label: 'Value', value: sent.get('alias') ?? '', required: true, ...limitsOf('createAlias', 'value'), hint: 'For example SARAH10, or sarah for ?ref=sarah. Up to 100 characters, no spaces; 0 and o are allowed.' })}
 <button class="main">Add</button>`,
   )}</details>`
 }
@@ -294,7 +294,7 @@ ${
         request,
         `${LIST}/${id}/connections`,
         html`<div class="fields">${select('kind', 'Kind', KINDS, sent.get('kind') ?? 'customerEmail')}
-${input({ name: 'value', label: 'Value', value: sent.get('value') ?? '', required: true, maxlength: 320, hint: 'An email address, or the numeric id of the customer, product or variant in your store.' })}</div>
+${input({ name: 'value', label: 'Value', value: sent.get('value') ?? '', required: true, ...limitsOf('createConnection', 'value'), hint: 'An email address, or the numeric id of the customer, product or variant in your store.' })}</div>
 <button class="main">Connect</button>`,
       )}</section></details>`
     : ''

@@ -11,7 +11,7 @@ import { figureCells, figureColumns } from './affiliate-figures.ts'
 import { firstLetter } from './affiliate-letter.ts'
 import { chips, countOf, empty, tabs } from './components.ts'
 import { fileLink, listFile, nextAfter, ROWS_AT_ONCE, timeCell } from './csv-download.ts'
-import { field, form, hidden, input, select } from './form.ts'
+import { field, form, hidden, input, limitsOf, select } from './form.ts'
 import { counted, day } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import { filterForm, filterInput } from './list-filter.ts'
@@ -342,8 +342,8 @@ async function creation(request: PageRequest): Promise<View> {
     body: html`<section class="card narrow">${form(
       request,
       `${PATH}/new`,
-      html`${input({ name: 'name', label: 'Name', value: value('name'), required: true, maxlength: 200 })}
-${input({ name: 'email', label: 'Email', type: 'email', value: value('email'), required: true, maxlength: 320 })}
+      html`${input({ name: 'name', label: 'Name', value: value('name'), required: true, ...limitsOf('createAffiliate', 'name') })}
+${input({ name: 'email', label: 'Email', type: 'email', value: value('email'), required: true, ...limitsOf('createAffiliate', 'email') })}
 ${select('campaignId', 'Program', [['', 'The default program of the shop'], ...programs], value('campaignId'))}
 <div class="sticky"><button class="main">Create affiliate</button> <a class="button" href="${PATH}">Back</a></div>`,
     )}</section>`,

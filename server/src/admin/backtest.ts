@@ -4,7 +4,7 @@ import { isLargeList } from '../core/list-size.ts'
 import * as programs from '../programs/programs.ts'
 import { pairChart } from './chart.ts'
 import { empty, facts, tabs } from './components.ts'
-import { field, select } from './form.ts'
+import { field, limitsOf, select } from './form.ts'
 import { count, counted, money, rateText } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import { dayOr, filterForm, filterInput, type Given, givenOf, readPeriod } from './list-filter.ts'
@@ -53,7 +53,7 @@ ${filterForm(request, {
   path: pathOf(one),
   fields: html`${select('commissionType', 'Commission', RATE_TYPES, asked.commissionType)}
 ${filterInput(request, { name: 'commissionPercent', label: 'Rate', value: asked.commissionPercent, required: true, maxlength: 20 })}
-${filterInput(request, { name: 'cookieDurationDays', label: 'Click window (days)', type: 'number', value: asked.cookieDurationDays, required: true })}`,
+${filterInput(request, { name: 'cookieDurationDays', label: 'Click window (days)', type: 'number', value: asked.cookieDurationDays, required: true, ...limitsOf('runBacktest', 'cookieDurationDays') })}`,
   more: {
     names: ['from', 'to'],
     fields: html`${filterInput(request, { name: 'from', label: 'Orders from', type: 'date', value: given.from ?? '', maxlength: 10 })}

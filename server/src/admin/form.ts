@@ -1,4 +1,7 @@
+import { alternativesOf, document } from '../contract/document.ts'
 import { ApiError, conflict, invalid, invalidBody } from '../contract/errors.ts'
+import type { OperationId } from '../contract/spec.ts'
+import { nonNull } from '../contract/validator.ts'
 import type { OwnerContext } from '../core/context.ts'
 import type { IdPrefix } from '../core/ids.ts'
 import { isStorable } from '../database/database.ts'
@@ -123,13 +126,40 @@ export interface Input {
   required?: boolean
   placeholder?: string
   autocomplete?: string
-  maxlength?: number
+  maxlength?: number | undefined
+  min?: number | undefined
+  max?: number | undefined
+  pattern?: string | undefined
   /** Set if the value was rejected: the id of the reason. */
   problemId?: string
   /** Values to choose from while typing. */
   choices?: readonly string[]
   /** Differs from the name where a page has several fields of this name. */
   id?: string
+}
+
+const bodySchemas = new Map(
+  Object.values(document.paths)
+    .flatMap((item) => Object.values(item))
+    .map(({ operationId, requestBody }) => [operationId, requestBody?.content['application/json']?.schema]),
+)
+
+/**
+ * The limits that openapi.yaml sets for a property of a request body.
+ *
+ * @param path A property, or one within another: `debtor.name`.
+ * @param method The payment method, for a body with one alternative for each.
+ */
+export function limitsOf(id: OperationId, path: string, method?: string) {
+  let schema = bodySchemas.get(id) ?? {}
+  for (const name of path.split('.')) {
+    const all = alternativesOf(schema).map(({ object }) => object.properties ?? {})
+    const properties = all.find((one) => name in one && (!method || one.method?.const === method))
+    schema = nonNull(properties![name]!)
+  }
+  const { minimum: min, maximum: max, maxLength: maxlength, pattern } = schema
+  // HTML compares the whole value with a pattern, and typed text may begin or end with a space.
+  return { min, max, maxlength, pattern: pattern?.startsWith('^') ? `\\s*${pattern.slice(1, -1)}\\s*` : undefined }
 }
 
 const hintOf = (id: string, hint: Html | string | undefined): Html =>
@@ -140,9 +170,14 @@ export const input = ({ name, label, hint, id = name, problemId, ...given }: Inp
   const { type = 'text', value = '', required = false, placeholder = '', autocomplete = 'off', maxlength = 500 } = given
   const about = [problemId, hint && `${id}-hint`].filter(Boolean).join(' ')
   return html`<div class="field"><label for="${id}">${label}</label>
-<input id="${id}" name="${name}" type="${type}" value="${value}" placeholder="${placeholder}" autocomplete="${autocomplete}" maxlength="${maxlength}"${required ? html` required` : ''}${about ? html` aria-describedby="${about}"` : ''}${problemId ? html` aria-invalid="true" autofocus` : ''}${given.choices ? html` list="${`${id}-choices`}"` : ''}>
+<input id="${id}" name="${name}" type="${type}" value="${value}" placeholder="${placeholder}" autocomplete="${autocomplete}" maxlength="${maxlength}"${limitAttributes(given)}${required ? html` required` : ''}${about ? html` aria-describedby="${about}"` : ''}${problemId ? html` aria-invalid="true" autofocus` : ''}${given.choices ? html` list="${`${id}-choices`}"` : ''}>
 ${given.choices ? html`<datalist id="${`${id}-choices`}">${given.choices.map((one) => html`<option value="${one}"></option>`)}</datalist>` : ''}${hintOf(id, hint)}</div>`
 }
+
+const limitAttributes = ({ type, min, max, pattern }: Omit<Input, 'name' | 'label'>): Html =>
+  type === 'number'
+    ? html` min="${String(min)}" max="${String(max)}"`
+    : html`${pattern && type !== 'email' ? html` pattern="${pattern}"` : ''}`
 
 /** Renders a labeled text of several lines. */
 export const textarea = ({ name, label, hint, id = name, value = '', maxlength = 5000 }: Input): Html =>

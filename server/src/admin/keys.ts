@@ -3,7 +3,7 @@ import { invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import { nowIso, systemClock } from '../core/context.ts'
 import { empty } from './components.ts'
-import { confirmation, createOnce, field, form, input, newIdField, select } from './form.ts'
+import { confirmation, createOnce, field, form, input, limitsOf, newIdField, select } from './form.ts'
 import { day, time, timeText } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import { accessFields, accessText, chosenScopes, presetLabel } from './key-access.ts'
@@ -73,7 +73,7 @@ function creation(request: PageRequest): Html {
 ${form(
   request,
   PATH,
-  html`${newIdField(request, 'key')}<div class="fields">${input({ name: 'label', label: 'Label', value: request.form.get('label') ?? presetLabel(preset), required: true, maxlength: 100, hint: 'Where the key is used, such as “Checkout”.' })}
+  html`${newIdField(request, 'key')}<div class="fields">${input({ name: 'label', label: 'Label', value: request.form.get('label') ?? presetLabel(preset), required: true, ...limitsOf('createKey', 'label'), hint: 'Where the key is used, such as “Checkout”.' })}
 ${input({ name: 'expiresAt', label: 'Expires (optional)', type: 'date', value: request.form.get('expiresAt') ?? '', hint: 'The key stops working at midnight UTC at the start of this day.' })}</div>
 ${accessFields(PATH, request.form, preset)}
 <button class="main">Create key</button>`,

@@ -2,7 +2,7 @@ import * as affiliates from '../affiliates/affiliates.ts'
 import * as payees from '../affiliates/payees.ts'
 import { ApiError } from '../contract/errors.ts'
 import { facts } from './components.ts'
-import { confirmation, field, form, hidden, input, select } from './form.ts'
+import { confirmation, field, form, hidden, input, limitsOf, select } from './form.ts'
 import { day } from './format.ts'
 import { type Html, html } from './html.ts'
 import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type View, validateBody } from './route.ts'
@@ -77,18 +77,18 @@ async function show(request: PageRequest): Promise<View> {
       request,
       path,
       html`${hidden('method', method)}${hidden('back', back)}
-${(fieldsOf(method)).map((one) => detail(one as keyof typeof LABELS, sent))}
+${(fieldsOf(method)).map((one) => detail(one as keyof typeof LABELS, sent, method))}
 <div class="sticky"><button class="main">${known ? 'Replace the details' : 'Save'}</button> <a class="button" href="${back}">Back</a></div>`,
     )}</section>`,
   }
 }
 
-const detail = (name: keyof typeof LABELS, sent: URLSearchParams): Html =>
+const detail = (name: keyof typeof LABELS, sent: URLSearchParams, method: string): Html =>
   input({
     name,
     label: LABELS[name],
     value: sent.get(name) ?? '',
-    maxlength: 254,
+    ...limitsOf('setPayee', name, method),
     required: ['email', 'name', 'iban', 'townName', 'country'].includes(name),
     ...(name === 'country' && { hint: 'Two capital letters, such as DE.' }),
   })

@@ -7,7 +7,7 @@ import * as payoutFiles from '../payouts/files.ts'
 import { partsOf } from '../payouts/payment-file.ts'
 import * as payouts from '../payouts/payouts.ts'
 import { facts } from './components.ts'
-import { field, form, hidden, input } from './form.ts'
+import { field, form, hidden, input, limitsOf } from './form.ts'
 import { counted, money } from './format.ts'
 import { type Html, html } from './html.ts'
 import { figuresAsOf, loadingNotice, readCached } from './report-cache.ts'
@@ -87,9 +87,9 @@ ${
 }
 
 const debtorFields = ({ ctx, form: sent, zone }: PageRequest): Html =>
-  html`${input({ name: 'debtorName', label: 'Account holder', value: sent.get('debtorName') ?? ctx.shop.name, required: true, maxlength: 140 })}
-${input({ name: 'debtorIban', label: 'IBAN', value: sent.get('debtorIban') ?? '', required: true, maxlength: 50 })}
-${input({ name: 'debtorBic', label: 'BIC (optional)', value: sent.get('debtorBic') ?? '', maxlength: 11 })}
+  html`${input({ name: 'debtorName', label: 'Account holder', value: sent.get('debtorName') ?? ctx.shop.name, required: true, ...limitsOf('createPayoutFile', 'debtor.name') })}
+${input({ name: 'debtorIban', label: 'IBAN', value: sent.get('debtorIban') ?? '', required: true, ...limitsOf('createPayoutFile', 'debtor.iban') })}
+${input({ name: 'debtorBic', label: 'BIC (optional)', value: sent.get('debtorBic') ?? '', ...limitsOf('createPayoutFile', 'debtor.bic') })}
 ${input({ name: 'executionDate', label: 'Execution date', type: 'date', value: sent.get('executionDate') ?? localDate(nowIso(ctx), zone), required: true, maxlength: 10 })}`
 
 async function send({ ctx, params, form: sent }: PageRequest) {

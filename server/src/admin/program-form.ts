@@ -1,7 +1,7 @@
 import { invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import { typedAmount } from './amount-input.ts'
-import { checkbox, input, select, textarea } from './form.ts'
+import { checkbox, input, limitsOf, select, textarea } from './form.ts'
 import { type Html, html } from './html.ts'
 import type { PageRequest } from './route.ts'
 
@@ -31,11 +31,11 @@ export function programFields({ form: sent, ctx }: PageRequest, known: Program |
   const isOn = (name: string, otherwise: boolean | undefined) => (sent.size ? sent.has(name) : Boolean(otherwise))
   const rate =
     known && typedRate({ commissionType: known.commissionType, rate: known.defaultCommissionBps }, ctx.shop.currency)
-  return html`${input({ name: 'name', label: 'Name', value: text('name', known?.name ?? ''), required: true, maxlength: 200 })}
-${textarea({ name: 'description', label: 'Description', value: text('description', known?.description ?? ''), hint: 'For yourself and your affiliates.' })}
+  return html`${input({ name: 'name', label: 'Name', value: text('name', known?.name ?? ''), required: true, ...limitsOf('updateProgram', 'name') })}
+${textarea({ name: 'description', label: 'Description', value: text('description', known?.description ?? ''), ...limitsOf('updateProgram', 'description'), hint: 'For yourself and your affiliates.' })}
 <div class="fields">${select('commissionType', 'Commission', RATE_TYPES, text('commissionType', known?.commissionType ?? 'PERCENT_OF_SALE'))}
 ${input({ name: 'commissionPercent', label: 'Rate', value: text('commissionPercent', rate ?? '16'), required: true, maxlength: 20, hint: `In percent, or in ${ctx.shop.currency} for an amount.` })}
-${input({ name: 'cookieDurationDays', label: 'Click window', type: 'number', value: text('cookieDurationDays', String(known?.cookieDurationDays ?? 30)), required: true, hint: 'Days that a click counts. 0: links earn nothing.' })}
+${input({ name: 'cookieDurationDays', label: 'Click window', type: 'number', value: text('cookieDurationDays', String(known?.cookieDurationDays ?? 30)), required: true, ...limitsOf('updateProgram', 'cookieDurationDays'), hint: 'Days that a click counts. 0: links earn nothing.' })}
 ${select('status', 'Status', STATUSES, text('status', known?.status ?? 'PUBLISH'), { hint: 'Who sees the program. Affiliates earn in every status.' })}</div>
 <fieldset><legend>Approval</legend>
 ${checkbox('autoApproveAffiliate', 'Approve new affiliates automatically', isOn('autoApproveAffiliate', known?.autoApproveAffiliate))}

@@ -4,7 +4,7 @@ import type { components } from '../contract/schema.d.ts'
 import { isCurrency } from '../core/currencies.ts'
 import { typedAmount, typedCents } from './amount-input.ts'
 import { facts } from './components.ts'
-import { checkbox, field, form, input, select } from './form.ts'
+import { checkbox, field, form, input, limitsOf, select } from './form.ts'
 import { day } from './format.ts'
 import { type Html, html } from './html.ts'
 import { typedNumber } from './program-form.ts'
@@ -62,7 +62,7 @@ const shownValue = ({ form: sent }: PageRequest, name: string, otherwise: string
 function moneySection(request: PageRequest, known: Settings): Html {
   const { currency } = known
   return html`<section class="card" aria-labelledby="money"><h2 id="money">Money and months</h2><div class="fields">
-${input({ name: 'timeZone', label: 'Time zone', value: shownValue(request, 'timeZone', known.timeZone), required: true, maxlength: 64, placeholder: 'Europe/Berlin', choices: ZONES, hint: 'Used for days and months on these pages and in the CLI.' })}
+${input({ name: 'timeZone', label: 'Time zone', value: shownValue(request, 'timeZone', known.timeZone), required: true, ...limitsOf('updateSettings', 'timeZone'), placeholder: 'Europe/Berlin', choices: ZONES, hint: 'Used for days and months on these pages and in the CLI.' })}
 ${input({ name: 'currency', label: 'Currency', value: shownValue(request, 'currency', currency), required: true, maxlength: 3, choices: CURRENCIES, hint: 'Currency of flat rates and the minimum payout. Existing commissions are not changed.' })}
 ${input({ name: 'tax', label: 'Tax withheld, in percent', value: shownValue(request, 'tax', String(known.taxWithholdingBps / 100)), maxlength: 10, hint: 'Withheld from every new commission.' })}</div>
 ${minimumRows(request, known)}
@@ -128,8 +128,8 @@ ${select('clickTouch', 'If there are several clicks', TOUCHES, shownValue(reques
 
 const storeSection = (request: PageRequest, known: Settings): Html =>
   html`<section class="card" aria-labelledby="store"><h2 id="store">Store and API</h2><div class="fields">
-${input({ name: 'storeDomain', label: 'Store domain', value: shownValue(request, 'storeDomain', known.storeDomain ?? ''), placeholder: 'hats.myshopify.com', maxlength: 253, hint: 'Store notifications must come from this domain. Affiliate links point to it.' })}
-${input({ name: 'storeWebhookSecret', label: known.hasStoreWebhookSecret ? 'Replace the store secret' : 'Store secret', type: 'password', autocomplete: 'new-password', maxlength: 500, hint: known.hasStoreWebhookSecret ? 'A secret is set. Leave empty to keep it.' : 'Signs the notifications of your store. Stored encrypted.' })}</div>
+${input({ name: 'storeDomain', label: 'Store domain', value: shownValue(request, 'storeDomain', known.storeDomain ?? ''), placeholder: 'hats.myshopify.com', ...limitsOf('updateSettings', 'storeDomain'), hint: 'Store notifications must come from this domain. Affiliate links point to it.' })}
+${input({ name: 'storeWebhookSecret', label: known.hasStoreWebhookSecret ? 'Replace the store secret' : 'Store secret', type: 'password', autocomplete: 'new-password', ...limitsOf('updateSettings', 'storeWebhookSecret'), hint: known.hasStoreWebhookSecret ? 'A secret is set. Leave empty to keep it.' : 'Signs the notifications of your store. Stored encrypted.' })}</div>
 ${checkbox('apiEnabled', 'API enabled', request.form.size ? request.form.has('apiEnabled') : known.apiEnabled, 'When it is off, every API request of this shop is rejected with 503.')}</section>`
 
 interface Minimums {

@@ -1,7 +1,7 @@
 import * as users from '../accounts/users.ts'
 import { invalidBody, notFound } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
-import { confirmation, field, form, input, select } from './form.ts'
+import { confirmation, field, form, input, limitsOf, select } from './form.ts'
 import { day, time } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import type { PageRequest, Route, View } from './route.ts'
@@ -51,7 +51,7 @@ ${pager(PATH, request.query, pagination)}
 ${form(
   request,
   PATH,
-  html`${input({ name: 'email', label: 'Email', type: 'email', value: request.form.get('email') ?? '', required: true, maxlength: 254 })}
+  html`${input({ name: 'email', label: 'Email', type: 'email', value: request.form.get('email') ?? '', required: true, ...limitsOf('createShopUser', 'email') })}
 ${select('role', 'Role', ROLES, request.form.get('role') ?? 'STAFF')}
 <p class="hint">Staff can view orders, commissions, and affiliates, and redeliver webhooks. Owners have full access, including payouts and API keys. The access token is shown once.</p>
 <button class="main">Add user</button>`,

@@ -1,7 +1,7 @@
 import * as testShops from '../accounts/test-shops.ts'
 import type { components } from '../contract/schema.d.ts'
 import { empty } from './components.ts'
-import { confirmation, field, form, input, select } from './form.ts'
+import { confirmation, field, form, input, limitsOf, select } from './form.ts'
 import { counted, day, time } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type View, validateBody } from './route.ts'
@@ -37,7 +37,7 @@ ${pager(PATH, request.query, pagination)}
 ${form(
   request,
   PATH,
-  html`${input({ name: 'name', label: 'Name', value: request.form.get('name') ?? '', placeholder: `${ctx.shop.name} (test)`, maxlength: 200, hint: `At most ${counted(testShops.MAX_TEST_SHOPS, 'test shop')}. Plan, currency, and time zone are those of this shop.` })}
+  html`${input({ name: 'name', label: 'Name', value: request.form.get('name') ?? '', placeholder: `${ctx.shop.name} (test)`, ...limitsOf('createTestShop', 'name'), hint: `At most ${counted(testShops.MAX_TEST_SHOPS, 'test shop')}. Plan, currency, and time zone are those of this shop.` })}
 <button class="main">Create test shop</button>`,
 )}</section>`,
   }

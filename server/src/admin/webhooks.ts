@@ -2,7 +2,7 @@ import type { components } from '../contract/schema.d.ts'
 import * as webhooks from '../webhooks/webhooks.ts'
 import { update } from '../webhooks/webhooks.ts'
 import { empty } from './components.ts'
-import { confirmation, form, input, select } from './form.ts'
+import { confirmation, form, input, limitsOf, select } from './form.ts'
 import { counted, time } from './format.ts'
 import { type Html, html } from './html.ts'
 import type { Flash, PageRequest, Route, View } from './route.ts'
@@ -136,7 +136,7 @@ const fields = (request: PageRequest, known: KnownFields): Html => {
   const { form } = request
   const url = form.get('url') ?? known.url
   const hint = 'Without retries, an event is lost when the receiver does not respond at that moment.'
-  return html`${input({ name: 'url', label: 'URL', type: 'url', value: url, required: true, maxlength: 2048, placeholder: 'https://shop.example/webhooks', hint: 'A public https URL.' })}
+  return html`${input({ name: 'url', label: 'URL', type: 'url', value: url, required: true, ...limitsOf('createWebhook', 'url'), placeholder: 'https://shop.example/webhooks', hint: 'A public https URL.' })}
 ${eventFields(request, known)}
 ${select('retryPolicy', 'When a delivery fails', RETRY_POLICIES, form.get('retryPolicy') ?? known.retryPolicy, { hint })}`
 }

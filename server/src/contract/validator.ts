@@ -344,7 +344,7 @@ function schemaAt(schema: Schema, path: Path): Schema {
 }
 
 /** The schema without its null alternative. */
-function nonNull(schema: Schema): Schema {
+export function nonNull(schema: Schema): Schema {
   const plain = resolveSchema(schema).object
   const other = plain.anyOf?.map(deref).find((one) => one.type !== 'null')
   return other ? nonNull(other) : plain
