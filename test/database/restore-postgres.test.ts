@@ -97,6 +97,13 @@ describe.skipIf(!bin)('the documented commands, in a database with an extension 
     expect(await shops()).toBe(before)
   })
 
+  test('a dump of the replaced database is compared with the restored one', async () => {
+    const copy = /^pg_dump .+ \| pg_restore .+$/m.exec(page)?.[0] ?? 'no copy in the docs'
+    const replaced = await createDatabase()
+    expect(shell(copy.replace('postgres://…/referral_replaced', replaced))).toMatchObject({ status: 0, stderr: '' })
+    expect(await command('payouts', 'recover', '--from', replaced)).toBe('No payment is missing.\n')
+  })
+
   test('a later backup contains no trace of an erased person, and the person is erased again after the restore of an earlier one', async () => {
     const [shopId = ''] = (await shops()).split('\t')
     const few = ['--affiliates', '1', '--commissions', '0', '--clicks', '0']

@@ -217,7 +217,7 @@ async function carryOver(lost: LostPayments | undefined, replaced: string | unde
   const { carryPaymentsOver, describeCarried, describeLost, isNothingLost } = await import(
     '../payouts/lost-payments.ts'
   )
-  if (isNothingLost(lost)) return { payments: { carriedOver: 0, left: [] }, lines: ['It lacks no payment.'] }
+  if (isNothingLost(lost)) return { payments: { carriedOver: 0, left: [] }, lines: ['No payment is missing.'] }
   const payments = await withDeps((deps) => carryPaymentsOver(deps, replaced, lost)).catch((error) => {
     throw new Error(
       `The backup is restored, but sent payments since then are not carried over: run payouts recover --from ${replaced} before files are sent. ${error.message}`,

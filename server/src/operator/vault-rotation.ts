@@ -131,7 +131,7 @@ export function describeRotation(report: VaultReport): string[] {
   const { rotated, earlier, unreadable, erasures } = report
   const counts = (values: Record<string, number>) => Object.entries(values).map(([name, count]) => `${name}\t${count}`)
   return [
-    `${rotated} values were encrypted with the newest key.`,
+    `Values encrypted again with the newest key: ${rotated}.`,
     ...(total(earlier) > 0 ? ['These values are encrypted with an earlier key:', ...counts(earlier)] : []),
     ...(total(unreadable) > 0 ? ['No key decrypts these values:', ...counts(unreadable)] : []),
     ...(isRotated(report)
@@ -142,6 +142,6 @@ export function describeRotation(report: VaultReport): string[] {
           'Earlier keys may not go yet. Put the newest key first on every server, append all earlier ones, restart the servers, and run this command.',
         ]),
     'Keep earlier keys with the backups from before: to restore one, append its key and run this command again.',
-    ...(erasures > 0 ? [`${erasures} erasures can be repeated after a restore only with an earlier key.`] : []),
+    ...(erasures > 0 ? [`Erasures that only an earlier key can repeat after a restore: ${erasures}.`] : []),
   ]
 }

@@ -85,11 +85,11 @@ export const isNothingLost = ({ files, results, batches }: LostPayments): boolea
 export const describeLost = ({ files, results, batches }: LostPayments): string[] => [
   ...files.map(
     ({ shopId, id, batchId, format, currency, lines, totalCents }) =>
-      `Payment file ${id} (${format}) of shop ${shopId}, batch ${batchId}: ${lines} payments were sent, ${totalCents} cents ${currency}.`,
+      `Payment file ${id} (${format}) of shop ${shopId}, batch ${batchId}: sent payments ${lines}, ${totalCents} cents ${currency}.`,
   ),
   ...results.map(
     ({ shopId, id, settledLines, returnedLines }) =>
-      `Payment file ${id} of shop ${shopId}: ${settledLines} payments were settled, ${returnedLines} returned.`,
+      `Payment file ${id} of shop ${shopId}: settled payments ${settledLines}, returned payments ${returnedLines}.`,
   ),
   ...batches.map(
     ({ shopId, id, currency, netPayableCents }) =>
@@ -186,7 +186,7 @@ async function fittingLines(
 
 /** What was carried over, and each payment that must not be sent again. */
 export const describeCarried = ({ carriedOver, left }: CarriedPayments): string[] => [
-  `${carriedOver} sent payments were carried over.`,
+  `Sent payments carried over: ${carriedOver}.`,
   ...left.map(
     ({ shopId, paymentReference, affiliateId, amountCents, currency }) =>
       `Not carried over, because its batch differs: ${paymentReference} of shop ${shopId} to ${affiliateId}, ${amountCents} cents ${currency}.`,
