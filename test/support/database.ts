@@ -1,7 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { type Database, openDatabase } from '../../server/src/database/database.ts'
 import { SCRATCH } from './scratch.ts'
@@ -83,23 +82,47 @@ async function migrateFile(): Promise<Buffer> {
   }
 }
 
-/** The states of a request: it reads, is about to write, and writes. */
+/** The states of a request: it reads, is held by its test, is about to write, and writes. */
 interface Call {
-  stage: 'reads' | 'waits' | 'writes'
+  stage: 'reads' | 'held' | 'waits' | 'writes'
 }
 
 const calls = new Set<Call>()
 const current = new AsyncLocalStorage<Call>()
-const BARRIER_MS = 250
+let changed = Promise.withResolvers<void>()
 
-/** Runs one request, so that concurrent ones can wait for each other. */
+/** Lets the waiting calls look again. */
+function announce(): void {
+  changed.resolve()
+  changed = Promise.withResolvers()
+}
+
+/** Runs one request, so that concurrent ones can wait for each other. One that a test sends within another belongs to it. */
 export async function asCall<T>(work: () => T | Promise<T>): Promise<T> {
+  if (current.getStore()) return work()
   const call: Call = { stage: 'reads' }
   calls.add(call)
   try {
     return await current.run(call, work)
   } finally {
     calls.delete(call)
+    announce()
+  }
+}
+
+/** Runs a request that other requests do not wait for, as its test sends its body when it likes. */
+export const asLateCall = <T>(work: () => T): T => current.run({ stage: 'writes' }, work)
+
+/** Runs what a test does in the middle of a request, which may wait for other requests: they do not wait for this one. */
+export async function whileHeld<T>(work: () => T | Promise<T>): Promise<T> {
+  const call = current.getStore()
+  if (call?.stage !== 'reads') return work()
+  call.stage = 'held'
+  announce()
+  try {
+    return await work()
+  } finally {
+    call.stage = 'reads'
   }
 }
 
@@ -113,9 +136,11 @@ function readBeforeWriting(db: Database): void {
     const call = shopId === undefined ? undefined : current.getStore()
     if (call?.stage === 'reads') {
       call.stage = 'waits'
-      const until = performance.now() + BARRIER_MS
-      while (!isTurnOf(call) && performance.now() < until) await sleep(1)
+      announce()
+      // Work that outlives its response is no call any more.
+      while (calls.has(call) && !isTurnOf(call)) await changed.promise
       call.stage = 'writes'
+      announce()
     }
     return transact(work, shopId)
   }

@@ -1,5 +1,6 @@
 import { CommitOutcomeUnknownError, QueueFullError, StorageError } from '../../server/src/database/storage-error.ts'
 import type { Tables } from '../../server/src/database/tables.ts'
+import { whileHeld } from './database.ts'
 import type { TestServer } from './server.ts'
 
 type Execute = (query: unknown) => Promise<unknown>
@@ -86,7 +87,7 @@ export function beforeTransaction(
 ): () => void {
   const { transact } = db
   db.transact = async (work, shopId) => {
-    await happen(shopId)
+    await whileHeld(() => happen(shopId))
     return transact(work, shopId)
   }
   return () => {

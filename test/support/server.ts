@@ -12,7 +12,7 @@ import { createRateLimiter, LIMITER_OPTIONS, type RateLimiter } from '../../serv
 import { BodyBudget } from '../../server/src/http/read-body.ts'
 import { testConfig } from '../../server/src/testing/config.ts'
 import { checkedFetch } from './checked-fetch.ts'
-import { asCall, testDatabase } from './database.ts'
+import { asCall, asLateCall, testDatabase } from './database.ts'
 import { createShop } from './tenants.ts'
 
 const START = Date.parse('2026-11-02T12:00:00.000Z')
@@ -78,7 +78,9 @@ export async function testServer(options: TestServerOptions = {}) {
   const bodies = new BodyBudget()
   const app = createApp(deps, { limiter, bodyBudget: bodies })
   const fetch = checkedFetch(async (request) => {
-    const response = await asCall(() => app.fetch(request))
+    const send = () => app.fetch(request)
+    // Reads do not race.
+    const response = await (request.method === 'GET' ? send() : asCall(send))
     await settled()
     return response
   })
@@ -93,12 +95,15 @@ export async function testServer(options: TestServerOptions = {}) {
       { body, raw, headers = {}, key = shop.key }: RequestOptions = {},
     ): Promise<Reply> {
       const payload = raw ?? (body === undefined ? undefined : JSON.stringify(body))
-      const response = await fetch(`http://test${path}`, {
+      const isStream = payload instanceof ReadableStream
+      const init = {
         method,
         headers: { ...(key === null ? {} : { Authorization: `Bearer ${key}` }), ...headers },
         body: payload as BodyInit | undefined,
-        ...(payload instanceof ReadableStream && { duplex: 'half' }),
-      })
+        ...(isStream && { duplex: 'half' }),
+      }
+      const send = () => fetch(`http://test${path}`, init)
+      const response = await (isStream ? asLateCall(send) : send())
       const isJson = response.headers.get('Content-Type')?.startsWith('application/json')
       return {
         status: response.status,
