@@ -2056,10 +2056,10 @@ export interface components {
          */
         ReasonCode: "COUPON_MATCH" | "AFFILIATE_CODE_MATCH" | "CLICK_MATCH" | "REF_MATCH" | "CONNECTED_CUSTOMER_ID_MATCH" | "CONNECTED_CUSTOMER_EMAIL_MATCH" | "CONNECTED_PRODUCT_MATCH" | "NO_EVIDENCE" | "NO_MATCH" | "CLICK_NOT_FOUND" | "CLICK_EXPIRED" | "CLICK_AFTER_ORDER";
         /**
-         * @description Why an attributed order earns nothing.
+         * @description Why an attributed order earns nothing or, for `POSSIBLE_DUPLICATE`, why it waits for approval.
          * @enum {string}
          */
-        RestrictionReasonCode: "AFFILIATE_ARCHIVED" | "AFFILIATE_REJECTED" | "AFFILIATE_NOT_APPROVED" | "PROGRAM_MISSING" | "SELF_REFERRAL" | "GEO_UNKNOWN" | "GEO_NOT_ELIGIBLE" | "ZERO_BASE";
+        RestrictionReasonCode: "AFFILIATE_ARCHIVED" | "AFFILIATE_REJECTED" | "AFFILIATE_NOT_APPROVED" | "PROGRAM_MISSING" | "SELF_REFERRAL" | "GEO_UNKNOWN" | "GEO_NOT_ELIGIBLE" | "ZERO_BASE" | "POSSIBLE_DUPLICATE";
         Pagination: {
             page: number;
             limit: number;

@@ -28,6 +28,7 @@ const RESTRICTIONS: Record<RestrictionCode, [cause: string, Facts]> = {
   GEO_UNKNOWN: ['a geo rule and an order without a country', couponFacts({ programs: [GERMANY] })],
   GEO_NOT_ELIGIBLE: ['an order to another country', couponFacts({ order: { shipping: FRANCE }, programs: [GERMANY] })],
   ZERO_BASE: ['a discount of the whole amount', couponFacts({ order: { discountCents: 10_000 } })],
+  POSSIBLE_DUPLICATE: ['an order that a store reported too', { ...couponFacts(), duplicateOf: 'shopify:1' }],
 }
 
 const REASONS: Record<ReasonCode, [cause: string, Facts]> = {
@@ -67,7 +68,9 @@ const rowsOf = <Code extends string>(causes: Record<Code, [string, Facts]>) =>
   (Object.entries(causes) as [Code, [string, Facts]][]).map(([code, [cause, input]]) => ({ code, cause, input }))
 
 test.each(rowsOf(RESTRICTIONS))('$cause is restricted as $code', ({ code, input }) => {
-  expect(decide(input)).toMatchObject({ status: 'REJECTED', restrictionReasonCode: code, amountCents: 0 })
+  const result =
+    code === 'POSSIBLE_DUPLICATE' ? { status: 'PENDING', amountCents: 1600 } : { status: 'REJECTED', amountCents: 0 }
+  expect(decide(input)).toMatchObject({ ...result, restrictionReasonCode: code })
 })
 
 test.each(rowsOf(REASONS))('$cause is decided as $code', ({ code, input }) => {

@@ -101,7 +101,7 @@ function factsOfVersion2(seed: number): Facts {
   })
 }
 
-/** Version 3 reads the own discounts and taxes of lines. */
+/** Version 3 reads the own discounts and taxes of lines, and possible duplicates. */
 function factsOfVersion3(seed: number): Facts {
   const choose = chooser(1000 + seed)
   const { order, ...others } = factsOfVersion2(seed)
@@ -111,5 +111,5 @@ function factsOfVersion3(seed: number): Facts {
     ...choose({}, { discountCents: choose(0, 1, 99, 2500, 40_000) }),
     ...choose({}, { includedTaxCents: choose(0, 16, 399) }),
   }))
-  return { ...others, order: { ...order, lines } }
+  return { ...others, order: { ...order, lines }, ...choose({}, {}, { duplicateOf: 'shopify:1' }) }
 }

@@ -294,7 +294,7 @@ export type ReasonCode =
   | 'CLICK_AFTER_ORDER'
   | (string & {})
 
-/** Why an attributed order earns nothing. */
+/** Why an attributed order earns nothing or, for `POSSIBLE_DUPLICATE`, why it waits for approval. */
 export type RestrictionReasonCode =
   | 'AFFILIATE_ARCHIVED'
   | 'AFFILIATE_REJECTED'
@@ -304,6 +304,7 @@ export type RestrictionReasonCode =
   | 'GEO_UNKNOWN'
   | 'GEO_NOT_ELIGIBLE'
   | 'ZERO_BASE'
+  | 'POSSIBLE_DUPLICATE'
   | (string & {})
 
 /** `ACCEPTED` is reserved: it is handled like `APPROVED`, but this version does not set it. */

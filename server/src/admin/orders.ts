@@ -83,7 +83,7 @@ const explanation = (
   names: Names,
   query: URLSearchParams,
 ): Html => html`<section class="card" aria-labelledby="decision"><h2 id="decision">Decision</h2>
-<p>${badge(isUndone(found.commission) ? found.commission.orderStatus : found.outcome)} ${isolated(withMoney(found.summary, String(found.order.currency)))}</p></section>
+<p>${badge(shownOutcome(found))} ${isolated(withMoney(found.summary, String(found.order.currency)))}</p></section>
 <h2>Evidence</h2>
 <p class="hint">In your shop’s order of precedence. The first kind with valid evidence wins. If there are several clicks, the ${found.clickTouch.toLowerCase()} one counts.</p>
 <ol class="evidence card">${found.evidence.map((one) => kind(one, names, query))}</ol>
@@ -91,9 +91,9 @@ const explanation = (
 ${arithmetic(found)}
 <p class="hint">${replay(found)}</p>`
 
-/** Whether an affiliate was credited, and nothing of it remains. */
-const isUndone = (commission: Explanation['commission']): commission is Schemas['Commission'] =>
-  commission !== null && commission.restrictionReasonCode === null && UNDONE.has(commission.orderStatus)
+/** The status of the commission if an affiliate was credited, and nothing of it remains. */
+const shownOutcome = ({ outcome, commission }: Explanation): string =>
+  outcome === 'CREDITED' && commission && UNDONE.has(commission.orderStatus) ? commission.orderStatus : outcome
 
 /** The summary of an order. */
 function orderStats(found: Explanation, names: Names): Html {

@@ -1,5 +1,7 @@
 import type { Attention } from '../analytics/attention.ts'
 import { MAX_INLINE_ROWS } from '../core/list-size.ts'
+import { sourceOrder } from '../engine/restriction-texts.ts'
+import { listDuplicates } from '../orders/reported.ts'
 import { readBlocked } from '../payouts/lines.ts'
 import { count, counted, money } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
@@ -7,12 +9,16 @@ import { payeeLink } from './payee.ts'
 import { inNoBatch, inOpenBatches, readWaitingKept } from './payout-waiting.ts'
 import { readCached } from './report-cache.ts'
 import type { PageRequest } from './route.ts'
+import { urlWithQuery } from './url.ts'
 import { disabledItems } from './webhooks.ts'
+
+const MAX_DUPLICATES = 5
 
 /** Items that need a decision; empty without any. */
 export async function attentionList(request: PageRequest, attention: Attention): Promise<Html> {
-  const { isOwner } = request
-  const [unpaid, blocked, disabled] = await Promise.all([
+  const { ctx, isOwner } = request
+  const [duplicates, unpaid, blocked, disabled] = await Promise.all([
+    attention.pendingCommissions > 0 ? listDuplicates(ctx, MAX_DUPLICATES) : [],
     isOwner && attention.unpaidCommissions > 0 ? unpaidItems(request, attention) : [],
     isOwner && attention.hasOpenBatch ? blockedItems(request, attention) : [],
     disabledItems(request),
@@ -25,6 +31,12 @@ export async function attentionList(request: PageRequest, attention: Attention):
         `${counted(attention.pendingCommissions, 'commission awaits approval', 'commissions await approval')}: ${attention.pendingSums.map(({ cents, currency }) => money(cents, currency)).join(', ')}`,
         { to: '/admin/commissions', text: review },
       ),
+    ...duplicates.map(({ orderId, name, duplicateOf }) =>
+      item(`Order ${name} awaits approval, because it may be the same as ${sourceOrder(duplicateOf)}`, {
+        to: urlWithQuery('/admin/orders', { id: orderId }),
+        text: review,
+      }),
+    ),
     attention.pendingAffiliates > 0 &&
       item(counted(attention.pendingAffiliates, 'affiliate awaits approval', 'affiliates await approval'), {
         to: '/admin/affiliates?status=PENDING',

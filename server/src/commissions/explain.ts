@@ -144,8 +144,8 @@ async function findReportedOrder(ctx: Context, id: string): Promise<OrderRow | u
 function outcomeOf(facts: Facts, decision: Decision): Pick<Explanation, 'outcome' | 'restriction'> {
   const { attribution, restrictionReasonCode: code } = decision
   if (attribution.affiliateId === null) return { outcome: 'NOBODY', restriction: null }
-  if (code === null) return { outcome: 'CREDITED', restriction: null }
-  return { outcome: 'RESTRICTED', restriction: { code, because: restrictionTexts(code, { facts, decision }).merchant } }
+  const restriction = code && { code, because: restrictionTexts(code, { facts, decision }).merchant }
+  return { outcome: decision.eligible ? 'CREDITED' : 'RESTRICTED', restriction }
 }
 
 /** The credited affiliate and program, as they were when the order was decided. */
@@ -190,7 +190,8 @@ export function arithmeticOf(facts: Facts, decision: Decision, { refunds, commis
   lines.push(line('base', 'Commissionable amount, excluding shipping and tax', baseCents))
   lines.push(...decision.groups.map((group) => earned('group', groupText(group, facts), group.amountCents)))
   if (decision.status === null) return lines
-  if (decision.restrictionReasonCode) lines.push(earned('restricted', decision.restrictionReasonCode, 0))
+  const { restrictionReasonCode: code } = decision
+  if (code && !decision.eligible) lines.push(earned('restricted', code, 0))
   const bps = facts.settings.taxWithholdingBps
   lines.push(
     earned('commission', 'The commission', amountCents),
@@ -216,7 +217,7 @@ const CANCELLATION_TEXTS: { [Name in CommissionRow['orderStatus']]?: string } = 
 
 /** What refunds and cancellations changed since the decision, for the end of the summary. */
 function changeText(decision: Decision, commission: CommissionRow | undefined, refunds: RefundRow[]): string {
-  if (!commission || decision.restrictionReasonCode) return ''
+  if (!commission || !decision.eligible) return ''
   const { orderStatus, currency } = commission
   const canceled = CANCELLATION_TEXTS[orderStatus]
   if (canceled) return ` The ${canceled}: 0 ${currency} cents remain.`
@@ -316,9 +317,10 @@ export function summaryOf(decision: Decision, facts: Facts): string {
   if (!winner) return `Nobody was credited. ${nobodyReason(decision, facts)}`
   const who = `The ${KIND_NAMES[winner.kind]} ${winner.value} won`
   const code = decision.restrictionReasonCode
-  if (code) return `${who}, but earns nothing. ${restrictionTexts(code, { facts, decision }).merchant}`
+  const because = code ? ` ${restrictionTexts(code, { facts, decision }).merchant}` : ''
+  if (!decision.eligible) return `${who}, but earns nothing.${because}`
   const earned = `${decision.amountCents} ${decision.currency ?? currency} cents`
-  return `${who} and earns ${earned} on ${decision.baseCents} ${currency} cents of goods.`
+  return `${who} and earns ${earned} on ${decision.baseCents} ${currency} cents of goods.${because}`
 }
 
 /** Why the evidence that comes first credits nobody. */

@@ -121,6 +121,8 @@ export async function moveCommission(
     orderStatus: to,
     updatedAt: nowIso(ctx),
     ...((batch || reservedBy) && { payoutBatchId: null }),
+    // A possible duplicate is none once it is approved.
+    ...(action === 'approve' && { restrictionReasonCode: null }),
     ...(action === 'reopen' && (await decideAgain(ctx, trx, before))),
   }
   if (!(await updateCommissionIfUnchanged(trx, ctx.shop.id, before, changes))) throw concurrentChange()
@@ -333,7 +335,7 @@ export async function decideAgain(ctx: Context, trx: Transaction, row: Commissio
   const order = await findRecordedOrder(ctx, trx, row.orderId)
   const facts = await withCurrentStatuses(ctx, trx, parseFacts(order.facts))
   const decision = decide(facts)
-  if (decision.restrictionReasonCode !== null || decision.attribution.affiliateId === null) {
+  if (!decision.eligible) {
     throw conflict(
       'commission_still_restricted',
       `This order still earns no commission: ${decision.restrictionReasonCode ?? decision.attribution.reasonCode}. Resolve the restriction and retry.`,
@@ -367,7 +369,7 @@ const decisionColumns = (decision: Decision, { currency }: Order): Partial<Commi
   commissionBaseCents: decision.baseCents,
   attributionMethod: decision.attribution.method,
   attributionReasonCode: decision.attribution.reasonCode,
-  restrictionReasonCode: null,
+  restrictionReasonCode: decision.restrictionReasonCode,
 })
 
 /** A customer whom another order has connected since keeps that connection. */

@@ -7,6 +7,7 @@ import * as remainingBase from './migrations/0003-remaining-base.ts'
 import * as removeUnusedTables from './migrations/0004-remove-unused-tables.ts'
 import * as refundedLines from './migrations/0005-refunded-lines.ts'
 import * as plainCounts from './migrations/0006-plain-counts.ts'
+import * as possibleDuplicates from './migrations/0007-possible-duplicates.ts'
 import { isSqliteBusy } from './storage-error.ts'
 
 /** Run in the order of their names. A released migration is never changed. */
@@ -17,6 +18,7 @@ export const migrations: Record<string, Migration> = {
   '0004-remove-unused-tables': removeUnusedTables,
   '0005-refunded-lines': refundedLines,
   '0006-plain-counts': plainCounts,
+  '0007-possible-duplicates': possibleDuplicates,
 }
 
 /**

@@ -78,11 +78,16 @@ function programFields(program: ProgramFact | null): Pick<Decision, 'programId' 
   return { programId: id, commissionType, rateBps: commissionType === 'PERCENT_OF_SALE' ? rate : 0 }
 }
 
-function earnedFields({ order, settings }: Facts, program: ProgramFact, groups: RateGroup[]): Partial<Decision> {
+function earnedFields(
+  { order, settings, duplicateOf }: Facts,
+  program: ProgramFact,
+  groups: RateGroup[],
+): Partial<Decision> {
   const amountCents = totalAmount(groups)
   const isKnown = trimToNull(order.customerId) !== null || trimToNull(order.customerEmail) !== null
   return {
-    status: program.autoApproveOrder ? 'APPROVED' : 'PENDING',
+    status: program.autoApproveOrder && duplicateOf === undefined ? 'APPROVED' : 'PENDING',
+    ...(duplicateOf !== undefined && { restrictionReasonCode: 'POSSIBLE_DUPLICATE' }),
     eligible: true,
     amountCents,
     taxWithheldCents: basisPointsOf(amountCents, settings.taxWithholdingBps),

@@ -130,6 +130,8 @@ export interface Facts {
   affiliates: Record<string, AffiliateFact>
   /** The programs of those affiliates. */
   programs: Record<string, ProgramFact>
+  /** The stored id of a credited order of another source that has the same id or name. Missing when there is none. */
+  duplicateOf?: string
 }
 
 export type MatchCode =
@@ -152,6 +154,7 @@ export type RestrictionCode =
   | 'GEO_UNKNOWN'
   | 'GEO_NOT_ELIGIBLE'
   | 'ZERO_BASE'
+  | 'POSSIBLE_DUPLICATE'
 
 /** One piece of evidence, whether it won or not. Explanations show all of them. */
 export interface Candidate {

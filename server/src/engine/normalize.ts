@@ -94,6 +94,16 @@ export function orderKey(id: string): string {
 export const storedOrderId = (source: OrderSource, externalOrderId: string): string =>
   `${source}:${orderKey(externalOrderId)}`
 
+/** What may name an order in another source too: its id and its name, without the `#` that stores put before it. */
+export function orderTexts(externalOrderId: string, orderName: string | null): string[] {
+  const texts = [externalOrderId, orderName ?? ''].map((text) => orderKey(text).replace(/^#/, ''))
+  return [...new Set(texts)].filter((text) => text !== '')
+}
+
+/** The stored ids that a text names in other sources than an order's own. */
+export const idsInOtherSources = (orderId: string, text: string): string[] =>
+  ORDER_SOURCES.filter((source) => !orderId.startsWith(`${source}:`)).map((source) => storedOrderId(source, text))
+
 /** Normalizes a stored id. */
 export function normalizeOrderId(orderId: string): string {
   const source = ORDER_SOURCES.find((one) => orderId.startsWith(`${one}:`))

@@ -2,7 +2,7 @@ import { affiliateOf, programOf } from './attribution.ts'
 import { geoChecks, isBlank } from './decide.ts'
 import type { Decision, Facts, RestrictionCode } from './facts.ts'
 
-/** Why an attributed order earns nothing, in words for each reader. */
+/** Why an attributed order earns nothing or waits for approval, in words for each reader. */
 interface RestrictionTexts {
   /** A sentence for the merchant. */
   merchant: string
@@ -12,8 +12,8 @@ interface RestrictionTexts {
   clause: string
 }
 
-/** Takes what the address lacks, such as `state`. A code without texts does not compile. */
-const TEXTS: Record<RestrictionCode, (lacking: string) => RestrictionTexts> = {
+/** Takes what the address lacks, such as `state`, or the other order. A code without texts does not compile. */
+const TEXTS: Record<RestrictionCode, (detail: string) => RestrictionTexts> = {
   AFFILIATE_ARCHIVED: () => ({
     merchant: 'The affiliate was archived when the order was decided.',
     affiliate: 'You were not part of the program at that time.',
@@ -55,11 +55,25 @@ const TEXTS: Record<RestrictionCode, (lacking: string) => RestrictionTexts> = {
     affiliate: 'Nothing was left after the discount.',
     clause: 'nothing of the order earns a commission',
   }),
+  POSSIBLE_DUPLICATE: (other) => ({
+    merchant: `It may be the same order as ${other}. Approve it only if both were sold.`,
+    affiliate: 'It may be the same order as another one.',
+    clause: 'it was the same order as another one',
+  }),
 }
 
-/** The texts of a restriction. Lists do not read the facts of each order, so theirs name no field. */
-export const restrictionTexts = (code: RestrictionCode, decided?: { facts: Facts; decision: Decision }) =>
-  TEXTS[code](decided ? lackingIn(decided) : 'complete shipping address')
+/** The texts of a restriction. Lists do not read the facts of each order, so theirs name no field and no other order. */
+export function restrictionTexts(code: RestrictionCode, decided?: { facts: Facts; decision: Decision }) {
+  const { duplicateOf } = decided?.facts ?? {}
+  if (code === 'POSSIBLE_DUPLICATE' && duplicateOf !== undefined) return TEXTS[code](sourceOrder(duplicateOf))
+  return TEXTS[code](decided ? lackingIn(decided) : 'complete shipping address')
+}
+
+/** A stored id in words: `order 1001, reported by the store`. */
+export function sourceOrder(orderId: string): string {
+  const [source, ...id] = orderId.split(':')
+  return `order ${id.join(':')}, reported by ${source === 'api' ? 'the API' : 'the store'}`
+}
 
 /** The blank fields that the geo rule checks, such as `state and postal code in its shipping address`. */
 function lackingIn({ facts, decision }: { facts: Facts; decision: Decision }): string {

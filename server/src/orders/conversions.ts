@@ -64,12 +64,12 @@ export async function dryRunConversion(
   ctx: Context,
   body: Conversion,
 ): Promise<{ reply: Schemas['ConversionDryRun']; alreadyRecorded: boolean }> {
-  const order = toOrder(ctx, body)
-  const existing = await findOrder(ctx.db.read, ctx.shop.id, storedOrderId('api', order.externalOrderId))
-  const decision = decide(await gatherFacts(ctx.db.read, ctx.shop, order))
+  const incoming = toIncomingOrder(ctx, body)
+  const existing = await findOrder(ctx.db.read, ctx.shop.id, incoming.orderId)
+  const decision = decide(await gatherFacts(ctx.db.read, ctx.shop, incoming))
   const { attribution, eligible, status, restrictionReasonCode, connectsCustomer, ...trace } = toDecision(
     decision,
-    order.currency,
+    incoming.order.currency,
   )
   return {
     reply: { dryRun: true, ...toReply(decision, null), trace },

@@ -17,10 +17,15 @@ import {
   type StoredClick,
 } from '../journey/queries.ts'
 import { listClickWindows, toGeoRule } from '../programs/queries.ts'
+import { findDuplicateOf, type IdentifiedOrder } from './queries.ts'
 
 /** Reads everything that the engine needs to decide an order, in two round trips on PostgreSQL. */
-export async function gatherFacts(db: Reader, shop: ShopRow, order: Order): Promise<Facts> {
-  const matches = await findMatches(db, shop.id, order)
+export async function gatherFacts(db: Reader, shop: ShopRow, incoming: IdentifiedOrder): Promise<Facts> {
+  const { order } = incoming
+  const [matches, duplicateOf] = await Promise.all([
+    findMatches(db, shop.id, order),
+    findDuplicateOf(db, shop.id, incoming),
+  ])
   const { affiliates, programs } = await findTerms(db, shop.id, matchedAffiliateIds(matches), order.lines)
   return {
     order,
@@ -33,6 +38,7 @@ export async function gatherFacts(db: Reader, shop: ShopRow, order: Order): Prom
     matches,
     affiliates,
     programs,
+    ...(duplicateOf !== undefined && { duplicateOf }),
   }
 }
 

@@ -1,9 +1,10 @@
 import { sql } from 'kysely'
 import { isOneOf } from '../core/queries.ts'
 import type { Reader, Transaction } from '../database/database.ts'
-import { prepared, preparedWrite } from '../database/prepared.ts'
+import { prepared, preparedByShape, preparedWrite } from '../database/prepared.ts'
 import type { OrderRow } from '../database/tables.ts'
 import type { Order } from '../engine/facts.ts'
+import { idsInOtherSources, orderTexts } from '../engine/normalize.ts'
 
 const orderById = prepared<{ shopId: string; orderId: string }>()((db, { shopId, orderId }) =>
   db.selectFrom('orders').selectAll().where('shopId', '=', shopId).where('orderId', '=', orderId).compile(),
@@ -12,6 +13,69 @@ const orderById = prepared<{ shopId: string; orderId: string }>()((db, { shopId,
 /** A reported order by its stored id, such as `api:1001`. */
 export const findOrder = async (db: Reader, shopId: string, orderId: string): Promise<OrderRow | undefined> =>
   (await orderById(db, { shopId, orderId }))[0]
+
+/** More rows than a name of one order has; a shop may give every order the same name. */
+const MAX_SAME = 20
+
+const sameOrders = preparedByShape<Record<string, string>>()((db, values) => {
+  const listOf = (kind: string) => Object.keys(values).flatMap((key) => (key.startsWith(kind) ? values[key]! : []))
+  const rows = db.selectFrom('commissions').select(['orderId', 'happenedAt']).where('shopId', '=', values.shopId!)
+  // The order of the index, which PostgreSQL then uses whatever it expects of the names.
+  const named = rows
+    .where('orderName', 'in', listOf('name'))
+    .orderBy('orderName', 'desc')
+    .orderBy('id', 'desc')
+    .limit(sql.lit(MAX_SAME))
+  return rows
+    .where('orderId', 'in', listOf('id'))
+    .unionAll(db.selectFrom(named.as('named')).select(['orderId', 'happenedAt']))
+    .compile()
+})
+
+const DUPLICATE_WINDOW_MS = 30 * 86_400_000
+
+/** An order with what identifies it. */
+export interface IdentifiedOrder {
+  order: Order
+  orderId: string
+  orderName: string | null
+}
+
+/** The stored id of a credited order of another source that has the same id or name, and is at most 30 days apart. */
+export async function findDuplicateOf(
+  db: Reader,
+  shopId: string,
+  { order, orderId, orderName }: IdentifiedOrder,
+): Promise<string | undefined> {
+  const names = orderTexts(order.externalOrderId, orderName).flatMap((text) => [text, `#${text}`])
+  const ids = names.flatMap((name) => idsInOtherSources(orderId, name))
+  const numbered = (kind: string, list: string[]) => list.map((text, n) => [`${kind}${n}`, text])
+  const found = await sameOrders(
+    db,
+    Object.fromEntries([['shopId', shopId], ...numbered('id', ids), ...numbered('name', names)]),
+  )
+  const isNear = (at: string) => Math.abs(Date.parse(at) - Date.parse(order.orderAt)) <= DUPLICATE_WINDOW_MS
+  const source = orderId.slice(0, orderId.indexOf(':') + 1)
+  const others = found.filter((row) => !row.orderId.startsWith(source) && isNear(row.happenedAt))
+  return others.map((row) => row.orderId).sort()[0]
+}
+
+/** The newest orders that await approval because they may be duplicates. */
+export const listPossibleDuplicates = (db: Reader, shopId: string, limit: number) =>
+  db
+    .selectFrom('commissions')
+    .innerJoin('orders', (join) =>
+      join.onRef('orders.shopId', '=', 'commissions.shopId').onRef('orders.orderId', '=', 'commissions.orderId'),
+    )
+    .select(['orders.orderId', 'orders.orderName', 'orders.facts'])
+    .where('commissions.shopId', '=', shopId)
+    // As literals, which match the partial index.
+    .where('commissions.orderStatus', '=', sql.lit('PENDING'))
+    .where('commissions.restrictionReasonCode', '=', sql.lit('POSSIBLE_DUPLICATE'))
+    .orderBy('commissions.happenedAt', 'desc')
+    .orderBy('commissions.id', 'desc')
+    .limit(limit)
+    .execute()
 
 const amountsOf = ({ amountCents, lines, discountCents, shippingCents, taxCents, currency }: Order): string => {
   const ofLines = () => lines.reduce((sum, { priceCents, quantity }) => sum + (priceCents ?? 0) * quantity, 0)

@@ -44,7 +44,7 @@ export async function recordOrder(
 ): Promise<Mutation<RecordedOrder>> {
   const [existing, facts] = await Promise.all([
     findOrder(trx, ctx.shop.id, incoming.orderId),
-    gatherFacts(trx, ctx.shop, incoming.order),
+    gatherFacts(trx, ctx.shop, incoming),
   ])
   if (existing?.commissionId) {
     const decision = JSON.parse(existing.decision)

@@ -8,7 +8,14 @@ import type { CommissionRow } from '../database/tables.ts'
 import { storedOrderIds } from '../engine/normalize.ts'
 import { parseFacts } from '../engine/stored-facts.ts'
 import { NO_AFFILIATE, type OrderFilter, type Outcome } from './order-filter.ts'
-import { findOrder, findOrdersById, findUncreditedByName, hasMoreOrders, type OrderSummary } from './queries.ts'
+import {
+  findOrder,
+  findOrdersById,
+  findUncreditedByName,
+  hasMoreOrders,
+  listPossibleDuplicates,
+  type OrderSummary,
+} from './queries.ts'
 import { isByCommission, type OrderSearch, orderSearchReport } from './search.ts'
 
 /** A reported order in a list. */
@@ -136,3 +143,15 @@ export async function findVisitor(
 /** The name of an order as the merchant knows it, if its report contained one. */
 export const findOrderName = async ({ db, shop }: Context, orderId: string): Promise<string | null> =>
   (await findOrder(db.read, shop.id, orderId))?.orderName ?? null
+
+/** Orders that await approval because they may be duplicates, newest first, with the stored id of the other order. */
+export async function listDuplicates(
+  { db, shop }: Context,
+  limit: number,
+): Promise<{ orderId: string; name: string; duplicateOf: string }[]> {
+  const rows = await listPossibleDuplicates(db.read, shop.id, limit)
+  return rows.map(({ orderId, orderName, facts }) => {
+    const { order, duplicateOf = '' } = parseFacts(facts)
+    return { orderId, name: orderName || order.externalOrderId, duplicateOf }
+  })
+}
