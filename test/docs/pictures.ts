@@ -15,9 +15,11 @@ const server = await startServer({ REFERRAL_DATA_DIR: folder.path })
 const lines = readFileSync(join(folder.path, 'demo.env'), 'utf8').trim().split('\n')
 const demo = Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2)))
 
-const goods = [12_000, 8_450, 23_990, 5_600]
+const goods = [10_000, 8_450, 23_990, 5_600]
 for (const [at, amountCents] of goods.entries()) {
-  const order = { externalOrderId: String(1041 + at), amountCents, couponCode: 'NISA16' }
+  // The first is the order of the README.
+  const discountCents = at === 0 ? 1000 : 0
+  const order = { externalOrderId: String(1001 + at), amountCents, discountCents, couponCode: 'NISA16' }
   const headers = { Authorization: `Bearer ${demo.REFERRAL_API_KEY}`, 'Idempotency-Key': order.externalOrderId }
   const response = await fetch(`${server.url}/api/v1/events`, { method: 'POST', headers, body: JSON.stringify(order) })
   if (!response.ok) throw new Error(await response.text())
@@ -25,7 +27,7 @@ for (const [at, amountCents] of goods.entries()) {
 
 const browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS })
 const page = await (await browser.newContext({ viewport: { width: 1200, height: 720 } })).newPage()
-await page.goto(`${server.url}/admin/orders?id=1041`)
+await page.goto(`${server.url}/admin/orders?id=1001`)
 await page.getByLabel('Access token').fill(demo.REFERRAL_OWNER_TOKEN)
 await page.getByRole('button', { name: 'Sign in' }).click()
 await page.getByRole('heading', { name: 'Decision' }).waitFor()
@@ -41,7 +43,7 @@ function toSvg(line: string, at: number): string {
     .replaceAll(/\x1b\[(\d+)m(.*?)\x1b\[\d+m/g, (_, code, text) => `<tspan ${COLORS[code] ?? ''}>${text}</tspan>`)
   return `<text x="20" y="${34 + at * 20}" xml:space="preserve">${styled}</text>`
 }
-const commands = ['commissions list --limit 3', 'commissions explain 1041']
+const commands = ['commissions list --limit 3', 'commissions explain 1001']
 const output = commands.flatMap((command) => {
   const args = [join(ROOT, 'cli/src/main.ts'), ...command.split(' '), '--output', 'table']
   const env = { PATH: process.env.PATH, HOME: folder.path, FORCE_COLOR: '1', ...demo }

@@ -121,6 +121,6 @@ Send it again: the order is not counted twice. List the commissions:
 
 Calculate what another order would earn, without recording it:
 
-  curl '${url}/api/v1/events?dryRun=1' -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '{"externalOrderId":"1002","amountCents":5000,"currency":"USD","ref":"nisa-karim"}'
+  curl '${url}/api/v1/events?dryRun=1' -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '{"externalOrderId":"1009","amountCents":5000,"currency":"USD","ref":"nisa-karim"}'
 `
 }
