@@ -13,7 +13,7 @@ export default defineConfig({
     ],
   },
   test: {
-    include: ['test/webhook-verifier/{unwrap,parsed,vectors,adapters,sender,edges,streams}.test.ts'],
+    include: ['test/webhook-verifier/{unwrap,parsed,vectors,adapters,testing,edges,streams}.test.ts'],
     testTimeout: 3000,
   },
 })

@@ -1,7 +1,6 @@
 import { sign, unwrap, verify, type WebhookError } from '@referral/webhook-verifier'
 import { webhook as route } from '@referral/webhook-verifier/next'
-import { signWebhook } from '@referral/webhook-verifier/sender'
-import { signedDelivery, signedRequest } from '@referral/webhook-verifier/testing'
+import { signedDelivery, signedRequest, signWebhook } from '@referral/webhook-verifier/testing'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 
 const secret = 'a shared secret'

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { vectors } from './vectors.ts'
 
-const ports = join(import.meta.dirname, '../../webhook-verifier/ports')
+const ports = join(import.meta.dirname, '../../examples/receivers')
 const runners = join(import.meta.dirname, 'ports')
 const scratch = mkdtempSync(join(tmpdir(), 'ports-'))
 afterAll(() => rmSync(scratch, { recursive: true, force: true }))

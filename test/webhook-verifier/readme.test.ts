@@ -5,25 +5,27 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { signedDelivery, signedRequest } from '@referral/webhook-verifier/testing'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { snippetsOf } from '../docs/snippets.ts'
 
 const root = join(import.meta.dirname, '../../webhook-verifier')
-const folders = { recipe: join(import.meta.dirname, 'recipes'), port: join(root, 'ports') }
+const recipes = join(import.meta.dirname, 'recipes')
 const readme = readFileSync(join(root, 'README.md'), 'utf8')
 
 describe('the README contains the tested files verbatim', () => {
-  const shown = [...readme.matchAll(/<!-- (recipe|port): (\S+) -->\n\n?```\w+\n(.*?)\n```\n/gs)]
+  const shown = [...readme.matchAll(/<!-- recipe: (\S+) -->\n```\w+\n(.*?)\n```\n/gs)]
 
-  it.each(shown.map(([, kind, name, code]) => ({ kind, name, code })))('$name', ({ kind, name, code }) => {
-    expect(`${code}\n`).toBe(readFileSync(join(folders[kind as 'recipe' | 'port'], name!), 'utf8'))
+  it.each(shown.map(([, name, code]) => ({ name, code })))('$name', ({ name, code }) => {
+    expect(`${code}\n`).toBe(readFileSync(join(recipes, name!), 'utf8'))
   })
 
-  it.each(['recipe', 'port'] as const)('contains every %s', (kind) => {
-    const names = shown.filter(([, shownKind]) => shownKind === kind).map(([, , name]) => name)
-    expect(names.sort()).toEqual(readdirSync(folders[kind]).sort())
+  it('or the guide does', () => {
+    const guide = snippetsOf('docs/guides/receive-webhooks.md').map(({ file }) => file?.split('/').at(-1))
+    const named = [...shown.map(([, name]) => name), ...guide]
+    expect(readdirSync(recipes).filter((name) => !named.includes(name))).toEqual([])
   })
 })
 
-describe('the recipes of the README', () => {
+describe('the recipes', () => {
   const secret = 'a shared secret'
   const event = {
     event: 'commission.created',

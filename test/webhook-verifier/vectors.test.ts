@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { sign, unwrap, verify, WebhookError } from '@referral/webhook-verifier'
-import { signWebhook } from '@referral/webhook-verifier/sender'
+import { signWebhook } from '@referral/webhook-verifier/testing'
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, it, vi } from 'vitest'
 import { fromHex, vectors } from './vectors.ts'

@@ -9,7 +9,7 @@ export const pack = (scratch: string): string => {
   const copy = join(scratch, 'package')
   mkdirSync(copy)
   execFileSync(process.execPath, [join(root, 'scripts/build.ts'), join(copy, 'dist')], { stdio: 'inherit' })
-  for (const name of ['package.json', 'README.md', 'vectors.json', 'ports'])
+  for (const name of ['package.json', 'README.md', 'vectors.json'])
     cpSync(join(root, name), join(copy, name), { recursive: true })
   cpSync(join(root, '../LICENSE'), join(copy, 'LICENSE'))
   const pnpm = ['-y', 'pnpm@12', 'pack', '--config.ignore-scripts=true', '--pack-destination', scratch]

@@ -10,7 +10,6 @@ const entries = {
   '/fastify': `export * from '../src/fastify.ts'`,
   '/next': `export { webhook } from '../src/next.ts'`,
   '/node': `export * from '../src/node.ts'`,
-  '/sender': `export * from '../src/sender.ts'`,
   'standardwebhooks { Webhook }': `export { Webhook } from 'standardwebhooks'`,
   'svix { Webhook }': `export { Webhook } from 'svix'`,
   '@octokit/webhooks-methods { sign, verify }': `export { sign, verify } from '@octokit/webhooks-methods'`,

@@ -102,67 +102,10 @@ export const listSecrets = (secrets: Secrets): string[] => {
     : reject('secret_invalid', 'The secret is missing or empty. Pass the secret of the subscription.')
 }
 
-const importKeys = (secrets: Secrets): Promise<CryptoKey[]> =>
+/** The HMAC keys of the secrets, in order. */
+export const importKeys = (secrets: Secrets): Promise<CryptoKey[]> =>
   Promise.all(
     listSecrets(secrets).map((secret) =>
       subtle.importKey('raw', encode(secret), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign', 'verify']),
     ),
   )
-
-/** The signatures of one delivery with one secret. */
-export interface Signatures {
-  /** Over the body, in hex. */
-  plain: string
-  /** Over the prefix and the body, in base64. */
-  prefixed: string
-}
-
-interface NodeHmac {
-  update: (bytes: Uint8Array | string) => NodeHmac
-  digest: (encoding: 'hex' | 'base64') => string
-}
-
-/** The part of `node:crypto` that is used. */
-interface NodeCrypto {
-  createHmac: (hash: 'sha256', key: Uint8Array) => NodeHmac
-}
-
-interface Runtime {
-  process?: { getBuiltinModule?: (name: 'node:crypto') => NodeCrypto | undefined }
-}
-
-/**
- * Computes the signatures of a body with each secret. Uses `node:crypto` where available: Web Crypto passes every key and
- * message through other threads, which takes eight times as long.
- */
-export const computeSignatures = (secrets: Secrets, prefix: string, body: Bytes): Promise<Signatures[]> => {
-  const node = (globalThis as Runtime).process?.getBuiltinModule?.('node:crypto')
-  return node ? computeWithNode(node, secrets, prefix, body) : computeWithWebCrypto(secrets, prefix, body)
-}
-
-const computeWithNode = async (
-  node: NodeCrypto,
-  secrets: Secrets,
-  prefix: string,
-  body: Bytes,
-): Promise<Signatures[]> =>
-  listSecrets(secrets).map((secret) => {
-    const key = encode(secret)
-    return {
-      plain: node.createHmac('sha256', key).update(body).digest('hex'),
-      prefixed: node.createHmac('sha256', key).update(prefix).update(body).digest('base64'),
-    }
-  })
-
-const computeWithWebCrypto = async (secrets: Secrets, prefix: string, body: Bytes): Promise<Signatures[]> => {
-  const start = encode(prefix)
-  const message = new Uint8Array(start.length + body.length)
-  message.set(start)
-  message.set(body, start.length)
-  return Promise.all(
-    (await importKeys(secrets)).map(async (key) => ({
-      plain: toHex(await subtle.sign('HMAC', key, body)),
-      prefixed: btoa(String.fromCharCode(...new Uint8Array(await subtle.sign('HMAC', key, message)))),
-    })),
-  )
-}

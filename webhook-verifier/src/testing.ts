@@ -1,7 +1,52 @@
-import { type Bytes, type RawBody, toBytes } from './bytes.ts'
+import { type Bytes, encode, type RawBody, toBytes, toHex } from './bytes.ts'
 import type { KnownEvent } from './event-types.ts'
-import { signWebhook } from './sender.ts'
-import type { Secrets } from './signature.ts'
+import { importKeys, type Secrets } from './signature.ts'
+
+/** What Standard Webhooks signs together with the body. */
+export interface WebhookMetadata {
+  /** The same for every delivery of one event: printable ASCII without a dot. */
+  id: string
+  /** When this delivery is sent, in whole seconds since 1970. */
+  timestamp: number
+}
+
+/** The signature headers of a delivery. */
+export interface SignatureHeaders {
+  'X-Service-Signature': string
+  'webhook-id': string
+  'webhook-timestamp': string
+  'webhook-signature': string
+}
+
+/**
+ * Returns the signature headers that the server sends with a body.
+ *
+ * @param secrets The first one signs `X-Service-Signature`; each adds a `v1,<base64>` to `webhook-signature`.
+ * @throws {WebhookError} `secret_invalid` or `body_parsed`.
+ * @throws {RangeError} when `id` or `timestamp` is malformed.
+ *
+ * @example
+ * const headers = await signWebhook(body, [newSecret, oldSecret], { id: 'evt_1', timestamp: Math.floor(Date.now() / 1000) })
+ */
+export const signWebhook = async (
+  rawBody: RawBody,
+  secrets: Secrets,
+  { id, timestamp }: WebhookMetadata,
+): Promise<SignatureHeaders> => {
+  if (!/^[!-\-/-~]+$/.test(id)) throw new RangeError('id must be printable ASCII without a dot.')
+  // More than eleven digits are milliseconds.
+  if (!/^\d{1,11}$/.test(`${timestamp}`)) throw new RangeError('timestamp must be in whole seconds since 1970.')
+  const body = toBytes(rawBody)
+  const signed = new Uint8Array([...encode(`${id}.${timestamp}.`), ...body])
+  const keys = await importKeys(secrets)
+  const signatures = await Promise.all(keys.map((key) => crypto.subtle.sign('HMAC', key, signed)))
+  return {
+    'X-Service-Signature': toHex(await crypto.subtle.sign('HMAC', keys[0]!, body)),
+    'webhook-id': id,
+    'webhook-timestamp': `${timestamp}`,
+    'webhook-signature': signatures.map((one) => `v1,${btoa(String.fromCharCode(...new Uint8Array(one)))}`).join(' '),
+  }
+}
 
 /** An event to deliver. Missing fields get defaults. */
 export interface DraftEvent {

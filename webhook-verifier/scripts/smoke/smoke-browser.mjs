@@ -2,9 +2,8 @@
 import * as hono from '../../src/hono.ts'
 import * as core from '../../src/index.ts'
 import * as next from '../../src/next.ts'
-import * as sender from '../../src/sender.ts'
 import * as testing from '../../src/testing.ts'
 import vectors from '../../vectors.json'
 import { smoke } from './smoke.mjs'
 
-export const outcome = smoke({ core, hono, next, sender, testing }, vectors).then(() => 'ok', String)
+export const outcome = smoke({ core, hono, next, testing }, vectors).then(() => 'ok', String)

@@ -4,10 +4,9 @@ import * as fastify from '@referral/webhook-verifier/fastify'
 import * as hono from '@referral/webhook-verifier/hono'
 import * as next from '@referral/webhook-verifier/next'
 import * as node from '@referral/webhook-verifier/node'
-import * as sender from '@referral/webhook-verifier/sender'
 import * as testing from '@referral/webhook-verifier/testing'
 import vectors from '@referral/webhook-verifier/vectors.json' with { type: 'json' }
 import { smokeNode } from './smoke-node.mjs'
 
-await smokeNode({ core, express, fastify, hono, next, node, sender, testing }, vectors)
+await smokeNode({ core, express, fastify, hono, next, node, testing }, vectors)
 console.log('ok')

@@ -60,7 +60,7 @@ const checkAdapters = async ({ hono, next }, { signedRequest }) => {
 }
 
 export const smoke = async (modules, vectors) => {
-  await checkVectors(modules.core, modules.sender, vectors)
+  await checkVectors(modules.core, modules.testing, vectors)
   await checkUnwrap(modules.core, modules.testing)
   await checkAdapters(modules, modules.testing)
 }

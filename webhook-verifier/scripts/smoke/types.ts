@@ -5,8 +5,7 @@ import { webhook as fastify } from '@referral/webhook-verifier/fastify'
 import { webhook as hono } from '@referral/webhook-verifier/hono'
 import { webhook as next, pagesWebhook } from '@referral/webhook-verifier/next'
 import { webhook as node } from '@referral/webhook-verifier/node'
-import { type SignatureHeaders, signWebhook } from '@referral/webhook-verifier/sender'
-import { signedRequest } from '@referral/webhook-verifier/testing'
+import { type SignatureHeaders, signedRequest, signWebhook } from '@referral/webhook-verifier/testing'
 
 export const handlers = [express, fastify, hono, next, node, pagesWebhook].map((webhook) => typeof webhook)
 export const signed: Promise<SignatureHeaders> = signWebhook('{}', 'secret', { id: 'evt_1', timestamp: 1 })

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { WebhookEventList } from '@referral/sdk'
-import { signWebhook } from '@referral/webhook-verifier/sender'
+import { signWebhook } from '@referral/webhook-verifier/testing'
 import { requireCredential } from '../../client.ts'
 import { CliError, exitCode, toFailure, usageError } from '../../errors.ts'
 import { sanitizeText, toJson } from '../../output/text.ts'

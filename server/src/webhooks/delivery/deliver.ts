@@ -35,7 +35,7 @@ export function createDeliver(dependencies: Dependencies): Deliver {
     }
     if (typeof route === 'string') return failed(route)
     const at = dependencies.now()
-    const headers = await deliveryHeaders(signingSecrets(route, at), { id: webhookId, event, body, traceparent, at })
+    const headers = deliveryHeaders(signingSecrets(route, at), { id: webhookId, event, body, traceparent, at })
     return dependencies.transport.post(route.target, headers, body)
   }
 }

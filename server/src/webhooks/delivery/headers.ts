@@ -1,4 +1,4 @@
-import { signWebhook } from '@referral/webhook-verifier/sender'
+import { createHmac } from 'node:crypto'
 
 /** An event to send, at a time in milliseconds since 1970. */
 interface SentEvent {
@@ -15,31 +15,38 @@ interface SentEvent {
  * @param secret undefined for a subscription without one; if there are several, the first signs both headers and the others sign
  *   the Standard Webhooks header too.
  */
-export async function deliveryHeaders(
+export function deliveryHeaders(
   secret: string | string[] | undefined,
   { event, body, traceparent, ...signed }: SentEvent,
-): Promise<Record<string, string>> {
+): Record<string, string> {
   return {
     'Content-Type': 'application/json',
     'User-Agent': 'referral-webhooks/1',
     'X-Service-Event': event,
     ...(traceparent && { traceparent }),
-    ...(await signatureHeaders(secret, body, signed)),
+    ...signatureHeaders(secret, body, signed),
   }
 }
 
 /**
- * The signature headers, computed by the package that receivers verify them with. Without a secret
- * `X-Service-Signature` is empty and `webhook-signature` is omitted.
+ * The signature headers: `X-Service-Signature` over the body, and `webhook-signature` of Standard Webhooks over id, time and
+ * body. Without a secret the first is empty and the second is omitted.
  */
-export async function signatureHeaders(
+export function signatureHeaders(
   secret: string | string[] | undefined,
   body: string,
   { id, at }: { id: string; at: number },
-): Promise<Record<string, string>> {
-  const timestamp = Math.floor(at / 1000)
-  if (secret === undefined) {
-    return { 'X-Service-Signature': '', 'webhook-id': id, 'webhook-timestamp': String(timestamp) }
+): Record<string, string> {
+  const timestamp = String(Math.floor(at / 1000))
+  const [first, ...others] = [secret ?? []].flat()
+  const sent = { 'webhook-id': id, 'webhook-timestamp': timestamp }
+  if (first === undefined) return { 'X-Service-Signature': '', ...sent }
+  const hmac = (key: string, text: string) => createHmac('sha256', key).update(text)
+  return {
+    'X-Service-Signature': hmac(first, body).digest('hex'),
+    ...sent,
+    'webhook-signature': [first, ...others]
+      .map((key) => `v1,${hmac(key, `${id}.${timestamp}.${body}`).digest('base64')}`)
+      .join(' '),
   }
-  return { ...(await signWebhook(body, secret, { id, timestamp })) }
 }
