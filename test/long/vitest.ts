@@ -24,7 +24,16 @@ export async function runTests(
   const outputFile = join(folder.path, 'report.json')
   // The run has its own PostgreSQL.
   const { TEST_ENGINE: _, TEST_POSTGRES_URL: __, ...inherited } = process.env
-  const options = ['run', '--project', project, '--reporter=json', `--outputFile=${outputFile}`, ...files]
+  const options = [
+    'run',
+    '--mode',
+    'full',
+    '--project',
+    project,
+    '--reporter=json',
+    `--outputFile=${outputFile}`,
+    ...files,
+  ]
   const child = spawn(process.execPath, [join(ROOT, 'node_modules/vitest/vitest.mjs'), ...options], {
     cwd: ROOT,
     env: { ...inherited, ...env },

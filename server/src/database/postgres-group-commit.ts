@@ -46,12 +46,16 @@ export class PostgresGroupCommit {
   readonly #running = new Set<Promise<void>>()
   /** One connection remains for work without a shop. */
   readonly #maxBusy: number
+  /** How many connections may wait for shops that were found locked, so that other shops find one. */
+  readonly #maxWaiting: number
+  #waiting = 0
   #isScheduled = false
 
   constructor(pool: PostgresPool, onGroup: OnGroupCommit) {
     this.#pool = pool
     this.#onGroup = onGroup
     this.#maxBusy = Math.max(1, pool.options.max - 1)
+    this.#maxWaiting = Math.ceil(this.#maxBusy / 2)
   }
 
   /** @throws StorageError, and whatever `work` throws. */
@@ -81,18 +85,22 @@ export class PostgresGroupCommit {
     this.#isScheduled = false
     for (const [shopId, jobs] of this.#queues) {
       if (this.#busy.size >= this.#maxBusy) return
-      if (!this.#busy.has(shopId)) this.#track(this.#serve(shopId, jobs.splice(0, MAX_GROUP)))
+      if (this.#busy.has(shopId) || (isLocked(jobs) && this.#waiting >= this.#maxWaiting)) continue
+      this.#track(this.#serve(shopId, jobs.splice(0, MAX_GROUP)))
     }
   }
 
   /** Runs some jobs of a shop. Those that found it locked by another process are queued again, behind other shops. */
   async #serve(shopId: string, jobs: Job[]): Promise<void> {
+    const waiting = isLocked(jobs) ? 1 : 0
     this.#busy.add(shopId)
+    this.#waiting += waiting
     await this.#run(jobs)
+    this.#waiting -= waiting
     this.#busy.delete(shopId)
-    const waiting = [...jobs.filter(({ isSettled }) => !isSettled), ...(this.#queues.get(shopId) ?? [])]
+    const left = [...jobs.filter(({ isSettled }) => !isSettled), ...(this.#queues.get(shopId) ?? [])]
     this.#queues.delete(shopId)
-    if (waiting.length > 0) this.#queues.set(shopId, waiting)
+    if (left.length > 0) this.#queues.set(shopId, left)
     this.#start()
   }
 
@@ -237,6 +245,9 @@ export class PostgresGroupCommit {
     return undefined
   }
 }
+
+/** Whether another process had locked the shop when its jobs were tried. */
+const isLocked = ([job]: Job[]): boolean => job?.waitsSince !== undefined
 
 function settle(job: Job, callback: () => void): void {
   if (job.isSettled) return
