@@ -58,6 +58,22 @@ test('settings are shown as they are typed, and saved', async () => {
   ])
 })
 
+test('a currency that amounts are in cannot change: the field says which', async () => {
+  const body = { name: 'Spring', commissionType: 'FLAT_PER_ORDER', commissionPercent: 5 }
+  const { id } = await expectOk(shop.server.request('POST', '/api/v1/programs', { body }))
+  const rejected = await owner.submit('/admin/settings', [
+    ['currency', 'JPY'],
+    ['tax', '0'],
+    ['clickTouch', 'LAST'],
+    ['apiEnabled', '1'],
+  ])
+  expect(codeOf(rejected)).toEqual([409, 'currency_in_use'])
+  expect(rejected.text).toMatch(/<input [^>]*name="currency"[^>]* value="JPY"[^>]* aria-invalid="true"/)
+  expect(noticeOf(rejected)).toMatch(/“Spring”\. Change or remove them first\.$/)
+  const percentage = { commissionType: 'PERCENT_OF_SALE', commissionPercent: 10 }
+  await expectOk(shop.server.request('PATCH', `/api/v1/programs?id=${id}`, { body: percentage }))
+})
+
 test('users are added with a token that is shown once, sign in with a link, and are revoked; not by themselves', async () => {
   const added = await owner.submit('/admin/team', [
     ['email', 'new@shop.example'],

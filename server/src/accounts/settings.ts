@@ -1,4 +1,4 @@
-import { concurrentChange, conflict, invalidBody } from '../contract/errors.ts'
+import { concurrentChange, conflictWithRemedy, invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Body } from '../contract/spec.ts'
 import { type Context, nowIso } from '../core/context.ts'
@@ -47,10 +47,10 @@ async function requireNoAmounts(db: Reader, shop: ShopRow, sent: Body<'updateSet
     ...(isKept('minimumPayoutCents') || isKept('legacyMinimumPayout') ? ['the minimum payout'] : []),
   ]
   if (uses.length === 0) return
-  throw conflict(
-    'currency_in_use',
-    `The currency cannot change while amounts are in ${shop.currency}: ${new Intl.ListFormat('en').format(uses)}. Change or remove them first, or send the minimum payout in the new currency.`,
-  )
+  throw conflictWithRemedy('currency_in_use', {
+    problem: `The currency cannot change while amounts are in ${shop.currency}: ${new Intl.ListFormat('en').format(uses)}.`,
+    remedy: 'Change or remove them first, or send the minimum payout in the new currency.',
+  })
 }
 
 function changedColumns(ctx: Context, body: Body<'updateSettings'>): Partial<ShopRow> {

@@ -5,6 +5,7 @@ import { nameOf } from './status.ts'
 /** Remedies for page users, where the API's remedy addresses API callers. */
 const REMEDIES: Partial<Record<ErrorCode, string>> = {
   concurrent_change: 'Open the page again and repeat your change.',
+  currency_in_use: 'Change or remove them first.',
   outcome_unknown: 'Check whether it was made before you repeat it.',
   payout_mixed_currencies: 'Choose one in the field “Currency”.',
   payout_claimed_concurrently: 'Open the list of payouts before you try again.',

@@ -6,6 +6,7 @@ import { type Html, html } from './html.ts'
 const FIELDS_OF_CODES: Partial<Record<ErrorCode, string>> = {
   alias_invalid: 'alias',
   alias_taken: 'alias',
+  currency_in_use: 'currency',
   discount_code_taken: 'code',
   email_taken: 'email',
   payout_total_mismatch: 'total',
