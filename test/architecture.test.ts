@@ -190,7 +190,8 @@ test('only database/ imports a driver', () => {
 })
 
 test('only config.ts reads the environment', () => {
-  expect(files.filter((file) => read(file).includes('process.env'))).toEqual(['config.ts'])
+  // The docs page shows code that reads it.
+  expect(files.filter((file) => read(file).includes('process.env'))).toEqual(['config.ts', 'http/docs.ts'])
 })
 
 test('no expression is built from text, which a caller may have written to take minutes', () => {

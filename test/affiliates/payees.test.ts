@@ -20,7 +20,7 @@ test.for([
   [SEPA, 'DE89…3000'],
   [{ method: 'PAYPAL', email: 'zoe@pay.example' }, 'z…@pay.example'],
   [{ method: 'WISE', email: 'zoe@wise.example', name: 'Zoë Müller' }, 'z…@wise.example'],
-] as const)('%o is stored sealed and shown masked', async ([details, account], { server, owner }) => {
+] as const)('%j is stored sealed and shown masked', async ([details, account], { server, owner }) => {
   const { id } = await newAffiliate(server)
   const before = server.logs.length
   const { status, body } = await owner('PUT', `/affiliates/${id}/payee`, details)

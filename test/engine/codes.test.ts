@@ -98,6 +98,7 @@ describe('the document and the concept pages have the codes and statuses', () =>
     ['RestrictionReasonCode', 'commissions.md', 'Restrictions'],
     ['CommissionStatus', 'commissions.md', 'Status'],
     ['PayoutBatchStatus', 'payouts.md', 'Status'],
+    ['UnpaidReason', 'payouts.md', 'Unpaid balances'],
     ['AffiliateStatus', 'index.md', 'Status'],
     ['ProgramStatus', 'index.md', 'Status'],
   ])('every %s has a row in %s, %s', (name, page, heading) => {

@@ -26,7 +26,7 @@ describe('the winner', () => {
     [{ programId: 'gone' }, 'PROGRAM_MISSING'],
     [{ status: 'APPROVED' }, null],
     [{ status: 'ACTIVE' }, null],
-  ] as const)('a winner with %o has the restriction %s', (person, expected) => {
+  ] as const)('a winner with %j has the restriction %s', (person, expected) => {
     expect(restriction(person)).toBe(expected)
   })
 

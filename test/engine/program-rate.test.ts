@@ -85,7 +85,7 @@ describe('PATCH', () => {
     [percent, 'PERCENT_OF_SALE', 1600],
     [perOrder, 'FLAT_PER_ITEM', 1234],
     [perOrder, 'FLAT_PER_ORDER', 1234],
-  ] as const)('the rate %o changed to the type %s alone is stored as %i', (stored, commissionType, rate) => {
+  ] as const)('the rate %j changed to the type %s alone is stored as %i', (stored, commissionType, rate) => {
     expect(withType(stored, commissionType, 2)).toEqual({ ok: true, rate: { commissionType, rate } })
     expect(patchRate(stored, { commissionType }, 2)).toEqual({ ok: true, rate: { commissionType, rate } })
   })

@@ -102,7 +102,7 @@ test.each([
   ],
   [{ name: 'shop' }, 'curl/8', /^referral-sdk\/[\d.]+ shop curl\/8$/],
   [undefined, 'curl/8', /^referral-sdk\/[\d.]+ curl\/8$/],
-])('the user agent with appInfo %o and header %s', async (appInfo, given, expected) => {
+])('the user agent with appInfo %j and header %s', async (appInfo, given, expected) => {
   const { client, requests } = scriptedClient([done], { appInfo, headers: given ? { 'User-Agent': given } : {} })
   await client.analytics.get()
   expect(requests[0]!.headers.get('User-Agent')).toMatch(expected)
