@@ -58,16 +58,3 @@ test('a pause of the process does not count as a timeout of the store', async ()
   expect((await pending).remaining).toBe(93)
   port1.close()
 })
-
-test('requests of one subject during a store call are counted together, each with its own number', async () => {
-  const memory = new RateLimiterMemory(LIMITER_OPTIONS)
-  const asked: number[] = []
-  const store = {
-    consume: (key: string, points: number) => asked.push(points) && sleep(5).then(() => memory.consume(key, points)),
-  }
-  const limiter = createRateLimiter({ store: store as unknown as RateLimiterAbstract })
-  const windows = await Promise.all(Array.from({ length: 50 }, () => limiter.consume('key:a', 40)))
-  expect(asked).toEqual([1, 49])
-  expect(windows.map(({ remaining }) => remaining)).toEqual(Array.from({ length: 50 }, (_, i) => Math.max(0, 39 - i)))
-  expect(windows.filter(({ exceeded }) => exceeded)).toHaveLength(10)
-})

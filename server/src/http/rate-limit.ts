@@ -1,4 +1,4 @@
-import type { RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible'
+import { type RateLimiterAbstract, RateLimiterMemory } from 'rate-limiter-flexible'
 import { rateLimited } from '../contract/errors.ts'
 import type { Deps } from '../core/context.ts'
 import type { Vault } from '../core/vault.ts'
@@ -66,47 +66,16 @@ const STORE_TIMEOUT_MS = 40
 const MAX_FAILURES = 3
 const COOLDOWN_MS = 1000
 
-/** Fixed windows, each from the first request of a subject. */
-export const createRateLimiter = ({ store, ...options }: LimiterOptions = {}): RateLimiter =>
-  store ? createSharedLimiter(store, options) : createMemoryLimiter()
-
-/** Windows in the memory of this process. */
-function createMemoryLimiter(): RateLimiter {
-  const windows = new Map<string, { used: number; endsAt: number }>()
-  let removesAt = 0
-  const removeExpired = (now: number) => {
-    for (const [subject, { endsAt }] of windows) if (endsAt <= now) windows.delete(subject)
-    removesAt = now + WINDOW_MS
-  }
-  return {
-    consume: async (subject, limit) => {
-      const now = Date.now()
-      let window = windows.get(subject)
-      if (!window || window.endsAt <= now) {
-        if (removesAt <= now) removeExpired(now)
-        window = { used: 0, endsAt: now + WINDOW_MS }
-        windows.set(subject, window)
-      }
-      window.used++
-      return toRateLimit(limit, { used: window.used, msLeft: window.endsAt - now })
-    },
-    peek: async (subject, limit) => {
-      const now = Date.now()
-      const window = windows.get(subject)
-      if (!window || window.endsAt <= now) return toRateLimit(limit, EMPTY_WINDOW)
-      return toRateLimit(limit, { used: window.used, msLeft: window.endsAt - now })
-    },
-  }
-}
-
-/** Windows in a store that processes share. Fails open: a request is allowed when the store fails or is slow. */
-function createSharedLimiter(store: RateLimiterAbstract, options: Omit<LimiterOptions, 'store'>): RateLimiter {
-  const {
-    onFailure = () => {},
-    onOutage = () => {},
-    keyOf = (subject) => subject,
-    timeoutMs = STORE_TIMEOUT_MS,
-  } = options
+/**
+ * Fixed windows, each from the first request of a subject. Fails open: a request is allowed when the store fails or is slow.
+ */
+export function createRateLimiter({
+  store = new RateLimiterMemory(LIMITER_OPTIONS),
+  onFailure = () => {},
+  onOutage = () => {},
+  keyOf = (subject) => subject,
+  timeoutMs = STORE_TIMEOUT_MS,
+}: LimiterOptions = {}): RateLimiter {
   let failures = 0
   let coolsDownUntil = 0
   const read = async (limit: number, look: () => Promise<WindowCount>): Promise<RateLimit> => {
@@ -129,10 +98,14 @@ function createSharedLimiter(store: RateLimiterAbstract, options: Omit<LimiterOp
     }
   }
   const bounded = withTimeout(timeoutMs)
-  const count = createCounter(store)
+  const count = async (subject: string): Promise<WindowCount> => {
+    const { consumedPoints, msBeforeNext } = await store.consume(subject)
+    return { used: consumedPoints, msLeft: msBeforeNext }
+  }
   const look = async (subject: string): Promise<WindowCount> => {
     const state = await store.get(subject)
-    return state ? { used: state.consumedPoints, msLeft: state.msBeforeNext } : EMPTY_WINDOW
+    // The memory returns a window that has ended until it is removed.
+    return state && state.msBeforeNext > 0 ? { used: state.consumedPoints, msLeft: state.msBeforeNext } : EMPTY_WINDOW
   }
   return {
     consume: (subject, limit) => read(limit, () => bounded(count(keyOf(subject)))),
@@ -159,57 +132,10 @@ function toRateLimit(limit: number, { used, msLeft }: WindowCount): RateLimit {
 }
 
 /** A caller's window in the store. */
-export interface WindowCount {
+interface WindowCount {
   /** Requests so far, including this one. */
   used: number
   msLeft: number
-}
-
-interface PendingCount {
-  resolve: (count: WindowCount) => void
-  reject: (error: unknown) => void
-}
-
-/**
- * Counts one request. While a call to the store is pending for a subject, further requests of that subject are collected
- * and counted with the next call: each gets its own number, and a burst does not queue up at one row.
- */
-export function createCounter(store: RateLimiterAbstract): (subject: string) => Promise<WindowCount> {
-  const waiting = new Map<string, PendingCount[]>()
-
-  async function consume(subject: string, group: PendingCount[]): Promise<void> {
-    try {
-      const { consumedPoints, msBeforeNext } = await store.consume(subject, group.length).catch(stateOfRejection)
-      const before = consumedPoints - group.length
-      for (const [i, one] of group.entries()) one.resolve({ used: before + i + 1, msLeft: msBeforeNext })
-    } catch (error) {
-      for (const one of group) one.reject(error)
-    }
-  }
-
-  async function run(subject: string): Promise<void> {
-    for (;;) {
-      const group = waiting.get(subject) ?? []
-      if (group.length === 0) break
-      waiting.set(subject, [])
-      await consume(subject, group)
-    }
-    waiting.delete(subject)
-  }
-
-  return (subject) =>
-    new Promise((resolve, reject) => {
-      const group = waiting.get(subject)
-      if (group) return void group.push({ resolve, reject })
-      waiting.set(subject, [{ resolve, reject }])
-      void run(subject)
-    })
-}
-
-/** The store rejects with the state itself when its own limit is exceeded. */
-function stateOfRejection(error: unknown): RateLimiterRes {
-  if (!(error instanceof Error) && (error as RateLimiterRes | undefined)?.consumedPoints) return error as RateLimiterRes
-  throw error
 }
 
 /** Opens the limiter of a server process. `close` disconnects its store. */
