@@ -8,15 +8,15 @@ const resources = ['affiliates', 'payouts', 'events', 'analytics'].map(
   (resource): Entry => [
     `one resource, without openapi-fetch: ${resource}`,
     `export { createCore, ${resource} } from '../src/index.ts'`,
-    6_600,
+    6_900,
     ['openapi-fetch'],
   ],
 )
 
 // A method of a resource takes about 30 bytes.
 const entries: Entry[] = [
-  ['everything', `export * from '../src/index.ts'`, 10_600],
-  ['createReferralClient', `export { createReferralClient } from '../src/index.ts'`, 10_200],
+  ['everything', `export * from '../src/index.ts'`, 10_900],
+  ['createReferralClient', `export { createReferralClient } from '../src/index.ts'`, 10_500],
   ...resources,
   ['isKnownEvent', `export { isKnownEvent } from '../src/index.ts'`, 500],
 ]

@@ -35,6 +35,8 @@ export interface AdminClient extends RawClient {
   readonly webhooks: ReturnType<typeof webhooks>
   readonly stores: ReturnType<typeof stores>
   readonly testShops: ReturnType<typeof testShops>
+  /** Returns a client with some options changed, as `withOptions` of a `ReferralClient`. */
+  withOptions(options: ClientOptions): AdminClient
 }
 
 /**
@@ -73,5 +75,6 @@ export const createAdminClient = (options?: ClientOptions): AdminClient => {
     webhooks: webhooks(core),
     stores: stores(core),
     testShops: testShops(core),
+    withOptions: (changed) => createAdminClient({ ...options, ...changed }),
   }
 }

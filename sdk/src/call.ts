@@ -27,6 +27,16 @@ export interface Call<T> extends Promise<T> {
    * if (error) console.log(error.code)
    */
   safe(): Promise<SafeResult<T>>
+  /**
+   * Resolves to the response with its body unread, so that a large export need not fit into memory. Call it at once, instead
+   * of `await`. From then on, `signal` aborts the body, and no timeout does.
+   *
+   * @throws {ReferralError} as the call itself.
+   *
+   * @example
+   * const { body } = await client.commissions.list({ limit: 100 }).asResponse()
+   */
+  asResponse(): Promise<Response>
 }
 
 /** Starts a call. */
@@ -34,8 +44,9 @@ export const startCall = <Reply, Data, const Query = undefined, Body = undefined
   core: Core,
   input: CallInput<Query, Body, Reply, Data>,
 ): Call<Data> => {
-  const call = new LazyCall(() => core.run(input))
-  call.withResponse()
+  const call = new LazyCall((isStreamed) => core.run({ ...input, isStreamed }))
+  // After the current expression, in which `asResponse()` may be called.
+  queueMicrotask(() => call.withResponse())
   return call
 }
 
@@ -93,16 +104,21 @@ export const pickAction = (reply: ActionReply): ActionReply | undefined => (repl
 /** Starts on first `then()`, `withResponse()` or `safe()`; `startCall` starts it eagerly. */
 export class LazyCall<T> implements Call<T> {
   readonly [Symbol.toStringTag] = 'Call'
-  #start: () => Promise<WithResponse<T>>
+  #start: (isStreamed?: boolean) => Promise<WithResponse<T>>
   #result: Promise<WithResponse<T>> | undefined
 
-  constructor(start: () => Promise<WithResponse<T>>) {
+  constructor(start: (isStreamed?: boolean) => Promise<WithResponse<T>>) {
     this.#start = start
   }
 
   withResponse(): Promise<WithResponse<T>> {
     this.#result ??= this.#start()
     return this.#result
+  }
+
+  async asResponse(): Promise<Response> {
+    this.#result ??= this.#start(true)
+    return (await this.#result).response
   }
 
   safe(): Promise<SafeResult<T>> {

@@ -94,6 +94,13 @@ export interface ReferralClient extends RawClient {
   readonly shop: ReturnType<typeof shop>
   /** The rate limit window of the last response, undefined before the first. */
   readonly rateLimit: RateLimit | undefined
+  /**
+   * Returns a client with some options changed, as in `client.withOptions({ timeoutMs: 120_000 })`. It has a rate limit window
+   * and `maxRequestsPerMinute` of its own.
+   *
+   * @throws {TypeError} when an option is malformed.
+   */
+  withOptions(options: ClientOptions): ReferralClient
 }
 
 /**
@@ -126,6 +133,7 @@ export const createReferralClient = (options?: ClientOptions): ReferralClient =>
     get rateLimit() {
       return core.rateLimit
     },
+    withOptions: (changed) => createReferralClient({ ...options, ...changed }),
   }
 }
 

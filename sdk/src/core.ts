@@ -93,6 +93,8 @@ export interface CallInput<Query, Body, Reply, Data> {
   recover?: ((rejection: ApiError) => Promise<Data | undefined>) | undefined
   /** Maps the result of a call to that of `reconcile()`. */
   reconciled?: (result: Promise<WithResponse<Data>>) => Promise<unknown>
+  /** Leaves the body of a success unread, for `asResponse()`. */
+  isStreamed?: boolean | undefined
 }
 
 /** Makes the calls of all resources, with one API key to one server. */
@@ -138,7 +140,7 @@ export const createCore = (given: ClientOptions = {}): Core => {
   })
 
   const run: Core['run'] = async (input, mayBeApplied = false) => {
-    const { pick, recover, reconciled = dataOf, options: callOptions = {} } = input
+    const { pick, recover, reconciled = dataOf, isStreamed, options: callOptions = {} } = input
     const { signal, headers, idempotencyKey = await input.deriveKey?.() } = callOptions
     const { maxRetries = options.maxRetries, timeoutMs = options.timeoutMs } = callOptions
     const { totalTimeoutMs = options.totalTimeoutMs } = callOptions
@@ -229,13 +231,15 @@ export const createCore = (given: ClientOptions = {}): Core => {
         const sending = fetch(request, { ...options.fetchOptions, ...init })
         wasSent = true
         const received = await sending
+        if (isStreamed && received.status >= 200 && received.status < 300)
+          return { response: received as Response, isUnknown: false }
         const text = await received.text()
         const response = toResponse(received, text, isText)
         const error = checkResponse(response, text, details, isText)
         return { response, error, isUnknown: isOutcomeUnknown(response) || (response.ok && !!error) }
       }
       const onTimeout = () => new TimeoutError('TimeoutError', `No response within ${ms} ms.`, details)
-      return withDeadline(attempt, { signal, ms, onTimeout, details }).catch((cause) => {
+      return withDeadline(attempt, { signal, ms, onTimeout, details, isStreamed }).catch((cause) => {
         if (cause instanceof ReferralError) return { error: cause, isUnknown: wasSent }
         const what = wasSent ? `Connection to ${new URL(url).origin}` : 'Reading the API key'
         const { reason, code } = reasonOf(cause)
@@ -268,8 +272,9 @@ export const createCore = (given: ClientOptions = {}): Core => {
           headers: { ...headers, [KEY_HEADER]: idempotencyKey },
           fetch: fetchWithRetries,
           middleware: [{ onRequest }],
+          ...(isStreamed && { parseAs: 'stream' }),
         })
-        const picked = data && pick(data, response, details)
+        const picked = data && (isStreamed ? (response as never) : pick(data, response, details))
         if (picked !== undefined) return toWithResponse(picked, response, attempts)
         if (response.ok) {
           mayBeApplied = true

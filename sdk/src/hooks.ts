@@ -8,12 +8,14 @@ interface DeadlineOptions {
   /** Creates the error to throw on timeout. */
   onTimeout: () => Error
   details?: ErrorDetails
+  /** The signal also aborts the body that the task leaves unread. */
+  isStreamed?: boolean | undefined
 }
 
 /** Runs a task until it settles, times out or is aborted, even when the task ignores its own signal. */
 export const withDeadline = async <T>(
   task: (signal: AbortSignal) => PromiseLike<T>,
-  { signal, ms, onTimeout, details }: DeadlineOptions,
+  { signal, ms, onTimeout, details, isStreamed }: DeadlineOptions,
 ): Promise<T> => {
   const controller = new AbortController()
   const inner = controller.signal
@@ -33,7 +35,7 @@ export const withDeadline = async <T>(
     })
   } finally {
     clearTimeout(timer)
-    signal?.removeEventListener('abort', abort)
+    if (!isStreamed) signal?.removeEventListener('abort', abort)
   }
 }
 

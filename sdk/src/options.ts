@@ -171,6 +171,10 @@ export interface ClientOptions extends Hooks {
   headers?: Readonly<Record<string, string>> | undefined
   /** Your application, added to the user agent. */
   appInfo?: AppInfo | undefined
+  /**
+   * Logs each attempt. Without it, `REFERRAL_LOG=debug` logs to the console, and `REFERRAL_LOG=warn` retries and ignored properties
+   * only.
+   */
   logger?: Logger | undefined
   /** Allows a browser, where anyone who opens the page can read the API key. For tests only. */
   dangerouslyAllowBrowser?: boolean | undefined
@@ -203,6 +207,9 @@ export const checkLimits = (
   }
 }
 
+const consoleOf = (level: string | undefined): Logger | undefined =>
+  level === 'debug' ? console : level === 'warn' ? { debug: () => {}, warn: console.warn } : undefined
+
 /**
  * Checks the options and adds the defaults.
  *
@@ -221,6 +228,7 @@ export const checkOptions = (given: ClientOptions) => {
     maxRetries = 2,
     timeoutMs = 30_000,
     totalTimeoutMs = Infinity,
+    logger = consoleOf(process?.env?.REFERRAL_LOG),
     ...options
   } = given
   if (typeof apiKey !== 'function') checkKey(apiKey)
@@ -234,7 +242,7 @@ export const checkOptions = (given: ClientOptions) => {
     'A browser would expose the API key. In a test, set dangerouslyAllowBrowser.',
   )
   const url = baseUrl.replace(/(\/api\/v1)?\/*$/, '')
-  return { ...options, apiKey, baseUrl: url, maxRetries, timeoutMs, totalTimeoutMs }
+  return { ...options, logger, apiKey, baseUrl: url, maxRetries, timeoutMs, totalTimeoutMs }
 }
 
 /** The user agent: the SDK, the application, and what the caller has set. */

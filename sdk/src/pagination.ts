@@ -1,10 +1,25 @@
 import { type Call, LazyCall } from './call.ts'
 import type { CallInput, Core, WithResponse } from './core.ts'
 
-/** One page of a list. */
-export interface Page<T> {
+/** The reply to a list operation. */
+interface PageReply<T> {
   data: T[]
   pagination: { page: number; limit: number; total: number; totalPages: number }
+}
+
+/** One page of a list. */
+export interface Page<T> extends PageReply<T> {
+  readonly hasNextPage: boolean
+  /**
+   * Returns the page after this one.
+   *
+   * @throws {ReferralError} as the list itself.
+   *
+   * @example
+   * let page = await client.affiliates.list({ limit: 50 })
+   * while (page.hasNextPage) page = await page.nextPage()
+   */
+  nextPage(): Call<Page<T>>
 }
 
 /**
@@ -40,31 +55,61 @@ type Row = { id?: string; affiliateId?: string; programId?: string | null }
 const idOf = (row: Row): string => row.id ?? row.affiliateId ?? row.programId!
 
 /** Picks a page as it is. */
-export const pickPage = <Row>(page: Page<Row>): Page<Row> | undefined =>
+export const pickPage = <Row>(page: PageReply<Row>): PageReply<Row> | undefined =>
   Array.isArray(page.data) && page.pagination ? page : undefined
 
 /** Calls a list operation. */
 export const listCall = <Query extends PageQuery | undefined, Item, T extends Row>(
   core: Core,
-  input: CallInput<Query, undefined, Page<Item>, Page<T>> & { query: Query },
-): PagedCall<T> =>
-  new PagedList(input.query ?? {}, (page) => core.run({ ...input, query: { ...input.query, ...page } }))
+  input: CallInput<Query, undefined, PageReply<Item>, PageReply<T>> & { query: Query },
+): PagedCall<T> => {
+  const fetchPage: FetchPage<T> = async (query, isStreamed) => {
+    const result = await core.run({ ...input, isStreamed, query: { ...input.query, ...query } })
+    return { ...result, data: new ListPage(result.data, query, fetchPage) }
+  }
+  return new PagedList(input.query ?? {}, fetchPage)
+}
 
 type PageQuery = { page?: number | undefined; limit?: number | undefined; after?: string | undefined }
-type FetchPage<T> = (query: PageQuery) => Promise<WithResponse<Page<T>>>
+type FetchPage<T> = (query: PageQuery, isStreamed?: boolean) => Promise<WithResponse<Page<T>>>
+
+class ListPage<T extends Row> implements Page<T> {
+  readonly data: T[]
+  readonly pagination: PageReply<T>['pagination']
+  readonly #query: PageQuery
+  readonly #fetchPage: FetchPage<T>
+
+  constructor({ data, pagination }: PageReply<T>, query: PageQuery, fetchPage: FetchPage<T>) {
+    this.data = data
+    this.pagination = pagination
+    this.#query = query
+    this.#fetchPage = fetchPage
+  }
+
+  get hasNextPage(): boolean {
+    const { page, limit, totalPages } = this.pagination
+    return this.#query.after ? this.data.length >= limit : page < totalPages
+  }
+
+  nextPage(): Call<Page<T>> {
+    const last = this.data.at(-1)
+    const next = this.#query.after && last ? { after: idOf(last) } : { page: this.pagination.page + 1 }
+    return new LazyCall((isStreamed) => this.#fetchPage({ ...this.#query, ...next }, isStreamed))
+  }
+}
 
 class PagedList<T extends Row> extends LazyCall<Page<T>> implements PagedCall<T> {
   readonly #query: PageQuery
   readonly #fetchPage: FetchPage<T>
 
   constructor(query: PageQuery, fetchPage: FetchPage<T>) {
-    super(() => fetchPage(query))
+    super((isStreamed) => fetchPage(query, isStreamed))
     this.#query = query
     this.#fetchPage = fetchPage
   }
 
   page(page: number): Call<Page<T>> {
-    return new LazyCall(() => this.#fetchPage({ ...this.#query, page }))
+    return new LazyCall((isStreamed) => this.#fetchPage({ ...this.#query, page }, isStreamed))
   }
 
   async toArray({ limit = Infinity }: { limit?: number } = {}): Promise<T[]> {

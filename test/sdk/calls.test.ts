@@ -65,6 +65,47 @@ describe('a call', () => {
   })
 })
 
+describe('asResponse()', () => {
+  /** A response whose body never ends. */
+  const endless = () => {
+    const stream = new ReadableStream({ pull: (controller) => controller.enqueue(new TextEncoder().encode('row\n')) })
+    return new Response(stream, { headers: { 'X-Request-Id': 'req_1' } })
+  }
+
+  test('returns the response of a single request with its body unread, after a retry', async () => {
+    const { client, requests } = scriptedClient([errorResponse(503, 'busy', { 'Retry-After': '0' }), endless])
+    const response = await client.events.click({ ref: 'noor' }).asResponse()
+    const { value } = await response.body!.getReader().read()
+    expect([response.bodyUsed, response.headers.get('X-Request-Id'), value?.length]).toEqual([true, 'req_1', 4])
+    expect(requests).toHaveLength(2)
+  })
+
+  test('of a list returns its page as sent', async () => {
+    const text = await scriptedClient([jsonResponse(200, success)])
+      .client.programs.list()
+      .asResponse()
+    expect(await text.json()).toEqual(success)
+  })
+
+  test('throws errors', async () => {
+    const { client } = scriptedClient([errorResponse(404, 'affiliate_not_found')])
+    await expect(client.affiliates.archive('aff_9').asResponse()).rejects.toMatchObject({ code: 'affiliate_not_found' })
+  })
+
+  test('leaves the body to the signal', async () => {
+    const controller = new AbortController()
+    const fetch = async ({ signal }: Request) => {
+      const abort = (stream: ReadableStreamDefaultController) =>
+        signal.addEventListener('abort', () => stream.error(signal.reason))
+      return new Response(new ReadableStream({ start: abort }))
+    }
+    const { client } = scriptedClient([], { fetch })
+    const response = await client.analytics.get({}, { signal: controller.signal }).asResponse()
+    controller.abort()
+    await expect(response.text()).rejects.toThrow('aborted')
+  })
+})
+
 describe('an error', () => {
   test('has message, code, request id, rate limit, idempotency key and response', async () => {
     const headers = { 'X-RateLimit-Limit': '100', 'X-RateLimit-Remaining': '3', 'X-RateLimit-Reset': '9' }

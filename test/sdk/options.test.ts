@@ -231,3 +231,34 @@ describe('maxRequestsPerMinute', () => {
     expect((await calls).filter(({ error }) => error)).toHaveLength(1)
   })
 })
+
+test('withOptions changes some options and leaves the client as it is', async () => {
+  const { client, requests } = scriptedClient([errorResponse(404, 'x')], { headers: { 'X-Tenant': '1' } })
+  await client
+    .withOptions({ apiKey: 'rk_other', headers: { 'X-Tenant': '2' } })
+    .analytics.get()
+    .safe()
+  await client.analytics.get().safe()
+  expect(requests.map(({ headers }) => [headers.get('Authorization'), headers.get('X-Tenant')])).toEqual([
+    ['Bearer rk_other', '2'],
+    ['Bearer rk_test', '1'],
+  ])
+  expect(() => client.withOptions({ timeoutMs: 0 })).toThrow(TypeError)
+})
+
+test.each([
+  ['debug', 2, 1],
+  ['warn', 0, 1],
+  ['', 0, 0],
+])('REFERRAL_LOG=%s logs to the console, and nothing with a logger', async (level, attempts, retries) => {
+  vi.stubEnv('REFERRAL_LOG', level)
+  const consoles = [vi.spyOn(console, 'debug'), vi.spyOn(console, 'warn')].map((spy) => spy.mockReturnValue(undefined))
+  const steps = [errorResponse(503, 'busy', { 'Retry-After': '0' }), done]
+  const ofConsole = () => consoles.map(({ mock }) => mock.calls.length)
+  await advanceUntilSettled(scriptedClient(steps).client.analytics.get())
+  expect(ofConsole()).toEqual([attempts, retries])
+  const logger = { debug: vi.fn(), warn: vi.fn() }
+  await advanceUntilSettled(scriptedClient(steps, { logger }).client.analytics.get())
+  expect([ofConsole(), logger.debug.mock.calls.length]).toEqual([[attempts, retries], 2])
+  vi.restoreAllMocks()
+})

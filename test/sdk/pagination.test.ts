@@ -161,3 +161,29 @@ describe('a list that changes during iteration', () => {
     expect(seen).toEqual(ids(rowsTo(60)).filter((id) => !['r21', 'r22', 'r23', 'r24', 'r25'].includes(id)))
   })
 })
+
+test.each([[{}], [{ after: 'r0' }]])('a page of a list with %j knows the next one', async (query) => {
+  const rows = rowsTo(5)
+  const fetch = (request: Request): Response => {
+    const { searchParams } = new URL(request.url)
+    const after = searchParams.get('after')
+    const page = Number(searchParams.get('page') ?? 1)
+    const from = after ? Number(after.slice(1)) : (page - 1) * 2
+    return jsonResponse(200, {
+      data: rows.slice(from, from + 2),
+      pagination: { page, limit: 2, total: 5, totalPages: 3 },
+    })
+  }
+  const client = createReferralClient({ apiKey: 'rk_test', baseUrl: 'https://api.example', fetch })
+  let page = await client.affiliates.list({ ...query, limit: 2 })
+  const seen = ids(page.data)
+  while (page.hasNextPage) {
+    page = await page.nextPage()
+    seen.push(...ids(page.data))
+  }
+  expect(seen).toEqual(ids(rows))
+  expect(JSON.parse(JSON.stringify(page))).toEqual({
+    data: [{ id: 'r5' }],
+    pagination: { page: expect.any(Number), limit: 2, total: 5, totalPages: 3 },
+  })
+})

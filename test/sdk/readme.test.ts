@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import * as sdk from '@referral/sdk'
 import { type TestServer, testServer } from '@referral/server/testing'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { listen, startProxy } from './support/network.ts'
 
 const folder = join(import.meta.dirname, 'recipes')
@@ -129,7 +130,16 @@ describe('the output of a recipe', () => {
   test('pagination.ts', async () => {
     await seed()
     await import('./recipes/pagination.ts')
-    expect(printed).toEqual(['2 1 3', 'APPROVED APPROVED APPROVED'])
+    expect(printed).toEqual(['2 1 3', 'APPROVED APPROVED APPROVED', '3'])
+  })
+
+  test('export.ts', async () => {
+    const { path, remove } = temporaryFolder()
+    vi.stubEnv('AUDIT_FILE', join(path, 'audit.ndjson'))
+    await import('./recipes/export.ts')
+    expect(printed).toEqual(['application/x-ndjson'])
+    expect(readFileSync(join(path, 'audit.ndjson'), 'utf8')).toMatch(/^\{.*\n\{"end":.*\}\n$/s)
+    remove()
   })
 
   test('idempotency.ts', async () => {

@@ -17,7 +17,7 @@ describe('the browser bundle runs', () => {
     const { crypto, TextEncoder, URL, URLSearchParams, Request, Response, Headers, FormData } = globalThis
     const { AbortController, AbortSignal, setTimeout, clearTimeout } = globalThis
     const web = { crypto, TextEncoder, URL, URLSearchParams, Request, Response, Headers, FormData }
-    const context = createContext({ ...web, AbortController, AbortSignal, setTimeout, clearTimeout })
+    const context = createContext({ ...web, AbortController, AbortSignal, setTimeout, clearTimeout, queueMicrotask })
     runInContext(selfCheck, context)
     expect(await runInContext('outcome', context)).toBe('ok')
     expect(runInContext('typeof process + typeof Buffer + typeof require', context)).toBe('undefined'.repeat(3))

@@ -15,3 +15,8 @@ console.log(data.length, second.data.length, pagination.total)
 
 const newest = await client.affiliates.list().toArray({ limit: 3 })
 console.log(newest.map(({ status }) => status).join(' '))
+
+// Page by page.
+let page = await client.affiliates.list({ limit: 1 })
+while (page.hasNextPage) page = await page.nextPage()
+console.log(page.pagination.page)
