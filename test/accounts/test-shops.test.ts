@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { SHOP_TABLES } from '../../server/src/database/table-keys.ts'
+import { SHOP_TABLES } from '../../server/src/database/personal-data.ts'
 import { purgeExpired } from '../../server/src/operator/retention.ts'
 import { countOf, insertRow, rowOf, rowsOf, updateRows } from '../support/inspect.ts'
 import { addMany } from '../support/many-commissions.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { TABLE_NAMES } from '../../server/src/database/table-keys.ts'
+import { TABLE_NAMES } from '../../server/src/database/personal-data.ts'
 import { document } from '../support/document.ts'
 import { countOf } from '../support/inspect.ts'
 import type { TestServer } from '../support/server.ts'

@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import { findFigures } from '../../server/src/affiliates/figure-queries.ts'
 import { overviewReport } from '../../server/src/analytics/overview.ts'
 import type { Database } from '../../server/src/database/database.ts'
-import { PRIMARY_KEYS } from '../../server/src/database/table-keys.ts'
+import type { TableName as Table } from '../../server/src/database/personal-data.ts'
 import type { Tables } from '../../server/src/database/tables.ts'
 import { PLAIN_SUBSCRIPTION } from '../../server/src/webhooks/queries.ts'
 import { pointerTo, problems } from './document.ts'
@@ -16,7 +16,6 @@ import type { Sql, Statement } from './sql.ts'
 /** A separate connection to a server's database. */
 export type Connection = Pick<TestServer, 'sql'>
 
-type Table = keyof typeof PRIMARY_KEYS
 type Columns<Name extends Table> = Partial<Tables[Name]>
 
 const quoted = (names: string[]) => names.map((name) => `"${name}"`)
@@ -39,17 +38,32 @@ export async function chartedCommission({ db, shop, clock }: Pick<TestServer, 'd
   return days.reduce((sum, { currency, commissionCents }) => sum + (currency === 'USD' ? commissionCents : 0), 0)
 }
 
+const IDS = [
+  'id',
+  'seq',
+  'orderId',
+  'batchId',
+  'commissionId',
+  'externalRefundId',
+  'kind',
+  'noticeId',
+  'key',
+  'version',
+]
+
 /** The rows of a table with these values, in the order of their ids. */
 export function rowsOf<Name extends Table>(
   { sql }: Connection,
   table: Name,
   where: Columns<Name> = {},
 ): Tables[Name][] {
-  const keys = (PRIMARY_KEYS[table] as string[]).toSorted((a, b) => Number(a === 'shopId') - Number(b === 'shopId'))
   const { condition, values } = matching(where)
-  return sql
-    .prepare(`select * from "${table}" where ${condition} order by ${quoted(keys)}`)
-    .all(...values) as Tables[Name][]
+  const rows = sql.prepare(`select * from "${table}" where ${condition}`).all(...values) as Record<string, string>[]
+  const byId = (a: (typeof rows)[number], b: typeof a) => {
+    const differing = IDS.find((id) => a[id] !== b[id])
+    return differing === undefined ? 0 : a[differing]! < b[differing]! ? -1 : 1
+  }
+  return rows.sort(byId) as unknown[] as Tables[Name][]
 }
 
 /** The only row with these values. */

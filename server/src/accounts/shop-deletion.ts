@@ -4,7 +4,8 @@ import { type Context, type Deps, nowIso, type Operator } from '../core/context.
 import { installationContext } from '../core/installation.ts'
 import { mutate } from '../core/mutate.ts'
 import type { Transaction } from '../database/database.ts'
-import { deleteDerivedRowsOfShop, deleteRowsOfShop, SHOP_TABLES, type TableName } from '../database/table-keys.ts'
+import { SHOP_TABLES, type TableName } from '../database/personal-data.ts'
+import { deleteRowsOfShop } from '../database/table-keys.ts'
 import { hasOpenBatch } from '../payouts/queries.ts'
 import { findAuditHead, listTestShops, markShopAsDeleted, updateShopIfUnchanged } from './queries.ts'
 import { operatorContext } from './shops.ts'
@@ -64,11 +65,10 @@ interface Deleted {
 /** Deletes the rows of a shop except the last ones, in small transactions and for a limited time. */
 async function deleteRows(deps: Deps, shopId: string, until: number): Promise<Deleted> {
   const portion = { shopId, limit: STEP_ROWS }
-  const steps = [
-    ...ORDER.map((table) => (trx: Transaction) => deleteRowsOfShop(trx, table, portion)),
-    // As many as the shop has affiliates and days with orders.
-    (trx: Transaction) => deleteDerivedRowsOfShop(trx, portion),
-  ]
+  // Row counts are derived from the other tables.
+  const steps = [...ORDER, 'rowCounts' as const].map(
+    (table) => (trx: Transaction) => deleteRowsOfShop(trx, table, portion),
+  )
   let rows = 0
   for (const step of steps) {
     for (let deleted = STEP_ROWS; deleted === STEP_ROWS; rows += deleted) {

@@ -4,7 +4,8 @@ import { type Kysely, sql } from 'kysely'
 import { isPostgresUrl } from '../config.ts'
 import { isInUse } from './backup.ts'
 import { withConnection } from './database.ts'
-import { findLastKey, forEachPage, type Row, TABLE_NAMES, type TableName, UNFINISHED_COPY } from './table-keys.ts'
+import { TABLE_NAMES, type TableName } from './personal-data.ts'
+import { findLastKey, forEachPage, type Row, UNFINISHED_COPY } from './table-keys.ts'
 import type { Tables } from './tables.ts'
 
 /** An error with a message for the operator. */

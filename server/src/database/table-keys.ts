@@ -1,45 +1,19 @@
-import { sql } from 'kysely'
+import { SqliteAdapter, sql } from 'kysely'
 import type { Reader, Transaction } from './database.ts'
+import type { TableName } from './personal-data.ts'
 import type { Tables } from './tables.ts'
 
-/** Row counts are derived from the other tables by triggers, so a copy does not include them. */
-type Copied = Exclude<keyof Tables, 'rowCounts'>
-type Keys = { [Table in Copied]: (keyof Tables[Table])[] }
-
-/** The primary key of every table. A missing table does not compile. */
-export const PRIMARY_KEYS: Keys = {
-  shops: ['id'],
-  users: ['shopId', 'id'],
-  sessions: ['tokenHash'],
-  signInLinks: ['tokenHash'],
-  passkeys: ['shopId', 'id'],
-  apiKeys: ['shopId', 'id'],
-  programs: ['shopId', 'id'],
-  affiliates: ['shopId', 'id'],
-  affiliateAliases: ['shopId', 'id'],
-  payees: ['shopId', 'affiliateId'],
-  commissions: ['shopId', 'id'],
-  orders: ['shopId', 'orderId'],
-  refunds: ['shopId', 'commissionId', 'externalRefundId'],
-  refundTotals: ['shopId', 'commissionId'],
-  orderNotices: ['shopId', 'orderId', 'kind', 'noticeId'],
-  journey: ['shopId', 'id'],
-  connections: ['shopId', 'id'],
-  productRules: ['shopId', 'id'],
-  geoRules: ['shopId', 'programId'],
-  payoutBatches: ['shopId', 'id'],
-  payoutJobs: ['shopId', 'batchId'],
-  reservationChanges: ['shopId', 'batchId', 'commissionId', 'version'],
-  payoutFiles: ['shopId', 'id'],
-  payoutLines: ['shopId', 'id'],
-  subscriptions: ['shopId', 'id'],
-  webhookEvents: ['shopId', 'id'],
-  deliveries: ['shopId', 'id'],
-  idempotencyKeys: ['shopId', 'key'],
-  audits: ['shopId', 'seq'],
-  auditHeads: ['shopId'],
-  erasures: ['shopId', 'id'],
-  installationSettings: ['name'],
+/** The columns of a table's primary key, in order, from the catalogue of the database. */
+export async function readPrimaryKey(db: Reader, name: keyof Tables): Promise<string[]> {
+  const { rows } =
+    db.getExecutor().adapter instanceof SqliteAdapter
+      ? await sql<{ name: string }>`select name from pragma_table_info(${name}) where pk > 0 order by pk`.execute(db)
+      : await sql<{ name: string }>`
+          select a.attname as name from pg_index i
+          join pg_attribute a on a.attrelid = i.indrelid and a.attnum = any(i.indkey)
+          where i.indrelid = to_regclass(quote_ident(${name})) and i.indisprimary
+          order by array_position(i.indkey::int2[], a.attnum)`.execute(db)
+  return rows.map((column) => column.name)
 }
 
 /**
@@ -80,24 +54,21 @@ export const CROSS_SHOP_INDEXES: string[] = [
 ]
 
 export type Row = Record<string, unknown>
-export type TableName = keyof typeof PRIMARY_KEYS
 
 const PAGE_SIZE = 500
-
-/** Every table except those that are derived from others. */
-export const TABLE_NAMES = Object.keys(PRIMARY_KEYS) as TableName[]
 
 /** The installation setting that marks a database as the target of a copy that is not complete. */
 export const UNFINISHED_COPY = 'unfinishedCopy'
 
 /** The primary key of the last row of a table; undefined for an empty table. */
 export async function findLastKey(db: Reader, name: TableName): Promise<unknown[] | undefined> {
-  const keys = PRIMARY_KEYS[name].map((key) => sql.ref(key))
+  const names = await readPrimaryKey(db, name)
+  const keys = names.map((key) => sql.ref(key))
   const descending = sql.join(keys.map((key) => sql`${key} desc`))
   const { rows } = await sql<Row>`
     select ${sql.join(keys)} from ${sql.table(name)} order by ${descending} limit 1`.execute(db)
   const [last] = rows
-  return last && PRIMARY_KEYS[name].map((key) => last[key])
+  return last && names.map((key) => last[key])
 }
 
 /** Reads the rows of a table in the order of its primary key, a page at a time: all, or those after a key. */
@@ -118,7 +89,7 @@ export async function* pagesOf(
 ): AsyncGenerator<Row[], void> {
   const column = shopColumn(name)
   const ofShop = shopId === undefined ? sql`true` : sql`${sql.ref(column)} = ${shopId}`
-  const all = PRIMARY_KEYS[name].map(String)
+  const all = await readPrimaryKey(db, name)
   // Within a shop, SQLite would read a comparison that begins with its id from the first row of the shop.
   const names = all.filter((key) => shopId === undefined || key !== column)
   const keys = names.map((key) => sql.ref(key))
@@ -139,13 +110,7 @@ export async function* pagesOf(
 }
 
 /** The column that contains the id of the shop. */
-const shopColumn = (name: TableName): string => (name === 'shops' ? 'id' : 'shopId')
-
-/** The tables with rows of shops, except those that are derived from others. */
-export const SHOP_TABLES: TableName[] = TABLE_NAMES.filter((name) => name !== 'installationSettings')
-
-/** The primary key of the table that triggers derive from others. */
-const ROW_COUNT_KEYS = ['shopId', 'list', 'scope', 'programId', 'status', 'currency', 'orderCurrency']
+const shopColumn = (name: keyof Tables): string => (name === 'shops' ? 'id' : 'shopId')
 
 /** How many rows of a shop are deleted in one transaction at most. */
 interface Portion {
@@ -153,25 +118,20 @@ interface Portion {
   limit: number
 }
 
-/** Deletes up to `limit` rows of a shop from a table. Returns how many. */
-export const deleteRowsOfShop = (trx: Transaction, name: TableName, portion: Portion): Promise<number> =>
-  deletePortion(trx, { table: name, shop: shopColumn(name), keys: PRIMARY_KEYS[name].map(String) }, portion)
-
 /**
- * Deletes up to `limit` rows of a shop that triggers derived. Returns how many. The rows that they were derived from must be
- * deleted before.
+ * Deletes up to `limit` rows of a shop from a table. Returns how many. Row counts go last, because triggers derive them from the
+ * others.
  */
-export const deleteDerivedRowsOfShop = (trx: Transaction, portion: Portion): Promise<number> =>
-  deletePortion(trx, { table: 'rowCounts', shop: 'shopId', keys: ROW_COUNT_KEYS }, portion)
-
-async function deletePortion(
+export async function deleteRowsOfShop(
   trx: Transaction,
-  { table, shop, keys }: { table: string; shop: string; keys: string[] },
+  name: keyof Tables,
   { shopId, limit }: Portion,
 ): Promise<number> {
-  const key = sql.join(keys.map((name) => sql.ref(name)))
+  const key = sql.join((await readPrimaryKey(trx, name)).map((column) => sql.ref(column)))
   const { numAffectedRows } = await sql`
-    delete from ${sql.table(table)} where (${key}) in (
-      select ${key} from ${sql.table(table)} where ${sql.ref(shop)} = ${shopId} limit ${sql.lit(limit)})`.execute(trx)
+    delete from ${sql.table(name)} where (${key}) in (
+      select ${key} from ${sql.table(name)} where ${sql.ref(shopColumn(name))} = ${shopId} limit ${sql.lit(limit)})`.execute(
+    trx,
+  )
   return Number(numAffectedRows ?? 0n)
 }

@@ -1,7 +1,8 @@
 import { replay } from '../commissions/explain.ts'
 import type { Deps } from '../core/context.ts'
 import { isStorable } from '../database/database.ts'
-import { forEachPage, PRIMARY_KEYS, type Row, TABLE_NAMES, type TableName } from '../database/table-keys.ts'
+import { TABLE_NAMES, type TableName } from '../database/personal-data.ts'
+import { forEachPage, type Row, readPrimaryKey } from '../database/table-keys.ts'
 import type { Tables } from '../database/tables.ts'
 import { goodsOf } from '../engine/commission.ts'
 import { ENGINE_VERSION } from '../engine/decide.ts'
@@ -50,7 +51,9 @@ export async function findBadRows(
   const problems: string[] = []
   for (const table of TABLE_NAMES) {
     const found: string[] = []
-    const check = (row: Row) => problemsOf(table, row).map((problem) => `${describeRow(table, row)} ${problem}.`)
+    const key = await readPrimaryKey(db.read, table)
+    const check = (row: Row) =>
+      problemsOf(table, row).map((problem) => `Row ${describeKey(key, row)} of ${table} ${problem}.`)
     const onRows = countProgress(onProgress, (count) => `${table}: ${count} rows read`)
     try {
       await forEachPage(db.read, table, (rows) => {
@@ -102,5 +105,5 @@ export function isJson(value: unknown): boolean {
 }
 
 /** Names a row. A damaged key may contain any bytes, so only printable characters are kept. */
-export const describeRow = (table: TableName, row: Row): string =>
-  `Row ${PRIMARY_KEYS[table].map((key) => String(row[key]).replace(/[^ -~]/g, '?')).join(' ')} of ${table}`
+const describeKey = (key: string[], row: Row): string =>
+  key.map((column) => String(row[column]).replace(/[^ -~]/g, '?')).join(' ')

@@ -4,7 +4,8 @@ import { boundOfPayee } from '../affiliates/payees.ts'
 import type { Deps } from '../core/context.ts'
 import { ENCRYPTION_KEY_CHECK, installationContext } from '../core/installation.ts'
 import { mutate } from '../core/mutate.ts'
-import { PRIMARY_KEYS, pagesOf, type Row, type TableName } from '../database/table-keys.ts'
+import type { TableName } from '../database/personal-data.ts'
+import { pagesOf, type Row, readPrimaryKey } from '../database/table-keys.ts'
 import { debtorOf } from '../payouts/files.ts'
 import { boundOfErasure } from '../privacy/erasure.ts'
 import { isOfNewestKey } from '../privacy/person.ts'
@@ -98,10 +99,11 @@ async function replaceValues({ db }: Deps, { table, column }: SealedColumn, valu
     replaced += await db.transact(
       async (trx) => {
         let changed = 0
+        const names = await readPrimaryKey(trx, table)
         for (const { row, before, after } of ofShop) {
           if (after === null) continue
           const key = sql.join(
-            PRIMARY_KEYS[table].map((name) => sql`${sql.ref(name)} = ${row[name]}`),
+            names.map((name) => sql`${sql.ref(name)} = ${row[name]}`),
             sql` and `,
           )
           const { numAffectedRows } = await sql`

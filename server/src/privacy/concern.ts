@@ -1,10 +1,11 @@
 import { replay } from '../commissions/explain.ts'
-import type { Row, TableName } from '../database/table-keys.ts'
+import type { TableName } from '../database/personal-data.ts'
+import { COLUMNS, type Kind } from '../database/personal-data.ts'
+import type { Row } from '../database/table-keys.ts'
 import { codeKey } from '../engine/affiliate-codes.ts'
 import type { Facts, Place } from '../engine/facts.ts'
 import { emailKey } from '../engine/normalize.ts'
 import type { Person } from './person.ts'
-import { COLUMNS, type Kind } from './personal-data.ts'
 
 /** What a row has to do with a person. */
 export interface Concern {

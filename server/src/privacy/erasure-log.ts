@@ -4,10 +4,10 @@ import { ApiError } from '../contract/errors.ts'
 import { type Context, type Deps, nowIso } from '../core/context.ts'
 import { splitLines } from '../core/ndjson.ts'
 import type { Reader } from '../database/database.ts'
+import { COLUMNS, type Kind, PERSONAL_TABLES } from '../database/personal-data.ts'
 import { completeErasures, type LoggedErasure, repeatErasure } from './erasure.ts'
 import { createPause, pages } from './find.ts'
 import { hashesOfMailbox, isComparable, mailboxesIn } from './person.ts'
-import { COLUMNS, type Kind, PERSONAL_TABLES } from './personal-data.ts'
 import { findErasure, insertErasure, listErasures } from './queries.ts'
 
 export interface RepeatedErasures {

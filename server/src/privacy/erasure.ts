@@ -11,12 +11,13 @@ import { bestEffort } from '../core/log.ts'
 import { type AuditEntry, mutate } from '../core/mutate.ts'
 import { countRows } from '../core/queries.ts'
 import type { Reader } from '../database/database.ts'
-import type { Row, TableName } from '../database/table-keys.ts'
+import type { TableName } from '../database/personal-data.ts'
+import { CONFIGURED_TABLES, PERSONAL_TABLES } from '../database/personal-data.ts'
+import type { Row } from '../database/table-keys.ts'
 import type { AffiliateRow, AuditRow, ErasureRow, UserRow } from '../database/tables.ts'
 import { isConfiguredWith, matchPerson } from './concern.ts'
 import { createPause, findIds, pages } from './find.ts'
 import { hashOfPerson, Person, requireAddress } from './person.ts'
-import { CONFIGURED_TABLES, PERSONAL_TABLES } from './personal-data.ts'
 import {
   addErasedRows,
   findErasure,

@@ -1,6 +1,7 @@
 import type { Context } from '../core/context.ts'
 import { yieldToEventLoop } from '../database/event-loop.ts'
-import { pagesOf, type Row, type TableName } from '../database/table-keys.ts'
+import type { TableName } from '../database/personal-data.ts'
+import { pagesOf, type Row } from '../database/table-keys.ts'
 import { codeKey } from '../engine/affiliate-codes.ts'
 import { addressesOf, isBuyer } from './concern.ts'
 import type { Person } from './person.ts'

@@ -3,12 +3,13 @@ import { type Context, nowIso } from '../core/context.ts'
 import { toByteStream } from '../core/ndjson.ts'
 import { runReport } from '../core/report.ts'
 import { defineReport } from '../database/database.ts'
-import { PRIMARY_KEYS, pagesOf, type Row, type TableName } from '../database/table-keys.ts'
+import type { TableName } from '../database/personal-data.ts'
+import { COLUMNS, PERSONAL_TABLES } from '../database/personal-data.ts'
+import { pagesOf, type Row, readPrimaryKey } from '../database/table-keys.ts'
 import type { PayeeRow } from '../database/tables.ts'
-import { type Concern, matchPerson } from './concern.ts'
+import { matchPerson } from './concern.ts'
 import { ID_PASSES, type IdPass } from './find.ts'
 import { Person, type PersonIds, requireAddress } from './person.ts'
-import { COLUMNS, PERSONAL_TABLES } from './personal-data.ts'
 
 /**
  * Streams everything that is stored about the person with an email address, as newline-delimited JSON. The last line has the
@@ -81,15 +82,16 @@ export const portionReport = defineReport(
     let after = from?.after
     for (let pass = from?.pass ?? 0; pass < PASSES.length; pass++) {
       const { table, visit } = PASSES[pass]!
+      const key = await readPrimaryKey(db, table)
       for await (const page of pagesOf(db, table, { shopId, limit: PAGE_SIZE, afterKey: after })) {
         for (const row of page) {
-          const found = visit ? undefined : rowOf(person, table, row)
+          const found = visit ? undefined : rowOf(person, { table, key, row })
           visit?.(person, row)
           if (found) {
             rows.push({ table, row: found })
             bytes += JSON.stringify(found).length
           }
-          after = PRIMARY_KEYS[table].map((key) => row[key])
+          after = key.map((column) => row[column])
           if (performance.now() > until || bytes > PORTION_BYTES)
             return { rows, next: { pass, after, ids: person.ids() } }
         }
@@ -103,14 +105,12 @@ export const portionReport = defineReport(
 const PAGE_SIZE = 100
 
 /** What an export contains of a row. */
-function rowOf(person: Person, table: TableName, row: Row): Row | undefined {
+function rowOf(person: Person, { table, key, row }: { table: TableName; key: string[]; row: Row }): Row | undefined {
   const concern = matchPerson(person, table, row)
-  return concern && (concern.isOwn ? row : mentionIn(table, row, concern))
+  if (!concern || concern.isOwn) return concern && row
+  // Of the row of another person, only the columns that mention the person.
+  return Object.fromEntries([...key, ...Object.keys(concern.changes)].map((column) => [column, row[column]]))
 }
-
-/** Of the row of another person, only the columns that mention the person. */
-const mentionIn = (table: TableName, row: Row, { changes }: Concern): Row =>
-  Object.fromEntries([...PRIMARY_KEYS[table], ...Object.keys(changes)].map((column) => [column, row[column]]))
 
 const toLine = (value: object): string => `${JSON.stringify(value)}\n`
 

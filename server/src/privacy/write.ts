@@ -4,7 +4,8 @@ import type { PayeeDetails } from '../affiliates/payees.ts'
 import { digestOfAudit } from '../core/audit.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import type { Transaction } from '../database/database.ts'
-import { PRIMARY_KEYS, type Row, type TableName } from '../database/table-keys.ts'
+import type { TableName } from '../database/personal-data.ts'
+import { type Row, readPrimaryKey } from '../database/table-keys.ts'
 import type { AffiliateRow, AuditRow } from '../database/tables.ts'
 import { CODE_ALPHABET, CODE_LENGTH, codeKey } from '../engine/affiliate-codes.ts'
 import { type Concern, ERASED_NAME } from './concern.ts'
@@ -87,7 +88,7 @@ export async function changeRows(
   rows: { row: Row; change: Change }[],
   changeOf: (row: Row) => Change | undefined,
 ): Promise<number> {
-  const keys = PRIMARY_KEYS[table].map(String)
+  const keys = await readPrimaryKey(trx, table)
   const matches = (row: Row) =>
     sql.join(
       keys.map((key) => sql`${sql.ref(key)} = ${row[key]}`),

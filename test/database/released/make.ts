@@ -5,7 +5,7 @@ import { type Dialect, Kysely, PostgresDialect, SqliteDialect } from 'kysely'
 import pg from 'pg'
 import { checkEncryptionKey } from '../../../server/src/core/installation.ts'
 import { migrate } from '../../../server/src/database/migrate.ts'
-import { PRIMARY_KEYS } from '../../../server/src/database/table-keys.ts'
+import { TABLE_NAMES } from '../../../server/src/database/personal-data.ts'
 import { canceledPayload } from '../../stores/payloads.ts'
 import { admin, ID, ownerServer } from '../../support/owner.ts'
 import { createCluster } from '../../support/postgres-cluster.ts'
@@ -107,7 +107,7 @@ async function filled(): Promise<Pick<Released, 'apiKey' | 'ownerToken' | 'encry
   const server = await ownerServer()
   const answered = await fillTheRest(server)
   const rowsOf = (table: string) => server.sql.prepare(`select * from "${table}"`).all() as Record<string, unknown>[]
-  const tables = ['kysely_migration', 'kysely_migration_lock', ...Object.keys(PRIMARY_KEYS)]
+  const tables = ['kysely_migration', 'kysely_migration_lock', ...TABLE_NAMES]
   const rows = Object.fromEntries(tables.map((table) => [table, rowsOf(table)]))
   await server.close()
   const encryptionKey = Buffer.from(server.deps.config.encryptionKeys[0]!).toString('base64')

@@ -1,5 +1,4 @@
-import { SHOP_TABLES, type TableName } from '../database/table-keys.ts'
-import type { Tables } from '../database/tables.ts'
+import type { Tables } from './tables.ts'
 
 /**
  * What a column may say about a person:
@@ -26,8 +25,8 @@ export type Kind =
   | 'shop'
   | 'special'
 
-/** Triggers derive row counts from other tables, and they contain ids and statuses only. */
-type Stored = Exclude<keyof Tables, 'rowCounts'>
+/** The tables without those that triggers derive from others, which contain ids and statuses only. */
+export type TableName = Exclude<keyof Tables, 'rowCounts'>
 
 type Words<Text extends string> = Text extends `${infer First} ${infer Rest}` ? First | Words<Rest> : Text
 
@@ -39,7 +38,7 @@ const none = <List extends string>(...lists: List[]): Record<Words<List>, 'none'
   >
 
 /** Every column of every table. A column without a kind does not compile. */
-export const COLUMNS: { [Table in Stored]: { [Column in keyof Tables[Table]]: Kind } } = {
+export const COLUMNS: { [Table in TableName]: { [Column in keyof Tables[Table]]: Kind } } = {
   shops: {
     ...none(
       'id plan currency apiEnabled defaultProgramId minimumPayoutCents minimumPayoutCentsByCurrency',
@@ -206,6 +205,11 @@ export const COLUMNS: { [Table in Stored]: { [Column in keyof Tables[Table]]: Ki
   erasures: none('shopId id person subject rows mentions startedAt finishedAt'),
   installationSettings: none('name value'),
 }
+
+export const TABLE_NAMES = Object.keys(COLUMNS) as TableName[]
+
+/** The tables with rows of shops. */
+export const SHOP_TABLES: TableName[] = TABLE_NAMES.filter((name) => name !== 'installationSettings')
 
 const hasKind = (table: TableName, test: (kind: Kind) => boolean): boolean =>
   Object.values<Kind>(COLUMNS[table]).some(test)
