@@ -137,6 +137,35 @@ describe('reopen', () => {
   })
 })
 
+describe('refunds of a rejected commission count when it is reopened, in statement and explanation', () => {
+  const refund = { method: 'POST', path: 'refunds' }
+  const cancelRefund = { method: 'DELETE', path: 'refunds?externalOrderId=odd&externalRefundId=r-1' }
+  test.for([
+    { name: 'a refund', before: [], after: [refund], left: 960 },
+    { name: 'a refund that was canceled', before: [], after: [refund, cancelRefund], left: 1440 },
+    { name: 'the cancellation of an earlier one', before: [refund], after: [cancelRefund], left: 1440 },
+  ])('$name', async ({ before, after, left }, { server }) => {
+    await expectOk(till.admin('PATCH', '/settings', { taxWithholdingBps: 1000 }))
+    const id = await till.order({ externalOrderId: 'odd' })
+    const body = { externalOrderId: 'odd', externalRefundId: 'r-1', amountCents: 3000, occurredAt: IN_OCTOBER }
+    const send = ({ method, path }: typeof refund) =>
+      expectOk(server.request(method, `/api/v1/${path}`, { key: till.shop.key, ...(method === 'POST' && { body }) }))
+    for (const one of before) await send(one)
+    await expectOk(till.act('reject', id))
+    for (const one of after) await send(one)
+    const { affiliateId } = await expectOk(till.act('reopen', id))
+    expect(await expectOk(till.act('approve', id))).toMatchObject({ commissionAmountCents: left })
+
+    const { arithmetic } = await expectOk(till.admin('GET', '/orders/odd/explanation'))
+    expect(arithmetic.at(-1).cents).toBe(left)
+    const { body: statement } = await till.admin('GET', `/affiliates/${affiliateId}/statement?month=2026-10`)
+    const [order, ...refunds] = statement.lines
+    expect(order).toMatchObject({ kind: 'ORDER', commissionCents: 1440, taxWithheldCents: 144 })
+    const taken = refunds.reduce((sum: number, line: { commissionCents: number }) => sum + line.commissionCents, 0)
+    expect(1440 + taken).toBe(left)
+  })
+})
+
 describe('bulk changes', () => {
   test('200 by a filter that nothing matches', async () => {
     const filter = { affiliateId: 'aff_none' }

@@ -35,6 +35,7 @@ import {
   findCommission,
   findCommissionsById,
   insertCommission,
+  settleRefunds,
   toCommission,
   updateCommissionIfUnchanged,
 } from './queries.ts'
@@ -349,8 +350,14 @@ export async function decideAgain(ctx: Context, trx: Transaction, row: Commissio
   if (isGone) throw conflict('commission_move_not_allowed', 'This order was canceled or refunded in full.')
   const changes = { facts: serializeFacts(facts), decision: JSON.stringify(decision), updatedAt: nowIso(ctx) }
   await upsertOrder(trx, ctx.shop.id, { ...order, ...changes })
-  const { refundedCents } = left
-  if (refunded) await storeRefundedGoods(trx, ctx.shop.id, row.id, { refunded, refundedCents, statusBefore: null })
+  if (refunded) {
+    const { refundedCents } = left
+    await storeRefundedGoods(trx, ctx.shop.id, row.id, { refunded, refundedCents, statusBefore: null })
+    await settleRefunds(trx, ctx.shop.id, row.id, {
+      amountCents: left.amountCents - decision.amountCents,
+      taxCents: left.taxWithheldCents - decision.taxWithheldCents,
+    })
+  }
   if (decision.connectsCustomer) await connectIfUnconnected(ctx, trx, facts.order, row)
   return {
     ...decisionColumns(decision, facts.order),

@@ -286,6 +286,20 @@ export async function insertRefund(trx: Transaction, shopId: string, row: Omit<R
     .execute()
 }
 
+/** Adds what the refunds of a commission did not count while it was rejected to the last of them. */
+export async function settleRefunds(
+  trx: Transaction,
+  shopId: string,
+  commissionId: string,
+  { amountCents, taxCents }: { amountCents: number; taxCents: number },
+): Promise<void> {
+  const all = sql`from refunds as a where a."shopId" = ${shopId} and a."commissionId" = ${commissionId}`
+  await sql`update refunds
+    set "commissionCents" = "commissionCents" + ${amountCents} - (select sum(a."commissionCents") ${all}),
+      "taxCents" = "taxCents" + ${taxCents} - (select sum(a."taxCents") ${all})
+    where "shopId" = ${shopId} and "commissionId" = ${commissionId} and id = (select max(a.id) ${all})`.execute(trx)
+}
+
 type OfCommission = Pick<RefundTotalsRow, 'shopId' | 'commissionId'>
 
 const totals = prepared<OfCommission>()((db, { shopId, commissionId }) =>

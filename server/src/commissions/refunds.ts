@@ -284,11 +284,10 @@ export async function cancelRefund(
     refunded: others,
     problem: null,
   }
-  const isUnpaid = UNPAID_STATUSES.includes(found.status)
   const wasCanceled = await hasOrderNotice(trx, ctx.shop.id, { orderId: before.orderId, kind: 'canceled' })
   const plan = toPlan(ctx, before, {
     // The statement of an unpaid commission shows both where the refund was, and a paid one when the adjustment is made.
-    input: { ...input, occurredAt: isUnpaid ? refund.occurredAt : null },
+    input: { ...input, occurredAt: found.status === 'PAID' ? null : refund.occurredAt },
     found,
     applied,
     statusBefore: wasCanceled ? 'CANCELED' : (totals?.statusBefore ?? null),
