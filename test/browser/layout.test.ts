@@ -66,10 +66,11 @@ const kindOf = (href: string): string => {
 function clippedElements(): string[] {
   const describe = (one: Element) =>
     `${one.tagName} ${one.className} ${one.textContent?.replace(/\s+/g, ' ').slice(0, 60)}`
-  const isWide = (one: Element) => one.scrollWidth > one.clientWidth + 1
+  // On a phone, tabs are a line to scroll.
+  const isWide = (one: Element) => one.scrollWidth > one.clientWidth + 1 && !(innerWidth < 672 && one.closest('.tabs'))
   const all = [
     document.documentElement,
-    ...document.querySelectorAll('pre, .scroll, main, .card, .stats, td, tbody th, dd'),
+    ...document.querySelectorAll('pre, .scroll, main, .card, .stats, td, tbody th, dd, .tabs ul'),
   ]
   return all.filter(isWide).map((one) => `${describe(one)} is ${one.scrollWidth} of ${one.clientWidth} pixels`)
 }

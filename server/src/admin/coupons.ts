@@ -72,7 +72,7 @@ async function list(request: PageRequest): Promise<View> {
     : empty('No codes yet', html`Each <a href="/admin/affiliates">affiliate</a> has one.`, 'coupons')
   return {
     title: 'Coupons',
-    lead: 'The discount code of each affiliate. An order with a code is credited to its affiliate. Orders and amounts are those of the affiliate, with the code or the link.',
+    lead: 'The discount code of each affiliate. An order with a code is credited to its affiliate. Orders and amounts include those with the affiliate’s link.',
     actions: isOwner ? html`<a class="button main" href="${PATH}/new">Assign a code</a>` : undefined,
     body: html`${tabs(
       'By status of the affiliate',

@@ -146,7 +146,7 @@ export function inOpenBatches(all: WaitingSums[], noun = 'commission'): string |
 }
 
 const LEADS: Record<WaitingPart, string> = {
-  PAYABLE: 'A new batch pays them, and their payments can be sent.',
+  PAYABLE: 'These affiliates can be paid with a new batch.',
   BLOCKED:
     'A new batch includes these affiliates, but their payments cannot be sent until their payee details are entered or corrected.',
   BELOW_MINIMUM: 'Not included in a batch until the balance reaches the minimum per affiliate',
