@@ -1,4 +1,4 @@
-// Writes the pictures of the README: the Developer page and the output of the CLI, both of a real demo shop.
+// Writes the pictures of the README: the dashboard and the output of the CLI, both of a real demo shop.
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -31,7 +31,7 @@ await page.goto(`${server.url}/admin/orders?id=1001`)
 await page.getByLabel('Access token').fill(demo.REFERRAL_OWNER_TOKEN)
 await page.getByRole('button', { name: 'Sign in' }).click()
 await page.getByRole('heading', { name: 'Decision' }).waitFor()
-await page.screenshot({ path: join(out, 'developer-page.png') })
+await page.screenshot({ path: join(out, 'dashboard.png') })
 await browser.close()
 
 const COLORS: Record<string, string> = { 1: 'font-weight="bold"', 2: 'fill="#9198a1"', 32: 'fill="#3fb950"' }

@@ -8,7 +8,7 @@ import type { FuzzWorld } from './world.ts'
 /** Markup that no page may repeat unescaped, because it would run. */
 const MARKUP = `"'><script>alert(1)</script><img src=x onerror=alert(1)>`
 
-/** No document describes the Developer page, so its addresses and form fields are listed here. */
+/** No document describes the dashboard, so its addresses and form fields are listed here. */
 export interface Pages {
   routes: { method: string; path: string }[]
   fields: string[]

@@ -42,7 +42,7 @@ test('the first start prints a command that creates a commission for an order, a
 
   // Logs may contain what a start prints; the token is only in the file, and a link expires.
   expect(server.output()).not.toContain(first.REFERRAL_OWNER_TOKEN)
-  const linkIn = (output: string) => /Developer page +(\S+)/.exec(output)?.[1] ?? ''
+  const linkIn = (output: string) => /dashboard +(\S+)/.exec(output)?.[1] ?? ''
   const enter = async () => {
     const { origin, pathname, searchParams } = new URL(linkIn(server?.output() ?? ''))
     const answer = await fetch(origin + pathname, { method: 'POST', body: searchParams, redirect: 'manual' })

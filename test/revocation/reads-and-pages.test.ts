@@ -134,7 +134,7 @@ describe('a user who is revoked while a request is open', () => {
   })
 })
 
-describe('a form of the Developer page', () => {
+describe('a form of the dashboard', () => {
   const forms = (server: OwnerServer): string[] => {
     const paths = server.app.routes.filter(
       ({ method, path }) => method === 'POST' && /^\/admin\/(?!v1|sign-in)/.test(path),

@@ -15,7 +15,7 @@ export function addMeta(program: Command): void {
     action: (run, { options, args: [page = 'docs'] }) => openPage(run, PAGES[page as keyof typeof PAGES], options),
   })
     .addArgument(
-      new Argument('[page]', 'the Developer page, the quick start, or the OpenAPI document')
+      new Argument('[page]', 'the dashboard, the quick start, or the OpenAPI document')
         .choices(Object.keys(PAGES))
         .default('docs'),
     )

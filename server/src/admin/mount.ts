@@ -59,7 +59,7 @@ const routes = [
   signOutRoutes,
 ].flat()
 
-/** Mounts the Developer page: every page below `/admin`. Operations of openapi.yaml are mounted before and take precedence. */
+/** Mounts the dashboard: every page below `/admin`. Operations of openapi.yaml are mounted before and take precedence. */
 export function mountAdmin(app: Hono<Env>, server: Server): void {
   const pages = new Hono<Env>()
   mountAssets(pages)

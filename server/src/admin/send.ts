@@ -83,7 +83,7 @@ export function problemView(status: number, message: string, path: string): View
 /** The page of an error that occurs before the session is known. */
 export function problemPage({ status, code, message, retryAfter }: ApiError): PageResponse {
   const title = TITLES[status] ?? 'Request failed'
-  const way = status === 401 ? ['/admin/sign-in', 'Sign in'] : ['/admin', 'Open the Developer page']
+  const way = status === 401 ? ['/admin/sign-in', 'Sign in'] : ['/admin', 'Open the dashboard']
   const page = signedOutLayout(
     title,
     html`<p class="lead">${message}</p><p><a class="button" href="${way[0]}">${way[1]}</a></p>`,

@@ -82,7 +82,7 @@ export function sendRejection(
   return sendPage(c, { ...error, status: error.status, page: page(server, { token: null, next, note }) })
 }
 
-/** Returns the page to open after sign-in. Only paths of the Developer page are accepted. */
+/** Returns the page to open after sign-in. Only paths of the dashboard are accepted. */
 export function nextPath(given: URLSearchParams): string {
   const next = given.get('next') ?? ''
   const base = 'http://self.invalid'

@@ -494,7 +494,7 @@ export interface paths {
         /**
          * Get the shop
          * @description The shop of the API key, and what clients need to build periods and amounts. Any valid key may call it; no scope is needed.
-         *     `timeZone` is the time zone of the months in the CLI and on the Developer page. The API itself takes instants.
+         *     `timeZone` is the time zone of the months in the CLI and on the dashboard. The API itself takes instants.
          */
         get: operations["getShopInfo"];
         put?: never;
@@ -2438,7 +2438,7 @@ export interface components {
         };
         /**
          * @description `name` or `firstName` is required. Names in every script are accepted and returned as sent; only U+0000 and lone surrogates are rejected. A name may contain
-         *     control or bidirectional formatting characters: remove or isolate them for display, as the Developer page and the command line do.
+         *     control or bidirectional formatting characters: remove or isolate them for display, as the dashboard and the command line do.
          */
         AffiliateCreate: {
             email: components["schemas"]["EmailInput"];
@@ -3725,7 +3725,7 @@ export interface components {
             minimumPayoutCents: number | null;
             minimumPayoutCentsByCurrency: components["schemas"]["MinimumPayoutsByCurrency"];
             minimumAffiliatePayoutCentsByCurrency: components["schemas"]["AffiliateMinimumsByCurrency"];
-            /** @description The time zone of the months in the CLI and on the Developer page, as an IANA name. The API takes and returns instants. */
+            /** @description The time zone of the months in the CLI and on the dashboard, as an IANA name. The API takes and returns instants. */
             timeZone: string;
             /** @description The minimum set in earlier versions, in currency units. No batch is created while it differs from `minimumPayoutCents`. */
             legacyMinimumPayout: string | null;

@@ -106,7 +106,7 @@ Referral Program API with a demo shop
 
   address         ${url}
   docs            ${url}/api/v1/docs
-  Developer page  ${url}${signIn}
+  dashboard       ${url}${signIn}
                   (the link works once, within 15 minutes; after that, sign in with the owner token)
   API key         ${key}
   credentials     ${file}

@@ -30,7 +30,7 @@ interface Times {
 
 type Measured = Map<Engine, Times>
 
-/** The time of each page of the Developer page and of each read of the owner API, in a shop of the largest size. */
+/** The time of each page of the dashboard and of each read of the owner API, in a shop of the largest size. */
 export async function pages({ rows, engines, only }: Options): Promise<void> {
   const size = { commissions: rows, affiliates: Math.ceil(rows / 10) }
   const all = new Map<string, Measured>()

@@ -296,7 +296,7 @@ const PAGE_IDS: Record<string, string> = {
   'test-shops': ID.testShop,
 }
 
-/** Opens every page of the Developer page as an owner: plain, and with its filters. */
+/** Opens every page of the dashboard as an owner: plain, and with its filters. */
 export function everyPage(server: OwnerServer): { path: string; open: () => Promise<number> }[] {
   const { app, session } = server
   const [staff] = rowsOf(server, 'users', { role: 'STAFF' })

@@ -27,7 +27,7 @@ async function run(given: Given): Promise<string> {
       .flatMap(({ byStatus }) => Object.entries(byStatus))
       .filter(([status]) => Number(status) >= from && Number(status) < to)
       .reduce((sum, [, calls]) => sum + calls, 0)
-  return `${figure(count(0, 600))} calls of ${fuzzed.length} operations, ${figure(count(400, 500))} refused and nothing changed, ${figure(count(200, 300))} done, ${figure(visits)} visits of the Developer page, 0 bugs, 0 replies against the document`
+  return `${figure(count(0, 600))} calls of ${fuzzed.length} operations, ${figure(count(400, 500))} refused and nothing changed, ${figure(count(200, 300))} done, ${figure(visits)} visits of the dashboard, 0 bugs, 0 replies against the document`
 }
 
 export const guarantee: LongTest = {

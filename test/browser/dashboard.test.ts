@@ -33,13 +33,13 @@ const textOf = async (page: Page, selector: string) => (await page.locator(selec
 const statusOf = async (key: string) => (await stage.api('GET', '/programs', undefined, key)).status
 const labels = async () => owner.locator('tbody th').allInnerTexts()
 
-describe.skipIf(whyNoChromium())('the Developer page', () => {
+describe.skipIf(whyNoChromium())('the dashboard', () => {
   beforeAll(async () => {
     stage = await setUp()
     const staff = stage.operator('owner', 'create', '--email', 'staff@demo.example', '--role', 'STAFF')
     await makeHistory(stage)
     staffToken = (await staff).ownerToken
-    link = /Developer page +http:\/\/[^/]+(\S+)/.exec(stage.output())?.[1] ?? ''
+    link = /dashboard +http:\/\/[^/]+(\S+)/.exec(stage.output())?.[1] ?? ''
     owner = await visit({ permissions: ['clipboard-read', 'clipboard-write'] })
   }, 60_000)
   afterAll(() => stage?.close())
