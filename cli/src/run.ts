@@ -7,6 +7,12 @@ import { type GlobalOptions, resolveStyle } from './output/style.ts'
 import { Reporter } from './reporter.ts'
 import { requireSettings, type Settings } from './settings.ts'
 
+/** What days and flat rates are shown in. */
+interface ShopUnits {
+  timeZone: string
+  currency: string
+}
+
 /** One run of a command: its global options, its output, and the clients for the service. */
 export class Run {
   readonly context: CliContext
@@ -18,7 +24,7 @@ export class Run {
   readonly isLong: boolean
   #output = ''
   #settings: Settings | undefined
-  #timeZone: Promise<string> | undefined
+  #shopUnits: Promise<ShopUnits> | undefined
 
   constructor(context: CliContext, options: GlobalOptions & { dryRun?: boolean }, isLong = false) {
     this.context = context
@@ -49,26 +55,23 @@ export class Run {
   }
 
   /** The time zone of the shop. */
-  timeZone(): Promise<string> {
-    this.#timeZone ??= this.#readTimeZone()
-    return this.#timeZone
+  async timeZone(): Promise<string> {
+    return (await this.#shop()).timeZone
   }
 
-  /** The time zone of the days in a table. Other formats print instants, for which the shop is not read. */
-  tableTimeZone(): Promise<string> {
-    return this.style.format === 'table' ? this.timeZone() : Promise.resolve('UTC')
+  /** The units of a table. Other formats print instants and cents, for which the shop is not read. */
+  async tableUnits(): Promise<ShopUnits> {
+    return this.style.format === 'table' ? this.#shop() : { timeZone: '', currency: '' }
   }
 
-  async #readTimeZone(): Promise<string> {
-    if (this.settings.apiKey) {
-      const { data, error } = await (await this.client()).shop.get().safe()
-      // An earlier version of the service has no such path, and its months are in UTC.
-      if (error && error.code === 'path_unknown') return 'UTC'
-      if (error) throw error
-      return data.timeZone
-    }
-    const { data } = unwrap(await (await this.ownerClient()).GET('/admin/v1/session'))
-    return data.shop.timeZone ?? 'UTC'
+  #shop(): Promise<ShopUnits> {
+    this.#shopUnits ??= this.#readShop()
+    return this.#shopUnits
+  }
+
+  async #readShop(): Promise<ShopUnits> {
+    if (this.settings.apiKey) return (await this.client()).shop.get()
+    return unwrap(await (await this.ownerClient()).GET('/admin/v1/session')).data.shop
   }
 
   /** Buffers rows until the command ends, so that a failure leaves standard output empty. */

@@ -156,6 +156,13 @@ test('get reads one row, and lists without rows say so', async () => {
   expect(empty).toEqual({ code: 0, stdout: '', stderr: 'no rows\n' })
 })
 
+test('a flat rate is shown as money of the shop', async () => {
+  const flat = { name: 'Flat', commissionType: 'FLAT_PER_ORDER', commissionPercent: 5.5 } as const
+  const { id } = await shop.client.programs.create(flat)
+  const { stdout } = await cli(['programs', 'list', '-o', 'table'], { env: shop.env })
+  expect(stdout.split('\n').find((line) => line.startsWith(id))).toContain(' 5.50 USD ')
+})
+
 test('settings are changed one by one, as text, JSON or a secret', async () => {
   const { env } = shop
   const set = (...args: string[]) => cli(['settings', 'set', ...args, '--json'], { env, input: 'store secret\n' })

@@ -4,23 +4,23 @@ import { defineCommand, defineGroup } from '../command.ts'
 import { enums } from '../contract.ts'
 import { usageError } from '../errors.ts'
 import { addPageOptions, defineGet, type ListOptions, printList } from '../list.ts'
+import { formatMoney } from '../money.ts'
 import { choiceOption } from '../options.ts'
 import type { Column } from '../output/render.ts'
 
-const COLUMNS: Column<Program>[] = [
+const columnsFor = ({ currency }: { currency: string }): Column<Program>[] => [
   'id',
   'name',
   'status',
   'commissionType',
-  { field: 'defaultCommissionBps', title: 'rate', format: showRate },
+  { field: 'defaultCommissionBps', title: 'rate', format: (program) => showRate(program, currency) },
   { field: 'cookieDurationDays', title: 'cookieDays' },
   { field: 'affiliateCount', title: 'affiliates' },
   { field: 'isDefault', title: 'default', format: ({ isDefault }) => (isDefault ? 'yes' : 'no') },
 ]
 
-function showRate({ commissionType, defaultCommissionBps }: Program): string {
-  return commissionType === 'PERCENT_OF_SALE' ? `${defaultCommissionBps / 100}%` : `${defaultCommissionBps} cents`
-}
+const showRate = ({ commissionType, defaultCommissionBps }: Program, currency: string): string =>
+  commissionType === 'PERCENT_OF_SALE' ? `${defaultCommissionBps / 100}%` : formatMoney(defaultCommissionBps, currency)
 
 interface ProgramOptions {
   name?: string
@@ -47,7 +47,7 @@ export function addPrograms(program: Command): void {
         const query = { status: options.status } as ProgramQuery
         await printList(run, options, {
           fetchPage: (paging) => client.programs.list({ ...query, ...paging }),
-          columns: COLUMNS,
+          columns: columnsFor(await run.tableUnits()),
         })
       },
     }),

@@ -1,7 +1,7 @@
 import type { components, PayoutBatch, ReferralClient, WebhookSubscription } from '@referral/sdk'
 import { formatMoney } from '../../money.ts'
 import { counted } from '../../output/text.ts'
-import { monthPeriod } from '../../period.ts'
+import type { Period } from '../../period.ts'
 import type { Settings } from '../../settings.ts'
 
 /** The result of one check. */
@@ -217,18 +217,22 @@ export async function checkCurrency(client: ReferralClient, now: number): Promis
   }
 }
 
-/** Checks for approved commissions that a monthly payout run has missed. */
-export async function checkUnpaid(client: ReferralClient, now: number): Promise<Check> {
-  const { from: periodStart, to: periodEnd } = monthPeriod('last', now)
+/** Checks for approved commissions from before a period, which a monthly payout run has missed. */
+export async function checkUnpaid(
+  client: ReferralClient,
+  { from: periodStart, to: periodEnd }: Period,
+): Promise<Check> {
   try {
     const { reasons } = await client.payouts.unpaid({ periodStart, periodEnd })
     const late = reasons.filter(({ reason }) => reason === 'LATE')
-    const count = late.reduce((sum, { commissions }) => sum + commissions, 0)
-    const money = late.map(({ netPayableCents, currency }) => formatMoney(netPayableCents, currency)).join(', ')
-    const detail = `${counted(count, 'approved commission')} from before last month not paid (${money}); \`referral payouts create --month last\` includes them`
-    return count > 0
-      ? { check: 'unpaid', result: 'warning', detail }
-      : ok('unpaid', 'no unpaid commissions from before last month')
+    if (late.length === 0) return ok('unpaid', 'no unpaid commissions from before last month')
+    const found = late.map(
+      ({ commissions, netPayableCents, currency }) =>
+        `${counted(commissions, 'approved commission')} (${formatMoney(netPayableCents, currency)})`,
+    )
+    const command = `referral payouts create --month last --include-earlier${late.length > 1 ? ' --each-currency' : ''}`
+    const detail = `not paid from before last month: ${found.join(' and ')}; \`${command}\` includes them`
+    return { check: 'unpaid', result: 'warning', detail }
   } catch (error) {
     return skipped('unpaid', (error as Error).message)
   }

@@ -1,4 +1,5 @@
 import { type ExitCode, exitCode } from '../../errors.ts'
+import { requirePeriod } from '../../period.ts'
 import type { Run } from '../../run.ts'
 import {
   type Check,
@@ -42,7 +43,8 @@ async function runChecks(run: Run): Promise<Check[]> {
     { check: 'plan', result: 'ok', detail: 'includes API access' },
   )
   checks.push(await checkScopes(client), checkRateLimit(client))
-  const payouts = [...(await checkBatches(client)), await checkUnpaid(client, run.context.now())]
+  const lastMonth = await requirePeriod({ month: 'last' }, run)
+  const payouts = [...(await checkBatches(client)), await checkUnpaid(client, lastMonth)]
   const currency = await checkCurrency(client, run.context.now())
   const deliveries = settings.ownerToken ? [await checkDeliveries(await run.ownerClient())] : []
   return [...checks, ...(await checkWebhooks(client)), ...deliveries, ...payouts, currency]

@@ -20,7 +20,7 @@ type PaymentLine = components['schemas']['PaymentLine']
 type LineState = components['schemas']['PayoutLineState']
 
 /** The columns of batches, whose days are in the shop's time zone. Other formats than tables print the instants. */
-const columnsFor = (timeZone: string): Column<PayoutPreview>[] => [
+const columnsFor = ({ timeZone }: { timeZone: string }): Column<PayoutPreview>[] => [
   'id',
   'status',
   { field: 'periodStart', title: 'from', format: ({ periodStart }) => dayIn(periodStart, timeZone) },
@@ -46,7 +46,7 @@ export function addPayouts(program: Command): void {
         const query = { status: options.status } as PayoutQuery
         await printList(run, options, {
           fetchPage: (paging) => client.payouts.list({ ...query, ...paging }),
-          columns: columnsFor(await run.tableTimeZone()),
+          columns: columnsFor(await run.tableUnits()),
         })
       },
     }),
@@ -66,7 +66,7 @@ const UNPAID_NOTE =
   'With --include-earlier, commissions from before the period that were approved late or below the minimum payout per affiliate are included. `preview` and `create` report on standard error what the batch does not pay, and why; `payouts unpaid` lists the affiliates. With --each-currency, prints a list with one batch per currency; currencies below the minimum payout are reported, and the command exits with 8.'
 
 const createOrPreview = async (run: Run, options: CreateOptions, write: boolean) =>
-  (await import('./create.ts')).createBatch(run, options, { write, columns: columnsFor(await run.tableTimeZone()) })
+  (await import('./create.ts')).createBatch(run, options, { write, columns: columnsFor(await run.tableUnits()) })
 
 function addCreate(payouts: Command): void {
   addSelectionOptions(

@@ -14,7 +14,7 @@ export interface UnpaidOptions extends PeriodOptions {
 
 type Balance = Unpaid['affiliates'][number]
 
-const columnsFor = (timeZone: string): Column<Balance>[] => [
+const columnsFor = ({ timeZone }: { timeZone: string }): Column<Balance>[] => [
   'affiliateId',
   'name',
   'reason',
@@ -38,7 +38,7 @@ export async function listUnpaid(run: Run, options: UnpaidOptions): Promise<unde
     ...(options.affiliate ? { affiliateId: options.affiliate } : {}),
     ...(options.program ? { programId: options.program } : {}),
   })
-  run.printRows(affiliates, columnsFor(await run.tableTimeZone()))
+  run.printRows(affiliates, columnsFor(await run.tableUnits()))
   if (truncated)
     run.reporter.info(`showing the largest ${counted(affiliates.length, 'balance')}, use --affiliate to find others`)
   for (const sum of reasons) run.reporter.info(toSentence(sum))
