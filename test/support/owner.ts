@@ -96,8 +96,16 @@ async function sendExample(server: TestServer): Promise<string> {
   deleteRows(server, 'payoutLines', { fileId: ID.file })
   deleteRows(server, 'payoutFiles', { id: ID.file })
   const { id: batchId } = await freshBatch(server)
-  server.pin('pln', ID.line)
   await expectOk(admin(server, 'PUT', `/payout-files/${ID.file}`, { batchId, format: 'paypal' }))
+  // Its own id depends on those of its batch and affiliate, and its details are sealed with it.
+  const { vault } = server.deps
+  const { id, details } = rowOf(server, 'payoutLines', { fileId: ID.file })
+  updateRows(
+    server,
+    'payoutLines',
+    { id: ID.line, details: vault.seal(vault.open(details, id) ?? '', ID.line) },
+    { id },
+  )
   return batchId
 }
 
