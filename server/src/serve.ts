@@ -20,7 +20,7 @@ import { startRetention } from './operator/retention.ts'
 import { startPayoutJobs } from './payouts/jobs.ts'
 import { continueErasures } from './privacy/erasure.ts'
 import { createDispatcher } from './webhooks/delivery/dispatcher.ts'
-import { disable } from './webhooks/disable.ts'
+import { disable } from './webhooks/webhooks.ts'
 
 const WEBHOOK_DRAIN_MS = 10_000
 /** How long in-flight requests may take after the signal. */

@@ -2,8 +2,8 @@ import { createPortalLink } from '../affiliates/portal-link.ts'
 import type { components } from '../contract/schema.d.ts'
 import { dayText } from './format.ts'
 import { type Html, html } from './html.ts'
-import { linkOf } from './referral-link.ts'
 import type { Letter, PageRequest } from './route.ts'
+import { linkOf } from './url.ts'
 
 type Affiliate = components['schemas']['Affiliate']
 

@@ -19,14 +19,13 @@ import { assignCode, codeForm } from './coupons.ts'
 import { confirmation, form, input, limitsOf, select } from './form.ts'
 import { count, counted, day, money, monthText } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
-import { linkOf } from './referral-link.ts'
 import { type Cached, figuresAsOf, loadingNotice, readCached, readCachedList } from './report-cache.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES, OWNER_ONLY, rolesAndAuditOf, validateBody } from './route.ts'
 import { programOptions } from './select-options.ts'
 import { badge, nameOf } from './status.ts'
 import { ACTIONS, type Column, numberColumn, pageOf, pager, table, wideColumn } from './table.ts'
-import { urlWithQuery } from './url.ts'
+import { linkOf, urlWithQuery } from './url.ts'
 
 type Affiliate = components['schemas']['Affiliate']
 

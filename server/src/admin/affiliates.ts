@@ -15,7 +15,6 @@ import { field, form, hidden, input, limitsOf, select } from './form.ts'
 import { counted, day } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import { filterForm, filterInput } from './list-filter.ts'
-import { linkOf } from './referral-link.ts'
 import { readCachedList } from './report-cache.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES, OWNER_ONLY, validateBody } from './route.ts'
@@ -33,7 +32,7 @@ import {
   sortable,
   table,
 } from './table.ts'
-import { urlWithQuery } from './url.ts'
+import { linkOf, urlWithQuery } from './url.ts'
 
 type Affiliate = components['schemas']['Affiliate']
 

@@ -1,4 +1,4 @@
-import { NO_AFFILIATE, type OrderFilter, type Outcome } from '../orders/order-filter.ts'
+import { NO_AFFILIATE, type OrderFilter, type Outcome } from '../orders/search.ts'
 import { chips } from './components.ts'
 import { select } from './form.ts'
 import { type Html, html, isolated } from './html.ts'

@@ -27,7 +27,6 @@ import {
   statementFile,
   statementPage,
 } from './portal-statements.ts'
-import { linkOf } from './referral-link.ts'
 import { loadingNotice, readCached } from './report-cache.ts'
 import { sendFile, sendPage } from './send.ts'
 import { badge } from './status.ts'
@@ -42,6 +41,7 @@ import {
   table,
   wideColumn,
 } from './table.ts'
+import { linkOf } from './url.ts'
 
 type Commission = components['schemas']['Commission']
 type Balance = components['schemas']['Balance']

@@ -1,5 +1,13 @@
+import type { ShopRow } from '../database/tables.ts'
+
 export const urlWithQuery = (path: string, query: Record<string, string | undefined>): string => {
   const given = Object.entries(query).filter((pair): pair is [string, string] => Boolean(pair[1]))
   const text = new URLSearchParams(given).toString()
   return text ? `${path}?${text}` : path
+}
+
+/** The link that credits visits to an affiliate. Without a domain of the store only its parameter is known. */
+export function linkOf({ storeDomain }: Pick<ShopRow, 'storeDomain'>, slug: string): string {
+  const query = `?ref=${encodeURIComponent(slug)}`
+  return storeDomain ? `https://${storeDomain}/${query}` : query
 }

@@ -20,7 +20,6 @@ import { hasOrderNotice } from '../orders/notice-queries.ts'
 import { upsertOrder } from '../orders/queries.ts'
 import { type ChangedCommission, recomputeBatch } from '../payouts/batch.ts'
 import { updateFile } from '../payouts/line-queries.ts'
-import { clawbackRow } from './clawback.ts'
 import { adjustmentRejected, commissionNotFound, findEffectiveStatus, findRecordedOrder } from './commissions.ts'
 import { statusEvents } from './event-queries.ts'
 import { insertReservationChange, listJobs, toEffective } from './job-queries.ts'
@@ -32,6 +31,7 @@ import {
   movableSumsReport,
 } from './moderation-queries.ts'
 import {
+  clawbackRow,
   findCommission,
   findCommissionsById,
   insertCommission,

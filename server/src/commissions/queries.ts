@@ -387,3 +387,24 @@ export const toDecision = (decision: Decision, orderCurrency: string) => ({
   candidates: decision.candidates.map((candidate) => ({ ...candidate, alias: candidate.alias ?? null })),
   groups: decision.groups.map((group) => ({ ...group, unpaidReasonCode: group.unpaidReasonCode ?? null })),
 })
+
+/** An adjustment that takes money of a paid commission back, or returns it; the next batch nets it. */
+export const clawbackRow = (
+  ctx: Context,
+  { id, affiliateId, programId, currency, orderCurrency }: CommissionRow,
+  { name, amountCents, taxCents }: { name: string; amountCents: number; taxCents: number },
+): Omit<CommissionRow, 'shopId'> =>
+  adjustmentRow(ctx, {
+    id: ctx.newId('com'),
+    orderId: `adj:${id}:${name}`,
+    affiliateId,
+    programId,
+    currency,
+    orderCurrency,
+    commissionAmountCents: amountCents,
+    taxWithheldCents: taxCents,
+    orderStatus: 'APPROVED',
+    payoutBatchId: null,
+    debtId: null,
+    happenedAt: nowIso(ctx),
+  })

@@ -17,7 +17,6 @@ import {
 import { hasOrderNotice } from '../orders/notice-queries.ts'
 import { recomputeBatch } from '../payouts/batch.ts'
 import { updateFile } from '../payouts/line-queries.ts'
-import { clawbackRow } from './clawback.ts'
 import {
   adjustmentRejected,
   commissionNotFound,
@@ -28,6 +27,7 @@ import {
 import { refundEvent, toRefund } from './event-queries.ts'
 import { insertReservationChange } from './job-queries.ts'
 import {
+  clawbackRow,
   findCommission,
   findRefund,
   findRefundTotals,

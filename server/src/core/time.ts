@@ -1,4 +1,5 @@
 import { type ErrorCode, invalid } from '../contract/errors.ts'
+import { CLOCK_TOLERANCE_MS } from '../engine/attribution.ts'
 import { type Context, nowIso } from './context.ts'
 
 const FORMAT = /^(\d{4}-\d\d-\d\d)(?:[Tt](\d\d:\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(?:[Zz]|([+-])(\d\d):(\d\d)))?$/
@@ -71,4 +72,18 @@ function normalize(text: string): string | undefined {
   const instant = new Date(at.getTime() - (sign === '-' ? -offset : offset)).toISOString()
   // Years outside 0001–9999 have a sign or are 0000, and would sort incorrectly as text.
   return /^(?!0000)\d{4}-/.test(instant) ? instant : undefined
+}
+
+/** When an order or a refund took place; defaults to now. @throws ApiError 400 `invalid_body` or `occurred_at_in_future`. */
+export function readOccurredAt(ctx: Context, occurredAt: string | null | undefined): string {
+  const at = parseBodyInstant('occurredAt', occurredAt || null)
+  if (!at) return nowIso(ctx)
+  rejectFuture(ctx, at)
+  return at
+}
+
+/** Rejects an instant in the future, within the tolerance for clocks. @throws ApiError 400 `occurred_at_in_future`. */
+export function rejectFuture(ctx: Context, at: string): void {
+  if (Date.parse(at) <= ctx.now() + CLOCK_TOLERANCE_MS) return
+  throw invalid('occurred_at_in_future', 'occurredAt must not be more than 5 minutes in the future.')
 }

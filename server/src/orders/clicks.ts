@@ -3,12 +3,11 @@ import { findAffiliatesById } from '../affiliates/queries.ts'
 import type { components } from '../contract/schema.d.ts'
 import { type Context, nowIso } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
-import { parseBodyInstant } from '../core/time.ts'
+import { parseBodyInstant, rejectFuture } from '../core/time.ts'
 import type { Transaction } from '../database/database.ts'
 import type { JourneyRow } from '../database/tables.ts'
 import { emailKey, trimToNull } from '../engine/normalize.ts'
 import { findClickOwner, insertJourneyEntry } from '../journey/queries.ts'
-import { rejectFuture } from './occurred-at.ts'
 
 type Schemas = components['schemas']
 type Touch = Schemas['ClickEvent'] | Schemas['PageViewEvent']

@@ -4,6 +4,7 @@ import { invalid, invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Context } from '../core/context.ts'
 import { mutate } from '../core/mutate.ts'
+import { readOccurredAt } from '../core/time.ts'
 import type { Reader } from '../database/database.ts'
 import type { CommissionRow, OrderNoticeRow } from '../database/tables.ts'
 import { orderKey, storedOrderId } from '../engine/normalize.ts'
@@ -19,7 +20,6 @@ import {
   reportRefund,
   reportRefundCancellation,
 } from './notices.ts'
-import { readOccurredAt } from './occurred-at.ts'
 
 type Schemas = components['schemas']
 type RefundReply = Schemas['RefundReportReply']

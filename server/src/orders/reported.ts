@@ -7,7 +7,6 @@ import { readList } from '../core/report.ts'
 import type { CommissionRow } from '../database/tables.ts'
 import { storedOrderIds } from '../engine/normalize.ts'
 import { parseFacts } from '../engine/stored-facts.ts'
-import { NO_AFFILIATE, type OrderFilter, type Outcome } from './order-filter.ts'
 import {
   findOrder,
   findOrdersById,
@@ -16,7 +15,14 @@ import {
   listPossibleDuplicates,
   type OrderSummary,
 } from './queries.ts'
-import { isByCommission, type OrderSearch, orderSearchReport } from './search.ts'
+import {
+  isByCommission,
+  NO_AFFILIATE,
+  type OrderFilter,
+  type OrderSearch,
+  type Outcome,
+  orderSearchReport,
+} from './search.ts'
 
 /** A reported order in a list. */
 export interface ReportedOrder {

@@ -1,7 +1,6 @@
 import { afterCursor, type Cursor } from '../core/pagination.ts'
 import { defineReport, type Reader } from '../database/database.ts'
 import type { CommissionRow } from '../database/tables.ts'
-import { NO_AFFILIATE, type OrderFilter } from './order-filter.ts'
 
 /** A part of a list of orders. */
 export interface OrderSearch extends OrderFilter {
@@ -96,4 +95,22 @@ async function readOrders(db: Reader, shopId: string, query: OrderSearch): Promi
   const sorted = list.orderBy('orderAt', 'desc').orderBy('orderId', 'desc').limit(query.maxRead)
   // An index has everything else.
   return currency ? sorted.select(['goodsCents', 'orderCurrency']).execute() : sorted.execute()
+}
+
+/** The outcome of an order that was credited to no affiliate. */
+export const NO_AFFILIATE = 'NOBODY'
+
+/** The status of the commission of an order, `NOBODY` without one. */
+export type Outcome = CommissionRow['orderStatus'] | typeof NO_AFFILIATE
+
+/** The conditions of a list of orders. Instants and amounts are inclusive. */
+export interface OrderFilter {
+  outcome?: Outcome | undefined
+  affiliateId?: string | undefined
+  from?: string | undefined
+  to?: string | undefined
+  /** The currency of the order, which amounts need. */
+  currency?: string | undefined
+  minGoodsCents?: number | undefined
+  maxGoodsCents?: number | undefined
 }

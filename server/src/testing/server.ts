@@ -11,7 +11,7 @@ import type { RateLimiter } from '../http/rate-limit.ts'
 import { createDispatcher } from '../webhooks/delivery/dispatcher.ts'
 import type { Resolve } from '../webhooks/delivery/public-url.ts'
 import type { Transport } from '../webhooks/delivery/transport.ts'
-import { disable } from '../webhooks/disable.ts'
+import { disable } from '../webhooks/webhooks.ts'
 import { testConfig } from './config.ts'
 import { type FaultKind, type FaultOptions, withFaults } from './faults.ts'
 

@@ -1,13 +1,15 @@
+import { findShop } from '../accounts/queries.ts'
 import { concurrentChange, conflict, invalid, invalidBody, notFound } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Body } from '../contract/spec.ts'
-import { type Context, nowIso, systemClock } from '../core/context.ts'
+import { type Context, clockOf, type Deps, nowIso, systemClock } from '../core/context.ts'
 import { availableEvents, emittedEvents, extendedEvents } from '../core/event-names.ts'
 import { replayStoredResponse } from '../core/idempotency.ts'
 import { mutate } from '../core/mutate.ts'
 import type { Transaction } from '../database/database.ts'
 import type { Flag, SubscriptionRow } from '../database/tables.ts'
 import { createResolve, hasPublicAddresses, isPrivateUrl, type Resolve, readTarget } from './delivery/public-url.ts'
+import type { Unreachable } from './delivery/retry.ts'
 import { deletePending } from './delivery-queries.ts'
 import * as subscriptions from './queries.ts'
 
@@ -280,3 +282,20 @@ const changedOnly = (before: SubscriptionRow, sent: SubscriptionChanges): Subscr
   Object.fromEntries(
     Object.entries(sent).filter(([name, value]) => value !== before[name as keyof SubscriptionChanges]),
   )
+
+/**
+ * Disables a subscription whose receiver is gone or has failed for too long, and records why. Does nothing if the subscription
+ * was changed since the failure.
+ */
+export async function disable(deps: Deps, { shopId, id, reason }: Unreachable): Promise<void> {
+  const shop = await findShop(deps.db.read, shopId)
+  if (!shop) return
+  const ctx = { ...deps, ...clockOf(deps, shop), shop, actor: 'server', requestId: deps.newId('req') }
+  await mutate(ctx, async (trx) => {
+    if (!(await subscriptions.disableEnabled(trx, { shopId, id, reason, at: nowIso(ctx) })))
+      return { result: undefined, audit: null }
+    await subscriptions.incrementVersion(trx, shopId)
+    return { result: undefined, audit: { action: 'webhook.disabled', subjectId: id, data: { reason } } }
+  })
+  deps.log.warn({ shop: shopId, subscription: id, reason }, 'webhook disabled')
+}

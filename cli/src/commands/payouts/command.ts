@@ -10,9 +10,9 @@ import type { Column } from '../../output/render.ts'
 import { dayIn } from '../../period.ts'
 import { confirm } from '../../prompt.ts'
 import type { Run } from '../../run.ts'
+import type { LedgerOptions } from '../statements/get.ts'
 import type { CreateOptions } from './create.ts'
 import type { ExportOptions } from './export.ts'
-import type { LedgerOptions } from './ledger.ts'
 import type { PayOptions } from './pay.ts'
 import type { UnpaidOptions } from './unpaid.ts'
 
@@ -246,7 +246,7 @@ function addLedger(payouts: Command): void {
     owner: true,
     examples: ['referral payouts ledger --month last > ledger.csv'],
     isLong: true,
-    action: async (run, { options }) => (await import('./ledger.ts')).printLedger(run, options),
+    action: async (run, { options }) => (await import('../statements/get.ts')).printLedger(run, options),
   }).addOption(singleMonthOption())
 }
 

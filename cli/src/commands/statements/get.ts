@@ -34,3 +34,13 @@ export async function monthOf(run: Run, month: string): Promise<string> {
   // The middle of a month has the same name in every time zone.
   return new Date(Date.parse(from) + DAYS_MS).toISOString().slice(0, 7)
 }
+
+export interface LedgerOptions {
+  month: string
+}
+
+/** Prints the ledger of a month as CSV. */
+export async function printLedger(run: Run, options: LedgerOptions): Promise<undefined> {
+  const month = await monthOf(run, options.month)
+  run.printText(unwrap(await (await run.ownerClient()).GET('/admin/v1/ledger', { params: { query: { month } } })))
+}
