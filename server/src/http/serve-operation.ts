@@ -27,7 +27,7 @@ import {
   readParameters,
 } from './parse-request.ts'
 import { type RateLimit, rateLimitHeaders } from './rate-limit.ts'
-import { type BodyOwner, type BodyReservation, readBody } from './read-body.ts'
+import { type BodyOwner, type BodyReservation, type ReceivedBody, readBody } from './read-body.ts'
 import { type ApiResponse, errorResponse, NOSNIFF, toResponse } from './response.ts'
 import {
   clientAddress,
@@ -213,51 +213,96 @@ const authorizers: { [S in Scheme]: Authorizer<Contexts[S]> } = {
   },
 }
 
-/** Authorizes, reads, validates and runs one request. */
+/** Serves one request in five steps. */
 async function execute<Id extends OperationId>(
   server: Server,
   op: Operation<Id>,
   call: IncomingCall,
 ): Promise<ApiResponse> {
-  const { c } = call
   const authorize: Authorizer<ContextOf<Id, Contexts>> = authorizers[op.scheme]
-  const authorization = await authorize(server, op, call)
-  // Parameters are validated after the signature, so that validation errors reach authorized callers only.
-  const early = authorization.ctx && readParameters(op, c)
-  const limit = op.maxBodyBytes ?? authorization.maxBodyBytes
-  const { bodyOwner: owner, hash } = authorization
-  const received = op.readBody && (await readBody(server, c, { limit, owner, hash }))
-  const bytes = received?.bytes ?? NO_BYTES
-  const ctx = await authorization.verify()
-  // The credential may have been revoked while the body was arriving or queued.
-  const recheck = async () => void (await shopContext(ctx)?.recheck?.(server.deps.db.read))
-  if (received?.wasLate) await recheck()
-  const read = early ?? readParameters(op, c)
+  const caller = await authorize(server, op, call) // 401, 403, 429
+  const received = op.readBody && (await receiveBody(server, op, call, caller)) // 400, 503
+  const ctx = await confirm(server, caller, received) // 401: a store's signature, a key revoked meanwhile
+  const input = await parseInput(server, op, call, { ctx, parse: caller.parse, bytes: received?.bytes }) // 400
+  return respond(server, op, call, { ctx, input })
+}
+
+const receiveBody = <Id extends OperationId>(
+  server: Server,
+  op: Operation<Id>,
+  { c }: IncomingCall,
+  { maxBodyBytes, bodyOwner: owner, hash }: Authorization<ContextOf<Id, Contexts>>,
+): Promise<ReceivedBody> => readBody(server, c, { limit: op.maxBodyBytes ?? maxBodyBytes, owner, hash })
+
+/** The context of the request. A credential may have been revoked while the body was arriving. */
+async function confirm<Ctx extends AnyContext>(
+  server: Server,
+  { verify }: Authorization<Ctx>,
+  received: ReceivedBody | undefined,
+): Promise<Ctx> {
+  const ctx = await verify()
+  if (received?.wasLate) await recheck(server, ctx)
+  return ctx
+}
+
+/** What a handler receives, and what the stored response and the headers need. */
+interface ParsedInput<Id extends OperationId> {
+  input: Parameters<Handlers<Contexts>[Id]>[1]
+  /** All of the body, as it was sent. */
+  all: unknown
+  ignored: string[]
+}
+
+async function parseInput<Id extends OperationId>(
+  server: Server,
+  op: Operation<Id>,
+  { c }: IncomingCall,
+  {
+    ctx,
+    parse,
+    bytes,
+  }: { ctx: ContextOf<Id, Contexts>; bytes: Uint8Array | undefined } & Pick<Authorization<unknown>, 'parse'>,
+): Promise<ParsedInput<Id>> {
+  // After the signature, so that validation errors reach authorized callers only.
+  const read = readParameters(op, c)
   const affiliateId = 'affiliateId' in ctx ? ctx.affiliateId : undefined
-  const parameters =
-    affiliateId === undefined ? read : { ...read, query: limitToAffiliate(op, affiliateId, read.query) }
-  const parse = async ({ inSlices, namesOfOthers }: NonNullable<typeof op.readBody>) => {
-    const { all, value, ignored } = await authorization.parse(bytes, op.selection)
-    return { all, body: await inSlices(value), ignored: [...ignored, ...namesOfOthers(value)] }
+  const query = affiliateId === undefined ? read.query : limitToAffiliate(op, affiliateId, read.query)
+  const { readBody } = op
+  if (!readBody || !bytes) return { input: { ...read, query, body: NO_BODY }, all: undefined, ignored: [] }
+  const parseNow = async () => {
+    const { all, value, ignored } = await parse(bytes, op.selection)
+    const body = await readBody.inSlices(value)
+    return { input: { ...read, query, body }, all, ignored: [...ignored, ...readBody.namesOfOthers(value)] }
   }
-  const parseInTurn: typeof parse = (read) => inTurn(() => recheck().then(() => parse(read)))
-  const parsed = op.readBody && (await (bytes.length > LARGE_BODY_BYTES ? parseInTurn : parse)(op.readBody))
-  const body = parsed ? parsed.body : NO_BODY
+  if (bytes.length <= LARGE_BODY_BYTES) return parseNow()
+  return inTurn(() => recheck(server, ctx).then(parseNow))
+}
+
+async function respond<Id extends OperationId>(
+  server: Server,
+  op: Operation<Id>,
+  { c }: IncomingCall,
+  { ctx, input: { input, all, ignored } }: { ctx: ContextOf<Id, Contexts>; input: ParsedInput<Id> },
+): Promise<ApiResponse> {
   // HEAD writes no audit record of an export.
   if (op.isNdjson && c.req.method === 'HEAD') return { status: 200, body: new Blob().stream(), headers: {} }
   const operator = operatorContext(ctx)
   if (operator) await recordOperatorRequest(operator, op.id, pathParametersOf(c).shopId ?? null)
   const caller = shopContext(ctx)
-  if (caller && op.takesIdempotencyKey)
-    await setIdempotencyKey(caller, op, c, { query: parameters.query, body: parsed?.all })
+  if (caller && op.takesIdempotencyKey) await setIdempotencyKey(caller, op, c, { query: input.query, body: all })
   const handle: Handlers<Contexts>[Id] = handlers[op.id]
-  const run = async (): Promise<AnyReply> => handle(ctx, { ...parameters, body })
+  const run = async (): Promise<AnyReply> => handle(ctx, input)
   const isRead = caller && op.method === 'GET' && !op.isNdjson
-  const reply = await (isRead ? server.readTurns.run(caller.shop.id, run, recheck) : run())
+  const reply = await (isRead ? server.readTurns.run(caller.shop.id, run, () => recheck(server, ctx)) : run())
   if (caller && op.audit) await recordAccess(caller, op.audit, Object.values(pathParametersOf(c))[0] ?? null)
   const replayed = caller?.idempotency?.replayed && { 'Idempotent-Replayed': 'true' }
-  const ignored = ignoredHeader(parsed?.ignored ?? [])
-  return { status: reply.status, body: reply.body, headers: { ...reply.headers, ...replayed, ...ignored } }
+  const headers = { ...reply.headers, ...replayed, ...ignoredHeader(ignored) }
+  return { status: reply.status, body: reply.body, headers }
+}
+
+/** @throws ApiError 401 or 403 when the credential was revoked meanwhile. */
+async function recheck(server: Server, ctx: AnyContext): Promise<void> {
+  await shopContext(ctx)?.recheck?.(server.deps.db.read)
 }
 
 /** Proxies buffer few headers. */
@@ -270,14 +315,14 @@ function ignoredHeader(paths: string[]): Record<string, string> {
   return { 'X-Ignored-Properties': names.join(', ').slice(0, MAX_IGNORED_LENGTH) }
 }
 
-/** The context of a caller of a shop; undefined for a public operation and for the operator. */
-const shopContext = (ctx: PublicContext | OperatorContext | Context): Context | undefined =>
-  'shop' in ctx ? ctx : undefined
+type AnyContext = PublicContext | OperatorContext | Context
 
-const operatorContext = (ctx: PublicContext | OperatorContext | Context): OperatorContext | undefined =>
+/** The context of a caller of a shop; undefined for a public operation and for the operator. */
+const shopContext = (ctx: AnyContext): Context | undefined => ('shop' in ctx ? ctx : undefined)
+
+const operatorContext = (ctx: AnyContext): OperatorContext | undefined =>
   'actor' in ctx && !('shop' in ctx) ? ctx : undefined
 
-const NO_BYTES = new Uint8Array()
 /** The body of an operation without a request body. */
 const NO_BODY = undefined as never
 
