@@ -88,7 +88,7 @@ test('WooCommerce: only paid orders are imported, in the time zone of the shop',
     ...['cancelled', 'on-hold', 'failed', 'pending', 'wc-refunded', 'checkout-draft'].map(
       (state) => `this order is ${state}`,
     ),
-    'unknown status mystery; use --any-status if the order is paid',
+    expect.stringContaining('--paid-status'),
     'status is empty, so the payment status is unknown',
   ])
   const made = await recorded('W')
@@ -140,6 +140,31 @@ test('WooCommerce: an export with display names, one row per item, and dates wit
   await importCsv('us.csv', csvOf(columns, [american]), '--time-zone', 'UTC', '--date-format', 'month-first')
   expect((await recorded('X2')).X2).toMatchObject({ happenedAt: '2026-10-31T00:00:00.000Z' })
 }, 30_000)
+
+test('WooCommerce in German: columns and statuses are named, and no other status is imported', async () => {
+  const header = ['Bestellnummer', 'Bestellstatus', 'Bestelldatum', 'Zwischensumme', 'Währung', 'Gutscheincode']
+  const row = (id: string, status: string) =>
+    `${[id, status, '31.10.2026 14:00', '1.234,50', 'EUR', 'NISA16'].join(';')}\n`
+  const text = `${header.join(';')}\n${row('D1', 'Abgeschlossen')}${row('D2', 'In Bearbeitung')}${row('D3', 'Storniert')}`
+  const fields = ['externalOrderId', '', 'occurredAt', 'amountCents', 'currency', 'couponCode']
+  const maps = fields.flatMap((field, i) => (field ? ['--map', `${field}=${header[i]}`] : []))
+  const options = ['--time-zone', 'Europe/Berlin', '--date-format', 'day-first', ...maps]
+  const blind = await importCsv('de-blind.csv', text, ...options, '--dry-run')
+  expect(blind.stderr).toContain('--map status=Column')
+  const paid = ['--paid-status', 'Abgeschlossen', '--paid-status', 'in bearbeitung']
+  const { code, report, reasons } = await importCsv(
+    'de.csv',
+    text,
+    ...options,
+    '--map',
+    'status=Bestellstatus',
+    ...paid,
+  )
+  expect({ code, ...report }).toMatchObject({ code: 8, sent: 2, failed: 1 })
+  expect(reasons()).toEqual([expect.stringContaining('Storniert')])
+  const made = await recorded('D')
+  expect(made.D1).toMatchObject({ happenedAt: '2026-10-31T13:00:00.000Z', orderSubtotalCents: 123_450 })
+})
 
 test('WooCommerce: a refund in any column fails the order, even with --any-status', async () => {
   const cases: [column: string, value: string, none: string][] = [

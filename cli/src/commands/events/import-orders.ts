@@ -1,4 +1,5 @@
 import { isInteractive } from '../../context.ts'
+import { findColumn } from '../../csv/columns.ts'
 import type { Csv } from '../../csv/parse.ts'
 import { type ExitCode, exitCode, notFoundError } from '../../errors.ts'
 import { formatMoney } from '../../money.ts'
@@ -67,7 +68,7 @@ function report(
   return failed.length ? exitCode.partial : undefined
 }
 
-function printMapping(run: Run, { rows }: Csv, { settings, unusedColumns }: ImportPlan): void {
+function printMapping(run: Run, { header, rows }: Csv, { format, settings, unusedColumns }: ImportPlan): void {
   const { mapping, money, fallbackDates, currency } = settings
   const formatOf = (field: string) => {
     const column = money[field]
@@ -90,6 +91,8 @@ function printMapping(run: Run, { rows }: Csv, { settings, unusedColumns }: Impo
     run.reporter.warn(
       'No email column: orders that affiliates place themselves earn a commission. Add --map customerEmail=Column.',
     )
+  if (!findColumn(header, format.statusColumns))
+    run.reporter.warn('No status column: every order counts as paid. Add --map status=Column.')
   if (!EVIDENCE_FIELDS.some((field) => mapping[field]))
     run.reporter.warn('No column identifies an affiliate: none of these orders can be attributed.')
 }

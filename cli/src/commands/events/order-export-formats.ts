@@ -310,7 +310,7 @@ export function paymentCheck(
       if (status === '') return `${column} is empty, so the payment status is unknown`
       if (paid.includes(normalizeStatus(status))) return other?.problemOf(row)
       if (format.unpaid.includes(normalizeStatus(status))) return `this order is ${status}`
-      return `unknown ${column} ${status}; use --any-status if the order is paid`
+      return `unknown ${column} ${status}; if it means paid, add --paid-status '${status}'`
     },
   }
 }

@@ -10,6 +10,7 @@ import {
   failedPayments,
   isNoRefund,
   laterStatus,
+  normalizeStatus,
   type OrderExportFormat,
   type OrderExportFormatName,
   orderExportFormats,
@@ -28,7 +29,10 @@ export interface PlanOptions extends MoneyOptions {
   timeZone?: string
   dateFormat?: DateFormat
   prices?: PriceBasis
+  /** `status=Column` names the column of the payment status. */
   map?: string[]
+  /** Statuses that mean paid, besides those of the format. */
+  paidStatus?: string[]
   /** Of rows without a currency. Defaults to USD, as in the API. */
   currency?: string
   /** Whether to import canceled, disputed and unpaid orders too. */
@@ -59,7 +63,7 @@ export interface ImportPlan {
 /** Parses all rows of a file. @throws {CliError} usage when the file is ambiguous. */
 export function planImport(csv: Csv, options: PlanOptions): ImportPlan {
   checkTimezone(options.timeZone)
-  const format = orderExportFormats[options.from ?? detectOrderExportFormat(csv.header)]
+  const format = formatFor(csv.header, options)
   const settings = parseSettingsFor(csv, format, options)
   const isDiscountMapped = options.map?.some((pair) => /^discountCents=./.test(pair))
   if (!isDiscountMapped) rejectDoubleDiscount(csv, settings)
@@ -107,8 +111,23 @@ export function planImport(csv: Csv, options: PlanOptions): ImportPlan {
   }
 }
 
+const isStatusPair = (pair: string) => pair.startsWith('status=')
+
+/** The format of a file, with the status column and the paid statuses of the options. */
+function formatFor(header: readonly string[], { from, map = [], paidStatus = [] }: PlanOptions): OrderExportFormat {
+  const format = orderExportFormats[from ?? detectOrderExportFormat(header)]
+  const pairs = map.filter(isStatusPair)
+  const statusColumns = pairs.length ? Object.values(mapColumns(header, { status: [] }, pairs)) : format.statusColumns
+  return { ...format, statusColumns, paid: [...format.paid, ...paidStatus.map(normalizeStatus)] }
+}
+
 function parseSettingsFor({ header, rows }: Csv, format: OrderExportFormat, options: PlanOptions): ParseSettings {
-  const mapping = mapColumns(header, columnNamesOf(format, { withRefunds: options.refunds !== undefined }), options.map)
+  const names = columnNamesOf(format, { withRefunds: options.refunds !== undefined })
+  const mapping = mapColumns(
+    header,
+    names,
+    options.map?.filter((pair) => !isStatusPair(pair)),
+  )
   for (const field of ['externalOrderId', 'amountCents'])
     if (!mapping[field])
       throw usageError(
