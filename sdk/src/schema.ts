@@ -3849,7 +3849,7 @@ export interface components {
         ModerationRequest: {
             action: components["schemas"]["ModerationAction"];
             ids?: components["schemas"]["Id"][] | null;
-            /** @description All conditions must match. An empty filter selects every commission that allows the action. */
+            /** @description All conditions must match. An empty filter selects every commission that allows the action. No filter selects a possible duplicate (`POSSIBLE_DUPLICATE`); name it in `ids`. */
             filter?: {
                 status?: components["schemas"]["CommissionStatus"];
                 affiliateId?: string | null;

@@ -90,6 +90,17 @@ test('reports at once are paid once', async () => {
   }
 })
 
+test('approving by a filter leaves possible duplicates out', async ({ owner }) => {
+  const [first, second] = [{ api: { externalOrderId: '550' } }, { store: { id: 550, name: '#1550' } }]
+  await report(first)
+  await report(second)
+  await expectOk(owner('POST', '/commissions/moderate', { action: 'approve', filter: {} }))
+  expect(await commissionOf(second)).toMatchObject(PENDING)
+  const { id } = await commissionOf(second)
+  await expectOk(owner('POST', '/commissions/moderate', { action: 'approve', ids: [id] }))
+  expect(await commissionOf(second)).toMatchObject(APPROVED)
+})
+
 test('the explanation and the overview name the first order until the second is approved', async ({
   server,
   owner,

@@ -44,6 +44,10 @@ function movableCommissions(
     .where('shopId', '=', shopId)
     .where(column('orderStatus'), 'in', filter.statuses)
     .where('trackingMethod', '<>', 'ADJUSTMENT')
+    // A possible duplicate is decided by itself: a filter would pay the order twice.
+    .where((eb) =>
+      eb.or([eb('restrictionReasonCode', 'is', null), eb('restrictionReasonCode', '<>', 'POSSIBLE_DUPLICATE')]),
+    )
   if (affiliateId) list = list.where(column('affiliateId'), '=', affiliateId)
   if (programId) list = list.where(column('programId'), '=', programId)
   if (from) list = list.where('happenedAt', '>=', from)
