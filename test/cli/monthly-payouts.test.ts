@@ -72,6 +72,7 @@ test('months and days are those of the shop, or of --time-zone', async () => {
   ])
   const { code, stderr } = await payouts('preview', '--month', '2026-07', '--time-zone', 'Mars')
   expect([code, stderr]).toEqual([2, expect.stringContaining('Mars is not a time zone')])
+  expect((await payouts('preview', '--month', '2026-07', '-o', 'table')).stdout).toMatch(/2026-07-01 +2026-07-31/)
   const batch = await json<{ id: string }>(['payouts', 'create', '--month', '2026-07'], { env: shop.env })
   const { stdout: listed } = await payouts('list', '-o', 'table')
   expect(listed).toMatch(/2026-07-01 +2026-07-31/)

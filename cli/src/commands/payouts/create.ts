@@ -31,7 +31,7 @@ export async function createBatch(
     : async (_, request) => client.payouts.preview(request)
   try {
     if (options.eachCurrency) return await createBatches(run, client, { body, send, columns })
-    printBatch(run, await send(client, body))
+    printBatch(run, await send(client, body), columns)
   } catch (error) {
     throw await withUnpaidHint(run, client, { body, error })
   }
@@ -47,18 +47,19 @@ const PAYEE_COLUMNS = (currency: string): Column<PayoutLine>[] => [
   { field: 'netPayableCents', title: 'net', format: (line) => formatMoney(line.netPayableCents, currency) },
 ]
 
-/** A preview names the payees. On a terminal, they are a table. */
-function printBatch(run: Run, batch: PayoutPreview): void {
-  const { lines, ...rest } = batch
-  if (!lines || run.style.format !== 'table') {
+/** A preview names the payees. On a terminal, batch and payees are tables, with days in the shop's time zone. */
+function printBatch(run: Run, batch: PayoutPreview, columns: readonly Column<PayoutPreview>[]): void {
+  if (run.style.format !== 'table') {
     run.printRecord(batch)
     return
   }
-  run.printRecord(rest)
+  run.printRows([batch], columns)
+  const { lines, currency, totals } = batch
+  if (!lines) return
   run.printText('\n')
-  run.printRows(lines, PAYEE_COLUMNS(batch.currency))
-  if (lines.length < batch.totals.affiliates)
-    run.reporter.info(`showing the largest ${lines.length} of ${batch.totals.affiliates} payees`)
+  run.printRows(lines, PAYEE_COLUMNS(currency))
+  if (lines.length < totals.affiliates)
+    run.reporter.info(`showing the largest ${lines.length} of ${totals.affiliates} payees`)
 }
 
 async function toBody(run: Run, options: CreateOptions): Promise<PayoutCreate> {
