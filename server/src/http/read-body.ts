@@ -1,5 +1,6 @@
 import type { Hash, Hmac } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Context } from 'hono'
 import { ApiError, bodyTimeout, bodyTooLarge, invalidBody, serverBusy } from '../contract/errors.ts'
 
@@ -32,6 +33,8 @@ export async function readBody(
   if (declared > options.limit) throw bodyTooLarge(options.limit)
   const { incoming } = (c.env ?? {}) as { incoming?: IncomingMessage }
   try {
+    // Node.js continues promises before it notes that a body which came with its headers is complete.
+    if (incoming && !incoming.complete) await nextTurn()
     // It is in the connection's buffers, which are small.
     if (incoming?.complete) {
       const bytes = new Uint8Array(await request.arrayBuffer())
