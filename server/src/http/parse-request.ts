@@ -65,7 +65,7 @@ export const MAX_NOTIFICATION_BYTES = 4 * MIB
 /** Larger bodies take several milliseconds to parse and to validate. */
 export const LARGE_BODY_BYTES = 64 * 1024
 
-/** What bounds the time of `JSON.parse`: see decision 6. */
+/** What bounds the time of `JSON.parse`: see decision 3. */
 interface JsonLimits {
   depth: number
   /** Arrays, objects and everything in them. */
