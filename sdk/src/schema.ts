@@ -3737,6 +3737,11 @@ export interface components {
             file: components["schemas"]["PayoutFile"];
             periodStart: components["schemas"]["Instant"];
             periodEnd: components["schemas"]["Instant"];
+            /**
+             * @description What payees read: the batch's months in the shop's time zone when the file was created.
+             * @example Referrals 2026-10
+             */
+            note: string;
             /** @description The account that a SEPA file pays from; null for other formats. */
             debtor: components["schemas"]["Debtor"] | null;
             data: components["schemas"]["PayoutFileLine"][];

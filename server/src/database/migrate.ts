@@ -8,6 +8,7 @@ import * as removeUnusedTables from './migrations/0004-remove-unused-tables.ts'
 import * as refundedLines from './migrations/0005-refunded-lines.ts'
 import * as plainCounts from './migrations/0006-plain-counts.ts'
 import * as possibleDuplicates from './migrations/0007-possible-duplicates.ts'
+import * as paymentNotes from './migrations/0008-payment-notes.ts'
 import { isSqliteBusy } from './storage-error.ts'
 
 /** Run in the order of their names. A released migration is never changed. */
@@ -19,6 +20,7 @@ export const migrations: Record<string, Migration> = {
   '0005-refunded-lines': refundedLines,
   '0006-plain-counts': plainCounts,
   '0007-possible-duplicates': possibleDuplicates,
+  '0008-payment-notes': paymentNotes,
 }
 
 /**

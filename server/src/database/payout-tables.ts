@@ -78,6 +78,8 @@ export interface PayoutFileRow {
   executionDate: string | null
   /** The account that a SEPA file pays from, sealed. */
   debtor: string | null
+  /** What payees read; null in files of earlier versions. */
+  note: string | null
   lines: number
   totalCents: number
   settledLines: number

@@ -167,7 +167,7 @@ export const COLUMNS: { [Table in TableName]: { [Column in keyof Tables[Table]]:
   ),
   payoutFiles: {
     ...none(
-      'shopId batchId assumedPaid format currency status executionDate debtor lines totalCents settledLines',
+      'shopId batchId assumedPaid format currency status executionDate debtor note lines totalCents settledLines',
       'settledCents returnedLines returnedCents createdAt updatedAt',
     ),
     id: 'shop',

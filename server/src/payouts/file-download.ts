@@ -5,10 +5,10 @@ import { runReport } from '../core/report.ts'
 import { METHODS_OF } from '../engine/payment-line.ts'
 import { payoutNotFound } from './batch.ts'
 import { fileNotFound, toFile } from './discard.ts'
-import { fileDiscarded, fileUnfinished, openDebtor, toFileLine } from './files.ts'
+import { fileDiscarded, fileUnfinished, noteOf, openDebtor, toFileLine } from './files.ts'
 import { findFile, listLinesOfFile } from './line-queries.ts'
 import { sendableReport } from './lines.ts'
-import { partsOf, paymentFileName, paymentFileWriter, paymentText } from './payment-file.ts'
+import { partsOf, paymentFileName, paymentFileWriter } from './payment-file.ts'
 import { findBatch } from './queries.ts'
 
 const LINES_AT_ONCE = 250
@@ -34,7 +34,7 @@ export async function download(ctx: Context, id: string, part: number) {
   const batch = await findBatch(read, ctx.shop.id, row.batchId)
   if (!batch) throw payoutNotFound()
   const debtor = row.debtor === null ? null : openDebtor(ctx, row)
-  const writer = paymentFileWriter({ file, debtor, note: paymentText(batch, ctx.shop.timeZone) })
+  const writer = paymentFileWriter({ file, debtor, note: noteOf(ctx, row, batch) })
   const readLines = (after: string | undefined) =>
     listLinesOfFile(read, ctx.shop.id, { fileId: id, after, limit: LINES_AT_ONCE })
   // Read before the response starts, so that details that cannot be decrypted are an error and not a file that ends early.

@@ -27,6 +27,7 @@ import {
   updateFile,
 } from './line-queries.ts'
 import { sendableReport } from './lines.ts'
+import { paymentText } from './payment-file.ts'
 import { rejectUnpayable } from './payouts.ts'
 import { findBatch, sumLine } from './queries.ts'
 
@@ -87,8 +88,9 @@ export async function listLines(
   const batch = await findBatch(ctx.db.read, ctx.shop.id, file.batchId)
   if (!batch) throw payoutNotFound()
   const { periodStart, periodEnd } = batch
+  const note = noteOf(ctx, file, batch)
   await recordAccess(ctx, 'payout_file.shown', id)
-  return { file: toFile(file), periodStart, periodEnd, debtor, data, hasMore: rows.length > limit }
+  return { file: toFile(file), periodStart, periodEnd, note, debtor, data, hasMore: rows.length > limit }
 }
 
 /**
@@ -267,20 +269,21 @@ interface SealedLine {
 
 function newFile(
   ctx: Context,
-  { id: batchId, currency }: PayoutBatchRow,
+  batch: PayoutBatchRow,
   { id, body: { format, executionDate }, debtor }: RequestedFile & { id: string },
 ): PayoutFileRow {
   const createdAt = nowIso(ctx)
   return {
     shopId: ctx.shop.id,
     id,
-    batchId,
+    batchId: batch.id,
     format,
-    currency,
+    currency: batch.currency,
     status: 'PREPARING',
     assumedPaid: 0,
     executionDate: format === 'sepa' ? (executionDate ?? todayOf(ctx)) : null,
     debtor: debtor && ctx.vault.seal(JSON.stringify(debtor), debtorOf(id)),
+    note: paymentText(batch, ctx.shop.timeZone),
     lines: 0,
     totalCents: 0,
     settledLines: 0,
@@ -291,6 +294,10 @@ function newFile(
     updatedAt: createdAt,
   }
 }
+
+/** What payees read. It is stored with the file, so that it survives a change of the shop's time zone. */
+export const noteOf = ({ shop }: Context, { note }: PayoutFileRow, batch: PayoutBatchRow): string =>
+  note ?? paymentText(batch, shop.timeZone)
 
 export const debtorOf = (fileId: string) => `debtor:${fileId}`
 

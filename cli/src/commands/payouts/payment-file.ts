@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { components, ReferralClient } from '@referral/sdk'
-import { paymentFileName, paymentText, renderPaymentFile } from '@referral/server/payment-file'
+import { paymentFileName, renderPaymentFile } from '@referral/server/payment-file'
 import { type ExitCode, exitCode, unwrap, usageError } from '../../errors.ts'
 import { formatMoney, sumCents } from '../../money.ts'
 import { counted } from '../../output/text.ts'
@@ -28,8 +28,7 @@ export async function exportPaymentFile(
   const client = await run.ownerClient()
   const created = await client.PUT('/admin/v1/payout-files/{id}', { params: { path: { id: fileId } }, body })
   const { data: file } = unwrap(created)
-  const { lines, debtor, period } = await readFile(client, file)
-  const note = paymentText(period, await run.timeZone())
+  const { lines, debtor, note } = await readFile(client, file)
   const parts = renderPaymentFile({ file, debtor, note }, lines)
   const files = parts.map(({ text, lines: some }, part): FileDraft => {
     const name = join(options.dir, paymentFileName(file, part + 1))
@@ -61,18 +60,14 @@ function sepaOptions({ format, fromName, fromIban, fromBic, executionDate }: Exp
 export async function readFile(
   client: ReferralClient,
   { id }: Pick<PayoutFile, 'id'>,
-): Promise<{
-  lines: FileLine[]
-  debtor: Schemas['Debtor'] | null
-  period: Pick<Schemas['PayoutBatch'], 'periodStart' | 'periodEnd'>
-}> {
+): Promise<{ lines: FileLine[]; debtor: Schemas['Debtor'] | null; note: string }> {
   const lines: FileLine[] = []
   for (;;) {
     const after = lines.at(-1)?.id
     const params = { path: { id }, query: { ...(after && { after }) } }
     const page = unwrap(await client.GET('/admin/v1/payout-files/{id}/lines', { params }))
     lines.push(...page.data)
-    if (!page.hasMore) return { lines, debtor: page.debtor, period: page }
+    if (!page.hasMore) return { lines, debtor: page.debtor, note: page.note }
   }
 }
 

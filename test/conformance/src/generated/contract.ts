@@ -1050,11 +1050,12 @@ export const schemas: Record<string, Schema> = {
   },
   PayoutFileLines: {
     type: 'object',
-    required: ['file', 'periodStart', 'periodEnd', 'debtor', 'data', 'hasMore'],
+    required: ['file', 'periodStart', 'periodEnd', 'note', 'debtor', 'data', 'hasMore'],
     properties: {
       file: { $ref: '#/components/schemas/PayoutFile' },
       periodStart: { $ref: '#/components/schemas/Instant' },
       periodEnd: { $ref: '#/components/schemas/Instant' },
+      note: { type: 'string' },
       debtor: { anyOf: [{ $ref: '#/components/schemas/Debtor' }, { type: 'null' }] },
       data: { type: 'array', items: { $ref: '#/components/schemas/PayoutFileLine' } },
       hasMore: { type: 'boolean' },
