@@ -111,7 +111,7 @@ test('the cells of every file stand under their heading', async ({ server, owner
     return Object.fromEntries(heading!.map((name, at) => [name, row?.[at]]))
   }
   const now = '2026-11-02 13:00:00'
-  const ids = { 'Affiliate id': affiliateId, 'Order id': 'api:1001' }
+  const ids = { 'Affiliate ID': affiliateId, 'Order ID': 'api:1001' }
   const shared = { Order: '#A', 'Date (Europe/Berlin)': '2026-10-20 12:00:00', Goods: '90.00', 'Goods currency': 'USD' }
   const earned = { Affiliate: 'Nisa', Commission: '14.40', Currency: 'USD' }
   expect(await first('affiliates.csv')).toEqual({
@@ -125,7 +125,7 @@ test('the cells of every file stand under their heading', async ({ server, owner
     Website: 'https://n.example',
     Country: 'DE',
     'Joined (Europe/Berlin)': now,
-    'Affiliate id': affiliateId,
+    'Affiliate ID': affiliateId,
     Clicks: '1',
     Orders: '1',
     'Revenue (USD)': '100.00',
@@ -139,7 +139,7 @@ test('the cells of every file stand under their heading', async ({ server, owner
     Status: 'PAYABLE',
     Restriction: '',
     Payout: batchId,
-    'Commission id': commission.id,
+    'Commission ID': commission.id,
   })
   expect(await first('orders.csv')).toEqual({ ...shared, ...earned, ...ids, Outcome: 'PAYABLE' })
   expect(await first('payouts.csv')).toEqual({
@@ -154,7 +154,7 @@ test('the cells of every file stand under their heading', async ({ server, owner
     Currency: 'USD',
     'Created (Europe/Berlin)': now,
     'Paid (Europe/Berlin)': '',
-    'Payout id': batchId,
+    'Payout ID': batchId,
   })
   expect(await first(`payouts/${batchId}/lines.csv`)).toEqual({
     name: 'Nisa',
@@ -174,7 +174,7 @@ test('the cells of every file stand under their heading', async ({ server, owner
     By: `key:${server.shop.keyId}`,
     Subject: batchId,
     Details: expect.stringMatching(/^"\{/),
-    'Request id': expect.any(String),
+    'Request ID': expect.any(String),
   })
 })
 

@@ -168,7 +168,7 @@ export function shotsOf(made: Made): Shot[] {
       act: async (page) => {
         for (const details of await page.locator('main details').all())
           await details.evaluate((one) => one.setAttribute('open', ''))
-        await submit({ 'Refund id': 're-x', 'Goods refunded, in USD': 'abc' }, /refund/i)(page)
+        await submit({ 'Refund ID': 're-x', 'Goods refunded, in USD': 'abc' }, /refund/i)(page)
       },
     },
     { name: 'commissions', path: '/admin/commissions' },

@@ -123,7 +123,7 @@ ${facts(
     ['YouTube', one.youtubeHandle ? isolated(one.youtubeHandle) : undefined],
     ['Address', addressOf(one)],
     ['Joined', day(one.createdAt, zone)],
-    ['Id', html`<code>${one.id}</code>`],
+    ['ID', html`<code>${one.id}</code>`],
   ],
   'facts one',
 )}
@@ -293,7 +293,7 @@ ${
         request,
         `${LIST}/${id}/connections`,
         html`<div class="fields">${select('kind', 'Kind', KINDS, sent.get('kind') ?? 'customerEmail')}
-${input({ name: 'value', label: 'Value', value: sent.get('value') ?? '', required: true, ...limitsOf('createConnection', 'value'), hint: 'An email address, or the numeric id of the customer, product or variant in your store.' })}</div>
+${input({ name: 'value', label: 'Value', value: sent.get('value') ?? '', required: true, ...limitsOf('createConnection', 'value'), hint: 'An email address, or the numeric ID of the customer, product or variant in your store.' })}</div>
 <button class="main">Connect</button>`,
       )}</section></details>`
     : ''

@@ -217,7 +217,7 @@ function fileColumns({ ctx: { shop }, zone }: PageRequest, programs: Map<string,
     ['Website', ({ affiliate }) => affiliate.website],
     ['Country', ({ affiliate }) => affiliate.homeCountry],
     [`Joined (${zone})`, ({ affiliate }) => timeCell(affiliate.createdAt, zone)],
-    ['Affiliate id', ({ affiliate }) => affiliate.id],
+    ['Affiliate ID', ({ affiliate }) => affiliate.id],
     ...figureColumns(shop.currency),
   ]
 }

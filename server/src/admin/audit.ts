@@ -164,7 +164,7 @@ const fileColumns = (zone: string, names: Map<string, string>): FileColumn<Audit
   ['By', ({ actor }) => names.get(actor) ?? actor],
   ['Subject', ({ subjectId }) => subjectId],
   ['Details', ({ data }) => (Object.keys(data).length ? JSON.stringify(data) : null)],
-  ['Request id', ({ requestId }) => requestId],
+  ['Request ID', ({ requestId }) => requestId],
 ]
 
 /** The list with the same filter. The export of the API is the one that can be verified. */

@@ -103,8 +103,8 @@ async function preview(request: PageRequest): Promise<View> {
     ...view,
     body: html`<section class="card narrow" aria-labelledby="matches"><h2 id="matches">${counted(total(sums), 'commission')}</h2>
 ${conditions}
-${table('Sums by currency', ['Currency', numberColumn('Commissions'), numberColumn('Commission')], rows)}
-<p class="hint">${figuresAsOf(readAt, zone)} ${total(sums) > MAX_CHANGED ? `At most ${count(MAX_CHANGED)} are changed at a time, oldest first.` : 'Exactly these are changed.'} Possible duplicates are decided one by one. If their number or sums differ by then, nothing is changed, and this page shows the new sums. Each change is recorded in the audit log.</p>
+${table('Totals by currency', ['Currency', numberColumn('Commissions'), numberColumn('Commission')], rows)}
+<p class="hint">${figuresAsOf(readAt, zone)} ${total(sums) > MAX_CHANGED ? `At most ${count(MAX_CHANGED)} are changed at a time, oldest first.` : 'Exactly these are changed.'} Possible duplicates are decided one by one. If their number or totals differ by then, nothing is changed, and this page shows the new totals. Each change is recorded in the audit log.</p>
 ${form(
   request,
   PATH,

@@ -36,9 +36,9 @@ const columnsOf = (zone: string): FileColumn<FileRow>[] => [
   ['Status', ({ commission }) => commission.orderStatus],
   ['Restriction', ({ commission }) => commission.restrictionReasonCode],
   ['Payout', ({ commission }) => commission.payoutBatchId],
-  ['Commission id', ({ commission }) => commission.id],
-  ['Affiliate id', ({ commission }) => commission.affiliateId],
-  ['Order id', ({ commission }) => commission.orderId],
+  ['Commission ID', ({ commission }) => commission.id],
+  ['Affiliate ID', ({ commission }) => commission.affiliateId],
+  ['Order ID', ({ commission }) => commission.orderId],
 ]
 
 const isAdjustment = ({ trackingMethod }: Commission): boolean => trackingMethod === 'ADJUSTMENT'

@@ -69,7 +69,7 @@ ${facts(
     ['Duration', durationOf(one)],
     ['Next attempt', one.nextAttemptAt === null ? undefined : time(one.nextAttemptAt, '–', zone)],
     ['Finished', time(one.finishedAt, 'not yet', zone)],
-    ['Event id', html`<code>${one.eventId}</code>`],
+    ['Event ID', html`<code>${one.eventId}</code>`],
     ['webhook-id', html`<code>${one.webhookId}</code>`],
   ],
   'facts card',

@@ -35,7 +35,7 @@ const LABELS = new Map([
   ['discountValue', 'Discount'],
   ['description', 'Description'],
   ['amountCents', 'Amount'],
-  ['externalRefundId', 'Refund id'],
+  ['externalRefundId', 'Refund ID'],
   ['minimumPayoutCents', 'Minimum payout'],
   ['taxWithholdingBps', 'Tax withheld'],
   ['storeDomain', 'Store domain'],
@@ -67,7 +67,7 @@ const LABELS = new Map([
   ['overlapSeconds', 'The old secret'],
   ['retryPolicy', 'When a delivery fails'],
   ['advanceSeconds', 'Advance by'],
-  ['sessionId', 'Session id'],
+  ['sessionId', 'Session ID'],
   ['commissionType', 'Commission'],
 ])
 /** Kinds of commission, as the form calls them. */

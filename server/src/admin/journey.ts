@@ -44,7 +44,7 @@ async function show(request: PageRequest): Promise<View> {
       fields: html`${filterInput(request, { name: 'customerEmail', label: 'Customer email', maxlength: 320 })}
 ${filterInput(request, { name: 'order', label: 'Order', placeholder: '#1001', maxlength: 255 })}
 ${filterInput(request, { name: 'affiliate', label: 'Affiliate', placeholder: 'name, email or code', maxlength: 320, ...(named && { value: named.get(affiliateId ?? '') ?? '' }) })}
-${filterInput(request, { name: 'sessionId', label: 'Session id', maxlength: 255 })}`,
+${filterInput(request, { name: 'sessionId', label: 'Session ID', maxlength: 255 })}`,
     })}
 ${isSubmitted ? await found(request, given, affiliateId) : empty('Whose activity?', 'Enter a customer, an order, an affiliate, or a session.', 'journeys')}`,
   }

@@ -110,7 +110,7 @@ ${
 ${form(
   request,
   `${PATH}/refund`,
-  html`${fields}<div class="fields">${input({ name: 'externalRefundId', label: 'Refund id', value: sent.get('externalRefundId') ?? '', ...limitsOf('refundCommission', 'externalRefundId'), hint: 'The id of the refund in your store; leave empty to generate one. The same id again changes nothing.' })}${hidden('ownRefundId', request.ctx.newId('rfd'))}
+  html`${fields}<div class="fields">${input({ name: 'externalRefundId', label: 'Refund ID', value: sent.get('externalRefundId') ?? '', ...limitsOf('refundCommission', 'externalRefundId'), hint: 'The ID of the refund in your store; leave empty to generate one. The same ID again changes nothing.' })}${hidden('ownRefundId', request.ctx.newId('rfd'))}
 ${input({ name: 'amount', label: `Goods refunded, in ${one.orderCurrency}`, value: sent.get('amount') ?? '', maxlength: 30, hint: `After discount, without shipping and tax. Leave empty to refund the rest: ${money(Math.max(0, goods), one.orderCurrency)}, with ${money(earned, one.currency)} of commission.` })}</div>
 ${input({ name: 'reason', label: 'Reason', value: sent.get('reason') ?? '', ...limitsOf('refundCommission', 'reason') })}
 ${hidden('currency', one.orderCurrency)}<button class="main">Record refund</button>`,

@@ -102,8 +102,8 @@ const fileColumns = (zone: string): FileColumn<{ order: ReportedOrder; names: Na
   ['Affiliate', ({ order, names }) => order.affiliateId && (names.get(order.affiliateId) ?? null)],
   ['Commission', ({ order: { outcome, commission } }) => commission && earnedCell(outcome, commission)],
   ['Currency', ({ order }) => order.commission?.currency ?? null],
-  ['Affiliate id', ({ order }) => order.affiliateId],
-  ['Order id', ({ order }) => order.orderId],
+  ['Affiliate ID', ({ order }) => order.affiliateId],
+  ['Order ID', ({ order }) => order.orderId],
 ]
 
 /** The sum of the column is what the orders earn. */

@@ -124,7 +124,7 @@ const decisionFacts = (found: Explanation, zone: string): Html => {
       ['Program', program ? rateText(program.commissionType, program.rate, flatCurrencyOf(found)) : 'none'],
       ['Affiliate', affiliate ? badge(affiliate.archived ? 'ARCHIVED' : affiliate.status) : undefined],
       ['Commission', commission ? badge(commission.orderStatus) : 'none'],
-      ['Order id', html`<code>${isolated(found.externalOrderId)}</code>`],
+      ['Order ID', html`<code>${isolated(found.externalOrderId)}</code>`],
     ],
     'facts one',
   )
@@ -161,7 +161,7 @@ const SOURCES: Record<string, string> = {
   clickId: 'Click',
   ref: 'Link name',
   sessionId: 'Click of the session',
-  customerId: 'Customer id',
+  customerId: 'Customer ID',
   customerEmail: 'Customer email',
   variantId: 'Variant',
   productId: 'Product',

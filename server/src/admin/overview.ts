@@ -82,7 +82,7 @@ function sumsOf({ days }: Overview, { firstDay }: Period): Map<string, Sums> {
 
 const byCurrency = (sums: Map<string, Sums>, currencies: string[]): Html =>
   html`<h2>By currency</h2>${table(
-    'Sums by currency',
+    'Totals by currency',
     [
       'Currency',
       numberColumn('Orders'),

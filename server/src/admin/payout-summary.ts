@@ -34,7 +34,7 @@ export const batchAbout = (batch: Batch, zone: string): Html =>
       ['Created', batch.id ? time(batch.createdAt, '–', zone) : undefined],
       ['Paid', batch.id && batch.status !== 'FAILED' ? time(batch.paidAt, 'not yet', zone) : undefined],
       ['Failure reason', batch.failureReason ?? undefined],
-      ['Id', batch.id ? html`<code>${batch.id}</code>` : undefined],
+      ['ID', batch.id ? html`<code>${batch.id}</code>` : undefined],
     ],
     'facts one',
   )

@@ -23,7 +23,7 @@ const columnsOf = (zone: string): FileColumn<Batch>[] => [
   ['Currency', ({ currency }) => currency],
   [`Created (${zone})`, ({ createdAt }) => timeCell(createdAt, zone)],
   [`Paid (${zone})`, ({ paidAt }) => timeCell(paidAt, zone)],
-  ['Payout id', ({ id }) => id],
+  ['Payout ID', ({ id }) => id],
 ]
 
 async function download(request: PageRequest): Promise<View> {

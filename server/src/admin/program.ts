@@ -93,7 +93,7 @@ ${
         request,
         `${LIST}/${id}/rules`,
         html`<div class="fields">${select('kind', 'Kind', RULE_KINDS, sent.get('kind') ?? 'product')}
-${input({ name: 'value', label: 'Id in the store', value: sent.get('value') ?? '', required: true, ...limitsOf('createProductRule', 'value'), hint: 'Digits only.' })}
+${input({ name: 'value', label: 'ID in the store', value: sent.get('value') ?? '', required: true, ...limitsOf('createProductRule', 'value'), hint: 'Digits only.' })}
 ${select('commissionType', 'Commission', RATE_TYPES, sent.get('commissionType') ?? 'PERCENT_OF_SALE')}
 ${input({ name: 'commissionPercent', label: 'Rate', value: sent.get('commissionPercent') ?? '', required: true, maxlength: 20, hint: `In percent, or in ${ctx.shop.currency} for an amount.` })}</div>
 <button class="main">Add rate</button>`,

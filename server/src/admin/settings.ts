@@ -42,7 +42,7 @@ async function show(request: PageRequest): Promise<View> {
       [
         ['Name', known.name],
         ['Plan', nameOf(known.plan)],
-        ['Shop id', html`<code>${known.shopId}</code>`],
+        ['Shop ID', html`<code>${known.shopId}</code>`],
         ['Last changed', day(known.updatedAt, request.zone)],
       ],
       'facts card',
