@@ -81,6 +81,9 @@ test('months and days are those of the shop, or of --time-zone', async () => {
     expect(paid.output).toContain('2026-07-01 to 2026-07-31')
   }
   await cli(['payouts', 'cancel', batch.id, '--yes'], { env: shop.env })
+  await shop.order('new-york', '2026-08-01T02:30:00Z')
+  const { stdout: earned } = await cli(['commissions', 'list', '--month', '2026-07', '-o', 'table'], { env: shop.env })
+  expect(earned).toMatch(/ new-york .* 2026-07-31 22:30$/m)
   expect((await setZone('UTC')).code).toBe(0)
 }, 30_000)
 

@@ -6,11 +6,11 @@ import { addPageOptions, defineGet, type ListOptions, printList } from '../../li
 import { formatMoney } from '../../money.ts'
 import { addPeriodOptions, choiceOption, parseCents, repeatableOption } from '../../options.ts'
 import type { Column } from '../../output/render.ts'
-import { type PeriodOptions, readPeriod } from '../../period.ts'
+import { type PeriodOptions, readPeriod, timeIn } from '../../period.ts'
 import type { ModerateOptions } from './moderate.ts'
 import type { RefundOptions } from './refund.ts'
 
-export const COLUMNS: Column<Commission>[] = [
+const columnsFor = ({ timeZone }: { timeZone: string }): Column<Commission>[] => [
   'id',
   { field: 'externalOrderId', title: 'order' },
   'affiliateId',
@@ -22,7 +22,7 @@ export const COLUMNS: Column<Commission>[] = [
   },
   'currency',
   { field: 'attributionReasonCode', title: 'reason' },
-  'happenedAt',
+  { field: 'happenedAt', format: ({ happenedAt }) => timeIn(happenedAt, timeZone) },
 ]
 
 interface CommissionOptions extends ListOptions, PeriodOptions {
@@ -55,7 +55,7 @@ export function addCommissions(program: Command): void {
         } as CommissionQuery
         await printList(run, options, {
           fetchPage: (paging) => client.commissions.list({ ...query, ...paging }),
-          columns: COLUMNS,
+          columns: columnsFor(await run.tableUnits()),
         })
       },
     }),
