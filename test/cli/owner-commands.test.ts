@@ -174,7 +174,8 @@ test('settings are changed one by one, as text, JSON or a secret', async () => {
   expect(JSON.parse((await set('storeWebhookSecret', '--secret-stdin')).stdout)).toMatchObject({
     hasStoreWebhookSecret: true,
   })
-  await set('timeZone', 'UTC')
+  expect((await set('timeZone', 'EST')).stderr).toContain('America/Panama')
+  expect((await set('timeZone', 'UTC')).stderr).toBe('')
   await set('minimumPayoutCentsByCurrency', '{}')
   expect(await json(['settings', 'get'], { env })).toMatchObject({ timeZone: 'UTC' })
 })

@@ -50,7 +50,11 @@ async function set(
   const parsed = isSecret ? await requireSecret(run.context, options) : parseValue(name, value ?? '')
   if (run.dryRun) return run.printDryRun('PATCH', '/admin/v1/settings', { [name]: isSecret ? '(hidden)' : parsed })
   const body = { [name]: parsed } as SettingsUpdate
-  run.printRecord(unwrap(await (await run.ownerClient()).PATCH('/admin/v1/settings', { body })).data)
+  const { data } = unwrap(await (await run.ownerClient()).PATCH('/admin/v1/settings', { body }))
+  run.printRecord(data)
+  const stored = (data as Record<string, unknown>)[name]
+  if (typeof parsed === 'string' && stored !== undefined && stored !== parsed)
+    run.reporter.info(`${name} is stored as ${stored}.`)
 }
 
 function parseValue(name: string, text: string): unknown {
