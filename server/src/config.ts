@@ -313,7 +313,7 @@ function encryptionKeys(
   // Opening a SQLite database would create it.
   if (isFile && firstStart === 'rejected' && !existsSync(database) && (text || !existsSync(file)))
     throw new ConfigError(`There is no database at ${database}. Correct DATABASE_URL or restore a backup.`)
-  if (text) return text.split(',').map((one) => decodeKey(one, 'REFERRAL_ENCRYPTION_KEY'))
+  if (text) return decodeKeys(text)
   if (!isFile) {
     throw new ConfigError(
       'REFERRAL_ENCRYPTION_KEY must be set with PostgreSQL, the same for every instance (generate one with openssl rand -base64 32).',
@@ -344,6 +344,16 @@ function encryptionKeys(
   }
   return [decodeKey(readFileSync(file, 'utf8'), file)]
 }
+
+/** The configured keys, newest first; undefined when there are none. Unlike {@link readConfig}, does not create one. */
+export function findEncryptionKeys(given: Environment = process.env): Uint8Array[] | undefined {
+  const text = withSecretFiles(given).REFERRAL_ENCRYPTION_KEY
+  if (text) return decodeKeys(text)
+  const file = keyFile(readDataLocation(given).dataDir)
+  return existsSync(file) ? [decodeKey(readFileSync(file, 'utf8'), file)] : undefined
+}
+
+const decodeKeys = (text: string) => text.split(',').map((one) => decodeKey(one, 'REFERRAL_ENCRYPTION_KEY'))
 
 function decodeKey(text: string, where: string): Uint8Array {
   const bytes = Buffer.from(text.trim(), 'base64')

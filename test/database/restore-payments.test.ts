@@ -79,7 +79,9 @@ test('restore names the payments that the backup lacks, and carries them over so
   expect([restored.code, restored.stderr]).toEqual([0, ''])
   expect(JSON.parse(restored.stdout).payments).toMatchObject({
     carriedOver: 2,
-    left: [{ fileId: 'changed', paymentReference: changed?.paymentReference, amountCents: 900 }],
+    left: [
+      { fileId: 'changed', paymentReference: changed?.paymentReference, amountCents: 900, reason: 'batch_differs' },
+    ],
   })
   expect((await run(['check'], env)).stdout).toMatch(/^No problems found/)
   const lines = inTarget((one) => rowsOf(one, 'payoutLines'))
@@ -103,7 +105,7 @@ test('payouts recover carries over what a database restored by other means lacks
   const { code, stdout } = await recover(ACCEPT, '--json')
   expect(code).toBe(0)
   // The batch of the later file is not in the restored database.
-  expect(JSON.parse(stdout)).toMatchObject({ carriedOver: lines, left: [{ fileId: 'later' }] })
+  expect(JSON.parse(stdout)).toMatchObject({ carriedOver: lines, left: [{ fileId: 'later', reason: 'batch_missing' }] })
   const rows = rowsOf({ ...server, sql: restored.sql }, 'payoutLines', { batchId })
   expect(rows.map(({ id }) => id)).toEqual(sent.map(({ id }) => id).sort())
   expect((await run(['check'], env)).stdout).toMatch(/^No problems found/)

@@ -112,7 +112,9 @@ test('a backup is checked without a server, and the result lists what was verifi
   expect(await json('check', file)).toMatchObject({ ok: true, problems: [], audit: { breaks: [] } })
   const { code, stdout } = await run(['check', file], env)
   const [result, verified, invisible] = stdout.split('\n')
-  expect([code, result]).toEqual([0, expect.stringMatching(/^No problems found: \d+ shops/)])
+  const shops = (await json('shop', 'list')).data.length
+  // The audit of the installation is not the audit of a shop.
+  expect([code, result]).toEqual([0, expect.stringContaining(`No problems found: shops ${shops}, audit rows `)])
   expect(verified).toMatch(/^Verified: .*the SHA-256 of the backup/)
   expect(invisible).toMatch(/^Not detectable: /)
   expect((await run(['check'], env)).stdout).toMatch(/^Verified: .*the encryption key\.$/m)
@@ -182,6 +184,28 @@ test('retention counts old rows in a dry run, and deletes them', async () => {
   expect([young.code, young.stderr]).toEqual([1, expect.stringContaining('must be at least 30 days ago for orders')])
   const unknown = await run(['retention', ...rest, 'audits'], env)
   expect([unknown.code === 0, unknown.stderr]).toEqual([false, expect.stringContaining('responses')])
+})
+
+test.each([
+  ['an encryption key of another database', Buffer.alloc(32, 9).toString('base64'), 1, 'REFERRAL_ENCRYPTION_KEY does'],
+  ['no encryption key', undefined, 0, 'encryption.key'],
+])('a backup is restored with %s only when it can be used later', async (_, key, code, words) => {
+  const target = temporaryFolder()
+  const backup = join(target.path, 'kept.db')
+  await json('backup', backup)
+  const data = { REFERRAL_DATA_DIR: join(target.path, 'data'), ...(key && { REFERRAL_ENCRYPTION_KEY: key }) }
+  const restored = await run(['restore', backup], data)
+  expect([restored.code, restored.stderr]).toEqual([code, expect.stringContaining(words)])
+  expect(existsSync(join(target.path, 'data/referral.db'))).toBe(code === 0)
+  const keys = { REFERRAL_ENCRYPTION_KEY: readFileSync(join(folder.path, 'encryption.key'), 'utf8').trim() }
+  expect(await run(['restore', backup], { ...data, ...keys })).toMatchObject({ code: 0, stderr: '' })
+  target.remove()
+})
+
+test("vault rotate with another key than the server's counts nothing, and says where the server reads its key", async () => {
+  const key = { REFERRAL_ENCRYPTION_KEY: Buffer.alloc(32, 9).toString('base64') }
+  const { code, stdout, stderr } = await run(['vault', 'rotate'], { ...env, ...key })
+  expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining(join(folder.path, 'encryption.key'))])
 })
 
 test('vault rotate exits with 1 while an earlier key is needed', async () => {

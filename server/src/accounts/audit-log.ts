@@ -80,7 +80,7 @@ export async function checkChains(
 ): Promise<ChainCheck> {
   const shops = (await listShops(db.read)).map(({ id }) => id)
   const all = [...new Set([...shops, ...(await listAuditedShopIds(db.read))])]
-  const check: ChainCheck = { shops: all.length, rows: 0, breaks: [], heads: [] }
+  const check: ChainCheck = { shops: all.filter((id) => id !== INSTALLATION).length, rows: 0, breaks: [], heads: [] }
   for (const shopId of all) {
     const { head, broken } = await checkChain(db, shopId, onRows)
     if (await isBeingDeleted(db, shopId)) continue

@@ -4,6 +4,7 @@ import { UNFINISHED_COPY } from '../database/table-keys.ts'
 import type { Deps, MutationContext, Operator } from './context.ts'
 import { bestEffort } from './log.ts'
 import { mutate } from './mutate.ts'
+import type { Vault } from './vault.ts'
 
 const MAX_AGE_MS = 1000
 
@@ -112,7 +113,7 @@ export async function checkEncryptionKey(deps: Pick<Deps, 'db' | 'vault'>, sourc
   if (await isUnfinishedCopy(deps.db.read)) {
     throw new Error('The database is an incomplete copy. Run referral-server copy again to complete it.')
   }
-  if (!(await isEncryptionKeyValid(deps))) {
+  if (!(await isEncryptionKeyValid(deps.db.read, deps.vault))) {
     throw new Error(
       `${source} does not match the encryption key of this database. Set the same key on every server; append earlier keys after a comma.`,
     )
@@ -127,7 +128,7 @@ export const isUnfinishedCopy = async (db: Reader): Promise<boolean> =>
   (await findInstallationSetting(db, UNFINISHED_COPY)) !== undefined
 
 /** Whether the encryption key decrypts the check value of this database. Any key is valid until a server has started on it. */
-export async function isEncryptionKeyValid({ db, vault }: Pick<Deps, 'db' | 'vault'>): Promise<boolean> {
-  const sealed = await findInstallationSetting(db.read, ENCRYPTION_KEY_CHECK)
+export async function isEncryptionKeyValid(db: Reader, vault: Vault): Promise<boolean> {
+  const sealed = await findInstallationSetting(db, ENCRYPTION_KEY_CHECK)
   return sealed === undefined || vault.open(sealed, ENCRYPTION_KEY_CHECK) === CHECK_TEXT
 }

@@ -73,22 +73,28 @@ interface Restored {
   isVerified: boolean
 }
 
-/** Compares an intact database with the backup that is about to replace it. Throwing an error prevents the restore. */
-type Review = (urls: { current: string; backup: string }) => Promise<void>
+/** What is checked before anything is replaced. Throwing an error prevents the restore. */
+interface Reviews {
+  /** Checks the intact backup. */
+  backup?: (url: string) => Promise<void>
+  /** Compares an intact database with the backup that is about to replace it. */
+  both?: (urls: { current: string; backup: string }) => Promise<void>
+}
 
 /**
  * Replaces a SQLite database that is not in use with a backup. The previous database is kept under another name.
  *
  * @throws BackupError when the file is damaged or changed, is not a backup of this version, or the database is in use.
  */
-export async function restore(file: string, url: string, review?: Review): Promise<Restored> {
+export async function restore(file: string, url: string, review: Reviews = {}): Promise<Restored> {
   const path = pathOf(url, 'pg_restore --clean --if-exists --dbname="$DATABASE_URL" referral.dump')
   if (!existsSync(file)) throw new BackupError(`There is no file ${file}.`)
   const part = `${path}.restoring`
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   try {
     const isVerified = await copyVerified(file, part)
-    const replaced = await moveAway(path, () => review?.({ current: `file:${path}`, backup: `file:${part}` }))
+    await review.backup?.(`file:${part}`)
+    const replaced = await moveAway(path, () => review.both?.({ current: `file:${path}`, backup: `file:${part}` }))
     checkpointWal(part)
     moveDurably(part, path)
     return { replaced, isVerified }

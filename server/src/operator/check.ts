@@ -80,7 +80,7 @@ async function checkData(
     )
   }
   problems.push(...(await findBadRows({ db }, onProgress)))
-  if (vault && !(await isEncryptionKeyValid({ db, vault })))
+  if (vault && !(await isEncryptionKeyValid(db.read, vault)))
     problems.push('The encryption key does not belong to this database.')
   const audit = await checkChains(
     { db },

@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import * as shops from '../accounts/shops.ts'
-import { encryptionKeySource, endFirstStart, readConfig, readDataLocation } from '../config.ts'
+import { encryptionKeySource, endFirstStart, findEncryptionKeys, readConfig, readDataLocation } from '../config.ts'
 import { createDeps, type Deps } from '../core/context.ts'
-import { createApiSwitch } from '../core/installation.ts'
+import { createApiSwitch, isEncryptionKeyValid } from '../core/installation.ts'
+import { createVault } from '../core/vault.ts'
 import { openDatabase, withConnection } from '../database/database.ts'
 import { findSchemaProblem } from '../database/migrate.ts'
 import type { LostPayments } from '../payouts/lost-payments.ts'
@@ -93,12 +94,14 @@ function addDataCommands(program: Command): void {
     .action(async (file: string, { json, acceptRepeatedPayments }: Json & Acceptance) => {
       const { restore } = await import('../database/backup.ts')
       const { findLostPayments } = await import('../payouts/lost-payments.ts')
-      // The encryption key may be lost; it is only checked when the server starts.
       const { databaseUrl } = readDataLocation()
       let lost: LostPayments | undefined
-      const { replaced, isVerified } = await restore(file, databaseUrl, async ({ current, backup }) => {
-        lost = await findLostPayments(current, backup).catch(() => undefined)
-        if (lost) await requireAcceptance(lost, acceptRepeatedPayments)
+      const { replaced, isVerified } = await restore(file, databaseUrl, {
+        backup: requireKeyOfBackup,
+        both: async ({ current, backup }) => {
+          lost = await findLostPayments(current, backup).catch(() => undefined)
+          if (lost) await requireAcceptance(lost, acceptRepeatedPayments)
+        },
       })
       const carried = await carryOver(lost, replaced && `file:${replaced}`)
       const { erasures, lines } = await repeatErasuresOf(replaced, databaseUrl)
@@ -140,7 +143,7 @@ function addDataCommands(program: Command): void {
     .option(...JSON_OPTION)
     .action(async (file: string | undefined, { json, recount: recountFirst }: Json & { recount?: boolean }) => {
       const { report, covered } = await (file === undefined ? checkDatabase(recountFirst) : checkBackup(file))
-      const counts = `${report.audit.shops} shops, ${report.audit.rows} audit rows`
+      const counts = `shops ${report.audit.shops}, audit rows ${report.audit.rows}`
       const lines = report.ok
         ? [`No problems found: ${counts}.`, ...covered]
         : [...report.problems, `Problems found: ${counts}.`]
@@ -180,13 +183,35 @@ function addDataCommands(program: Command): void {
     .action(async ({ dryRun, json }: Json & { dryRun?: boolean }) => {
       requireDatabase(readDataLocation().databaseUrl)
       const { describeRotation, isRotated, rotateVault } = await import('./vault-rotation.ts')
-      const report = await withDeps((deps) => rotateVault(deps, dryRun))
+      const report = await withDeps(async (deps) => {
+        if (!(await isEncryptionKeyValid(deps.db.read, deps.vault))) throw new Error(describeOtherKey())
+        return rotateVault(deps, dryRun)
+      })
       print(json, { ...report, complete: isRotated(report) }, describeRotation(report))
       if (!isRotated(report)) process.exitCode = 1
     })
 
   addRetention(program)
   addSeed(program)
+}
+
+const describeOtherKey = (): string => {
+  const { dataDir } = readDataLocation()
+  return `${encryptionKeySource(dataDir)}, which this command reads, is not the server's encryption key. The server reads REFERRAL_ENCRYPTION_KEY or REFERRAL_ENCRYPTION_KEY_FILE from its environment, and without them ${encryptionKeySource(dataDir, {})}. Run the command with the server's environment.`
+}
+
+/** The key may be lost, and the backup be needed all the same. @throws Error for another key than the backup's. */
+async function requireKeyOfBackup(backupUrl: string): Promise<void> {
+  const keys = findEncryptionKeys()
+  const source = encryptionKeySource(readDataLocation().dataDir)
+  if (!keys) {
+    toStandardError(
+      `Warning: there is no encryption key: neither REFERRAL_ENCRYPTION_KEY nor ${source}. The server starts only with the key of the backup.`,
+    )
+  } else if (!(await withConnection(backupUrl, (db) => isEncryptionKeyValid(db, createVault(keys)))))
+    throw new Error(
+      `Nothing was changed: ${source} does not match the encryption key of the backup. Set the key of its time, or append it to REFERRAL_ENCRYPTION_KEY after a comma.`,
+    )
 }
 
 interface Acceptance {

@@ -33,6 +33,7 @@ export interface LostPayments {
 /** A payment that was sent, but does not fit into the restored database. */
 type LeftPayment = Pick<PayoutLineRow, 'shopId' | 'fileId' | 'affiliateId' | 'amountCents' | 'currency'> & {
   paymentReference: string
+  reason: 'batch_missing' | 'batch_differs'
 }
 
 export interface CarriedPayments {
@@ -112,9 +113,11 @@ export async function carryPaymentsOver(
     const hasShop = (await findShop(deps.db.read, shopId)) !== undefined
     const added = hasShop ? await carryFileOver(await operatorContext(deps, shopId), sent) : new Set()
     result.carriedOver += added.size
+    const batch = await findBatch(deps.db.read, shopId, sent.file.batchId)
+    const reason = batch ? 'batch_differs' : 'batch_missing'
     for (const { id, fileId, affiliateId, amountCents, currency } of sent.lines) {
       const payment = { shopId, fileId, paymentReference: paymentReference(id), affiliateId, amountCents, currency }
-      if (!added.has(id)) result.left.push(payment)
+      if (!added.has(id)) result.left.push({ ...payment, reason })
     }
   }
   return result
@@ -188,7 +191,7 @@ async function fittingLines(
 export const describeCarried = ({ carriedOver, left }: CarriedPayments): string[] => [
   `Sent payments carried over: ${carriedOver}.`,
   ...left.map(
-    ({ shopId, paymentReference, affiliateId, amountCents, currency }) =>
-      `Not carried over, because its batch differs: ${paymentReference} of shop ${shopId} to ${affiliateId}, ${amountCents} cents ${currency}.`,
+    ({ shopId, paymentReference, affiliateId, amountCents, currency, reason }) =>
+      `Not carried over, because its batch ${reason === 'batch_missing' ? 'is not in the restored database' : 'differs'}: ${paymentReference} of shop ${shopId} to ${affiliateId}, ${amountCents} cents ${currency}.`,
   ),
 ]
