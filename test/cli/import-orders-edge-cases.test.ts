@@ -198,6 +198,37 @@ test('a file without currencies names the currency, and columns that are read ar
   expect(/unused columns: (.*)/.exec(stderr)?.[1]).toBe('Name, Discount Amount, Lineitem quantity, Lineitem name')
 }, 30_000)
 
+test.each([
+  [
+    'day-first',
+    'Created',
+    ['03.10.2026', '31.10.2026 14:00'],
+    ['2026-10-03T00:00:00.000Z', '2026-10-31T14:00:00.000Z'],
+  ],
+  ['month-first', 'Date', ['10/03/2026', '10/31/2026'], ['2026-10-03T00:00:00.000Z', '2026-10-31T00:00:00.000Z']],
+  ['contradiction', 'Date', ['10/31/2026', '31/10/2026'], []],
+  ['ambiguous', 'Date', ['10/03/2026', '10/04/2026'], []],
+  ['no dates', 'Created', ['by Ada', '12'], ['2']],
+])(
+  'one day after the 12th settles the order of dates in a file: %s',
+  async (name, column, dates, made) => {
+    const rows = dates.map((date, i) => `${name}-${i},10.00,NISA16,${date}`)
+    const text = [`Order ID,Amount,Coupon,${column}`, ...rows]
+    const { code, stderr } = await importFile(`${name}.csv`, text, '--time-zone', 'UTC')
+    const recorded = (await shop.client.commissions.list().toArray())
+      .filter(({ externalOrderId }) => externalOrderId?.startsWith(name))
+      .map(({ happenedAt }) => happenedAt)
+      .toSorted()
+    expect({ code, undated: stderr.includes('No date column') }).toEqual({
+      code: made.length ? 0 : 8,
+      undated: name === 'no dates',
+    })
+    if (name === 'no dates') expect(recorded).toHaveLength(2)
+    else expect(recorded).toEqual(made)
+  },
+  30_000,
+)
+
 test('empty and missing files, and a missing argument, are reported in words', async () => {
   const messageOf = (stderr: string) => JSON.parse(stderr.trim().split('\n').at(-1) ?? '')
   const empty = await importFile('empty.csv', ['Order ID,Amount,Coupon,Date'])

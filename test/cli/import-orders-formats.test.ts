@@ -121,9 +121,7 @@ test('WooCommerce: an export with display names, one row per item, and dates wit
     [...columns, 'Item Name'],
     [order, order].map((row, i) => ({ ...row, 'Item Name': `Hat ${i}` })),
   )
-  const unclear = await importCsv('aoe.csv', text, '--time-zone', 'Europe/Berlin')
-  expect(unclear.reasons()[0]).toContain('--date-format')
-  const args = ['--time-zone', 'Europe/Berlin', '--date-format', 'day-first']
+  const args = ['--time-zone', 'Europe/Berlin']
   const { code, report, stderr } = await importCsv('aoe.csv', text, ...args)
   expect([code, report.sent, stderr]).toEqual([0, 1, expect.stringContaining('format: WooCommerce')])
   expect(stderr).not.toContain('No email column')
@@ -137,16 +135,24 @@ test('WooCommerce: an export with display names, one row per item, and dates wit
     'warning: No email column',
   )
   const american = { ...order, 'Order Number': 'X2', 'Order Date': '10/31/2026' }
-  await importCsv('us.csv', csvOf(columns, [american]), '--time-zone', 'UTC', '--date-format', 'month-first')
+  await importCsv('us.csv', csvOf(columns, [american]), '--time-zone', 'UTC')
   expect((await recorded('X2')).X2).toMatchObject({ happenedAt: '2026-10-31T00:00:00.000Z' })
 }, 30_000)
 
 test('WooCommerce in German: columns and statuses are named, and no other status is imported', async () => {
-  const header = ['Bestellnummer', 'Bestellstatus', 'Bestelldatum', 'Zwischensumme', 'Währung', 'Gutscheincode']
-  const row = (id: string, status: string) =>
-    `${[id, status, '31.10.2026 14:00', '1.234,50', 'EUR', 'NISA16'].join(';')}\n`
-  const text = `${header.join(';')}\n${row('D1', 'Abgeschlossen')}${row('D2', 'In Bearbeitung')}${row('D3', 'Storniert')}`
-  const fields = ['externalOrderId', '', 'occurredAt', 'amountCents', 'currency', 'couponCode']
+  const header = [
+    'Bestellnummer',
+    'Bestellstatus',
+    'Bestelldatum',
+    'Zwischensumme',
+    'Währung',
+    'Gutscheincode',
+    'Erstattet',
+  ]
+  const row = (id: string, status: string, refunded = '0') =>
+    `${[id, status, '31.10.2026 14:00', '1.234,50', 'EUR', 'NISA16', refunded].join(';')}\n`
+  const text = `${header.join(';')}\n${row('D1', 'Abgeschlossen')}${row('D2', 'In Bearbeitung')}${row('D3', 'Storniert')}${row('D4', 'Abgeschlossen', '617,25')}`
+  const fields = ['externalOrderId', '', 'occurredAt', 'amountCents', 'currency', 'couponCode', 'refundedCents']
   const maps = fields.flatMap((field, i) => (field ? ['--map', `${field}=${header[i]}`] : []))
   const options = ['--time-zone', 'Europe/Berlin', '--date-format', 'day-first', ...maps]
   const blind = await importCsv('de-blind.csv', text, ...options, '--dry-run')
@@ -160,8 +166,10 @@ test('WooCommerce in German: columns and statuses are named, and no other status
     'status=Bestellstatus',
     ...paid,
   )
-  expect({ code, ...report }).toMatchObject({ code: 8, sent: 2, failed: 1 })
-  expect(reasons()).toEqual([expect.stringContaining('Storniert')])
+  expect({ code, ...report }).toMatchObject({ code: 8, sent: 2, failed: 2 })
+  expect(reasons()).toEqual([expect.stringContaining('Storniert'), expect.stringContaining('617,25')])
+  const refunded = [...options, '--map', 'status=Bestellstatus', ...paid, '--refunds', 'goods']
+  expect((await importCsv('de.csv', text, ...refunded)).report).toMatchObject({ sent: 1, refunds: 1, failed: 1 })
   const made = await recorded('D')
   expect(made.D1).toMatchObject({ happenedAt: '2026-10-31T13:00:00.000Z', orderSubtotalCents: 123_450 })
 })

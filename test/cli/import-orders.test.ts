@@ -1,7 +1,7 @@
 // Full: it compares a clock with a bound.
 // SQLite only: these tests cover the client. Repeated orders on the server are tested with both databases.
 import { once } from 'node:events'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { join } from 'node:path'
 import { getRequestListener } from '@hono/node-server'
@@ -103,6 +103,8 @@ test('many orders, killed midway and run again, are each recorded once', async (
   expect(third).toMatchObject({ code: 0, report: { sent: 0, knownBefore: ORDERS } })
   expect(third.stderr).toContain(`${ORDERS} orders were already sent`)
   expect(requests).toBe(0)
+  const [journal] = readdirSync(folder.path).filter((name) => name.endsWith('.sent'))
+  expect(third.stderr).toMatch(new RegExp(`${journal} .*delete that file`))
 }, 120_000)
 
 test('without a journal, the service detects repeated orders', async () => {
@@ -117,7 +119,7 @@ test('without a journal, the service detects repeated orders', async () => {
 test('invalid rows are written to failed.csv with a reason, and can be corrected and imported', async () => {
   writeFileSync(
     file('orders.csv'),
-    'Order ID,Amount,Coupon,Date\nA,10.00,NISA16,2026-10-01\nB,ten,NISA16,2026-10-01\nC,10.00,NISA16,2026-10-01 10:00\nD,10.00\nE,10.00,NISA16,2026-10-02 10:00:00 +0200\nF,5.00,NISA16,2026-10-01\nF,6.00,NISA16,2026-10-01\nG,7.00,NISA16,31/10/2026\n',
+    'Order ID,Amount,Coupon,Date\nA,10.00,NISA16,2026-10-01\nB,ten,NISA16,2026-10-01\nC,10.00,NISA16,2026-10-01 10:00\nD,10.00\nE,10.00,NISA16,2026-10-02 10:00:00 +0200\nF,5.00,NISA16,2026-10-01\nF,6.00,NISA16,2026-10-01\nG,7.00,NISA16,03/10/2026 10:00\n',
   )
   const { code, report, stderr } = await importFile(file('orders.csv'))
   expect(code).toBe(8)
@@ -128,6 +130,7 @@ test('invalid rows are written to failed.csv with a reason, and can be corrected
   expect(failed[1]).toBe('B,ten,NISA16,2026-10-01,ten is not an amount')
   expect(failed[2]).toMatch(/^C,10.00,NISA16,2026-10-01 10:00,.*offset/)
   expect(failed).toHaveLength(7)
+  expect(failed[6]).toMatch(/--date-format.*--time-zone/)
   writeFileSync(file('failed.csv'), `${failed[0]}\n${failed[1]?.replace('ten', '12.00')}\n`)
   expect(await importFile(file('failed.csv'))).toMatchObject({ code: 0, report: { sent: 1, failed: 0 } })
   expect(await total()).toBe(3)

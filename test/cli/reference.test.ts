@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { describeCommands } from '../../cli/src/command-tree.ts'
+import { ORDER_FIELDS } from '../../cli/src/commands/events/order-fields.ts'
 import { completionFor } from '../../cli/src/completion.ts'
 import { createProgram } from '../../cli/src/program.ts'
 import { reference } from '../../cli/src/reference.ts'
@@ -74,6 +75,15 @@ test('help groups the commands by what people do, explains topics, and lists the
   const { stdout } = await cli(['payouts', 'pay', '--help'])
   expect(stdout).toContain('referral --help')
   expect(stdout).not.toContain('--profile <name>')
+})
+
+test('the fields of an import of orders are in its help and in its guide', async () => {
+  const { stdout } = await cli(['events', 'import', '--help'])
+  const guide = readFileSync(home('MIGRATING.md'), 'utf8')
+  for (const field of [...Object.keys(ORDER_FIELDS), 'refundedCents', 'status']) {
+    expect(stdout).toMatch(new RegExp(`\\b${field}\\b`))
+    expect(guide).toContain(`\`${field}\``)
+  }
 })
 
 test('completion scripts contain every command', () => {

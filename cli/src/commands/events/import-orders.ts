@@ -120,7 +120,7 @@ interface SendInput {
 /** Sends the orders that no earlier run has sent, or with a forecast, evaluates a sample of them in the same way. */
 async function send(run: Run, file: string, { orders, counts, forecast, options }: SendInput): Promise<void> {
   const journal = new ImportJournal(file, { baseUrl: run.settings.baseUrl, apiKey: run.apiKey })
-  const pending = orders.filter((order) => !journal.has(orderHash(order)))
+  const pending = journal.selectNew(orders, orderHash, run.reporter)
   if (forecast) {
     const sample = sampleEvenly(pending, options.forecast)
     await new OrderSender(run, { counts, journal, forecast }).sendAll(sample, options.parallel)

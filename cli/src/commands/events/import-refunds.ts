@@ -14,7 +14,7 @@ import { contentHash, ImportJournal } from './journal.ts'
 import { detectMoneyColumn, type MoneyColumn, type MoneyOptions, toCents } from './money-columns.ts'
 import { normalizeStatus } from './order-export-formats.ts'
 import { currencyOf, type DateFormat, type ParseSettings } from './order-fields.ts'
-import { checkTimezone, timeProblem, toInstant } from './parse-order.ts'
+import { checkTimezone, detectDateFormat, timeProblem, toInstant } from './parse-order.ts'
 import { REFUND_WARNINGS } from './report.ts'
 import { addCents, type Connection, rowProblem, sendInParallel } from './send-orders.ts'
 
@@ -96,7 +96,7 @@ interface SendInput {
 /** Sends the refunds that no earlier run has sent, or with a forecast, evaluates the first of them in the same way. */
 async function sendAll(run: Run, file: string, { refunds, counts, forecast, options }: SendInput): Promise<void> {
   const journal = new ImportJournal(file, { baseUrl: run.settings.baseUrl, apiKey: run.apiKey })
-  const pending = refunds.filter(({ refund }) => !journal.has(contentHash(refund)))
+  const pending = journal.selectNew(refunds, ({ refund }) => contentHash(refund), run.reporter)
   if (!forecast) counts.knownBefore = refunds.length - pending.length
   if (pending.length && !forecast) {
     if (isInteractive(run.context))
@@ -129,6 +129,7 @@ function planRefunds({ header, rows }: Csv, options: ImportRefundsOptions): Refu
         `Add --map ${field}=Column. Columns: ${header.filter(Boolean).join(', ')}.`,
       )
   checkTimezone(options.timeZone)
+  const dateFormat = options.dateFormat ?? detectDateFormat(rows, [mapping.occurredAt])
   const timezone = options.timeZone ?? (/utc\W*$/i.test(mapping.occurredAt ?? '') ? 'UTC' : undefined)
   const currency = (options.currency ?? 'USD').toUpperCase()
   const amountColumn = mapping.amountCents as string
@@ -147,7 +148,7 @@ function planRefunds({ header, rows }: Csv, options: ImportRefundsOptions): Refu
       currency,
       statusColumn,
       timezone,
-      dateFormat: options.dateFormat,
+      dateFormat,
     })
     if (typeof refund === 'string') failed.push({ row, problem: refund })
     else refunds.push({ row, refund })
@@ -185,7 +186,7 @@ function parseRefund(
   const amountCents = toCents(withoutMinus(amount), money, currency)
   if (typeof amountCents !== 'number') return amountCents.problem
   const occurredAt = cell('occurredAt') ? toInstant(cell('occurredAt'), times) : undefined
-  const problem = timeProblem(occurredAt)
+  const problem = timeProblem(occurredAt, times)
   if (problem !== undefined) return problem
   const reason = cell('reason')
   const optional = { ...(reason && { reason }), ...(occurredAt && { occurredAt }) }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { usageError } from '../../errors.ts'
+import type { Reporter } from '../../reporter.ts'
 import type { Settings } from '../../settings.ts'
 import type { ParsedOrder } from './parse-order.ts'
 
@@ -31,8 +32,14 @@ export class ImportJournal {
     this.#known = new Set(text.split('\n').filter((line) => line.length === 64))
   }
 
-  has(hash: string): boolean {
-    return this.#known.has(hash)
+  /** Leaves out what earlier runs have sent. */
+  selectNew<T>(all: readonly T[], hashOf: (one: T) => string, reporter: Reporter): T[] {
+    const rest = all.filter((one) => !this.#known.has(hashOf(one)))
+    if (rest.length < all.length)
+      reporter.info(
+        `skipped ${all.length - rest.length} of ${all.length}, which ${this.file} lists as sent; delete that file to send them again, as after a restore of the server`,
+      )
+    return rest
   }
 
   /** Checks before the first report that the journal can be written. */

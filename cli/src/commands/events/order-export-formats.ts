@@ -1,4 +1,4 @@
-import { findColumn } from '../../csv/columns.ts'
+import { type ColumnMapping, findColumn } from '../../csv/columns.ts'
 import type { CsvRow } from '../../csv/parse.ts'
 import { ORDER_FIELDS, REFUND_FIELDS } from './order-fields.ts'
 
@@ -197,7 +197,7 @@ export const columnNamesOf = (
   { withRefunds = false } = {},
 ): Readonly<Record<string, readonly string[]>> => ({
   ...ORDER_FIELDS,
-  ...(withRefunds ? REFUND_FIELDS : {}),
+  ...(withRefunds ? REFUND_FIELDS : { refundedCents: [] }),
   ...columns,
 })
 
@@ -217,8 +217,12 @@ export const isNoRefund = (text: string): boolean =>
  * Detects orders that are refunded in full or in part. Besides the known columns, it reads every column with `refund` in
  * its name that is not mapped, since crediting a refunded order in full is worse than rejecting a paid one.
  */
-export function refundCheck(format: OrderExportFormat, header: readonly string[], mapped: readonly string[]): RowCheck {
-  const known = REFUND_COLUMNS.flatMap((name) => findColumn(header, [name]) ?? [])
+export function refundCheck(format: OrderExportFormat, header: readonly string[], mapping: ColumnMapping): RowCheck {
+  const known = [
+    ...present(mapping.refundedCents),
+    ...REFUND_COLUMNS.flatMap((name) => findColumn(header, [name]) ?? []),
+  ]
+  const mapped = Object.values(mapping)
   const others = header.filter(
     (name) => /refund(?!able)/i.test(name) && !known.includes(name) && !mapped.includes(name),
   )

@@ -52,7 +52,7 @@ export function parseOrder(row: CsvRow, settings: ParseSettings, isRefunded = fa
     if (date === undefined) return { row, problem: noDateProblem(settings) }
     order.occurredAt = toInstant(date, settings)
   }
-  const problem = findProblem(order, currency)
+  const problem = findProblem(order, currency, settings)
   if (problem !== undefined) return { row, problem }
   const refunded = settings.refunds && parseRefunded(row, settings, order as unknown as Amounts, isRefunded)
   if (typeof refunded === 'string') return { row, problem: refunded }
@@ -128,18 +128,24 @@ function noDateProblem({ mapping, fallbackDates }: ParseSettings): string {
   return `no date: ${columns.join(' and ')} ${columns.length > 1 ? 'are' : 'is'} empty`
 }
 
-function findProblem(order: Record<string, unknown>, currency: string): string | undefined {
+function findProblem(
+  order: Record<string, unknown>,
+  currency: string,
+  times: Pick<ParseSettings, 'timezone'>,
+): string | undefined {
   if (!order.externalOrderId) return 'no order id'
   if (order.amountCents === undefined) return 'no amount'
   if (!/^[A-Z]{3}$/.test(currency)) return `${currency} is not a currency`
-  return timeProblem(order.occurredAt as string | undefined)
+  return timeProblem(order.occurredAt as string | undefined, times)
 }
 
 /** What is wrong with a time of {@link toInstant}. */
-export function timeProblem(at: string | undefined): string | undefined {
+export function timeProblem(at: string | undefined, { timezone }: Pick<ParseSettings, 'timezone'>): string | undefined {
   if (at === undefined) return undefined
   if (YEAR_LAST.test(at))
-    return `${at} may begin with the day or the month; pass --date-format day-first or month-first`
+    return `${at} may begin with the day or the month; pass --date-format day-first or month-first${
+      at.includes(':') && !timezone ? ', and --time-zone if its times have no offset' : ''
+    }`
   if (!ISO.test(at))
     return `${at} is not a time with an offset, such as 2026-10-31T14:00:00Z; use --time-zone for times without one`
   return isValidTime(at) ? undefined : `${at} is not a valid time`
@@ -159,6 +165,24 @@ export const isMoney = (field: string): boolean => MONEY_FIELDS.includes(field)
 
 /** `31/10/2026 14:00`, `10-31-2026` or `31.10.2026, 14:00`. */
 const YEAR_LAST = /^(\d{1,2})([/.-])(\d{1,2})\2(\d{4})(?:,? |T|$)/
+
+/** Whether a text begins with a date, in any order of day, month and year. */
+export const isDated = (text: string): boolean => YEAR_LAST.test(text) || /^\d{4}-\d{2}-\d{2}/.test(text)
+
+/** The order of dates such as 31.10.2026, if a day after the 12th settles it and no other date contradicts. */
+export function detectDateFormat(
+  rows: readonly CsvRow[],
+  columns: readonly (string | undefined)[],
+): DateFormat | undefined {
+  const formats = rows.flatMap(({ cells }) =>
+    columns.flatMap((column): DateFormat[] => {
+      const [, first, , second] = YEAR_LAST.exec(cells[column ?? '']?.trim() ?? '') ?? []
+      if (Number(first) > 12) return ['day-first']
+      return Number(second) > 12 ? ['month-first'] : []
+    }),
+  )
+  return new Set(formats).size === 1 ? formats[0] : undefined
+}
 
 /** Puts the year first. */
 function yearFirst(text: string, format: DateFormat | undefined): string {

@@ -19,7 +19,16 @@ import {
   refundCheck,
 } from './order-export-formats.ts'
 import { currencyOf, type DateFormat, type ParseSettings, type PriceBasis, type RefundBasis } from './order-fields.ts'
-import { checkTimezone, isMoney, type ParsedOrder, type ParsedRow, parseCanceled, parseOrder } from './parse-order.ts'
+import {
+  checkTimezone,
+  detectDateFormat,
+  isDated,
+  isMoney,
+  type ParsedOrder,
+  type ParsedRow,
+  parseCanceled,
+  parseOrder,
+} from './parse-order.ts'
 import { detectPriceBasis, rejectDoubleDiscount, TOTAL_COLUMNS } from './totals.ts'
 
 export interface PlanOptions extends MoneyOptions {
@@ -74,7 +83,7 @@ export function planImport(csv: Csv, options: PlanOptions): ImportPlan {
   const mapped = Object.values(settings.mapping)
   const refunds = options.refunds
     ? refundAmountCheck(format, csv.header, settings.mapping.refundedCents)
-    : refundCheck(format, csv.header, mapped)
+    : refundCheck(format, csv.header, settings.mapping)
   const acceptsRefunds = options.refunds !== undefined
   const payments = options.anyStatus ? undefined : paymentCheck(format, csv.header, { acceptsRefunds })
   const statusOf = acceptsRefunds ? laterStatus(format, csv.header) : () => undefined
@@ -123,11 +132,13 @@ function formatFor(header: readonly string[], { from, map = [], paidStatus = [] 
 
 function parseSettingsFor({ header, rows }: Csv, format: OrderExportFormat, options: PlanOptions): ParseSettings {
   const names = columnNamesOf(format, { withRefunds: options.refunds !== undefined })
-  const mapping = mapColumns(
-    header,
-    names,
-    options.map?.filter((pair) => !isStatusPair(pair)),
+  // Other files write who created an order.
+  const created = findColumns(header, ['created']).filter((name) =>
+    rows.some(({ cells }) => isDated(cells[name] ?? '')),
   )
+  const dateColumns = [...(names.occurredAt ?? []), ...created]
+  const known = { ...names, occurredAt: dateColumns, status: [] }
+  const { status: _, ...mapping } = mapColumns(header, known, options.map)
   for (const field of ['externalOrderId', 'amountCents'])
     if (!mapping[field])
       throw usageError(
@@ -137,7 +148,7 @@ function parseSettingsFor({ header, rows }: Csv, format: OrderExportFormat, opti
   const currency = (options.currency ?? 'USD').toUpperCase()
   const money: ParseSettings['money'] = {}
   for (const [field, column] of Object.entries(mapping)) {
-    if (!isMoney(field)) continue
+    if (!isMoney(field) || (field === 'refundedCents' && !options.refunds)) continue
     const values = rows
       .filter(({ problem }) => problem === undefined)
       .map(({ cells }) => ({ text: cells[column] ?? '', currency: currencyOf(cells, { mapping, currency }) }))
@@ -146,15 +157,16 @@ function parseSettingsFor({ header, rows }: Csv, format: OrderExportFormat, opti
     money[field] = detectMoneyColumn(column, values, options)
   }
   const isDateChosen = options.map?.some((pair) => pair.startsWith('occurredAt='))
-  const fallbackDates = isDateChosen ? [] : findColumns(header, columnNamesOf(format).occurredAt ?? [])
+  const fallbackDates = isDateChosen ? [] : findColumns(header, dateColumns)
   const mapped = Object.values(mapping)
+  const otherDates = fallbackDates.filter((column) => !mapped.includes(column))
   return {
     mapping,
     money,
-    fallbackDates: fallbackDates.filter((column) => !mapped.includes(column)),
+    fallbackDates: otherDates,
     currency,
     timezone: options.timeZone ?? format.timezone,
-    dateFormat: options.dateFormat,
+    dateFormat: options.dateFormat ?? detectDateFormat(rows, [mapping.occurredAt, ...otherDates]),
     refunds: options.refunds,
     totalColumn: findColumn(header, TOTAL_COLUMNS),
   }
