@@ -20,7 +20,7 @@ const SLOW = 60_000
 const SYNTAX_ONLY = new Set(['docs/self-hosting.md', 'docs/reliability.md', 'docs/benchmarks.md'])
 
 test('every code block has a language that a test checks, or is plain text', () => {
-  const known = new Set(['sh', 'ts', 'json', 'text', 'yaml', 'ini', 'sql', 'promql'])
+  const known = new Set(['sh', 'ts', 'json', 'text', 'yaml', 'ini', 'sql', 'promql', 'nginx'])
   expect(all.filter(({ language }) => !known.has(language))).toEqual([])
   expect(all.filter(({ language }) => language === 'ts').length).toBeGreaterThan(10)
   expect(all.filter(({ language }) => language === 'sh').length).toBeGreaterThan(10)
