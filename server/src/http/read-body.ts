@@ -1,6 +1,5 @@
 import type { Hash, Hmac } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Context } from 'hono'
 import { ApiError, bodyTimeout, bodyTooLarge, invalidBody, serverBusy } from '../contract/errors.ts'
 
@@ -33,10 +32,8 @@ export async function readBody(
   if (declared > options.limit) throw bodyTooLarge(options.limit)
   const { incoming } = (c.env ?? {}) as { incoming?: IncomingMessage }
   try {
-    // Node.js continues promises before it notes that a body which came with its headers is complete.
-    if (incoming && !incoming.complete) await nextTurn()
-    // It is in the connection's buffers, which are small.
-    if (incoming?.complete) {
+    // It is in the connection's buffers, which are small. Node.js runs promises before it marks such a body as complete.
+    if (incoming && (incoming.complete || incoming.readableLength === declared)) {
       const bytes = new Uint8Array(await request.arrayBuffer())
       if (bytes.length > options.limit) throw bodyTooLarge(options.limit)
       options.hash?.update(bytes)
