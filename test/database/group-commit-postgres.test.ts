@@ -164,3 +164,93 @@ test('a statement that is asked for after its work has ended is rejected', async
   await expect(put(late!, 'late')).rejects.toThrow()
   expect(await names()).toEqual(['kept', 'next'])
 })
+
+test('work that was rejected writes nothing, even if a branch of it goes on', async () => {
+  const rejected = db.transact(async (trx) => {
+    const fails = get(trx, 'a').then(() => Promise.reject(new Error('rejected')))
+    const goesOn = get(trx, 'a')
+      .then(() => get(trx, 'a'))
+      .then(() => put(trx, 'late'))
+    goesOn.catch(() => {})
+    await Promise.all([fails, goesOn])
+  }, SHOP)
+  const next = db.transact(async (trx) => {
+    for (let i = 0; i < 5; i++) await get(trx, 'b')
+    await put(trx, 'next')
+  }, SHOP)
+  await expect(rejected).rejects.toThrow('rejected')
+  await next
+  expect(await names()).toEqual(['next'])
+})
+
+test('work that changes no row and then throws repeats nothing', async () => {
+  let runs = 0
+  const results = await together(async (trx, i) => {
+    runs++
+    await trx.updateTable('installationSettings').set({ value: 'x' }).where('name', '=', 'missing').execute()
+    if (i % 2) throw new Error('409')
+  })
+  expect(results.filter(({ status }) => status === 'rejected')).toHaveLength(JOBS / 2)
+  expect(runs).toBe(JOBS)
+})
+
+test('many failures do not repeat the work of the others each time', async () => {
+  let runs = 0
+  await together(async (trx, i) => {
+    runs++
+    await put(trx, `n${i}`)
+    await get(trx, `n${i}`)
+    if (i % 2) throw new Error('late')
+  })
+  expect(await names()).toHaveLength(JOBS / 2)
+  expect(runs).toBeLessThan(4 * JOBS)
+})
+
+/** Closes the connection of the next commits once the database has confirmed them. */
+function loseResponses(count: number): void {
+  const { query } = pg.Client.prototype
+  let left = count
+  vi.spyOn(pg.Client.prototype, 'query').mockImplementation(function (this: pg.Client, ...args: unknown[]) {
+    const sent = (query as (...all: unknown[]) => Promise<unknown>).apply(this, args)
+    if (args[0] !== 'commit' || left === 0) return sent as never
+    left--
+    return sent.then(() => {
+      ;(this as unknown as { connection: { stream: { destroy: () => void } } }).connection.stream.destroy()
+      throw new Error('Connection terminated unexpectedly')
+    }) as never
+  })
+}
+
+test('the outcome of a lost commit is found while all connections for writing are lost', async () => {
+  const append = (shopId: string) =>
+    db.transact(async (trx, chain) => {
+      await chain.append(async (last) => {
+        const hash = `hash ${shopId} ${last.seq}`
+        const row = { id: `aud_${shopId}_${last.seq}`, shopId, seq: last.seq + 1, hash, previousHash: last.hash }
+        const rest = { actor: 'operator', action: 'x', subjectId: null, data: '{}', requestId: 'r', createdAt: '' }
+        await trx
+          .insertInto('audits')
+          .values({ ...row, ...rest, salt: '', digest: null })
+          .execute()
+        return { ...last, seq: last.seq + 1, hash }
+      })
+    }, shopId)
+  const shopIds = numbers.slice(0, 7).map((i) => `shp_${i}`)
+  await Promise.all(shopIds.map(append))
+  loseResponses(8)
+  const unaudited = db.transact((trx) => get(trx, 'x'))
+  unaudited.catch(() => {})
+  await Promise.all(shopIds.map(append))
+  expect(database.sql.prepare('select count(*)::int from audits').pluck().get()).toBe(14)
+})
+
+test('work that was rejected is not told that its outcome is unknown when the commit of others is lost', async () => {
+  await db.transact((trx) => put(trx, 'before'), SHOP)
+  loseResponses(1)
+  const [, failed] = await together(async (trx, i) => {
+    await put(trx, `n${i}`)
+    await get(trx, `n${i}`)
+    if (i === 1) throw new Error('late')
+  })
+  expect((failed as PromiseRejectedResult).reason.message).toBe('late')
+})

@@ -86,7 +86,7 @@ const MAX_SHAPES = 1000
 export function describeStatement(query: CompiledQuery): StatementShape {
   let shape = shapes.get(query.sql)
   if (!shape) {
-    const isRead = SelectQueryNode.is(query.query) || /^\s*select/i.test(query.sql)
+    const isRead = (SelectQueryNode.is(query.query) && !query.query.with) || /^\s*select/i.test(query.sql)
     shape = { isRead, insertedRows: insertedRowCount(query) }
     if (shapes.size < MAX_SHAPES) shapes.set(query.sql, shape)
   }

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { OnGroupCommit, TransactionWork } from './database.ts'
 import { type PostgresPool, toStorageError } from './postgres-pool.ts'
-import { type AuditTrace, LOCK_TIMEOUT, PostgresTransaction } from './postgres-transaction.ts'
-import { CommitOutcomeUnknownError, type StorageError } from './storage-error.ts'
+import { type AuditTrace, LOCK_TIMEOUT, type OpenWork, PostgresTransaction } from './postgres-transaction.ts'
+import { CommitOutcomeUnknownError, StorageError } from './storage-error.ts'
 
 /** Work that waits for a transaction. */
 interface Job {
@@ -11,9 +11,17 @@ interface Job {
   shopId: string | undefined
   resolve: (value: never) => void
   reject: (error: unknown) => void
+  queuedAt: number
   isSettled: boolean
-  /** When it first found its shop locked by another process. */
-  waitsSince: number | undefined
+}
+
+/** The jobs of a shop. */
+interface ShopQueue {
+  jobs: Job[]
+  /** Some of its jobs are in a transaction. */
+  isBusy: boolean
+  /** Since when another process has the lock of the shop. */
+  lockedSince: number | undefined
 }
 
 /** A job that a transaction was rolled back for, and its error. */
@@ -22,7 +30,12 @@ interface FailedJob {
   error: unknown
 }
 
+/** Runs a query on a connection that the transactions do not use. */
+type Ask = (text: string, values: unknown[]) => Promise<{ rows: { status: string; hasTrace: boolean }[] }>
+
 const MAX_GROUP = 64
+/** After so many failures in a group, the rest of it runs one by one, so that many failures do not repeat it each time. */
+const MAX_FAILURES = 3
 /** Serialization failure and deadlock: may succeed when retried. */
 const RETRYABLE = ['40001', '40P01']
 const MAX_ATTEMPTS = 4
@@ -39,21 +52,22 @@ const OUTCOME = `select pg_xact_status($1::xid8) as status, exists (select from 
 export class PostgresGroupCommit {
   readonly #pool: PostgresPool
   readonly #onGroup: OnGroupCommit
-  /** The jobs of each shop, the shop that has waited longest first. */
-  readonly #queues = new Map<string, Job[]>()
-  /** The shops whose jobs are in a transaction. */
-  readonly #busy = new Set<string>()
+  readonly #ask: Ask
+  /** The shop that has waited longest comes first. */
+  readonly #queues = new Map<string, ShopQueue>()
   readonly #running = new Set<Promise<void>>()
   /** One connection remains for work without a shop. */
   readonly #maxBusy: number
   /** How many connections may wait for shops that were found locked, so that other shops find one. */
   readonly #maxWaiting: number
+  #busy = 0
   #waiting = 0
   #isScheduled = false
 
-  constructor(pool: PostgresPool, onGroup: OnGroupCommit) {
+  constructor(pool: PostgresPool, { onGroup, ask }: { onGroup: OnGroupCommit; ask: Ask }) {
     this.#pool = pool
     this.#onGroup = onGroup
+    this.#ask = ask
     this.#maxBusy = Math.max(1, pool.options.max - 1)
     this.#maxWaiting = Math.ceil(this.#maxBusy / 2)
   }
@@ -61,9 +75,11 @@ export class PostgresGroupCommit {
   /** @throws StorageError, and whatever `work` throws. */
   transact<T>(work: TransactionWork<T>, shopId?: string): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      const job: Job = { work, shopId, resolve, reject, isSettled: false, waitsSince: undefined }
+      const job: Job = { work, shopId, resolve, reject, queuedAt: performance.now(), isSettled: false }
       if (shopId === undefined) return this.#track(this.#run([job]))
-      this.#queues.set(shopId, [...(this.#queues.get(shopId) ?? []), job])
+      const queue = this.#queues.get(shopId)
+      if (queue) queue.jobs.push(job)
+      else this.#queues.set(shopId, { jobs: [job], isBusy: false, lockedSince: undefined })
       if (this.#isScheduled) return
       this.#isScheduled = true
       // Work that is queued in the rest of this turn of the event loop joins the group.
@@ -83,32 +99,52 @@ export class PostgresGroupCommit {
 
   #start(): void {
     this.#isScheduled = false
-    for (const [shopId, jobs] of this.#queues) {
-      if (this.#busy.size >= this.#maxBusy) return
-      if (this.#busy.has(shopId) || (isLocked(jobs) && this.#waiting >= this.#maxWaiting)) continue
-      this.#track(this.#serve(shopId, jobs.splice(0, MAX_GROUP)))
+    for (const [shopId, queue] of this.#queues) {
+      if (this.#busy >= this.#maxBusy) return
+      const mustWait = queue.lockedSince !== undefined && this.#waiting >= this.#maxWaiting
+      if (!queue.isBusy && !mustWait) this.#track(this.#serve(shopId, queue))
     }
   }
 
   /** Runs some jobs of a shop. Those that found it locked by another process are queued again, behind other shops. */
-  async #serve(shopId: string, jobs: Job[]): Promise<void> {
-    const waiting = isLocked(jobs) ? 1 : 0
-    this.#busy.add(shopId)
+  async #serve(shopId: string, queue: ShopQueue): Promise<void> {
+    const jobs = queue.jobs.splice(0, MAX_GROUP)
+    const waiting = queue.lockedSince === undefined ? 0 : 1
+    queue.isBusy = true
+    this.#busy++
     this.#waiting += waiting
     await this.#run(jobs)
     this.#waiting -= waiting
-    this.#busy.delete(shopId)
-    const left = [...jobs.filter(({ isSettled }) => !isSettled), ...(this.#queues.get(shopId) ?? [])]
+    this.#busy--
+    queue.isBusy = false
+    const left = jobs.filter(({ isSettled }) => !isSettled)
+    queue.jobs = left.length > 0 ? [...left, ...queue.jobs] : queue.jobs
+    queue.lockedSince = left.length > 0 ? (queue.lockedSince ?? performance.now()) : undefined
+    this.#rejectExpired(queue)
     this.#queues.delete(shopId)
-    if (left.length > 0) this.#queues.set(shopId, left)
+    if (queue.jobs.length > 0) this.#queues.set(shopId, queue)
     this.#start()
+  }
+
+  /** Rejects jobs that have waited too long for another process. */
+  #rejectExpired({ jobs, lockedSince }: ShopQueue): void {
+    const { lockTimeoutMs } = this.#pool
+    if (lockedSince === undefined || lockTimeoutMs === 0) return
+    const now = performance.now()
+    const isExpired = ({ queuedAt }: Job) => now - Math.max(queuedAt, lockedSince) >= lockTimeoutMs
+    const error = new StorageError('The lock of the shop was not released in time', {
+      code: LOCK_TIMEOUT,
+      isLost: false,
+    })
+    for (const job of jobs.filter(isExpired)) settle(job, () => job.reject(error))
+    jobs.splice(0, jobs.length, ...jobs.filter(({ isSettled }) => !isSettled))
   }
 
   /** Settles all jobs, except those whose shop is locked. */
   async #run(jobs: Job[]): Promise<void> {
     let error = await this.#tryRun(jobs)
     // Nothing has changed when the connection is lost before the commit.
-    if (error?.isLost && !(error instanceof CommitOutcomeUnknownError)) error = await this.#tryRun(jobs)
+    if (error?.isLost) error = await this.#tryRun(jobs)
     if (error) for (const job of jobs) settle(job, () => job.reject(error))
   }
 
@@ -129,16 +165,19 @@ export class PostgresGroupCommit {
     }
   }
 
-  /** Jobs that fail after they wrote are repeated alone, where each statement is awaited, after the others were repeated without them. */
+  /** Jobs that fail after they changed something run again alone, where each statement is awaited, after the others. */
   async #runOn(client: pg.PoolClient, jobs: Job[]): Promise<void> {
     const separate: Job[] = []
-    for (let group = jobs; group.length > 0; ) {
+    let group = jobs
+    while (group.length > 0 && separate.length < MAX_FAILURES) {
       const failed = await this.#commit(client, group, true)
-      if (!failed) break
-      separate.push(failed.job)
-      group = group.filter((job) => job !== failed.job)
+      if (!failed) group = []
+      else {
+        separate.push(failed.job)
+        group = group.filter((job) => job !== failed.job)
+      }
     }
-    for (const job of separate) await this.#runAlone(client, job)
+    for (const job of [...group, ...separate]) await this.#runAlone(client, job)
   }
 
   async #runAlone(client: pg.PoolClient, job: Job): Promise<void> {
@@ -161,61 +200,55 @@ export class PostgresGroupCommit {
   async #commit(client: pg.PoolClient, jobs: Job[], isPipelined: boolean): Promise<FailedJob | undefined> {
     const { beginSql, lockTimeoutMs } = this.#pool
     const { shopId } = jobs[0]!
-    const transaction = new PostgresTransaction<Job>(client, { beginSql, lockTimeoutMs, shopId, isPipelined })
+    const transaction = new PostgresTransaction(client, { beginSql, lockTimeoutMs, shopId, isPipelined })
+    const jobOf = new Map<OpenWork, Job>()
     const settlements: (() => void)[] = []
     let thrown: FailedJob | undefined
     for (const job of jobs) {
-      transaction.owner = job
-      const writesBefore = transaction.writes
+      const open = transaction.open()
+      jobOf.set(open, job)
       try {
-        const value = await job.work(transaction.trx, transaction.chain)
+        const value = await job.work(open.trx, open.chain)
         settlements.push(() => settle(job, () => job.resolve(value as never)))
       } catch (error) {
-        if (transaction.writes === writesBefore) settlements.push(() => settle(job, () => job.reject(error)))
-        else thrown = { job, error }
+        if (await open.hasChanged()) thrown = { job, error }
+        else settlements.push(() => settle(job, () => job.reject(error)))
+      } finally {
+        open.end()
       }
       if (thrown || transaction.failure) break
     }
     if (thrown || transaction.failure) await transaction.rollback()
-    else if (await this.#isCommitted(transaction)) {
-      this.#onGroup(jobs.length)
+    else if (await this.#isCommitted(transaction, jobs)) {
       for (const settleJob of settlements) settleJob()
+      this.#onGroup(jobs.length)
       return undefined
     }
     const { failure } = transaction
     if (!failure) return thrown
-    const { error, owner } = failure
+    const { error, work } = failure
     if (error.isLost) throw error
+    const job = work && jobOf.get(work)
     // After a failed statement, the job throws because of it, unless it knows better.
-    if (owner) return { job: owner, error: thrown?.job === owner ? thrown.error : error }
-    if (error.code !== LOCK_TIMEOUT) throw error
-    this.#wait(jobs, error)
-    return undefined
+    if (job) return { job, error: thrown?.job === job ? thrown.error : error }
+    if (error.code === LOCK_TIMEOUT) return undefined
+    throw error
   }
 
-  /** Rejects jobs that have waited too long for another process; the others wait on. */
-  #wait(jobs: Job[], error: StorageError): void {
-    const now = performance.now()
-    const { lockTimeoutMs } = this.#pool
-    for (const job of jobs) {
-      job.waitsSince ??= now
-      if (lockTimeoutMs > 0 && now - job.waitsSince >= lockTimeoutMs) settle(job, () => job.reject(error))
-    }
-  }
-
-  async #isCommitted(transaction: PostgresTransaction<Job>): Promise<boolean> {
+  /** When the outcome stays unknown, the jobs of this transaction are rejected with it. @throws StorageError */
+  async #isCommitted(transaction: PostgresTransaction, jobs: Job[]): Promise<boolean> {
     try {
       return await transaction.commit()
     } catch (cause) {
       const { xid, auditTrace } = transaction
-      const isCommitted = xid && (await this.#wasCommitted(xid, auditTrace))
+      const isCommitted = xid === undefined ? undefined : await this.#wasCommitted(xid, auditTrace)
       if (isCommitted) return true
-      if (isCommitted === false) throw cause
-      throw new CommitOutcomeUnknownError('The connection was lost during a commit', {
-        code: 'commit_unknown',
-        isLost: true,
-        cause,
-      })
+      if (isCommitted === undefined) {
+        const details = { code: 'commit_unknown', isLost: true, cause }
+        const error = new CommitOutcomeUnknownError('The connection was lost during a commit', details)
+        for (const job of jobs) settle(job, () => job.reject(error))
+      }
+      throw cause
     }
   }
 
@@ -228,7 +261,7 @@ export class PostgresGroupCommit {
     const values = [xid, trace?.shopId, trace?.seq, trace?.hash]
     let wasMissing = false
     while (performance.now() < until) {
-      const found = await this.#pool.query(OUTCOME, values).then(
+      const found = await this.#ask(OUTCOME, values).then(
         ({ rows }) => rows[0],
         () => undefined,
       )
@@ -245,9 +278,6 @@ export class PostgresGroupCommit {
     return undefined
   }
 }
-
-/** Whether another process had locked the shop when its jobs were tried. */
-const isLocked = ([job]: Job[]): boolean => job?.waitsSince !== undefined
 
 function settle(job: Job, callback: () => void): void {
   if (job.isSettled) return

@@ -14,10 +14,10 @@ export interface AuditTrace {
 }
 
 /** The first statement that failed; PostgreSQL rejects all later ones of the transaction. */
-interface Failure<Owner> {
+interface Failure {
   error: StorageError
   /** The work that asked for it; undefined for a statement of the transaction itself. */
-  owner: Owner | undefined
+  work: OpenWork | undefined
 }
 
 interface TransactionOptions {
@@ -36,8 +36,8 @@ interface TransactionOptions {
 
 /** How long a transaction waits for the lock of its shop before the connection serves another shop. */
 const LOCK_WAIT_MS = 50
-/** An earlier statement of the transaction has failed. */
-const ABORTED = '25P02'
+/** An earlier statement of the transaction has failed; the name of a statement that was not prepared because of it. */
+const CONSEQUENCES = ['25P02', '26000']
 export const LOCK_TIMEOUT = '55P03'
 
 /** Locks the row of a shop and returns the head of its audit chain. Inserts a missing row, so that there is one to lock. */
@@ -50,15 +50,19 @@ const LOCK_SHOP = `with locked as materialized
 const STORE_HEAD = 'update "auditHeads" set seq = $2, hash = $3, "eventId" = $4 where "shopId" = $1'
 const FIND_XID = 'select pg_current_xact_id()::text as xid'
 
+/** Work that runs in a transaction. */
+export interface OpenWork {
+  trx: Transaction
+  chain: AuditChain
+  /** Ends the work: later statements are rejected. */
+  end: () => void
+  /** Whether it has changed a row, once the database has responded. */
+  hasChanged: () => Promise<boolean>
+}
+
 /** A transaction that runs the work of one shop, one after the other. It has begun when it is created. */
-export class PostgresTransaction<Owner> {
-  readonly trx: Transaction
-  readonly chain: AuditChain
-  /** The work that runs now. */
-  owner: Owner | undefined
-  /** How many statements that may write were asked for. */
-  writes = 0
-  failure: Failure<Owner> | undefined
+export class PostgresTransaction {
+  failure: Failure | undefined
   /** The transaction id, to query the outcome of a commit over another connection. */
   xid: string | undefined
   /** Set when the commit is sent. After a crash, PostgreSQL may assign `xid` again, so a committed `xid` proves nothing. */
@@ -69,14 +73,11 @@ export class PostgresTransaction<Owner> {
   readonly #pending: Promise<unknown>[] = []
   readonly #locking: Promise<AuditHead>
   #movedHead: AuditHead | undefined
-  #hasEnded = false
 
   constructor(client: pg.PoolClient, { beginSql, lockTimeoutMs, shopId, isPipelined }: TransactionOptions) {
     this.#client = client
     this.#shopId = shopId
     this.#isPipelined = isPipelined
-    this.trx = createPostgresKysely<Tables>((query) => this.#send(query))
-    this.chain = shopId === undefined ? NO_CHAIN : { append: (write) => this.#append(write) }
     // Later statements are sent without waiting for these, and run behind them.
     this.#sendText(shopId === undefined ? beginSql : `${beginSql}; set local lock_timeout = ${LOCK_WAIT_MS}`)
     this.#locking = this.#lock(shopId)
@@ -99,40 +100,68 @@ export class PostgresTransaction<Owner> {
     return { seq: row.seq, hash: row.hash, eventId: row.eventId }
   }
 
+  /** Opens the transaction for the next work. */
+  open(): OpenWork {
+    let hasEnded = false
+    let changed = false
+    const writing: Promise<unknown>[] = []
+    const send = async <R>(query: CompiledQuery): Promise<QueryResult<R>> => {
+      if (hasEnded) throw new Error('The work has ended')
+      const { isRead, insertedRows } = describeStatement(query)
+      const sent = run<R>(this.#client, query)
+      this.#track(sent, work)
+      if (isRead) return sent
+      // What fails or matches nothing has changed nothing.
+      const note = ({ rows, numAffectedRows = BigInt(rows.length) }: QueryResult<R>) => {
+        changed ||= numAffectedRows > 0n
+      }
+      writing.push(sent.then(note, () => {}))
+      if (!this.#isPipelined || insertedRows === undefined) return sent
+      return { rows: [], numAffectedRows: insertedRows }
+    }
+    const work: OpenWork = {
+      trx: createPostgresKysely<Tables>(send),
+      chain: this.#shopId === undefined ? NO_CHAIN : { append: (write) => this.#append(write) },
+      end: () => {
+        hasEnded = true
+      },
+      hasChanged: async () => {
+        await Promise.all(writing)
+        return changed
+      },
+    }
+    return work
+  }
+
   async #append(write: (last: AuditHead) => Promise<AuditHead>): Promise<void> {
     this.#movedHead = await write(this.#movedHead ?? (await this.#locking))
   }
 
-  async #send<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-    if (this.#hasEnded) throw new Error('The transaction has ended')
-    const { isRead, insertedRows } = describeStatement(query)
-    if (!isRead) this.writes++
-    const sent = run<R>(this.#client, query)
-    this.#track(sent, this.owner)
-    if (!this.#isPipelined || insertedRows === undefined) return sent
-    return { rows: [], numAffectedRows: insertedRows }
-  }
-
   /** Awaits the statement at the end of the transaction; `failure` has its error. */
-  #track(sent: Promise<unknown>, owner?: Owner): void {
+  #track(sent: Promise<unknown>, work?: OpenWork): void {
     this.#pending.push(
       sent.catch((cause) => {
         const error = toStorageError(cause)
-        if (error.code !== ABORTED) this.failure ??= { error, owner }
+        if (!CONSEQUENCES.includes(error.code)) this.failure ??= { error, work }
       }),
     )
   }
 
   /** Returns whether the transaction was committed; it was not when a statement failed. @throws StorageError */
   async commit(): Promise<boolean> {
-    this.#hasEnded = true
     try {
-      this.#storeHead()
+      await this.#locking
+    } catch {
+      await this.rollback()
+      return false
+    }
+    this.#storeHead()
+    try {
       const { command } = await this.#client.query('commit')
       await Promise.all(this.#pending)
       // PostgreSQL rolls back instead when a statement has failed.
       if (command !== 'COMMIT')
-        this.failure ??= { error: toStorageError(new Error('The commit failed')), owner: undefined }
+        this.failure ??= { error: toStorageError(new Error('The commit failed')), work: undefined }
       return command === 'COMMIT'
     } catch (error) {
       throw toStorageError(error)
@@ -149,7 +178,6 @@ export class PostgresTransaction<Owner> {
 
   /** @throws StorageError when the connection is lost. */
   async rollback(): Promise<void> {
-    this.#hasEnded = true
     await run(this.#client, CompiledQuery.raw('rollback'))
     await Promise.all(this.#pending)
   }

@@ -32,7 +32,7 @@ export function openPostgres(url: string, observer: DatabaseObserver): Database 
       `${planByKey(scope)};
       select set_config('synchronous_commit', 'on', ${scope === 'transaction'}) where current_setting('synchronous_commit') = 'off'`,
   })
-  const commits = new PostgresGroupCommit(writing, onGroup)
+  const commits = new PostgresGroupCommit(writing, { onGroup, ask: (text, values) => reading.query(text, values) })
   const send = timed(readFrom(reading), onRead)
   return {
     read: createPostgresKysely<Tables>(send),
