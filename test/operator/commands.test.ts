@@ -202,9 +202,13 @@ test.each([
   target.remove()
 })
 
-test("vault rotate with another key than the server's counts nothing, and says where the server reads its key", async () => {
+test.each([
+  [['vault', 'rotate']],
+  [['privacy', 'erase', '--shop', 'shp_1', '--customer', 'jo@example.com']],
+  [['privacy', 'export', 'jo.ndjson', '--shop', 'shp_1', '--customer', 'jo@example.com']],
+])("%j with another key than the server's changes nothing, and says where the server reads its key", async (args) => {
   const key = { REFERRAL_ENCRYPTION_KEY: Buffer.alloc(32, 9).toString('base64') }
-  const { code, stdout, stderr } = await run(['vault', 'rotate'], { ...env, ...key })
+  const { code, stdout, stderr } = await run(args, { ...env, ...key })
   expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining(join(folder.path, 'encryption.key'))])
 })
 

@@ -17,6 +17,7 @@ import {
   type CommandWork,
   describeRepeated,
   type Print,
+  requireServerKey,
 } from './tenant-commands.ts'
 
 /** Commands for the operator. They access the database directly, even while the server runs. */
@@ -184,7 +185,7 @@ function addDataCommands(program: Command): void {
       requireDatabase(readDataLocation().databaseUrl)
       const { describeRotation, isRotated, rotateVault } = await import('./vault-rotation.ts')
       const report = await withDeps(async (deps) => {
-        if (!(await isEncryptionKeyValid(deps.db.read, deps.vault))) throw new Error(describeOtherKey())
+        await requireServerKey(deps)
         return rotateVault(deps, dryRun)
       })
       print(json, { ...report, complete: isRotated(report) }, describeRotation(report))
@@ -193,11 +194,6 @@ function addDataCommands(program: Command): void {
 
   addRetention(program)
   addSeed(program)
-}
-
-const describeOtherKey = (): string => {
-  const { dataDir } = readDataLocation()
-  return `${encryptionKeySource(dataDir)}, which this command reads, is not the server's encryption key. The server reads REFERRAL_ENCRYPTION_KEY or REFERRAL_ENCRYPTION_KEY_FILE from its environment, and without them ${encryptionKeySource(dataDir, {})}. Run the command with the server's environment.`
 }
 
 /** The key may be lost, and the backup be needed all the same. @throws Error for another key than the backup's. */

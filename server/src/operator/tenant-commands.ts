@@ -9,9 +9,10 @@ import { deleteShop } from '../accounts/shop-deletion.ts'
 import { linesOf } from '../accounts/shop-export.ts'
 import * as shops from '../accounts/shops.ts'
 import * as users from '../accounts/users.ts'
-import { baseUrlOf } from '../config.ts'
+import { baseUrlOf, encryptionKeySource } from '../config.ts'
 import type { Deps } from '../core/context.ts'
 import { isCurrency } from '../core/currencies.ts'
+import { isEncryptionKeyValid } from '../core/installation.ts'
 import { recordAccess } from '../core/mutate.ts'
 import { withConnection } from '../database/database.ts'
 import { erasePersonCompletely } from '../privacy/erasure.ts'
@@ -300,6 +301,18 @@ function addAuditCommands(audit: Command, add: AddCommand): void {
     })
 }
 
+/**
+ * With another key, encrypted values would look lost, and an erasure could not be repeated after a restore.
+ *
+ * @throws Error when the shell has another key than the server.
+ */
+export async function requireServerKey({ db, vault, config: { dataDir } }: Deps): Promise<void> {
+  if (await isEncryptionKeyValid(db.read, vault)) return
+  throw new Error(
+    `${encryptionKeySource(dataDir)}, which this command reads, is not the server's encryption key. The server reads REFERRAL_ENCRYPTION_KEY or REFERRAL_ENCRYPTION_KEY_FILE from its environment, and without them ${encryptionKeySource(dataDir, {})}. Run the command with the server's environment.`,
+  )
+}
+
 interface PersonOptions {
   shop: string
   customer: string
@@ -314,6 +327,7 @@ function addPrivacyCommands(privacy: Command, add: AddCommand): void {
       'export <file>',
       'write everything that is stored about a customer or an affiliate as NDJSON',
       async (deps, print, { shop, customer }, [file = '']) => {
+        await requireServerKey(deps)
         const ctx = await shops.operatorContext(deps, shop)
         const email = requireAddress(customer)
         await recordAccess(ctx, 'person.exported', null)
@@ -331,6 +345,7 @@ function addPrivacyCommands(privacy: Command, add: AddCommand): void {
       'erase',
       'replace a customer or an affiliate by pseudonyms permanently; run it again after an interruption',
       async (deps, print, { shop, customer, vacuum }) => {
+        await requireServerKey(deps)
         const ctx = await shops.operatorContext(deps, shop)
         const { id, rows, mentions } = await erasePersonCompletely(ctx, requireAddress(customer))
         if (vacuum) await withConnection(deps.config.databaseUrl, (db) => sql`vacuum`.execute(db))
