@@ -57,10 +57,7 @@ export const verifySignature = async (
     for (const signature of signatures)
       if (await subtle.verify('HMAC', key, signature, message))
         return { secretIndex, dedupeKey: toHex(await subtle.digest('SHA-256', body)) }
-  return reject(
-    'signature_mismatch',
-    'Check for another secret, whitespace around it, or a body that was decoded or re-serialized.',
-  )
+  return reject('signature_mismatch', 'Check the secret, and that the body was not decoded or re-serialized.')
 }
 
 const parseSignatures = (
@@ -99,7 +96,7 @@ export const listSecrets = (secrets: Secrets): string[] => {
   const list = [secrets].flat()
   return list[0] && list.every((secret) => typeof secret === 'string' && secret)
     ? list
-    : reject('secret_invalid', 'The secret is missing or empty. Pass the secret of the subscription.')
+    : reject('secret_invalid', 'The secret is missing or empty.')
 }
 
 /** The HMAC keys of the secrets, in order. */
