@@ -2320,6 +2320,8 @@ export interface components {
             failureReason: string | null;
             /** @description The payees. Only with `include=lines`, and in a dry run with a key that has the scope `payouts:read`: there, the 1,000 with the largest amounts. */
             lines?: components["schemas"]["PayoutLine"][];
+            /** @description The part of `netPayableCents` whose payments were returned: the next batch pays it. Only with `include=lines`. */
+            returnedCents?: number;
             createdAt: components["schemas"]["Instant"];
             updatedAt: components["schemas"]["Instant"];
             /** Format: date-time */
@@ -5287,7 +5289,7 @@ export interface operations {
                 id: components["schemas"]["Id"];
                 /** @description The action. Must be `pay`. */
                 action: "pay";
-                /** @description The `netPayableCents` you expect. A different total returns 409. */
+                /** @description The `netPayableCents` you expect, including payments that were returned. A different total returns 409. */
                 expectedTotalCents?: number;
             };
             header?: never;

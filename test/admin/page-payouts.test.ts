@@ -1,6 +1,6 @@
 // SQLite only: the pages call the use cases that are tested on both databases
 import { expect } from 'vitest'
-import { linesOf, report, resultOf, sentOrder, setPayee } from '../payouts/payments.ts'
+import { linesOf, report, resultOf, sentBatch, sentOrder, setPayee } from '../payouts/payments.ts'
 import { addAffiliate, addCommission, addDebt } from '../payouts/rows.ts'
 import { updateRows } from '../support/inspect.ts'
 import { expectOk } from '../support/shop.ts'
@@ -164,6 +164,18 @@ test('a new batch offers the currencies that wait with their sums, and its previ
   expect(text).not.toContain('<details class="numbers" open')
   const first = wordsOf((await visitor.open('/admin/payouts/new?from=2026-10-01&until=2026-10-31')).text)
   expect(first).toContain('Create batch of 7.00 CHF')
+})
+
+test('the total to type excludes a returned payment', async ({ server }) => {
+  const { id, lines } = await sentBatch(server, 2)
+  await report(server, [resultOf(lines[0], 'RETURNED')])
+  const visitor = visitorOf(server)
+  await visitor.signIn(server.shop.ownerToken)
+  const words = wordsOf((await visitor.open(`/admin/payouts/${id}`)).text)
+  expect(words).toContain('Type the total to pay, 10.00 USD Not including 10.00 USD that was returned')
+  const pay = (total: string) => visitor.submit(`/admin/payouts/${id}/pay`, [['total', total]])
+  expect((await pay('20.00')).status).toBe(409)
+  expect(noticeOf(await visitor.open((await pay('10.00')).headers.get('location') ?? ''))).toContain('marked as paid')
 })
 
 test('a wrong total of a batch in another currency is shown in that currency', async ({ server }) => {

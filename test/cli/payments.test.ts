@@ -6,7 +6,7 @@ import { paymentText } from '../../server/src/payouts/payment-file.ts'
 import { toSepaText } from '../../server/src/payouts/sepa-text.ts'
 import { statement, statusReport } from '../payouts/bank-messages.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { cli, json, openShop, type Shop } from './support.ts'
+import { cli, json, noTerminal, onTerminal, openShop, type Shop } from './support.ts'
 
 const folder = temporaryFolder()
 let shop: Shop
@@ -302,6 +302,34 @@ test('who cannot be paid is named, and paid by a later file', async () => {
   const csv = readFileSync(join(folder.path, 'payouts-csv-USD-july-2.csv'), 'utf8')
   expect(csv).toContain(`,${blocked},'=cmd,'=cmd@july.example,USD,1235,12.35,PAYPAL,'=cmd,p@pay.example,`)
   expect(csv).toContain(',Referrals 2026-07\r\n')
+}, 60_000)
+
+test('the total to confirm excludes a returned payment, which is in the next batch', async () => {
+  const id = await euroBatch('2026-03')
+  expect((await exportTo(id, 'march', '--format', 'csv')).code).toBe(0)
+  const [line] = (await linesOf(id)) as [Line]
+  const report = `paymentReference,outcome\n${line.paymentReference},RETURNED`
+  expect((await reconcile(write('march.csv', report))).code).toBe(0)
+  const pay = (cents: number) =>
+    cli(['payouts', 'pay', id, '--yes', '--expect-total', String(cents), '--json'], { env: shop.env })
+  const full = await pay(5010)
+  expect([full.code, JSON.parse(full.stderr)]).toEqual([
+    5,
+    expect.objectContaining({
+      code: 'payout_total_mismatch',
+      message: expect.stringContaining(`${(line.amountCents / 100).toFixed(2)} EUR was returned`),
+    }),
+  ])
+  if (!noTerminal) {
+    const wrong = await onTerminal(['payouts', 'pay', id], { env: shop.env, answers: [[/Type the total/, '50.10\n']] })
+    expect(wrong.code).toBe(9)
+    const due = ((5010 - line.amountCents) / 100).toFixed(2)
+    expect(wrong.output).toContain(`Type the total to confirm (${due})`)
+  }
+  for (const _ of ['first', 'again']) expect((await pay(5010 - line.amountCents)).code).toBe(0)
+  expect(await linesOf(id)).toContainEqual(
+    expect.objectContaining({ affiliateId: line.affiliateId, state: 'RETURNED' }),
+  )
 }, 60_000)
 
 test('a file that was never uploaded is discarded, and its payments are sent in another one', async () => {

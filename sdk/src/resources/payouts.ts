@@ -14,7 +14,7 @@ import { listCall, type PagedCall } from '../pagination.ts'
 
 /** Options of `payouts.pay`. */
 export interface PayOptions extends CallOptions {
-  /** The `netPayableCents` you approved. The payment fails with `payout_total_mismatch` if the total differs. */
+  /** The `netPayableCents` you approved, including payments that were returned. The payment fails with `payout_total_mismatch` if the total differs. */
   expectedTotalCents?: number | undefined
 }
 

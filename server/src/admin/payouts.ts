@@ -4,6 +4,7 @@ import type { components } from '../contract/schema.d.ts'
 import { nowIso } from '../core/context.ts'
 import { MAX_INLINE_ROWS } from '../core/list-size.ts'
 import { daysOfMonth, lastMonth } from '../core/time-zone.ts'
+import * as payoutFiles from '../payouts/files.ts'
 import { sumUnsent } from '../payouts/lines.ts'
 import * as payouts from '../payouts/payouts.ts'
 import { typedCents } from './amount-input.ts'
@@ -218,23 +219,31 @@ function payment(request: PageRequest, { batch: { id, totals, currency }, files,
   const outside = unsent?.lines
     ? `I made ${files.length === 0 ? 'all' : 'the other'} ${counted(unsent.lines, 'payment')} (${money(unsent.cents, currency)}) outside of payment files.`
     : 'I made all other payments outside of payment files.'
+  const returnedCents = returnedOf(files)
+  const returned = returnedCents
+    ? `Not including ${money(returnedCents, currency)} that was returned, which the next batch pays. `
+    : ''
   return html`<details${files.length === 0 || request.form.has('total') ? html` open` : ''}><summary>Mark as paid</summary>
 ${form(
   request,
   `${PATH}/${id}/pay`,
-  html`${input({ name: 'total', label: `Type the total to pay, ${money(totals.netPayableCents, currency)}`, value: request.form.get('total') ?? '', required: true, maxlength: 30, hint: 'Send the money first. This only records the payment, and cannot be undone.' })}
+  html`${input({ name: 'total', label: `Type the total to pay, ${money(totals.netPayableCents - returnedCents, currency)}`, value: request.form.get('total') ?? '', required: true, maxlength: 30, hint: `${returned}Send the money first. This only records the payment, and cannot be undone.` })}
 ${unsent?.lines === 0 ? '' : checkbox('outside', outside, request.form.has('outside'))}
 <button class="main">Mark as paid</button>`,
 )}</details>`
 }
 
+/** What returned is in the total of the batch, and payable again in the next one. */
+const returnedOf = (files: BatchPayments['files']): number => files.reduce((sum, file) => sum + file.returnedCents, 0)
+
 async function pay(request: PageRequest) {
   const { id, currency, totals } = await find(request)
-  const expectedTotalCents = typedCents(request.form.get('total') ?? '', currency)
-  if (expectedTotalCents === undefined) throw invalidBody('Type the total exactly as shown, such as 1,440.00.')
-  // Another total is rejected below.
-  const isTotal = expectedTotalCents === totals.netPayableCents
-  const unsent = isTotal && !request.form.has('outside') ? await sumUnsent(request.ctx, id) : { lines: 0, cents: 0 }
+  const typed = typedCents(request.form.get('total') ?? '', currency)
+  if (typed === undefined) throw invalidBody('Type the total exactly as shown, such as 1,440.00.')
+  const expectedTotalCents = totals.netPayableCents
+  const dueCents = expectedTotalCents - returnedOf(await payoutFiles.findAll(request.ctx, id))
+  if (typed !== dueCents) throw inCurrency(payouts.totalMismatch(dueCents, typed), currency)
+  const unsent = request.form.has('outside') ? { lines: 0, cents: 0 } : await sumUnsent(request.ctx, id)
   if (unsent.lines > 0)
     throw invalidBody(
       `No payment file contains ${counted(unsent.lines, 'payment')} (${money(unsent.cents, currency)}). Create a file for them, or confirm that you paid them another way.`,

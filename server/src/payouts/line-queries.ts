@@ -200,6 +200,23 @@ export async function sumFiles(db: Reader, shopId: string, batchId: string): Pro
   return { isPreparing: preparing > 0, ...sums }
 }
 
+/** What was returned of the payments of each batch. */
+export async function sumReturnedByBatch(
+  db: Reader,
+  shopId: string,
+  batchIds: string[],
+): Promise<ReadonlyMap<string, number>> {
+  if (batchIds.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('payoutFiles')
+    .select(['batchId', sql<number>`cast(sum("returnedCents") as bigint)`.as('returnedCents')])
+    .where('shopId', '=', shopId)
+    .where('batchId', 'in', batchIds)
+    .groupBy('batchId')
+    .execute()
+  return new Map(rows.map(({ batchId, returnedCents }) => [batchId, returnedCents]))
+}
+
 /** Some unpaid commissions of one affiliate in a batch. */
 export const listUnpaid = async (
   db: Reader,

@@ -7,7 +7,7 @@ import type { Body, Query } from '../contract/spec.ts'
 import { type Arrival, type Context, nowIso } from '../core/context.ts'
 import { findStoredResponse, replayStoredResponse } from '../core/idempotency.ts'
 import { laterId } from '../core/ids.ts'
-import { type AuditEntry, mutate, recordAccess } from '../core/mutate.ts'
+import { type AuditEntry, mutate } from '../core/mutate.ts'
 import { mapPage, readCursor } from '../core/pagination.ts'
 import { readList, runReport } from '../core/report.ts'
 import { defineReport, type Reader, type Transaction } from '../database/database.ts'
@@ -30,7 +30,7 @@ import { createLargeBatch, dryRunReport, type HeldBackSum, previewReport, reject
 import { insertDebts, insertFirstDebts, sumPendingDebts } from './debts.ts'
 import { deleteLines, discardPreparing } from './discard.ts'
 import { awaitJobs } from './jobs.ts'
-import { sumFiles, sumReturned } from './line-queries.ts'
+import { sumFiles, sumReturned, sumReturnedByBatch } from './line-queries.ts'
 import type { BatchFilter } from './queries.ts'
 import * as queries from './queries.ts'
 
@@ -49,9 +49,8 @@ export async function list(ctx: Context, query: Query<'listPayouts'> & BatchFilt
   await recordAudit(ctx, { action: 'payouts.accessed', subjectId: id ?? null, data: asked })
   const page = await readList(ctx, queries.batchListReport, { ...query, start }, readsMany(query))
   const ids = page.data.map((row) => row.id)
-  const lines =
-    query.include === 'lines' ? await runReport(ctx, batchLinesReport, { shopId: ctx.shop.id, query: ids }) : undefined
-  const reply = mapPage(page, (row) => ({ ...toBatch(row), ...(lines && { lines: lines.get(row.id) ?? [] }) }))
+  const addLines = query.include === 'lines' ? await readLines(ctx, ids) : () => undefined
+  const reply = mapPage(page, (row) => ({ ...toBatch(row), ...addLines(row.id) }))
   const data = { batches: ids.length, total: page.pagination.total }
   await recordAudit(ctx, { action: 'payouts.listed', subjectId: id ?? null, data })
   return reply
@@ -71,16 +70,11 @@ export async function find(ctx: Context, id: string) {
   return { ...toBatch(row), id: row.id }
 }
 
-/**
- * Returns one batch with its lines, and records the access once.
- *
- * @throws ApiError 404 `payout_not_found`, 503 `audit_unavailable`.
- */
-export async function show(ctx: Context, id: string) {
-  const batch = await find(ctx, id)
-  const lines = await runReport(ctx, batchLinesReport, { shopId: ctx.shop.id, query: [batch.id] })
-  await recordAccess(ctx, 'payout.shown', batch.id)
-  return { ...batch, lines: lines.get(batch.id) ?? [] }
+/** What each batch pays, and how much of it was returned. */
+async function readLines(ctx: Context, ids: string[]) {
+  const lines = await runReport(ctx, batchLinesReport, { shopId: ctx.shop.id, query: ids })
+  const returned = await sumReturnedByBatch(ctx.db.read, ctx.shop.id, ids)
+  return (id: string) => ({ lines: lines.get(id) ?? [], returnedCents: returned.get(id) ?? 0 })
 }
 
 /**
@@ -260,13 +254,15 @@ function newBatch(
 export function rejectUnpayable({ status, netPayableCents }: PayoutBatchRow, expectedCents: number | undefined): void {
   if (status === 'PAID') throw conflict('payout_already_paid', 'This payout batch is already PAID.')
   if (status === 'FAILED') throw conflict('payout_not_payable', 'This payout batch is FAILED and cannot be paid.')
-  if (expectedCents !== undefined && expectedCents !== netPayableCents) {
-    throw conflictWithRemedy('payout_total_mismatch', {
-      problem: `The batch pays ${netPayableCents} cents, not the expected ${expectedCents} cents.`,
-      remedy: 'Fetch it again and retry.',
-    })
-  }
+  if (expectedCents !== undefined && expectedCents !== netPayableCents)
+    throw totalMismatch(netPayableCents, expectedCents)
 }
+
+export const totalMismatch = (cents: number, expectedCents: number) =>
+  conflictWithRemedy('payout_total_mismatch', {
+    problem: `The batch pays ${cents} cents, not the expected ${expectedCents} cents.`,
+    remedy: 'Fetch it again and retry.',
+  })
 
 const recordAudit = (ctx: Context, audit: AuditEntry) => mutate(ctx, async () => ({ result: undefined, audit }))
 

@@ -19,13 +19,20 @@ export async function readBatch(client: ReferralClient, id: string): Promise<Bat
   return { ...batch, lines: batch.lines ?? [] }
 }
 
-/** Rejects a batch whose net total is not the expected one. */
-export function checkTotal({ id, totals, currency }: PayoutBatch, expected: number | undefined, hint: string): void {
-  const net = totals.netPayableCents
-  if (expected === undefined || expected === net) return
+/** What a batch pays: without returned payments, which the next batch pays. */
+export const dueCentsOf = ({ totals, returnedCents = 0 }: PayoutBatch): number => totals.netPayableCents - returnedCents
+
+/** Rejects a batch that pays another total than the expected one. */
+export function checkTotal(batch: PayoutBatch, expected: number | undefined, hint: string): void {
+  const { id, currency, returnedCents } = batch
+  const due = dueCentsOf(batch)
+  if (expected === undefined || expected === due) return
+  const returned = returnedCents
+    ? `; ${formatMoney(returnedCents, currency)} was returned and is in the next batch`
+    : ''
   throw new CliError(
     exitCode.conflict,
-    `Batch ${id} pays ${formatMoney(net, currency)}, not the expected ${formatMoney(expected, currency)}.`,
+    `Batch ${id} pays ${formatMoney(due, currency)}, not the expected ${formatMoney(expected, currency)}${returned}.`,
     { code: 'payout_total_mismatch', hint },
   )
 }

@@ -124,14 +124,18 @@ function addPay(payouts: Command): void {
   defineCommand<PayOptions>(payouts, 'pay <id>', {
     summary: 'mark a batch and its commissions as paid, permanently',
     details:
-      'Shows the period, the count and the total, and prompts for the total. Without a terminal, both --yes and --expect-total are required. Succeeds for a batch that is already paid, with `changed` set to false.',
+      'Shows the period, the count and the total, and prompts for the total, which excludes returned payments: the next batch pays them. Without a terminal, both --yes and --expect-total are required. Succeeds for a batch that is already paid, with `changed` set to false.',
     output: 'Payment',
     writes: true,
     examples: ['referral payouts pay bat_…', 'referral payouts pay bat_… --yes --expect-total 144000'],
     isLong: true,
     action: async (run, { options, args: [id = ''] }) => (await import('./pay.ts')).pay(run, id, options),
   })
-    .addOption(new Option('--expect-total <cents>', 'fail when the net total differs').argParser(wholeCents))
+    .addOption(
+      new Option('--expect-total <cents>', 'fail when the net total, without returned payments, differs').argParser(
+        wholeCents,
+      ),
+    )
     .option('-y, --yes', 'skip the confirmation; requires --expect-total')
 }
 
@@ -159,7 +163,10 @@ function addExport(payouts: Command): void {
     .option('--dir <folder>', 'output folder', '.')
     .option('--force', 'overwrite existing files')
     .addOption(
-      new Option('--expect-total <cents>', 'fail when the net total of the batch differs').argParser(wholeCents),
+      new Option(
+        '--expect-total <cents>',
+        'fail when the net total of the batch, without returned payments, differs',
+      ).argParser(wholeCents),
     )
 }
 

@@ -8,7 +8,7 @@ import { formatMoney, sumCents } from '../../money.ts'
 import { writePrivateFile } from '../../private-file.ts'
 import type { Run } from '../../run.ts'
 import { type ExportFormat, exportFormats, type PayoutRow } from './batch-formats.ts'
-import { type BatchWithLines, checkTotal, readBatch } from './batches.ts'
+import { type BatchWithLines, checkTotal, dueCentsOf, readBatch } from './batches.ts'
 
 export interface ExportOptions {
   format: keyof typeof exportFormats | 'sepa'
@@ -48,9 +48,9 @@ export async function exportBatches(
   const batches: BatchWithLines[] = []
   for (const id of new Set(ids)) batches.push(verifyTotals(await readBatch(client, id)))
   for (const batch of batches) checkTotal(batch, options.expectTotal, 'Nothing was exported.')
-  for (const { id, status, totals } of batches)
-    if (status === 'OPEN')
-      run.reporter.info(`${id} is open and can still change. Pay it with --expect-total ${totals.netPayableCents}`)
+  for (const batch of batches)
+    if (batch.status === 'OPEN')
+      run.reporter.info(`${batch.id} is open and can still change. Pay it with --expect-total ${dueCentsOf(batch)}`)
   const { files, excluded } = buildFiles(batches, { ...options, format, timeZone: await run.timeZone() })
   if (!run.dryRun) writeFiles(files, options)
   printFiles(run, files)

@@ -6,7 +6,7 @@ import { counted, sanitizeText } from '../../output/text.ts'
 import { dayIn } from '../../period.ts'
 import { confirmationError, promptLine } from '../../prompt.ts'
 import type { Run } from '../../run.ts'
-import { checkTotal, readBatch } from './batches.ts'
+import { checkTotal, dueCentsOf, readBatch } from './batches.ts'
 
 export interface PayOptions {
   expectTotal?: number
@@ -46,17 +46,15 @@ async function confirmTotal(run: Run, batch: PayoutBatch, { yes, expectTotal }: 
       'Confirmation is required, but there is no terminal.',
       'Add --yes and --expect-total <cents>.',
     )
-  const { totals, currency } = batch
+  const due = dueCentsOf(batch)
   run.reporter.write(describe(batch, await run.timeZone()))
-  const typed = await promptLine(
-    run.context,
-    `Type the total to confirm (${toDecimal(totals.netPayableCents, currency)}): `,
-  )
-  if (parseTypedAmount(typed, currency) !== totals.netPayableCents)
+  const typed = await promptLine(run.context, `Type the total to confirm (${toDecimal(due, batch.currency)}): `)
+  if (parseTypedAmount(typed, batch.currency) !== due)
     throw confirmationError('The total does not match. Nothing was marked as paid.')
 }
 
-function describe({ id, periodStart, periodEnd, totals, currency }: PayoutBatch, timeZone: string): string {
+function describe(batch: PayoutBatch, timeZone: string): string {
+  const { id, periodStart, periodEnd, totals, returnedCents, currency } = batch
   const { commissions, affiliates, commissionCents, taxWithheldCents, netPayableCents } = totals
   const lines = [
     ['batch', id],
@@ -65,6 +63,12 @@ function describe({ id, periodStart, periodEnd, totals, currency }: PayoutBatch,
     ['earned', formatMoney(commissionCents, currency)],
     ['tax withheld', formatMoney(taxWithheldCents, currency)],
     ['total', formatMoney(netPayableCents, currency)],
+    ...(returnedCents
+      ? [
+          ['returned', `${formatMoney(returnedCents, currency)}, which the next batch pays`],
+          ['to pay', formatMoney(dueCentsOf(batch), currency)],
+        ]
+      : []),
   ]
   return lines.map(([name = '', value = '']) => `  ${name.padEnd(14)}${sanitizeText(value)}\n`).join('')
 }
@@ -75,7 +79,7 @@ async function payBatch(run: Run, client: ReferralClient, batch: PayoutBatch): P
   if (error && error.code !== 'payout_already_paid') throw error
   const current = await readBatch(client, batch.id)
   // Another request may have paid it in the meantime, with another total.
-  if (error) checkTotal(current, batch.totals.netPayableCents, NOTHING_PAID)
+  if (error) checkTotal(current, dueCentsOf(batch), NOTHING_PAID)
   return report(run, current, !error)
 }
 
