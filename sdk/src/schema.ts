@@ -435,7 +435,7 @@ export interface paths {
          *     Once the commission is paid, the difference becomes a negative row with `orderId` `adj:<commission id>:<externalRefundId>`, which the next payout nets.
          *
          *     The response is 200 when the order was reported, and 202 when it was not: the refund is stored, and applied in the transaction that records the order. That order's 201 and `commission.created` contain the original decision.
-         *     An order that no affiliate was credited for keeps its refunds until a later report of it is credited (200, `outcome: noted`). A refund id that was reported for the order before changes nothing, with any key and any amount.
+         *     An order that no affiliate was credited for keeps its refunds until a later report of it is credited (200, `outcome: noted`). A refund id that was reported for the order before changes nothing, with any key; `warning` says when its amount or line items differ.
          *     A refund of more than is left takes what is left, because it has already happened; `warning` says so. Amounts are in the order's currency. A refund in another currency is rejected once the order is known, and never applied.
          *     Refunds of a [connected store](#tag/Store-notifications) are reported by the store. With `?dryRun=1` nothing is written, and the status is always 200.
          *
@@ -2929,10 +2929,10 @@ export interface components {
             refundedCents: number;
             commission: components["schemas"]["ReportedCommission"] | null;
             /**
-             * @description Why less than the refund was taken. `refund_exceeds_order`: less was left of the order. `refund_item_unknown`: the order has no such line item; its `amountCents`, if sent, counts for the order as a whole.
+             * @description Why less than the refund was taken. `refund_differs`: the refund id was reported before, with another amount or other line items, and nothing was changed. `refund_exceeds_order`: less was left of the order. `refund_item_unknown`: the order has no such line item; its `amountCents`, if sent, counts for the order as a whole.
              * @enum {string|null}
              */
-            warning: "refund_exceeds_order" | "refund_item_unknown" | null;
+            warning: "refund_differs" | "refund_exceeds_order" | "refund_item_unknown" | null;
         };
         ReportedRefund: {
             /** @description The requested amount. */

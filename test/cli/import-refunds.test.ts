@@ -243,6 +243,8 @@ test('a file of refunds is imported before or after the orders, and each refund 
     'no refund id',
   ])
   expect(first.stderr).toContain('1 refund kept until an affiliate is credited for the order')
+  const kept = await importRefunds([header, 'r-2,E-2,24.00,USD,succeeded,'])
+  expect([kept.code, kept.reasons]).toEqual([8, [expect.stringContaining('another amount')]])
   await expectOk(convert(server, { externalOrderId: 'E-2', amountCents: 10_000, couponCode: 'NISA16' }))
   const expected = { 'E-café': 'APPROVED 1120 EUR', 'E-2': 'APPROVED 1280 USD' }
   expect(await ledger('E-')).toEqual(expected)

@@ -24,6 +24,7 @@ test('events refund previews and records a refund, once', async () => {
   expect(recorded).toMatchObject({ outcome: 'applied', changed: true, dryRun: false })
   expect(await record(...args, '--idempotency-key', 'other')).toMatchObject({ changed: false })
   expect((await run(...args)).stderr).toContain('already recorded')
+  expect((await run(...args.with(-1, '2600'))).stderr).toContain('another amount')
   const { code, stderr } = await run('refund', 'r-1', '--refund-id', 're-2', '--amount-cents', '99999')
   expect([code, stderr]).toEqual([0, expect.stringContaining('Less was left')])
 })

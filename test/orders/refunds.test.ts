@@ -54,7 +54,12 @@ describe('a refund of a reported order', () => {
     await expectOk(order(id))
     await expectOk(refund(id, 'r-1', 3000))
     const again = await refund(` ${id}\u200b`, ' r-1', 5000)
-    expect(again.body).toMatchObject({ changed: false, refund: { amountCents: 3000, commissionCents: -480 } })
+    expect(again.body).toMatchObject({
+      changed: false,
+      refund: { amountCents: 3000, commissionCents: -480 },
+      warning: 'refund_differs',
+    })
+    expect((await refund(id, 'r-1', 3000, { reason: 'Damaged' })).body.warning).toBeNull()
     await expectOk(till.refund((await rowOf(id)).id, 'r-1', 100))
     const many = await Promise.all(Array.from({ length: 8 }, () => refund(id, 'r-2', 1000)))
     expect(many.map(({ status }) => status)).toEqual(Array(8).fill(200))
@@ -202,6 +207,31 @@ describe('a refund before its order', () => {
     expect(await rowOf(id)).toMatchObject({ orderSubtotalCents: 9000, commissionAmountCents: 960 })
     await expectOk(order(id, { amountCents: 20_000 }))
     expect(await rowOf(id)).toMatchObject({ orderSubtotalCents: 9000, commissionAmountCents: 960 })
+  })
+
+  test('another amount or other line items with the same refund id are a warning', async () => {
+    const id = nextId()
+    await expectOk(refund(id, 'r-1', 9000))
+    expect((await refund(id, 'r-1', 9000, { reason: 'Damaged' })).body.warning).toBeNull()
+    const lineItems = [{ productId: '1', quantity: 1 }]
+    for (const other of [await refund(id, 'r-1', 5000), await refund(id, 'r-1', undefined, { lineItems })])
+      expect(other.body).toMatchObject({ changed: false, refundedCents: 9000, warning: 'refund_differs' })
+  })
+
+  test('an unknown line item is named by explanation and audit, before or after the order', async ({ server }) => {
+    const audits = auditLog({ ...server, ...server.asShop(till.shop) })
+    const lineItems = [{ id: 'li9', quantity: 1 }]
+    const [before, after] = [nextId(), nextId()]
+    await expectOk(refund(before, 'r-1', undefined, { lineItems }))
+    for (const id of [before, after]) await expectOk(order(id))
+    await expectOk(refund(after, 'r-1', undefined, { lineItems }))
+    for (const id of [before, after]) {
+      const { arithmetic } = await explain(id)
+      const lines = arithmetic.filter(({ step }: { step: string }) => step === 'refund')
+      expect(lines).toEqual([expect.objectContaining({ cents: 0, text: expect.stringContaining('line item') })])
+    }
+    const warnings = audits().flatMap(({ action, data }) => (action === 'commission.refunded' ? [data.warning] : []))
+    expect(warnings).toEqual(['refund_item_unknown', 'refund_item_unknown'])
   })
 
   test('in another currency it is skipped, and the order is recorded', async ({ server }) => {

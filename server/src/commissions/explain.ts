@@ -11,6 +11,7 @@ import { goodsOf } from '../engine/commission.ts'
 import { decide, ENGINE_VERSION } from '../engine/decide.ts'
 import type { Candidate, Decision, EvidenceKind, Facts, MissCode, RateGroup } from '../engine/facts.ts'
 import { canceledRefundOf, cancellationIdOf, storedOrderIds } from '../engine/normalize.ts'
+import { namesUnknownItem } from '../engine/refund.ts'
 import { restrictionTexts } from '../engine/restriction-texts.ts'
 import { parseFacts } from '../engine/stored-facts.ts'
 import { listOrderNotices } from '../orders/notice-queries.ts'
@@ -18,6 +19,7 @@ import { findOrder, findUncreditedByName } from '../orders/queries.ts'
 import { toRefund } from './event-queries.ts'
 import { listJobs, toEffective } from './job-queries.ts'
 import { findCommissionByOrder, listRefunds, toCommission, toDecision } from './queries.ts'
+import { toRefundSnapshot } from './refunded-goods.ts'
 import { findByOrderName } from './search.ts'
 
 type Explanation = components['schemas']['Explanation']
@@ -34,10 +36,16 @@ export async function explain(ctx: Context, id: string): Promise<Explanation> {
   const commission = row.commissionId ? await findCommissionByOrder(ctx.db.read, ctx.shop.id, row.orderId) : undefined
   const refunds = commission ? await listRefunds(ctx.db.read, ctx.shop.id, commission.id) : []
   const shownRefunds: Explanation['refunds'] = []
-  // Each can have a thousand line items.
-  await forEachYielding(ctx.db.read, refunds, async (refund) => shownRefunds.push(toRefund(refund)))
   const facts = parseFacts(row.facts)
   const decision: Decision = JSON.parse(row.decision)
+  const snapshot = toRefundSnapshot(facts, decision)
+  const withUnknownItem = new Set<RefundRow>()
+  // Each can have a thousand line items.
+  await forEachYielding(ctx.db.read, refunds, async (refund) => {
+    const shown = toRefund(refund)
+    shownRefunds.push(shown)
+    if (namesUnknownItem(snapshot, shown.lineItems)) withUnknownItem.add(refund)
+  })
   return {
     orderId: row.orderId,
     externalOrderId: facts.order.externalOrderId,
@@ -48,7 +56,7 @@ export async function explain(ctx: Context, id: string): Promise<Explanation> {
     clickTouch: facts.settings.clickTouch,
     evidence: evidenceOf(facts, decision, await findSlugNamesakes(ctx, row, decision)),
     ...creditedOf(facts, decision),
-    arithmetic: arithmeticOf(facts, decision, { refunds, commission }),
+    arithmetic: arithmeticOf(facts, decision, { refunds, withUnknownItem, commission }),
     order: { ...facts.order },
     decision: toDecision(decision, facts.order.currency),
     replay: replay(row),
@@ -177,7 +185,11 @@ const arithmeticLine =
  * The calculation of an order's commission and its refunds, line by line. Goods are in cents of the order's currency;
  * everything from the rates on is in cents of the commission's currency.
  */
-export function arithmeticOf(facts: Facts, decision: Decision, { refunds, commission }: AppliedTo): Line[] {
+function arithmeticOf(
+  facts: Facts,
+  decision: Decision,
+  { refunds, withUnknownItem, commission }: AppliedTo & { withUnknownItem: ReadonlySet<RefundRow> },
+): Line[] {
   const { subtotalCents, baseCents, amountCents, taxWithheldCents } = decision
   const goods = goodsOf(facts.order)
   const line = arithmeticLine(facts.order.currency)
@@ -196,7 +208,9 @@ export function arithmeticOf(facts: Facts, decision: Decision, { refunds, commis
   lines.push(
     earned('commission', 'The commission', amountCents),
     earned('tax', `Withheld: ${amountCents} × ${bps} ÷ 10000, rounded half up`, taxWithheldCents),
-    ...refunds.map((refund) => earned('refund', refundText(refund), refund.commissionCents)),
+    ...refunds.map((refund) =>
+      earned('refund', refundText(refund, withUnknownItem.has(refund)), refund.commissionCents),
+    ),
   )
   const left = leftOf(decision, refunds)
   const canceled = commission && CANCELLATION_TEXTS[commission.orderStatus]
@@ -240,10 +254,11 @@ function groupText(group: RateGroup, { order, settings }: Facts): string {
   return commissionType === 'FLAT_PER_ORDER' ? `${rate} for the order` : `${rate} × ${quantity} pieces`
 }
 
-function refundText({ externalRefundId, goodsCents }: RefundRow): string {
+function refundText({ externalRefundId, goodsCents }: RefundRow, hasUnknownItem: boolean): string {
   const canceled = canceledRefundOf(externalRefundId)
   if (canceled !== undefined) return `Refund ${canceled} was canceled: ${-goodsCents} cents of goods`
-  return `Refund ${externalRefundId} of ${goodsCents} cents of goods`
+  const unknown = hasUnknownItem ? '; it names a line item that the order does not have' : ''
+  return `Refund ${externalRefundId} of ${goodsCents} cents of goods${unknown}`
 }
 
 type Schemas = components['schemas']

@@ -58,8 +58,15 @@ export interface RecordedRefund {
   /** The refund id was recorded or canceled before, and nothing was changed. */
   alreadyRecorded: boolean
   /** Why the refund took less than it names. */
-  problem: RefundProblem | null
+  problem: RefundProblem | 'DIFFERS' | null
 }
+
+/** The problems of refunds in replies and audit records. */
+export const REFUND_WARNINGS = {
+  DIFFERS: 'refund_differs',
+  EXCEEDS_ORDER: 'refund_exceeds_order',
+  UNKNOWN_ITEM: 'refund_item_unknown',
+} as const
 
 /** Statuses in which only an event that has already happened can be refunded. */
 const CLOSED_STATUSES: CommissionRow['orderStatus'][] = ['REJECTED', 'CANCELED', 'REVERSED']
@@ -141,6 +148,7 @@ async function writeRefund(
     ...(taxCents !== 0 && { taxCents }),
     adjustmentId,
     status: plan.row.orderStatus,
+    ...(plan.problem && { warning: REFUND_WARNINGS[plan.problem] }),
   }
   return {
     result: { ...plan, refund },
@@ -189,7 +197,11 @@ export async function planRefund(
     ])
     const { row } = await findEffectiveStatus(ctx, db, stored ?? before)
     const refundedCents = totals?.goodsCents ?? existing.goodsCents
-    return { row, refund: existing, refundedCents, alreadyRecorded: true, problem: null, changes: undefined }
+    const isSame =
+      existing.externalRefundId !== input.refundId ||
+      (existing.amountCents === input.amountCents && existing.lineItems === JSON.stringify(input.lineItems))
+    const problem = isSame ? null : 'DIFFERS'
+    return { row, refund: existing, refundedCents, alreadyRecorded: true, problem, changes: undefined }
   }
   const found = await findEffectiveStatus(ctx, db, before)
   const { status } = found

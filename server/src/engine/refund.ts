@@ -74,13 +74,17 @@ export function applyRefund(snapshot: RefundSnapshot, earlier = NO_REFUNDS, refu
 
   function findProblem(): RefundProblem | null {
     const items = refund.lineItems ?? []
-    if (items.some((item) => itemKey(cut, item) === undefined)) return 'UNKNOWN_ITEM'
+    if (namesUnknownItem(snapshot, items)) return 'UNKNOWN_ITEM'
     if (items.length === 0 && refund.amountCents === null)
       return isEverything(cut, earlier, before) ? 'EXCEEDS_ORDER' : null
     const cents = refund.amountCents ?? totalOf(placed.worth) - totalOf(placedBefore.worth)
     return placed.beyond > placedBefore.beyond || cents > before.leftCents ? 'EXCEEDS_ORDER' : null
   }
 }
+
+/** Whether a refund names an item that is on no line of the order. */
+export const namesUnknownItem = (snapshot: RefundSnapshot, items: readonly RefundLine[]): boolean =>
+  items.some((item) => itemKey(partsOf(snapshot), item) === undefined)
 
 /** The totals with one more refund, whether or not the order has so much left. */
 export function addRefund(

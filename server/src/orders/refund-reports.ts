@@ -1,5 +1,5 @@
-import type { RefundInput } from '../commissions/refunds.ts'
-import { readRefundId, toRefundLine } from '../commissions/refunds.ts'
+import type { RecordedRefund, RefundInput } from '../commissions/refunds.ts'
+import { REFUND_WARNINGS, readRefundId, toRefundLine } from '../commissions/refunds.ts'
 import { invalid, invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { Context } from '../core/context.ts'
@@ -54,13 +54,13 @@ export async function recordRefundReport(
   const ids = { ...order, externalRefundId: refundId }
   if (dryRun) {
     const result = await previewRefund(ctx, notice, parseStoredRefund)
-    const refundedCents = await findRefundedCents(ctx, ctx.db.read, notice, result)
-    return { status: 200, body: toRefundReply(ids, result, { refundedCents, dryRun }) }
+    const totals = await findTotals(ctx, ctx.db.read, notice, result)
+    return { status: 200, body: toRefundReply(ids, result, { ...totals, dryRun }) }
   }
   return mutate(ctx, async (trx) => {
     const { result, ...written } = await reportRefund(ctx, trx, notice, parseStoredRefund)
-    const refundedCents = await findRefundedCents(ctx, trx, notice, result)
-    const body = toRefundReply(ids, result, { refundedCents, dryRun })
+    const totals = await findTotals(ctx, trx, notice, result)
+    const body = toRefundReply(ids, result, { ...totals, dryRun })
     return { ...written, result: { status: statusOf(result), body } }
   })
 }
@@ -99,7 +99,8 @@ export async function cancelRefundReport(
   const notice = { orderId: order.orderId, noticeId: readRefundId(ids.externalRefundId, 'invalid_parameter') }
   return mutate(ctx, async (trx) => {
     const { result, ...written } = await reportRefundCancellation(ctx, trx, notice)
-    const refundedCents = result.refundedCents ?? (await sumStoredRefunds(trx, ctx.shop.id, notice))
+    const refundedCents =
+      result.refundedCents ?? sumRefunds(await listOrderNotices(trx, ctx.shop.id, notice.orderId), notice)
     const body = toRefundCancellationReply({ ...order, externalRefundId: notice.noticeId }, result, refundedCents)
     return { ...written, result: { status: statusOf(result), body } }
   })
@@ -139,24 +140,32 @@ export const parseStoredRefund: ParseRefund = (body) => ({
 const statusOf = ({ outcome }: ReportedRefund | ReportedRefundCancellation | ReportedCancellation) =>
   outcome === 'stored' ? 202 : 200
 
+type Totals = Pick<RecordedRefund, 'refundedCents' | 'problem'>
+
 /** The refunded goods of the order with this refund: as applied, or the sum of the stored amounts. */
-async function findRefundedCents(
+async function findTotals(
   { shop }: Context,
   db: Reader,
   { orderId, noticeId, body }: Pick<OrderNoticeRow, 'orderId' | 'noticeId' | 'body'>,
   reported: ReportedRefund,
-): Promise<number> {
-  if (reported.outcome === 'applied') return reported.refundedCents
-  return sumStoredRefunds(db, shop.id, { orderId, noticeId, body })
+): Promise<Totals> {
+  if (reported.outcome === 'applied') return reported
+  const stored = await listOrderNotices(db, shop.id, orderId)
+  const same = stored.find((one) => one.kind === 'refund' && one.noticeId === noticeId)
+  const problem = same && contentOf(same.body) !== contentOf(body) ? 'DIFFERS' : null
+  return { refundedCents: sumRefunds(stored, { noticeId, body }), problem }
+}
+
+function contentOf(body: string): string {
+  const { amountCents, lineItems }: StoredRefund = JSON.parse(body)
+  return JSON.stringify([amountCents, lineItems])
 }
 
 /** The total of the refunds that are stored for an order and not canceled, and of one more if it is not stored. */
-async function sumStoredRefunds(
-  db: Reader,
-  shopId: string,
-  { orderId, noticeId, body }: Pick<OrderNoticeRow, 'orderId' | 'noticeId'> & { body?: string },
-): Promise<number> {
-  const stored = await listOrderNotices(db, shopId, orderId)
+function sumRefunds(
+  stored: OrderNoticeRow[],
+  { noticeId, body }: Pick<OrderNoticeRow, 'noticeId'> & { body?: string },
+): number {
   const bodies = new Map(body === undefined ? [] : [[noticeId, body]])
   for (const one of stored) if (one.kind === 'refund') bodies.set(one.noticeId, one.body)
   for (const one of stored) if (one.kind === 'canceledRefund') bodies.delete(one.noticeId)
@@ -168,7 +177,7 @@ const amountOf = (body: string): number => (JSON.parse(body) as StoredRefund).am
 function toRefundReply(
   { externalRefundId, ...order }: OrderIds & { externalRefundId: string },
   reported: ReportedRefund,
-  { refundedCents, dryRun }: { refundedCents: number; dryRun: boolean },
+  { refundedCents, problem, dryRun }: Totals & { dryRun: boolean },
 ): RefundReply {
   const { outcome, changed } = reported
   return {
@@ -182,13 +191,11 @@ function toRefundReply(
     refund: outcome === 'applied' ? toReportedRefund(reported) : null,
     refundedCents,
     commission: reported.row ? toReportedCommission(reported.row) : null,
-    warning: outcome === 'applied' && reported.problem ? WARNINGS[reported.problem] : null,
+    warning: problem && REFUND_WARNINGS[problem],
   }
 }
 
 const DRY_RUN = 'Dry run. Nothing was recorded.'
-
-const WARNINGS = { EXCEEDS_ORDER: 'refund_exceeds_order', UNKNOWN_ITEM: 'refund_item_unknown' } as const
 
 function refundMessage(outcome: ReportedRefund['outcome'], changed: boolean): string {
   if (outcome === 'applied') return changed ? 'Refund recorded.' : 'Refund was already recorded.'

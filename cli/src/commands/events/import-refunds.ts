@@ -219,6 +219,7 @@ async function sendRefund(
     )
     const conflict = conflictOf(refund, data)
     if (conflict) return conflict
+    if (data.warning === 'refund_differs') return REFUND_WARNINGS.refund_differs
     if (data.warning) run.reporter.warn(`line ${row.line}: ${REFUND_WARNINGS[data.warning] ?? data.warning}`)
     if (!data.changed || idempotentReplayed) counts.knownBefore += 1
     else if (data.outcome === 'applied') counts.recorded += 1

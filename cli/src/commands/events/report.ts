@@ -16,6 +16,7 @@ export interface RefundOptions {
 export type CancelOptions = Pick<RefundOptions, 'reason' | 'at' | 'idempotencyKey'>
 
 export const REFUND_WARNINGS: Record<string, string> = {
+  refund_differs: 'This refund id was reported before, with another amount or other line items. Nothing was changed.',
   refund_exceeds_order: 'Less was left of the order than was refunded.',
   refund_item_unknown: 'The order has no such line item, which was ignored.',
 }
@@ -43,7 +44,9 @@ export async function refund(run: Run, externalOrderId: string, options: RefundO
   const response = await client.refunds.create(input, { idempotencyKey, dryRun: run.dryRun }).withResponse()
   const { data } = response
   if (data.warning)
-    run.reporter.warn(`${REFUND_WARNINGS[data.warning] ?? data.warning} The refunded amount is in refund.goodsCents.`)
+    run.reporter.warn(
+      `${REFUND_WARNINGS[data.warning] ?? data.warning}${data.refund ? ' The refunded amount is in refund.goodsCents.' : ''}`,
+    )
   run.reporter.info(isRepeated(response) ? REPEATED : data.message)
   run.printRecord(data)
 }
