@@ -68,12 +68,13 @@ async function fetchRows<T extends object>(
 export const defineGet = (
   parent: Command,
   output: string,
+  prefix: string,
   find: (client: ReferralClient, id: string) => PromiseLike<{ data: object[] }>,
 ): Command =>
   defineCommand(parent, 'get <id>', {
     summary: 'show one by its id',
     output,
-    examples: [`referral ${parent.name()} get ${parent.name().slice(0, 3)}_…`],
+    examples: [`referral ${parent.name()} get ${prefix}_…`],
     action: async (run, { args: [id = ''] }) => {
       const [row] = (await find(await run.client(), id)).data
       if (!row) throw notFoundError(`${id} does not exist in your shop.`, `Run \`referral ${parent.name()} list\`.`)

@@ -177,6 +177,19 @@ test('requests follow the rate limit headers, so that none is rejected', async (
   expect({ code, sent: report.sent, refused }).toEqual({ code: 0, sent: 70, refused: 0 })
 }, 30_000)
 
+test.each([
+  [50, false],
+  [51, true],
+])('an import of more than five minutes hints at a key of its own: %i orders', async (count, isHinted) => {
+  before = async (request) => {
+    const answer = await server.app.fetch(request)
+    answer.headers.set('X-RateLimit-Limit', '10')
+    return answer
+  }
+  const { code, stderr } = await importFile(writeOrders('orders.csv', count), '--parallel', '8')
+  expect([code, stderr.split('key of its own').length - 1]).toEqual([0, isHinted ? 1 : 0])
+})
+
 test('Ctrl-C stops between two orders and prints how to continue', async () => {
   const path = writeOrders('orders.csv', 300)
   const child = start(['events', 'import', path], { env })

@@ -86,6 +86,12 @@ test('the fields of an import of orders are in its help and in its guide', async
   }
 })
 
+test('every example id begins like an id of the API', () => {
+  const shown = tree.flatMap(({ examples }) => examples.flatMap((example) => example.match(/\b[a-z]{3}(?=_…)/g) ?? []))
+  const known = JSON.stringify(document).match(/\b[a-z]{3}(?=_[0-9A-Z]{26}\b)/g)
+  for (const prefix of shown) expect(known).toContain(prefix)
+})
+
 test('completion scripts contain every command', () => {
   for (const shell of ['bash', 'zsh', 'fish', 'powershell']) {
     const script = completionFor(program, shell)

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { expect } from 'vitest'
 import { operations } from '../support/document.ts'
 import { testServer } from '../support/server.ts'
@@ -15,6 +16,13 @@ test('is at most 60 kB and links every operation to the reference once', () => {
     expect(page.split(`<code>${path}</code>`), path).toHaveLength(2)
     expect(page.split(`href="/docs#tag/${tags[0]}/operation/${id}"`), id).toHaveLength(2)
   }
+})
+
+test('reports another order than the introductions, so that a reader can follow both', () => {
+  const keysOf = (text: string) => text.match(/(?<=Idempotency-Key: )[\w-]+/g) ?? []
+  const introductions = ['README.md', 'docs/start.md'].map((file) => readFileSync(file, 'utf8')).join()
+  expect(keysOf(introductions)).not.toEqual([])
+  for (const key of keysOf(page)) expect(keysOf(introductions)).not.toContain(key)
 })
 
 test('contains the address of the request, with the scheme that a trusted proxy names', async ({ server }) => {

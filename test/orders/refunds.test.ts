@@ -143,6 +143,17 @@ test('400 for an amount with line items', async () => {
   expect(codeOf(reply)).toEqual([400, 'invalid_body'])
 })
 
+test('400 with the name that a misspelled property of a line item has', async ({ server }) => {
+  const refunded = { externalOrderId: nextId(), externalRefundId: 'r-1' }
+  const body = { ...refunded, lineItems: [{ variantId: '1', quantity: 1, amount_cents: 1 }] }
+  const reply = await server.request('POST', '/api/v1/refunds', { body })
+  expect([...codeOf(reply), reply.body.error]).toEqual([
+    400,
+    'unknown_property',
+    expect.stringMatching(/amount_cents .* amountCents\./),
+  ])
+})
+
 describe('a refund before its order', () => {
   test('202, and it counts once the order is recorded; the 201 and the event show the original decision', async ({
     server,

@@ -37,7 +37,7 @@ const optionName = (flags: string) =>
 export function addAffiliates(program: Command): void {
   const affiliates = defineGroup(program, 'affiliates', 'manage the people who refer customers')
   addList(affiliates)
-  defineGet(affiliates, 'Affiliate', (client, id) => client.affiliates.list({ id }))
+  defineGet(affiliates, 'Affiliate', 'aff', (client, id) => client.affiliates.list({ id }))
   addCreate(affiliates)
   addUpdate(affiliates)
   addStatusChange(affiliates, 'approve', 'APPROVED')

@@ -52,7 +52,7 @@ export function addPrograms(program: Command): void {
       },
     }),
   ).addOption(choiceOption('--status <status>', 'filter by status', enums.ProgramStatus))
-  defineGet(programs, 'Program', (client, id) => client.programs.list({ id }))
+  defineGet(programs, 'Program', 'prg', (client, id) => client.programs.list({ id }))
   addCreateAndUpdate(programs)
 }
 

@@ -67,7 +67,7 @@ ${curl('POST', '/affiliates', { name: 'Noor Haddad', email: 'noor@example.com', 
     [
       'Report an order',
       html`<p>The response names the affiliate, the commission in cents, and the reason for both. A request with the same <code>Idempotency-Key</code> and body returns the same response and records nothing new.</p>
-${curl('POST', '/events', { externalOrderId: '1001', amountCents: 10_000, currency: 'USD', ref: 'noor-haddad' }, 'order-1001')}
+${curl('POST', '/events', { externalOrderId: '2001', amountCents: 10_000, currency: 'USD', ref: 'noor-haddad' }, 'order-2001')}
 <p>With <code>@referral/sdk</code>, which retries safely and derives the key from the order:</p>
 ${code(`import { createReferralClient } from '@referral/sdk'
 
@@ -76,7 +76,7 @@ const client = createReferralClient({
   baseUrl: '${origin}',
 })
 const { attribution, commission } = await client.events.conversion({
-  externalOrderId: '1001',
+  externalOrderId: '2001',
   amountCents: 10_000,
   currency: 'USD',
   ref: 'noor-haddad',
@@ -85,7 +85,7 @@ const { attribution, commission } = await client.events.conversion({
     [
       'Report a refund',
       html`<p>The commission becomes 16% of what is left. Without <code>amountCents</code>, the whole order is refunded.</p>
-${curl('POST', '/refunds', { externalOrderId: '1001', externalRefundId: 'r1', amountCents: 2500 })}`,
+${curl('POST', '/refunds', { externalOrderId: '2001', externalRefundId: 'r1', amountCents: 2500 })}`,
     ],
     [
       'Pay the affiliates',

@@ -197,6 +197,7 @@ function select(value: unknown, selection: Selection, ignored?: IgnoredNames, pa
     if (known) kept.push([name, select(inner, known, ignored, `${path}.${name}`)])
     else if (isClosed && !hasUnknown) {
       hasUnknown = true
+      ignored?.add(`${path}.${name}`, name, selection)
       kept.push([name, select(inner, SCALAR)])
     } else if (byName && !isClosed) ignored?.add(`${path}.${name}`, name, selection)
   }

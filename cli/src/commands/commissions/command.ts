@@ -66,7 +66,7 @@ export function addCommissions(program: Command): void {
     .option('--batch <id>', 'filter by payout batch')
     .option('--order <id>', 'filter by order')
   addPeriodOptions(list)
-  defineGet(commissions, 'Commission', (client, id) => client.commissions.list({ id }))
+  defineGet(commissions, 'Commission', 'com', (client, id) => client.commissions.list({ id }))
   addModeration(commissions)
 }
 

@@ -208,6 +208,9 @@ export interface Connection {
   signal: AbortSignal
 }
 
+/** An import that takes longer comes with a hint, because it uses up the requests of its key. */
+const LONG_MINUTES = 5
+
 interface SendOptions<T> {
   parallel: number
   send: (item: T, connection: Connection) => Promise<void>
@@ -229,9 +232,17 @@ export async function sendInParallel<T>(
   const progress = new Progress(run.reporter, items.length)
   const limiter = new RateLimiter({ signal: stop.signal, onWait: (seconds) => progress.wait(seconds) })
   const queue = items.values()
+  let isHinted = false
   const sendFromQueue = async () => {
     for (const item of queue) {
       await send(item, { client, limiter, signal: stop.signal })
+      const minutes = items.length / (limiter.limit ?? Number.POSITIVE_INFINITY)
+      if (!isHinted && minutes > LONG_MINUTES) {
+        isHinted = true
+        run.reporter.info(
+          `The limit of ${limiter.limit} requests per minute makes this take about ${Math.ceil(minutes)} minutes, in which other requests with this key get 429. Import with a key of its own, or let the operator raise the limit: referral-server shop set <shopId> --requests-per-minute <n>`,
+        )
+      }
       progress.step(limiter.limit)
     }
   }

@@ -51,7 +51,7 @@ export function addPayouts(program: Command): void {
       },
     }),
   ).addOption(choiceOption('--status <status>', 'filter by status', enums.PayoutBatchStatus))
-  defineGet(payouts, 'PayoutBatch', (client, id) => client.payouts.list({ id }))
+  defineGet(payouts, 'PayoutBatch', 'bat', (client, id) => client.payouts.list({ id }))
   addCreate(payouts)
   addUnpaid(payouts)
   addPay(payouts)
