@@ -44,6 +44,15 @@ test('an empty file is treated as a missing database', async () => {
   expect(await run(['check'], env)).toMatchObject({ code: 1, stderr: sentence() })
 })
 
+test('a damaged file is named, and replaced by a backup', async () => {
+  await lose()
+  writeFileSync(file('referral.db'), 'this is not a database, and longer than its header'.repeat(9))
+  for (const command of ['serve', 'check'])
+    expect(await run([command], env)).toMatchObject({ code: 1, stderr: expect.stringContaining(file('referral.db')) })
+  expect((await run(['restore', file('kept')], env)).code).toBe(0)
+  expect(await shops()).toBe(1)
+})
+
 test('the message lists two solutions, and both work: restore a backup, or move the key', async () => {
   await lose()
   expect((await run(['restore', file('kept')], env)).code).toBe(0)

@@ -8,7 +8,7 @@ import { isMigrated, migrate } from './migrate.ts'
 import { ReportWorkers } from './report-worker.ts'
 import { createSqliteKysely } from './sqlite-executor.ts'
 import { createSqliteGroupCommit } from './sqlite-group-commit.ts'
-import { isSqliteBusy } from './storage-error.ts'
+import { isSqliteBusy, isStorageError } from './storage-error.ts'
 import type { Tables } from './tables.ts'
 
 /** One connection writes and another reads, so that a reader never sees uncommitted rows. */
@@ -73,7 +73,12 @@ function isCheckpointed(connection: SQLite.Database): boolean {
 /** Durability is set per connection: SQLite defaults to NORMAL when a WAL database is opened again. */
 function connect(path: string) {
   const connection = new SQLite(path, { timeout: BUSY_TIMEOUT_MS })
-  connection.pragma('journal_mode = WAL')
+  try {
+    connection.pragma('journal_mode = WAL')
+  } catch (error) {
+    if (!isStorageError(error) || error.code !== 'SQLITE_NOTADB') throw error
+    throw new Error(`${path} is not an intact database. Restore a backup.`, { cause: error })
+  }
   connection.pragma('synchronous = FULL')
   connection.pragma('foreign_keys = on')
   // A person that was erased is not in the free space of the file either.
