@@ -197,7 +197,7 @@ function select(value: unknown, selection: Selection, ignored?: IgnoredNames, pa
     if (known) kept.push([name, select(inner, known, ignored, `${path}.${name}`)])
     else if (isClosed && !hasUnknown) {
       hasUnknown = true
-      ignored?.add(`${path}.${name}`, name, selection)
+      if (ignored) rejectMisspelled(pathOf(`${path}.${name}`), name, selection)
       kept.push([name, select(inner, SCALAR)])
     } else if (byName && !isClosed) ignored?.add(`${path}.${name}`, name, selection)
   }
@@ -219,15 +219,20 @@ class IgnoredNames {
 
   /** @throws ApiError 400 `unknown_property` for a misspelled name. */
   add(at: string, name: string, selection: Selection): void {
-    const path = at.slice(1, MAX_PATH_LENGTH).toWellFormed()
+    const path = pathOf(at)
     if (this.#paths.has(path)) return
-    const documented = documentedName(selection, name)
-    if (documented) {
-      const sent = path.replaceAll(/[\p{Cc}\p{Cf}]/gu, '?')
-      throw invalid('unknown_property', `${sent} is not a property of this request. Its name is ${documented}.`)
-    }
+    rejectMisspelled(path, name, selection)
     if (this.#paths.size < MAX_IGNORED) this.#paths.add(path)
   }
+}
+
+const pathOf = (at: string): string => at.slice(1, MAX_PATH_LENGTH).toWellFormed()
+
+function rejectMisspelled(path: string, name: string, selection: Selection): void {
+  const documented = documentedName(selection, name)
+  if (!documented) return
+  const sent = path.replaceAll(/[\p{Cc}\p{Cf}]/gu, '?')
+  throw invalid('unknown_property', `${sent} is not a property of this request. Its name is ${documented}.`)
 }
 
 // In valid UTF-8 only escapes can encode characters that cannot be stored; finding them is cheaper than checking every value.
