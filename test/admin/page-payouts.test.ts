@@ -173,6 +173,7 @@ test('the total to type excludes a returned payment', async ({ server }) => {
   await visitor.signIn(server.shop.ownerToken)
   const words = wordsOf((await visitor.open(`/admin/payouts/${id}`)).text)
   expect(words).toContain('Type the total to pay, 10.00 USD Not including 10.00 USD that was returned')
+  expect(wordsOf((await visitor.open(`/admin/payouts/${id}/cancel`)).text)).toContain('(10.00 USD)')
   const pay = (total: string) => visitor.submit(`/admin/payouts/${id}/pay`, [['total', total]])
   expect((await pay('20.00')).status).toBe(409)
   expect(noticeOf(await visitor.open((await pay('10.00')).headers.get('location') ?? ''))).toContain('marked as paid')

@@ -326,6 +326,9 @@ test('the total to confirm excludes a returned payment, which is in the next bat
     const due = ((5010 - line.amountCents) / 100).toFixed(2)
     expect(wrong.output).toContain(`Type the total to confirm (${due})`)
   }
+  const untracked = await cli(['payouts', 'export', id, '--dir', folder.path, '--dry-run'], { env: shop.env })
+  expect(untracked.stderr).toContain('Add --file-id')
+  expect(untracked.stderr).toContain(`--expect-total ${5010 - line.amountCents}`)
   for (const _ of ['first', 'again']) expect((await pay(5010 - line.amountCents)).code).toBe(0)
   expect(await linesOf(id)).toContainEqual(
     expect.objectContaining({ affiliateId: line.affiliateId, state: 'RETURNED' }),

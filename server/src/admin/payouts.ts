@@ -256,7 +256,8 @@ async function pay(request: PageRequest) {
 
 async function confirmCancel(request: PageRequest): Promise<View> {
   const { id, totals, currency } = await find(request)
-  const text = html`<p>The ${totals.commissions} commissions of this batch (${money(totals.netPayableCents, currency)} to pay) become approved again and can be added to another batch.</p>`
+  const unpaidCents = totals.netPayableCents - returnedOf(await payoutFiles.findAll(request.ctx, id))
+  const text = html`<p>The unpaid commissions of this batch (${money(unpaidCents, currency)}) become approved again and can be added to another batch.</p>`
   const body = confirmation(request, {
     text,
     action: `${PATH}/${id}/cancel`,

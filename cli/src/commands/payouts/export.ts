@@ -51,6 +51,11 @@ export async function exportBatches(
   for (const batch of batches)
     if (batch.status === 'OPEN')
       run.reporter.info(`${batch.id} is open and can still change. Pay it with --expect-total ${dueCentsOf(batch)}`)
+  for (const { id, currency, returnedCents } of batches)
+    if (returnedCents)
+      run.reporter.warn(
+        `${id} has ${formatMoney(returnedCents, currency)} that was returned and is in the next batch; the files contain it. Add --file-id to export only what is not sent.`,
+      )
   const { files, excluded } = buildFiles(batches, { ...options, format, timeZone: await run.timeZone() })
   if (!run.dryRun) writeFiles(files, options)
   printFiles(run, files)
