@@ -271,7 +271,7 @@ async function repeatErasuresOf(
 }
 
 const REPEAT_FROM_LOG =
-  'If persons were erased since the backup, repeat it: `referral-server privacy repeat` with a log of `privacy log`.'
+  'If persons were erased since the backup, repeat their erasures: `referral-server privacy repeat` with a log of `privacy log`.'
 
 /** Prints a line of progress. */
 const toStandardError = (line: string) => void process.stderr.write(`${line}\n`)

@@ -51,10 +51,11 @@ function parse(line: string): any {
  * Repeats the erasures of a log that a restored backup does not contain. People are found by the hashes of all addresses
  * in the database. What was stored after an erasure began belongs to a new person, as it did then.
  *
- * @throws Error when the log was written with another encryption key.
+ * @throws Error when an erasure that the database lacks was logged with another encryption key.
  */
 export async function repeatErasures(deps: Deps, log: LoggedErasure[]): Promise<RepeatedErasures> {
-  if (!log.every(({ person }) => isComparable(deps.vault, person)))
+  const known = new Set((await listErasures(deps.db.read)).map(({ id }) => id))
+  if (!log.every(({ id, person }) => known.has(id) || isComparable(deps.vault, person)))
     throw new Error('The log contains erasures from before a change of the encryption key. Add the earlier key.')
   const result: RepeatedErasures = { repeated: 0, unnecessary: 0, failed: [] }
   const shops = new Set((await listShops(deps.db.read)).map(({ id }) => id))
