@@ -211,7 +211,8 @@ export class PostgresGroupCommit {
         const value = await job.work(open.trx, open.chain)
         settlements.push(() => settle(job, () => job.resolve(value as never)))
       } catch (error) {
-        if (await open.hasChanged()) thrown = { job, error }
+        const hasChanged = await open.hasChanged()
+        if (hasChanged || transaction.failure) thrown = { job, error }
         else settlements.push(() => settle(job, () => job.reject(error)))
       } finally {
         open.end()
