@@ -26,7 +26,7 @@ const SIDEBAR = [
   {
     text: 'Guides',
     items: [
-      page('The pages for merchants', '/guides/merchant-pages'),
+      page('The pages for merchants', '/guides/dashboard'),
       page('Headless checkout', '/guides/headless-checkout'),
       page('Shopify end to end', '/guides/shopify'),
       page('Connect a Shopify store', '/stores'),

@@ -1,9 +1,9 @@
 // Writes the table of limits in reference/index.md. With --check it only compares.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { MAX_ACTIVE_KEYS } from '../../server/src/accounts/keys.ts'
+import { MAX_ACTIVE_KEYS } from '../../server/src/domains/accounts/keys.ts'
+import { MAX_SUBSCRIPTIONS } from '../../server/src/domains/webhooks/webhooks.ts'
 import { PLAN_LIMITS } from '../../server/src/http/rate-limit.ts'
-import { MAX_SUBSCRIPTIONS } from '../../server/src/webhooks/webhooks.ts'
 
 const PLAN_NAMES = { PROFESSIONAL: 'Professional', ENTERPRISE: 'legacy Enterprise' } as const
 

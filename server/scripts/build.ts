@@ -34,7 +34,7 @@ copyDeclaration('testing/server.d.ts')
 
 copy(join(root, '../openapi.yaml'), 'openapi.yaml')
 copy(join(root, 'src/contract/document.json'), 'contract/document.json')
-copy(join(root, 'src/admin/assets'), 'admin/assets')
+copy(join(root, 'src/dashboard/assets'), 'dashboard/assets')
 mkdirSync(join(out, 'http/redoc'))
 writeFileSync(join(out, 'http/redoc/redoc.js'), readRedoc())
 // With a file of the name LICENSE in a folder, pnpm leaves out the license of the package.

@@ -12,15 +12,15 @@ import { bestEffort } from './core/log.ts'
 import { createMetrics } from './core/metrics.ts'
 import { createTracing } from './core/tracing.ts'
 import { openDatabase } from './database/database.ts'
+import { startPayoutJobs } from './domains/payouts/jobs.ts'
+import { continueErasures } from './domains/privacy/erasure.ts'
+import { createDispatcher } from './domains/webhooks/delivery/dispatcher.ts'
+import { disable } from './domains/webhooks/webhooks.ts'
 import { createListener } from './http/listen.ts'
 import { openRateLimiter } from './http/rate-limit.ts'
 import { hasRedoc, readRedoc } from './http/redoc.ts'
 import { prepareDemo } from './operator/demo.ts'
 import { startRetention } from './operator/retention.ts'
-import { startPayoutJobs } from './payouts/jobs.ts'
-import { continueErasures } from './privacy/erasure.ts'
-import { createDispatcher } from './webhooks/delivery/dispatcher.ts'
-import { disable } from './webhooks/webhooks.ts'
 
 const WEBHOOK_DRAIN_MS = 10_000
 /** How long in-flight requests may take after the signal. */
@@ -92,7 +92,7 @@ export async function serve(): Promise<void> {
 
 /** Loads what is first needed by a later request: after an upgrade in place, the files belong to another version. */
 async function loadRest(): Promise<void> {
-  await import('./webhooks/delivery/transport.ts')
+  await import('./domains/webhooks/delivery/transport.ts')
   readDocumentText()
   if (hasRedoc()) readRedoc()
 }

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect } from 'vitest'
-import { verifyFile } from '../../server/src/accounts/audit-export.ts'
+import { verifyFile } from '../../server/src/domains/accounts/audit-export.ts'
 import { rejectionOf } from '../support/rejection.ts'
 import { expectOk } from '../support/shop.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'

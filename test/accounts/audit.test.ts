@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
-import { checkChains } from '../../server/src/accounts/audit-log.ts'
 import { hashAudit } from '../../server/src/core/audit.ts'
+import { checkChains } from '../../server/src/domains/accounts/audit-log.ts'
 import { deleteRows, insertRow, rowOf, rowsOf, updateRows } from '../support/inspect.ts'
 import type { TestServer } from '../support/server.ts'
 import { expectOk, newAffiliate } from '../support/shop.ts'

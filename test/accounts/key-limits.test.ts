@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import * as shops from '../../server/src/accounts/shops.ts'
+import * as shops from '../../server/src/domains/accounts/shops.ts'
 import { updateRows } from '../support/inspect.ts'
 import { insertKeys } from '../support/keys.ts'
 import type { Reply, TestServer, TestShop } from '../support/server.ts'

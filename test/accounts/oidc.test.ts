@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { noticeOf, type Opened, visitorOf, wordsOf } from '../admin/visitor.ts'
+import { noticeOf, type Opened, visitorOf, wordsOf } from '../dashboard/visitor.ts'
 import { allRows, rowsOf } from '../support/inspect.ts'
 import { CLIENT, type OidcProvider, startOidcProvider } from '../support/oidc-provider.ts'
 import { staffOf } from '../support/owner.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { visitorOf } from '../admin/visitor.ts'
+import { visitorOf } from '../dashboard/visitor.ts'
 import { signIn, staffOf } from '../support/owner.ts'
 import type { Reply } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'

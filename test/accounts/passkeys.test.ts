@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { relyingPartyOf } from '../../server/src/accounts/passkeys.ts'
-import { noticeOf, type Opened, visitorOf, wordsOf } from '../admin/visitor.ts'
+import { relyingPartyOf } from '../../server/src/domains/accounts/passkeys.ts'
+import { noticeOf, type Opened, visitorOf, wordsOf } from '../dashboard/visitor.ts'
 import { createAuthenticator } from '../support/authenticator.ts'
 import { allRows, rowsOf } from '../support/inspect.ts'
 import { staffOf } from '../support/owner.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { noticeOf, visitorOf, wordsOf } from '../admin/visitor.ts'
+import { noticeOf, visitorOf, wordsOf } from '../dashboard/visitor.ts'
 import { expectOk, newAffiliate } from '../support/shop.ts'
 import { testWithNewShop as test } from '../support/test.ts'
 

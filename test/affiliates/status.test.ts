@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { statusEvents } from '../../server/src/affiliates/affiliates.ts'
+import { statusEvents } from '../../server/src/domains/affiliates/affiliates.ts'
 import { document } from '../support/document.ts'
 import { auditLog, countOf, outbox, subscribe } from '../support/inspect.ts'
 import { expectOk } from '../support/shop.ts'

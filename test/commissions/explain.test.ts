@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { ENGINE_VERSION } from '../../server/src/engine/decide.ts'
-import { visitorOf, wordsOf } from '../admin/visitor.ts'
+import { visitorOf, wordsOf } from '../dashboard/visitor.ts'
 import { admin, staffOf } from '../support/owner.ts'
 import type { TestServer } from '../support/server.ts'
 import { convert, expectOk } from '../support/shop.ts'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { createApiKey } from '../../server/src/accounts/keys.ts'
-import * as shops from '../../server/src/accounts/shops.ts'
+import { createApiKey } from '../../server/src/domains/accounts/keys.ts'
+import * as shops from '../../server/src/domains/accounts/shops.ts'
 import { openDeps } from '../support/open-deps.ts'
 import { freePort, startServer } from '../support/process.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'

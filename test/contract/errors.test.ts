@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import * as shops from '../../server/src/accounts/shops.ts'
+import * as shops from '../../server/src/domains/accounts/shops.ts'
 import { operations } from '../support/document.ts'
 import { causes, sharedCauses, type World } from './causes.ts'
 import { exampleServer, snapshot } from './fixture.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import * as shops from '../../server/src/accounts/shops.ts'
+import * as shops from '../../server/src/domains/accounts/shops.ts'
 import { withoutMemory, withStalledBody } from '../support/bodies.ts'
 import { type DocumentedOperation, examplesOf, operatorOperations as ops } from '../support/document.ts'
 import {

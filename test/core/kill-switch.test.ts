@@ -1,7 +1,7 @@
 // Full: it compares a clock with a bound.
 import { expect } from 'vitest'
-import * as shops from '../../server/src/accounts/shops.ts'
 import { createApiSwitch } from '../../server/src/core/installation.ts'
+import * as shops from '../../server/src/domains/accounts/shops.ts'
 import { operations } from '../support/document.ts'
 import { rowsOf } from '../support/inspect.ts'
 import { type TestServer, testServer } from '../support/server.ts'

@@ -1,10 +1,10 @@
 // PostgreSQL only: a commit on SQLite has no connection that can break.
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createApiKey } from '../../server/src/accounts/keys.ts'
-import * as shops from '../../server/src/accounts/shops.ts'
 import { createDeps, type MutationContext } from '../../server/src/core/context.ts'
 import { type Database, openDatabase } from '../../server/src/database/database.ts'
+import { createApiKey } from '../../server/src/domains/accounts/keys.ts'
+import * as shops from '../../server/src/domains/accounts/shops.ts'
 import { testConfig } from '../../server/src/testing/config.ts'
 import { type TestDatabase, testDatabase } from '../support/database.ts'
 import { createShop } from '../support/tenants.ts'

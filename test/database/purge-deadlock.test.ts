@@ -2,10 +2,10 @@
 // PostgreSQL only: on SQLite, one transaction writes at a time.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { operatorContext } from '../../server/src/accounts/shops.ts'
-import { insertCommission } from '../../server/src/commissions/queries.ts'
 import { nowIso } from '../../server/src/core/context.ts'
-import { insertJourneyEntry } from '../../server/src/journey/queries.ts'
+import { operatorContext } from '../../server/src/domains/accounts/shops.ts'
+import { insertCommission } from '../../server/src/domains/commissions/queries.ts'
+import { insertJourneyEntry } from '../../server/src/domains/journey/queries.ts'
 import { purgeExpired } from '../../server/src/operator/retention.ts'
 import { rowOf, rowsOf } from '../support/inspect.ts'
 import { insertKeys } from '../support/keys.ts'

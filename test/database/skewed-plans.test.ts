@@ -1,7 +1,7 @@
 // SQLite only: PostgreSQL has statistics of values that are more frequent than others.
 import { expect } from 'vitest'
-import { overviewReport } from '../../server/src/analytics/overview.ts'
-import { movableSumsReport } from '../../server/src/commissions/moderation-queries.ts'
+import { overviewReport } from '../../server/src/domains/analytics/overview.ts'
+import { movableSumsReport } from '../../server/src/domains/commissions/moderation-queries.ts'
 import { commissionRow } from '../payouts/rows.ts'
 import { databaseFile } from '../support/database.ts'
 import { insertRows } from '../support/inspect.ts'

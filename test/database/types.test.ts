@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { insertShop } from '../../server/src/accounts/queries.ts'
 import type { Reader, Transaction } from '../../server/src/database/database.ts'
 import type { ShopRow } from '../../server/src/database/tables.ts'
+import { insertShop } from '../../server/src/domains/accounts/queries.ts'
 
 // Each of these is checked by the compiler: an error that is expected and does not happen fails the type check.
 test('a write through a reader does not compile', () => {

@@ -1,8 +1,8 @@
 // Full: it interrupts every step of large batches.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect } from 'vitest'
+import { resumeJobs } from '../../server/src/domains/payouts/jobs.ts'
 import { check } from '../../server/src/operator/check.ts'
-import { resumeJobs } from '../../server/src/payouts/jobs.ts'
 import { beforeTransaction, watchReads } from '../support/faults.ts'
 import { countOf, rowsOf, updateRows } from '../support/inspect.ts'
 import { addMany, expectedBatch } from '../support/many-commissions.ts'

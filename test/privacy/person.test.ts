@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { mailboxesIn, Person } from '../../server/src/domains/privacy/person.ts'
 import { emailKey, mailboxKey } from '../../server/src/engine/normalize.ts'
-import { mailboxesIn, Person } from '../../server/src/privacy/person.ts'
 
 const EMAIL = 'Cänary.Person@exämple.com'
 /** Spellings of one mailbox. */

@@ -1,6 +1,6 @@
 // Full: it revokes credentials of hundreds of open requests.
 import { afterAll, expect } from 'vitest'
-import * as shops from '../../server/src/accounts/shops.ts'
+import * as shops from '../../server/src/domains/accounts/shops.ts'
 import { call } from '../support/calls.ts'
 import { bytesOf, holdLastByte } from '../support/held-requests.ts'
 import { countOf, insertRow } from '../support/inspect.ts'

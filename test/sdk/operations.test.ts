@@ -1,7 +1,7 @@
 // SQLite only: it tests routes and methods, not storage.
 import { createReferralClient } from '@referral/sdk'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import * as shops from '../../server/src/accounts/shops.ts'
+import * as shops from '../../server/src/domains/accounts/shops.ts'
 import { causes, sharedCauses, type World } from '../contract/causes.ts'
 import { callOperation, exampleServer } from '../contract/fixture.ts'
 import { type DocumentedOperation, operations } from '../support/document.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { visitorOf, wordsOf } from '../admin/visitor.ts'
+import { visitorOf, wordsOf } from '../dashboard/visitor.ts'
 import { convert, expectOk } from '../support/shop.ts'
 import { test } from '../support/test.ts'
 import { ok, type Store, storeOf } from './fixture.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import * as shops from '../../server/src/accounts/shops.ts'
 import { createApiSwitch } from '../../server/src/core/installation.ts'
+import * as shops from '../../server/src/domains/accounts/shops.ts'
 import { snapshot } from '../contract/fixture.ts'
 import { admin } from '../support/owner.ts'
 import type { Reply } from '../support/server.ts'

@@ -1,7 +1,7 @@
-import { SCOPES } from '../../server/src/accounts/keys.ts'
-import { insertApiKey } from '../../server/src/accounts/queries.ts'
 import { type Context, nowIso } from '../../server/src/core/context.ts'
 import { createSecret, hashSecret, secretPrefix } from '../../server/src/core/secret.ts'
+import { SCOPES } from '../../server/src/domains/accounts/keys.ts'
+import { insertApiKey } from '../../server/src/domains/accounts/queries.ts'
 
 /**
  * Creates this many keys with every scope, each with its own rate-limit window, and returns their secrets. Written to the table directly: load on

@@ -1,4 +1,4 @@
-import * as shops from '../../server/src/accounts/shops.ts'
+import * as shops from '../../server/src/domains/accounts/shops.ts'
 import { type DocumentedOperation, operation } from './document.ts'
 import { rowOf } from './inspect.ts'
 import { OPERATOR_TOKEN, type Reply, type RequestOptions, type TestServer } from './server.ts'

@@ -1,6 +1,6 @@
-import * as shops from '../../server/src/accounts/shops.ts'
-import * as users from '../../server/src/accounts/users.ts'
 import type { Deps } from '../../server/src/core/context.ts'
+import * as shops from '../../server/src/domains/accounts/shops.ts'
+import * as users from '../../server/src/domains/accounts/users.ts'
 
 // What the operator does, by shop and email address.
 

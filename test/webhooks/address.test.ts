@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isPublicAddress } from '../../server/src/webhooks/delivery/public-url.ts'
+import { isPublicAddress } from '../../server/src/domains/webhooks/delivery/public-url.ts'
 
 /** The special-purpose registries of IANA, with the first and the last address of each range. */
 const SPECIAL_FOUR = {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { isPublicAddress } from '../../server/src/webhooks/delivery/public-url.ts'
-import { guardedConnector, guardedLookup } from '../../server/src/webhooks/delivery/transport.ts'
+import { isPublicAddress } from '../../server/src/domains/webhooks/delivery/public-url.ts'
+import { guardedConnector, guardedLookup } from '../../server/src/domains/webhooks/delivery/transport.ts'
 import { hosts } from './corpus.ts'
 
 test('the connector rejects literal addresses in every spelling, without a DNS lookup', async () => {

@@ -1,8 +1,8 @@
 // Full: it waits for time to pass.
 import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
-import { createApiKey } from '../../server/src/accounts/keys.ts'
-import { operatorContext } from '../../server/src/accounts/shops.ts'
+import { createApiKey } from '../../server/src/domains/accounts/keys.ts'
+import { operatorContext } from '../../server/src/domains/accounts/shops.ts'
 import { codeOf } from '../commissions/money.ts'
 import { insertRows, subscribe, updateRows } from '../support/inspect.ts'
 import type { Reply, TestServer } from '../support/server.ts'

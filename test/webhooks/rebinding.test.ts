@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type LookupFunction, type Server } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createResolve } from '../../server/src/webhooks/delivery/public-url.ts'
+import { createResolve } from '../../server/src/domains/webhooks/delivery/public-url.ts'
 import { startDnsServer } from './dns-server.ts'
 import { type Fixture, until, webhookFixture } from './fixture.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { Delivery } from '../../server/src/webhooks/delivery/outbox-sync.ts'
-import type { Queue } from '../../server/src/webhooks/delivery/scheduler.ts'
-import { DeliveryScheduler } from '../../server/src/webhooks/delivery/scheduler.ts'
+import type { Delivery } from '../../server/src/domains/webhooks/delivery/outbox-sync.ts'
+import type { Queue } from '../../server/src/domains/webhooks/delivery/scheduler.ts'
+import { DeliveryScheduler } from '../../server/src/domains/webhooks/delivery/scheduler.ts'
 
 type Taken = { queue: Queue; delivery: Delivery }
 

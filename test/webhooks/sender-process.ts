@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { createVault } from '../../server/src/core/vault.ts'
 import { openDatabase } from '../../server/src/database/database.ts'
-import { createDispatcher } from '../../server/src/webhooks/delivery/dispatcher.ts'
+import { createDispatcher } from '../../server/src/domains/webhooks/delivery/dispatcher.ts'
 
 /** A sender in a separate process with the test server's database; it runs until it is killed. */
 const [, , url = '', receiver = ''] = process.argv

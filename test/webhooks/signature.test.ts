@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { signatureHeaders } from '../../server/src/webhooks/delivery/headers.ts'
+import { signatureHeaders } from '../../server/src/domains/webhooks/delivery/headers.ts'
 
 const at = Date.parse('2026-11-02T12:00:00.999Z')
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { isPublicAddress, readTarget } from '../../server/src/webhooks/delivery/public-url.ts'
+import { isPublicAddress, readTarget } from '../../server/src/domains/webhooks/delivery/public-url.ts'
 import { anyFour, anySix, carrying, insideFour, isEverybodys, spelledFour } from './spellings.ts'
 
 const RUNS = { numRuns: 1500, seed: 20261121 }

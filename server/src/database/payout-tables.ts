@@ -23,7 +23,7 @@ export interface PayoutBatchRow {
 
 /**
  * The steps that a large batch still needs. While the row exists, reads derive the status and the batch of its commissions
- * from `phase`; see commissions/job-queries.ts. There is no batch row before `ASSIGNING`.
+ * from `phase`; see domains/commissions/job-queries.ts. There is no batch row before `ASSIGNING`.
  */
 export interface PayoutJobRow {
   shopId: string

@@ -1,11 +1,11 @@
 import type { Context } from 'hono'
 import { getCookie } from 'hono/cookie'
-import { findBySession, findOwner, isCsrfToken, type Owner, SESSION_MS } from '../accounts/sessions.ts'
 import { ApiError, forbidden, rateLimited, shopSuspended } from '../contract/errors.ts'
 import type { Operation } from '../contract/spec.ts'
 import { clockOf, type OwnerContext } from '../core/context.ts'
 import type { Reader } from '../database/database.ts'
 import type { UserRow } from '../database/tables.ts'
+import { findBySession, findOwner, isCsrfToken, type Owner, SESSION_MS } from '../domains/accounts/sessions.ts'
 import { parseBearerToken } from './authorize-key.ts'
 import type { RequestState, Server } from './server.ts'
 

@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
-import { type ChainCheck, checkChains } from '../accounts/audit-log.ts'
 import { type Config, isPostgresUrl } from '../config.ts'
 import type { Deps } from '../core/context.ts'
 import { isEncryptionKeyValid, isUnfinishedCopy } from '../core/installation.ts'
 import { type Reader, type Transaction, withConnection } from '../database/database.ts'
+import { type ChainCheck, checkChains } from '../domains/accounts/audit-log.ts'
 import { countProgress, findBadRows } from './check-rows.ts'
 
 export interface CheckReport {

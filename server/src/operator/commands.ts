@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import * as shops from '../accounts/shops.ts'
 import { encryptionKeySource, endFirstStart, findEncryptionKeys, readConfig, readDataLocation } from '../config.ts'
 import { createDeps, type Deps } from '../core/context.ts'
 import { createApiSwitch, isEncryptionKeyValid } from '../core/installation.ts'
 import { createVault } from '../core/vault.ts'
 import { openDatabase, withConnection } from '../database/database.ts'
 import { findSchemaProblem } from '../database/migrate.ts'
-import type { LostPayments } from '../payouts/lost-payments.ts'
-import type { RepeatedErasures } from '../privacy/erasure-log.ts'
+import * as shops from '../domains/accounts/shops.ts'
+import type { LostPayments } from '../domains/payments/lost-payments.ts'
+import type { RepeatedErasures } from '../domains/privacy/erasure-log.ts'
 import type { OldRows } from './old-rows.ts'
 import type { SeedOptions } from './seed.ts'
 import {
@@ -94,7 +94,7 @@ function addDataCommands(program: Command): void {
     .option(...JSON_OPTION)
     .action(async (file: string, { json, acceptRepeatedPayments }: Json & Acceptance) => {
       const { restore } = await import('../database/backup.ts')
-      const { findLostPayments } = await import('../payouts/lost-payments.ts')
+      const { findLostPayments } = await import('../domains/payments/lost-payments.ts')
       const { databaseUrl } = readDataLocation()
       let lost: LostPayments | undefined
       const { replaced, isVerified } = await restore(file, databaseUrl, {
@@ -127,7 +127,7 @@ function addDataCommands(program: Command): void {
     .option(...JSON_OPTION)
     .action(async ({ from, json, acceptRepeatedPayments }: Json & Acceptance & { from: string }) => {
       const { checkSource } = await import('../database/copy.ts')
-      const { findLostPayments } = await import('../payouts/lost-payments.ts')
+      const { findLostPayments } = await import('../domains/payments/lost-payments.ts')
       const { databaseUrl } = readDataLocation()
       requireDatabase(databaseUrl)
       checkSource(from)
@@ -221,7 +221,7 @@ const ACCEPT_OPTION = [
 
 /** @throws Error that lists the payments that the backup lacks, unless they are accepted. */
 async function requireAcceptance(lost: LostPayments, isAccepted: boolean | undefined): Promise<void> {
-  const { describeLost, isNothingLost } = await import('../payouts/lost-payments.ts')
+  const { describeLost, isNothingLost } = await import('../domains/payments/lost-payments.ts')
   if (isAccepted || isNothingLost(lost)) return
   throw new Error(
     [
@@ -236,7 +236,7 @@ async function requireAcceptance(lost: LostPayments, isAccepted: boolean | undef
 async function carryOver(lost: LostPayments | undefined, replaced: string | undefined) {
   if (!lost || replaced === undefined) return undefined
   const { carryPaymentsOver, describeCarried, describeLost, isNothingLost } = await import(
-    '../payouts/lost-payments.ts'
+    '../domains/payments/lost-payments.ts'
   )
   if (isNothingLost(lost)) return { payments: { carriedOver: 0, left: [] }, lines: ['No payment is missing.'] }
   const payments = await withDeps((deps) => carryPaymentsOver(deps, replaced, lost)).catch((error) => {
@@ -257,13 +257,13 @@ async function repeatErasuresOf(
 ): Promise<{ erasures: RepeatedErasures | null; lines: string[] }> {
   const none: RepeatedErasures = { repeated: 0, unnecessary: 0, failed: [] }
   if (replaced === undefined) return { erasures: null, lines: [REPEAT_FROM_LOG] }
-  const { listErasures } = await import('../privacy/queries.ts')
+  const { listErasures } = await import('../domains/privacy/queries.ts')
   const log = await withConnection(`file:${replaced}`, listErasures).catch(() => undefined)
   if (!log) return { erasures: null, lines: ['The replaced database cannot be read.', REPEAT_FROM_LOG] }
   const restored = await withConnection(restoredUrl, listErasures).catch(() => [])
   const ended = new Set(restored.filter(({ finishedAt }) => finishedAt !== null).map(({ id }) => id))
   if (log.every(({ id }) => ended.has(id))) return { erasures: none, lines: [] }
-  const { repeatErasures } = await import('../privacy/erasure-log.ts')
+  const { repeatErasures } = await import('../domains/privacy/erasure-log.ts')
   const erasures = await withDeps((deps) => repeatErasures(deps, log)).catch((error) => {
     throw new Error(`The backup is restored, but erasures since then are not repeated. ${error.message}`)
   })
@@ -348,7 +348,7 @@ async function checkBackup(file: string) {
 
 /** The payments of the current database that a backup lacks. */
 async function lackedBy(backupUrl: string): Promise<string[]> {
-  const { describeLost, findLostPayments } = await import('../payouts/lost-payments.ts')
+  const { describeLost, findLostPayments } = await import('../domains/payments/lost-payments.ts')
   const { databaseUrl } = readDataLocation()
   if (databaseUrl.startsWith('file:') && !existsSync(databaseUrl.slice('file:'.length))) return []
   const lost = await findLostPayments(databaseUrl, backupUrl).catch(() => undefined)

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type RawBuilder, sql } from 'kysely'
-import { listShops } from '../accounts/queries.ts'
-import { operatorContext } from '../accounts/shops.ts'
 import type { Deps } from '../core/context.ts'
-import { longestClickWindow } from '../programs/queries.ts'
+import { listShops } from '../domains/accounts/queries.ts'
+import { operatorContext } from '../domains/accounts/shops.ts'
+import { longestClickWindow } from '../domains/programs/queries.ts'
 
 /** What the command `retention` deletes. */
 export type OldRows = 'responses' | 'journey' | 'deliveries' | 'orders'

@@ -1,5 +1,9 @@
-import { listShops } from '../accounts/queries.ts'
-import { deleteTestShopRows } from '../accounts/shop-deletion.ts'
+import { type Deps, nowIso } from '../core/context.ts'
+import { deleteExpiredResponses } from '../core/idempotency.ts'
+import { bestEffort } from '../core/log.ts'
+import type { ShopRow } from '../database/tables.ts'
+import { listShops } from '../domains/accounts/queries.ts'
+import { deleteTestShopRows } from '../domains/shops/shop-deletion.ts'
 import {
   hasOldJourney,
   inBatches,
@@ -8,11 +12,7 @@ import {
   purgeJourney,
   purgePendingNotices,
   purgeTestShop,
-} from '../accounts/shop-retention.ts'
-import { type Deps, nowIso } from '../core/context.ts'
-import { deleteExpiredResponses } from '../core/idempotency.ts'
-import { bestEffort } from '../core/log.ts'
-import type { ShopRow } from '../database/tables.ts'
+} from '../domains/shops/shop-retention.ts'
 
 const INTERVAL_MS = 3_600_000
 

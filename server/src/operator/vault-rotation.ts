@@ -1,15 +1,15 @@
 import { sql } from 'kysely'
-import { boundOfStore } from '../accounts/store-connection.ts'
-import { boundOfPayee } from '../affiliates/payees.ts'
 import type { Deps } from '../core/context.ts'
 import { ENCRYPTION_KEY_CHECK, installationContext } from '../core/installation.ts'
 import { mutate } from '../core/mutate.ts'
 import type { TableName } from '../database/personal-data.ts'
 import { pagesOf, type Row, readPrimaryKey } from '../database/table-keys.ts'
-import { debtorOf } from '../payouts/files.ts'
-import { boundOfErasure } from '../privacy/erasure.ts'
-import { isOfNewestKey } from '../privacy/person.ts'
-import { listErasures } from '../privacy/queries.ts'
+import { boundOfStore } from '../domains/accounts/store-connection.ts'
+import { boundOfPayee } from '../domains/affiliates/payees.ts'
+import { debtorOf } from '../domains/payments/files.ts'
+import { boundOfErasure } from '../domains/privacy/erasure.ts'
+import { isOfNewestKey } from '../domains/privacy/person.ts'
+import { listErasures } from '../domains/privacy/queries.ts'
 
 interface SealedColumn {
   table: TableName

@@ -11,7 +11,7 @@ import {
   insertSubscription,
   listSubscriptions,
   PLAIN_SUBSCRIPTION,
-} from '../../../server/src/webhooks/queries.ts'
+} from '../../../server/src/domains/webhooks/queries.ts'
 import { spreadOf } from '../harness/compare.ts'
 import { CACHE, copyOf, type DataSet } from '../harness/data.ts'
 import type { Options } from '../harness/options.ts'

@@ -12,14 +12,18 @@ import {
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import SQLite from 'better-sqlite3'
-import * as shops from '../../../server/src/accounts/shops.ts'
-import { listAffiliates } from '../../../server/src/affiliates/queries.ts'
 import { readConfig } from '../../../server/src/config.ts'
 import type { Deps } from '../../../server/src/core/context.ts'
 import { createDeps } from '../../../server/src/core/context.ts'
 import { openDatabase } from '../../../server/src/database/database.ts'
+import * as shops from '../../../server/src/domains/accounts/shops.ts'
+import { listAffiliates } from '../../../server/src/domains/affiliates/queries.ts'
+import {
+  insertSubscription,
+  PLAIN_SUBSCRIPTION,
+  updateSubscription,
+} from '../../../server/src/domains/webhooks/queries.ts'
 import { seed } from '../../../server/src/operator/seed.ts'
-import { insertSubscription, PLAIN_SUBSCRIPTION, updateSubscription } from '../../../server/src/webhooks/queries.ts'
 import { insertKeys } from '../../support/keys.ts'
 import { createShop } from '../../support/tenants.ts'
 

@@ -1,9 +1,9 @@
 // A separate process with the environment of one engine. Fills the shop of the heavy requests with as many commissions and
 // affiliates as its arguments say, and writes how to reach it into a file.
 import { writeFileSync } from 'node:fs'
-import { operatorContext } from '../../../server/src/accounts/shops.ts'
-import { create as createUser } from '../../../server/src/accounts/users.ts'
-import { createPortalLink } from '../../../server/src/affiliates/portal-link.ts'
+import { operatorContext } from '../../../server/src/domains/accounts/shops.ts'
+import { create as createUser } from '../../../server/src/domains/accounts/users.ts'
+import { createPortalLink } from '../../../server/src/domains/affiliates/portal-link.ts'
 import { fillLargeShop, LARGE } from '../../attack/large-shop.ts'
 import { insertKeys } from '../../support/keys.ts'
 import { ownerServer } from '../../support/owner.ts'

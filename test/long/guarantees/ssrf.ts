@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import fc from 'fast-check'
-import { createResolve } from '../../../server/src/webhooks/delivery/public-url.ts'
+import { createResolve } from '../../../server/src/domains/webhooks/delivery/public-url.ts'
 import { fine, hosts, rebound, urls } from '../../webhooks/corpus.ts'
 import { startDnsServer } from '../../webhooks/dns-server.ts'
 import { type Fixture, webhookFixture } from '../../webhooks/fixture.ts'

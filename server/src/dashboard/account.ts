@@ -1,0 +1,132 @@
+import * as passkeys from '../domains/accounts/passkeys.ts'
+import * as sessions from '../domains/accounts/sessions.ts'
+import * as users from '../domains/accounts/users.ts'
+import { field, form, hidden, input, passkeyForm } from './form.ts'
+import { counted, day, time } from './format.ts'
+import { type Html, html, isolated } from './html.ts'
+import { ALL_ROLES, type PageRequest, type Route, type View } from './route.ts'
+import { ACTIONS, type Cell, type Column, inCard, nameColumn, pager, slice, table } from './table.ts'
+
+const PATH = '/admin/account'
+const SESSION_COLUMNS: Column[] = [
+  nameColumn('Browser'),
+  inCard('bare', 'Network'),
+  inCard('inline', 'Signed in'),
+  inCard('inline', 'Method'),
+  inCard('inline', 'Expires'),
+  ACTIONS,
+]
+const PASSKEY_COLUMNS: Column[] = [
+  nameColumn('Passkey'),
+  inCard('inline', 'Added'),
+  inCard('inline', 'Last used'),
+  ACTIONS,
+]
+const METHODS: Record<sessions.ListedSession['method'], string> = {
+  token: 'Access token',
+  link: 'One-time link',
+  passkey: 'Passkey',
+  oidc: 'Single sign-on',
+}
+
+export const accountRoutes: Route[] = [
+  { path: '/account', roles: ALL_ROLES, audit: 'sessions.listed', show },
+  { path: '/account/sessions/end-others', roles: ALL_ROLES, act: endOthers, page: show },
+  { path: '/account/sessions/:id/end', roles: ALL_ROLES, act: end, page: show },
+  { path: '/account/passkeys', roles: ALL_ROLES, act: addPasskey, page: show },
+  { path: '/account/passkeys/:id/remove', roles: ALL_ROLES, act: removePasskey, page: show },
+]
+
+async function show(request: PageRequest): Promise<View> {
+  const all = await sessions.list(request.ctx)
+  return {
+    title: 'Your account',
+    lead: 'How you sign in, and where you are signed in.',
+    subjectId: request.ctx.user.id,
+    body: html`<h2>Passkeys</h2>
+<p class="hint">Sign in with a fingerprint, your face, or a security key. Your access token and one-time links keep working.</p>
+${await passkeySection(request)}
+<h2>Sessions</h2>
+<p class="hint">A session ends after 12 hours, or when you end it.</p>
+${await sessionList(request, all)}`,
+  }
+}
+
+async function passkeySection(request: PageRequest): Promise<Html> {
+  const { ctx, zone } = request
+  const party = passkeys.relyingPartyOf(ctx.config)
+  const all = await passkeys.list(ctx)
+  const rows = all.map(({ id, name, createdAt, lastUsedAt }): Cell[] => [
+    isolated(name),
+    day(createdAt, zone),
+    time(lastUsedAt, 'Never', zone),
+    form(
+      request,
+      `${PATH}/passkeys/${id}/remove`,
+      html`<button class="small">Remove<span class="visually-hidden"> ${name}</span></button>`,
+    ),
+  ])
+  return html`${rows.length ? table('Passkeys', PASSKEY_COLUMNS, rows) : ''}
+${party ? await addForm(request, party) : html`<p class="notice info">Passkeys are not set up on this server. Ask the operator of the server to set its public address.</p>`}`
+}
+
+async function addForm(request: PageRequest, party: passkeys.RelyingParty): Promise<Html> {
+  const inner = html`${hidden('csrf', request.csrf)}
+${input({ name: 'name', label: 'Name', value: request.form.get('name') ?? '', placeholder: 'My laptop', maxlength: 60 })}
+<button class="main">Add a passkey</button>`
+  const options = await passkeys.registrationOptions(request.ctx, party)
+  return html`<section class="card narrow" aria-labelledby="add"><h2 id="add">Add a passkey</h2>
+<p data-no-passkey>Open <a href="${party.origin}${PATH}">${party.origin}</a> in a browser with passkeys and JavaScript.</p>
+${passkeyForm(party, { kind: 'create', action: `${PATH}/passkeys`, options, inner })}</section>`
+}
+
+async function addPasskey({ ctx, form }: PageRequest) {
+  await passkeys.add(ctx, { name: field(form, 'name') ?? '', response: form.get('response') ?? '' })
+  return { to: PATH, flash: { text: 'Passkey added. You can sign in with it now.' } }
+}
+
+async function removePasskey({ ctx, params }: PageRequest) {
+  await passkeys.remove(ctx, params.id ?? '')
+  return { to: PATH, flash: { text: 'Passkey removed. Sessions that it created remain until you end them.' } }
+}
+
+async function sessionList(request: PageRequest, all: sessions.ListedSession[]): Promise<Html> {
+  const names = new Map((await users.list(request.ctx)).data.map(({ id, email }) => [id, email]))
+  const { data, pagination } = slice(all, request.query)
+  return html`${table(
+    'Sessions',
+    SESSION_COLUMNS,
+    data.map((one) => sessionRow(request, one, names)),
+  )}
+${pager(PATH, request.query, pagination)}
+${all.length > 1 ? form(request, `${PATH}/sessions/end-others`, html`<button>End all other sessions</button>`) : ''}`
+}
+
+/** Another owner can create a link, so the user sees who did. */
+const creatorOf = (actor: string, names: Map<string, string>): string =>
+  actor === 'operator' ? 'the operator of the server' : (names.get(actor.replace('user:', '')) ?? actor)
+
+const sessionRow = (request: PageRequest, one: sessions.ListedSession, names: Map<string, string>): Cell[] => [
+  html`${one.browser}${one.isCurrent ? html`<small>This browser</small>` : ''}`,
+  one.network,
+  time(one.createdAt, '', request.zone),
+  html`${METHODS[one.method]}${one.linkCreatedBy ? html`<small>created by ${isolated(creatorOf(one.linkCreatedBy, names))}</small>` : ''}`,
+  time(one.expiresAt, '', request.zone),
+  one.isCurrent
+    ? ''
+    : form(
+        request,
+        `${PATH}/sessions/${one.id}/end`,
+        html`<button class="small">End<span class="visually-hidden"> the session of ${one.browser}, ${one.network}</span></button>`,
+      ),
+]
+
+async function end({ ctx, params }: PageRequest) {
+  await sessions.end(ctx, params.id ?? '')
+  return { to: PATH, flash: { text: 'Session ended.' } }
+}
+
+async function endOthers({ ctx }: PageRequest) {
+  const count = await sessions.endOthers(ctx)
+  return { to: PATH, flash: { text: `${counted(count, 'other session')} ended.` } }
+}

@@ -1,0 +1,358 @@
+import { ApiError } from '../contract/errors.ts'
+import type { components } from '../contract/schema.d.ts'
+import { nowIso } from '../core/context.ts'
+import { MAX_INLINE_ROWS, sizeOf } from '../core/list-size.ts'
+import { lastMonth } from '../core/time-zone.ts'
+import * as affiliates from '../domains/affiliates/affiliates.ts'
+import * as aliases from '../domains/affiliates/aliases.ts'
+import { readBalance } from '../domains/affiliates/balance.ts'
+import * as connections from '../domains/affiliates/connections.ts'
+import { figuresOf, NO_FIGURES } from '../domains/affiliates/figures.ts'
+import * as commissions from '../domains/commissions/commissions.ts'
+import { accessCard, affiliateAccessRoutes } from './affiliate-access.ts'
+import { affiliateEditRoutes } from './affiliate-edit.ts'
+import { affiliateCharts, figureSummary } from './affiliate-figures.ts'
+import { firstLetter, letterCard } from './affiliate-letter.ts'
+import { COMMISSION_COLUMNS, commissionCells, namesOf } from './commission-table.ts'
+import { copyable, empty, facts } from './components.ts'
+import { assignCode, codeForm } from './coupons.ts'
+import { confirmation, form, input, limitsOf, select } from './form.ts'
+import { count, counted, day, money, monthText } from './format.ts'
+import { type Html, html, isolated } from './html.ts'
+import { type Cached, figuresAsOf, loadingNotice, readCached, readCachedList } from './report-cache.ts'
+import type { PageRequest, Route, View } from './route.ts'
+import { ALL_ROLES, OWNER_ONLY, rolesAndAuditOf, validateBody } from './route.ts'
+import { programOptions } from './select-options.ts'
+import { badge, nameOf } from './status.ts'
+import { ACTIONS, type Column, numberColumn, pageOf, pager, table, wideColumn } from './table.ts'
+import { linkOf, urlWithQuery } from './url.ts'
+
+type Affiliate = components['schemas']['Affiliate']
+
+const LIST = '/admin/affiliates'
+const RECENT = 10
+/** The column of the affiliate, who is the subject of the page. */
+const AFFILIATE = 1
+
+export const affiliatePageRoutes: Route[] = [
+  { path: '/affiliates/:id', roles: ALL_ROLES, audit: 'affiliate.shown', show },
+  ...affiliateEditRoutes,
+  { path: '/affiliates/:id/status', roles: OWNER_ONLY, act: changeStatus, page: show },
+  { path: '/affiliates/:id/code', roles: OWNER_ONLY, act: changeCode, page: show },
+  { path: '/affiliates/:id/aliases', roles: OWNER_ONLY, act: addAlias, page: show },
+  { path: '/affiliates/:id/aliases/:alias/delete', roles: OWNER_ONLY, act: removeAlias, page: show },
+  ...affiliateAccessRoutes(show),
+  { path: '/affiliates/:id/archive', roles: OWNER_ONLY, audit: 'affiliate.shown', show: confirmArchive },
+  { path: '/affiliates/:id/archive', roles: OWNER_ONLY, act: archive, page: show },
+  { path: '/affiliates/:id/unarchive', roles: OWNER_ONLY, act: unarchive, page: show },
+  { path: '/affiliates/:id/connections', ...rolesAndAuditOf('createConnection'), act: connect, page: show },
+  {
+    path: '/affiliates/:id/connections/:connection/delete',
+    ...rolesAndAuditOf('deleteConnection'),
+    act: disconnect,
+    page: show,
+  },
+]
+
+/** Nothing of an archived affiliate can be changed. */
+async function show(asked: PageRequest): Promise<View> {
+  const one = await affiliates.find(asked.ctx, asked.params.id ?? '')
+  const request = { ...asked, isOwner: asked.isOwner && one.deletedAt === null }
+  const { ctx, isOwner, zone } = request
+  const [total, all] = await Promise.all([
+    sizeOf(ctx, { list: 'commissions', scope: one.id }),
+    figuresOf(ctx, [one.id]),
+  ])
+  const figures = all.get(one.id) ?? NO_FIGURES
+  const [charts, linked, balances, programs, recent, others] = await Promise.all([
+    total + figures.clicks > 0 ? affiliateCharts(request, one, Math.max(total, figures.clicks)) : '',
+    connectionSection(request, one),
+    readBalanceKept(request, { id: one.id, total }),
+    programOptions(request),
+    commissions.list(ctx, { affiliateId: one.id, page: 1, limit: RECENT }),
+    aliases.listOf(ctx, one.id),
+  ])
+  const names = await namesOf(request, recent.data)
+  const program = one.campaignId && programs.find(([id]) => id === one.campaignId)?.[1]
+  return {
+    title: one.name,
+    crumb: { to: LIST, text: 'Affiliates' },
+    badges: badge(one.deletedAt === null ? one.status : 'ARCHIVED'),
+    subjectId: one.id,
+    actions: isOwner
+      ? html`<a class="button" href="${LIST}/${one.id}/edit">Edit</a><a class="button" href="${LIST}/${one.id}/payee">Payee details</a>${statusButtons(request, one)}`
+      : asked.isOwner
+        ? form(request, `${LIST}/${one.id}/unarchive`, html`<button>Restore affiliate</button>`)
+        : undefined,
+    body: html`${one.deletedAt === null ? '' : archivedNotice(one.deletedAt, zone)}${isOwner ? letterCard(asked, one) : ''}<section aria-labelledby="all-time"><h2 id="all-time">All time</h2>${figureSummary(figures, ctx.shop.currency)}</section>
+<section aria-labelledby="balance"><h2 id="balance">Balance</h2>${balance(request, balances, total)}</section>
+${charts}
+<div class="columns"><div>
+<h2>Latest commissions</h2>
+${
+  recent.data.length
+    ? html`${table(
+        'Latest commissions',
+        COMMISSION_COLUMNS.filter((_, index) => index !== AFFILIATE),
+        recent.data.map((row) => commissionCells(row, names, zone).filter((_, index) => index !== AFFILIATE)),
+      )}<p><a href="${urlWithQuery('/admin/commissions', { status: 'ALL', affiliate: one.id })}">All ${count(total)} commissions</a> · <a href="${urlWithQuery('/admin/journey', { affiliateId: one.id })}">Visits and orders</a>${asked.isOwner ? statementLink(request, one) : ''}</p>`
+    : empty('No commissions yet', 'Orders with the code or through the link appear here.', 'commissions')
+}
+${linked}
+</div><div>
+<section class="card" aria-labelledby="share"><h2 id="share">Link and code</h2>
+${facts(
+  [
+    ['Link', copyable('link', 'Link', linkOf(ctx.shop, one.slug))],
+    ['Code', copyable('code-value', 'Code', one.discountCode)],
+  ],
+  'facts stack',
+)}
+${isOwner ? html`<details${request.form.has('code') ? html` open` : ''}><summary>Change the code</summary>${form(request, `${LIST}/${one.id}/code`, codeForm(request, one.discountCode))}</details>` : ''}
+${aliasSection(request, one, others)}</section>
+${isOwner ? accessCard(request, one) : ''}
+<section class="card" aria-labelledby="about"><h2 id="about">About</h2>
+${facts(
+  [
+    ['Email', html`<a href="mailto:${encodeURIComponent(one.email)}">${isolated(one.email)}</a>`],
+    ['Program', program ? html`<a href="/admin/programs/${one.campaignId}">${isolated(program)}</a>` : 'none'],
+    ['Phone', one.phone ?? undefined],
+    ['Website', one.website ? isolated(one.website) : undefined],
+    ['Instagram', one.instagramHandle ? isolated(one.instagramHandle) : undefined],
+    ['TikTok', one.tiktokHandle ? isolated(one.tiktokHandle) : undefined],
+    ['YouTube', one.youtubeHandle ? isolated(one.youtubeHandle) : undefined],
+    ['Address', addressOf(one)],
+    ['Joined', day(one.createdAt, zone)],
+    ['ID', html`<code>${one.id}</code>`],
+  ],
+  'facts one',
+)}
+${isOwner ? html`<p class="row"><a class="button small danger" href="${LIST}/${one.id}/archive">Archive</a></p>` : ''}</section>
+</div></div>`,
+  }
+}
+
+const archivedNotice = (at: string, zone: string): Html =>
+  html`<p class="notice wait">Archived on ${day(at, zone)}. New orders earn no commission, and unpaid commissions are held back, except those in an open payout. The code and the link stay reserved.</p>`
+
+const addressOf = ({ homeAddress, homePostalCode, homeCity, homeState, homeCountry }: Affiliate): Html | undefined => {
+  const text = [homeAddress, [homePostalCode, homeCity].filter(Boolean).join(' '), homeState, homeCountry]
+    .filter(Boolean)
+    .join(', ')
+  return text ? isolated(text) : undefined
+}
+
+type Balances = Awaited<ReturnType<typeof readBalance>>
+
+const readBalanceKept = (
+  { ctx }: PageRequest,
+  { id, total }: { id: string; total: number },
+): Promise<Cached<Balances>> =>
+  readCached(ctx, { key: ['balance', id], isLarge: total > MAX_INLINE_ROWS, read: (own) => readBalance(own, id) })
+
+function balance({ ctx, zone }: PageRequest, { value, readAt }: Cached<Balances>, total: number): Html {
+  if (!value) return loadingNotice(`Calculating the balance of ${counted(total, 'commission')}…`)
+  // The shop's currency first.
+  const balances = value.balances.toSorted(
+    (a, b) => Number(b.currency === ctx.shop.currency) - Number(a.currency === ctx.shop.currency),
+  )
+  const asOf = readAt === null ? html`` : html`<p class="hint">${figuresAsOf(readAt, zone)}</p>`
+  const [only, ...others] = balances
+  if (others.length === 0)
+    return html`${facts([...(only ? sums(only) : [['Unpaid', money(0, ctx.shop.currency)] as const]), ['Commissions', count(total)]], 'stats')}${asOf}`
+  return html`${table(
+    'Balance by currency',
+    ['Currency', ...sums(balances[0]!).map(([name]) => numberColumn(name))],
+    balances.map((one) => [one.currency, ...sums(one).map(([, text]) => text)]),
+  )}${asOf}`
+}
+
+const sums = ({ currency, ...one }: Balances['balances'][number]): (readonly [name: string, text: string])[] => [
+  ['Awaiting approval', money(one.pendingCents, currency)],
+  ['Approved, not in a payout', money(one.approvedCents, currency)],
+  ['In a payout', money(one.batchedCents, currency)],
+  ['Tax withheld', money(one.taxWithheldCents, currency)],
+]
+
+const statusButtons = (request: PageRequest, { id, status }: Affiliate): Html => {
+  const approve = status === 'PENDING' || status === 'REJECTED'
+  const reject = status !== 'REJECTED'
+  return form(
+    request,
+    `${LIST}/${id}/status`,
+    html`${approve ? html`<button class="main" name="status" value="APPROVED">Approve</button>` : ''}${reject ? html` <button name="status" value="REJECTED">Reject</button>` : ''}`,
+    'actions',
+  )
+}
+
+async function changeStatus(request: PageRequest) {
+  const { ctx, params, form } = request
+  const sent = { status: form.get('status') ?? '' }
+  const body = validateBody('updateAffiliate', sent)
+  const changed = await affiliates.update(ctx, params.id ?? '', body).catch(async (error) => {
+    // Pressed twice: the first request has done it.
+    const now =
+      error instanceof ApiError && error.code === 'concurrent_change'
+        ? await affiliates.find(ctx, params.id ?? '')
+        : undefined
+    if (!now || now.deletedAt !== null || now.status !== body.status) throw error
+    return now
+  })
+  const { id, name, status } = changed
+  const letter = await firstLetter(request, changed)
+  return { to: `${LIST}/${id}`, flash: { text: `${nameOf(status)} ${name}.`, ...(letter && { letter }) } }
+}
+
+async function changeCode(request: PageRequest) {
+  const id = request.params.id ?? ''
+  const { code } = await assignCode(request, id)
+  return { to: `${LIST}/${id}`, flash: { text: `The code is now ${code}. The old code is available again.` } }
+}
+
+const ALIAS_KINDS = [
+  ['CODE', 'Code'],
+  ['LINK', 'Link name'],
+] as const
+
+type Alias = components['schemas']['Alias']
+
+/** The additional codes and link names, such as those of another system. */
+function aliasSection(request: PageRequest, { id }: Affiliate, others: Alias[]): Html {
+  const { ctx, isOwner, form: sent } = request
+  const remove = ({ id: alias, value }: Alias) =>
+    form(
+      request,
+      `${LIST}/${id}/aliases/${alias}/delete`,
+      html`<button class="small">Remove<span class="visually-hidden"> ${value}</span></button>`,
+    )
+  // The address of the shop is the same as in the link above.
+  const known = others.length
+    ? html`<h3>Also credited</h3><ul class="items">${others.map((one) => html`<li><span>${one.kind === 'CODE' ? 'Code' : 'Link'} <code title="${one.kind === 'CODE' ? one.value : linkOf(ctx.shop, one.value)}">${isolated(one.kind === 'CODE' ? one.value : `?ref=${one.value}`)}</code></span>${isOwner ? remove(one) : ''}</li>`)}</ul>`
+    : html``
+  if (!isOwner) return known
+  return html`${known}
+<details${sent.has('alias') ? html` open` : ''}><summary>Add a code or link from another system</summary>${form(
+    request,
+    `${LIST}/${id}/aliases`,
+    html`${select('aliasKind', 'Kind', ALIAS_KINDS, sent.get('aliasKind') ?? 'CODE')}
+${input({ name: 'alias', label: 'Value', value: sent.get('alias') ?? '', required: true, ...limitsOf('createAlias', 'value'), hint: 'For example SARAH10, or sarah for ?ref=sarah. Up to 100 characters, no spaces; 0 and o are allowed.' })}
+<button class="main">Add</button>`,
+  )}</details>`
+}
+
+async function addAlias({ ctx, params, form }: PageRequest) {
+  const affiliateId = params.id ?? ''
+  const sent = { affiliateId, kind: form.get('aliasKind'), value: form.get('alias')?.trim() ?? '' }
+  const { value } = await aliases.create(ctx, validateBody('createAlias', sent))
+  return { to: `${LIST}/${affiliateId}`, flash: { text: `Orders with ${value} are now credited to this affiliate.` } }
+}
+
+async function removeAlias({ ctx, params }: PageRequest) {
+  await aliases.remove(ctx, params.alias ?? '')
+  return { to: `${LIST}/${params.id}`, flash: { text: 'Alias removed.' } }
+}
+
+const KINDS = [
+  ['customerEmail', 'Customer by email'],
+  ['customerId', 'Customer by id'],
+  ['product', 'Product'],
+  ['variant', 'Variant'],
+] as const
+
+const CONNECTION_COLUMNS: Column[] = ['Kind', wideColumn('Value'), 'Since', ACTIONS]
+
+async function connectionSection(request: PageRequest, { id, deletedAt }: Affiliate): Promise<Html> {
+  const { isOwner, query, zone } = request
+  const asked = { affiliateId: id, ...pageOf(query, 'connections') }
+  const { list: found, notice } = await readCachedList(request, {
+    key: ['connections', asked],
+    isLarge: await connections.areMany(request.ctx, id, MAX_INLINE_ROWS),
+    read: (own) => connections.list(own, asked),
+  })
+  const data = found?.data ?? []
+  const rows = data.map((one) => [
+    KINDS.find(([kind]) => kind === one.kind)?.[1] ?? one.kind,
+    isolated(one.value),
+    day(one.createdAt, zone),
+    isOwner
+      ? form(
+          request,
+          `${LIST}/${id}/connections/${one.id}/delete`,
+          html`<button class="small">Remove<span class="visually-hidden"> ${one.value}</span></button>`,
+        )
+      : '',
+  ])
+  const sent = request.form
+  return html`<h2>Connections</h2>
+${deletedAt === null ? html`<p class="hint">Orders from these customers or for these products are credited to the affiliate, even without a code or link.</p>` : ''}
+${rows.length ? table('Connections', CONNECTION_COLUMNS, rows) : found && html`<p>None.</p>`}
+${notice}${found && pager(`${LIST}/${id}`, query, found.pagination, 'connections')}
+${
+  isOwner
+    ? html`<details${sent.has('kind') ? html` open` : ''}><summary>Add a connection</summary><section class="card">${form(
+        request,
+        `${LIST}/${id}/connections`,
+        html`<div class="fields">${select('kind', 'Kind', KINDS, sent.get('kind') ?? 'customerEmail')}
+${input({ name: 'value', label: 'Value', value: sent.get('value') ?? '', required: true, ...limitsOf('createConnection', 'value'), hint: 'An email address, or the numeric ID of the customer, product or variant in your store.' })}</div>
+<button class="main">Connect</button>`,
+      )}</section></details>`
+    : ''
+}`
+}
+
+async function connect({ ctx, params, form }: PageRequest) {
+  const affiliateId = params.id ?? ''
+  const sent = { kind: form.get('kind'), value: form.get('value') ?? '', affiliateId }
+  await connections.create(ctx, validateBody('createConnection', sent))
+  return { to: `${LIST}/${affiliateId}`, flash: { text: 'Connection added.' } }
+}
+
+async function disconnect({ ctx, params }: PageRequest) {
+  await connections.remove(ctx, params.connection ?? '')
+  return { to: `${LIST}/${params.id}`, flash: { text: 'Connection removed.' } }
+}
+
+async function confirmArchive(request: PageRequest): Promise<View> {
+  const { ctx } = request
+  const { id, name } = await affiliates.findUnarchived(ctx, request.params.id ?? '')
+  const total = await sizeOf(ctx, { list: 'commissions', scope: id })
+  const { value } = await readBalanceKept(request, { id, total })
+  const text = html`<p>${isolated(name)} will no longer be listed, and will earn nothing on new orders. The code and link are not reassigned, and existing commissions are kept.</p>
+${value ? heldBackText(value) : loadingNotice(`Calculating the balance of ${counted(total, 'commission')}…`)}<p>Links and tokens end for good; the affiliate can be restored.</p>`
+  const body = confirmation(request, {
+    text,
+    action: `${LIST}/${id}/archive`,
+    button: 'Archive affiliate',
+    back: `${LIST}/${id}`,
+  })
+  return { title: 'Archive this affiliate?', crumb: { to: `${LIST}/${id}`, text: name }, subjectId: id, body }
+}
+
+/** The effect of archiving on the balance of an affiliate. */
+function heldBackText({ balances }: Balances): Html {
+  const sumOf = (cents: (one: Balances['balances'][number]) => number) =>
+    balances
+      .filter((one) => cents(one) !== 0)
+      .map((one) => money(cents(one), one.currency))
+      .join(', ')
+  const held = sumOf((one) => one.pendingCents + one.approvedCents)
+  const batched = sumOf((one) => one.batchedCents)
+  return html`<p>${held ? html`Unpaid commissions are held back: <strong>${held}</strong> before tax. They will not be paid while the affiliate is archived.` : 'No commission waits for approval or payout.'}${batched ? html` Those in a payout are still paid: <strong>${batched}</strong> before tax.` : ''}</p>`
+}
+
+async function archive({ ctx, params }: PageRequest) {
+  await affiliates.archive(ctx, params.id ?? '')
+  return { to: LIST, flash: { text: 'Affiliate archived.' } }
+}
+
+async function unarchive({ ctx, params }: PageRequest) {
+  const { id } = await affiliates.unarchive(ctx, params.id ?? '')
+  return { to: `${LIST}/${id}`, flash: { text: 'Affiliate restored.' } }
+}
+
+/** The statement of last month, for printing. */
+function statementLink({ ctx, zone }: PageRequest, { id }: Affiliate): Html {
+  const month = lastMonth(nowIso(ctx), zone)
+  const path = `/admin/v1/affiliates/${id}/statement/file`
+  return html` · <a href="${urlWithQuery(path, { month, format: 'html' })}" target="_blank">Statement of ${monthText(month)}<span class="visually-hidden"> (opens a new tab)</span></a>`
+}

@@ -1,0 +1,252 @@
+import type { components } from '../contract/schema.d.ts'
+import { isLargeList } from '../core/list-size.ts'
+import * as backtest from '../domains/analytics/backtest.ts'
+import * as programs from '../domains/programs/programs.ts'
+import { pairChart } from './chart.ts'
+import { empty, facts, tabs } from './components.ts'
+import { field, limitsOf, select } from './form.ts'
+import { count, counted, money, rateText } from './format.ts'
+import { type Html, html, isolated } from './html.ts'
+import { dayOr, filterForm, filterInput, type Given, givenOf, readPeriod } from './list-filter.ts'
+import { RATE_TYPES, typedNumber, typedRate } from './program-form.ts'
+import { figuresAsOf, loadingNotice, readCached } from './report-cache.ts'
+import type { PageRequest, Route, View } from './route.ts'
+import { rolesAndAuditOf, validateBody } from './route.ts'
+import { nameColumn, numberColumn, table } from './table.ts'
+import { urlWithQuery } from './url.ts'
+
+type Backtest = components['schemas']['Backtest']
+type Program = components['schemas']['Program']
+
+const FIELDS = ['commissionType', 'commissionPercent', 'cookieDurationDays', 'from', 'to']
+
+export const backtestRoutes: Route[] = [
+  { path: '/programs/:id/backtest', ...rolesAndAuditOf('runBacktest'), show, filters: FIELDS },
+]
+
+/** The terms that are compared, as they are typed. */
+interface Terms {
+  commissionType: string
+  commissionPercent: string
+  cookieDurationDays: string
+}
+
+/** The earnings of past orders under other terms, first under the current ones. Nothing is stored. */
+async function show(request: PageRequest): Promise<View> {
+  const { ctx, query } = request
+  const one = await programs.find(ctx, request.params.id ?? '')
+  const current = termsOf(one, ctx.shop.currency)
+  const value = (name: keyof Terms) => field(query, name) ?? current[name]
+  const asked = {
+    commissionType: value('commissionType'),
+    commissionPercent: value('commissionPercent'),
+    cookieDurationDays: value('cookieDurationDays'),
+  }
+  const given: Given = { from: monthsAgo(ctx.now()), ...Object.fromEntries(query) }
+  return {
+    title: 'What if…',
+    crumb: { to: `/admin/programs/${one.id}`, text: one.name },
+    lead: 'Recalculates past orders with other terms of the program, and compares the results. Nothing is changed.',
+    subjectId: one.id,
+    body: html`${presets(request, one, asked)}
+${filterForm(request, {
+  path: pathOf(one),
+  fields: html`${select('commissionType', 'Commission', RATE_TYPES, asked.commissionType)}
+${filterInput(request, { name: 'commissionPercent', label: 'Rate', value: asked.commissionPercent, required: true, maxlength: 20 })}
+${filterInput(request, { name: 'cookieDurationDays', label: 'Click window (days)', type: 'number', value: asked.cookieDurationDays, required: true, ...limitsOf('runBacktest', 'cookieDurationDays') })}`,
+  more: {
+    names: ['from', 'to'],
+    fields: html`${filterInput(request, { name: 'from', label: 'Orders from', type: 'date', value: given.from ?? '', maxlength: 10 })}
+${filterInput(request, { name: 'to', label: 'to', type: 'date', value: given.to ?? '', maxlength: 10 })}`,
+  },
+  button: 'Compare',
+  label: 'Other terms',
+  isMain: true,
+})}
+${request.problem ? '' : await compare(request, one, { asked, given })}`,
+  }
+}
+
+const pathOf = ({ id }: Program) => `/admin/programs/${id}/backtest`
+
+const termsOf = (one: Program, currency: string): Terms => ({
+  commissionType: one.commissionType,
+  commissionPercent: typedRate({ commissionType: one.commissionType, rate: one.defaultCommissionBps }, currency),
+  cookieDurationDays: String(one.cookieDurationDays),
+})
+
+const isSame = (one: Terms, other: Terms): boolean =>
+  one.commissionType === other.commissionType &&
+  Number(one.commissionPercent) === Number(other.commissionPercent) &&
+  Number(one.cookieDurationDays) === Number(other.cookieDurationDays)
+
+/** Two points of a percentage, or a tenth of an amount. */
+const stepOf = ({ commissionType, defaultCommissionBps: rate }: Program): number =>
+  commissionType === 'PERCENT_OF_SALE' ? 200 : Math.max(1, Math.round(rate / 10))
+const MAX_PERCENT = 10_000
+const CLICK_WINDOWS = [30, 60, 90]
+
+/** Links to the current terms, to a higher and a lower rate, and to other click windows. */
+function presets({ ctx, query }: PageRequest, one: Program, asked: Terms): Html {
+  const { commissionType, defaultCommissionBps: rate } = one
+  const current = termsOf(one, ctx.shop.currency)
+  const rates = [rate + stepOf(one), rate - stepOf(one)]
+    .filter((cents) => cents > 0 && (commissionType !== 'PERCENT_OF_SALE' || cents <= MAX_PERCENT))
+    .map((cents) => ({
+      text: rateText(commissionType, cents, ctx.shop.currency).replace(/ of goods$| per \w+$/, ''),
+      terms: { ...current, commissionPercent: typedRate({ commissionType, rate: cents }, ctx.shop.currency) },
+    }))
+  const windows = CLICK_WINDOWS.filter((days) => days !== one.cookieDurationDays).map((days) => ({
+    text: `${days} days`,
+    terms: { ...current, cookieDurationDays: String(days) },
+  }))
+  return html`<div class="toolbar">${tabs(
+    'Terms',
+    [{ text: 'Current terms', terms: current }, ...rates, ...windows].map(({ text, terms }) => ({
+      to: urlWithQuery(pathOf(one), {
+        ...terms,
+        from: query.get('from') ?? undefined,
+        to: query.get('to') ?? undefined,
+      }),
+      text,
+      isCurrent: isSame(terms, asked),
+    })),
+    'segments',
+  )}</div>`
+}
+
+async function compare(
+  request: PageRequest,
+  program: Program,
+  { asked, given }: { asked: Terms; given: Given },
+): Promise<Html> {
+  const { ctx, zone } = request
+  const body = validateBody('runBacktest', {
+    programId: program.id,
+    commissionType: asked.commissionType,
+    commissionPercent: typedNumber('commissionPercent', asked.commissionPercent),
+    cookieDurationDays: typedNumber('cookieDurationDays', asked.cookieDurationDays),
+    ...readPeriod(request, givenOf(new URLSearchParams(given), FIELDS)),
+  })
+  const { value, readAt } = await readCached(ctx, {
+    key: ['backtest', program, body],
+    isLarge: await isLargeList(ctx, { list: 'commissions' }),
+    read: (own) => backtest.run(own, body),
+  })
+  if (!value) return loadingNotice('Comparing orders…')
+  const title = isSame(asked, termsOf(program, ctx.shop.currency)) ? 'With the current terms' : 'With other terms'
+  return html`<h2>${title}</h2><p class="hint">${periodText(given)}</p>${result(value, ctx.shop.currency)}${readAt === null ? '' : html`<p class="hint">${figuresAsOf(readAt, zone)}</p>`}`
+}
+
+function periodText({ from, to }: Given): string {
+  if (!from && !to) return 'Orders of all time.'
+  const [since, until] = [from && `from ${dayOr(from)}`, to && `until ${dayOr(to)}`]
+  return `Orders ${[since, until].filter(Boolean).join(' ')}.`
+}
+
+const DAY_MS = 86_400_000
+const monthsAgo = (now: number) => new Date(now - 90 * DAY_MS).toISOString().slice(0, 10)
+
+function result({ orders, changed, affiliates, examples, truncated, ...found }: Backtest, own: string): Html {
+  if (orders === 0) return empty('No orders in this period', 'Choose a longer one.', 'orders')
+  const hint = truncated ? html`<p class="hint">Only the newest ${count(orders)} orders are compared.</p>` : ''
+  // The shop's currency first.
+  const totals = found.totals.toSorted((a, b) => Number(b.currency === own) - Number(a.currency === own))
+  const most = affiliates.toSorted((a, b) => Math.abs(b.deltaCents) - Math.abs(a.deltaCents))
+  return html`${facts(
+    [
+      ['Orders compared', count(orders)],
+      ['Orders affected', count(changed)],
+      ...totals.map(
+        ({ currency, deltaCents }) => [`Difference in ${currency}`, difference(deltaCents, currency)] as const,
+      ),
+    ],
+    'stats',
+  )}${hint}
+<p class="hint">Amounts are those of the first decision, before refunds and cancellations.</p>
+<div class="charts">${totals.map((total) => currencyCharts(total, most))}</div>
+${LEGEND}
+<details class="numbers"><summary>Show as table</summary>
+${compareTable(
+  'In total',
+  'Currency',
+  totals.map((one) => ({ ...one, name: one.currency })),
+)}
+${
+  affiliates.length
+    ? compareTable(
+        'By affiliate',
+        'Affiliate',
+        most.slice(0, MAX_SHOWN).map((one) => ({ ...one, name: nameIn(one) })),
+      )
+    : html`<p>No affiliate would earn more or less.</p>`
+}
+${affiliates.length > MAX_SHOWN ? html`<p class="hint">${counted(affiliates.length - MAX_SHOWN, 'affiliate')} more.</p>` : ''}</details>
+${examples.length ? exampleTable(examples) : ''}`
+}
+
+type OfAffiliate = Backtest['affiliates'][number]
+const nameIn = ({ name, affiliateId }: OfAffiliate): string => name ?? affiliateId
+
+/** The commission of a currency in all, and of the affiliates with the largest differences. */
+function currencyCharts(total: Backtest['totals'][number], most: OfAffiliate[]): Html {
+  const { currency, currentCents, proposedCents, deltaCents } = total
+  const show = (cents: number) => money(cents, currency)
+  const people = most.filter((one) => one.currency === currency && one.deltaCents !== 0).slice(0, MAX_DRAWN)
+  const all = pairChart(
+    { name: `Commission in ${currency}`, total: show(proposedCents), note: difference(deltaCents, currency) },
+    [{ name: 'All affiliates', current: currentCents, proposed: proposedCents }],
+    show,
+  )
+  if (people.length === 0) return all
+  const drawn = people.map((one) => ({
+    name: isolated(nameIn(one)),
+    current: one.currentCents,
+    proposed: one.proposedCents,
+  }))
+  return html`${all}${pairChart({ name: `Largest differences in ${currency}` }, drawn, show)}`
+}
+
+const MAX_DRAWN = 6
+const MAX_SHOWN = 25
+
+const LEGEND = html`<p class="legend"><span><svg viewBox="0 0 20 10" aria-hidden="true"><rect class="bar" width="20" height="10"></rect></svg>As recorded</span><span><svg viewBox="0 0 20 10" aria-hidden="true"><rect class="bar second" width="20" height="10"></rect></svg>With these terms</span></p>`
+
+const difference = (cents: number, currency: string): Html =>
+  html`<span class="${cents > 0 ? 'bad-text' : cents < 0 ? 'good-text' : ''}">${cents > 0 ? '+' : ''}${money(cents, currency)}</span>`
+
+interface Compared {
+  name: string
+  currency: string
+  currentCents: number
+  proposedCents: number
+  deltaCents: number
+}
+
+const compareTable = (title: string, first: string, rows: Compared[]): Html =>
+  table(
+    title,
+    [nameColumn(first), numberColumn('As recorded'), numberColumn('With these terms'), numberColumn('Difference')],
+    rows.map(({ name, currency, currentCents, proposedCents, deltaCents }) => [
+      isolated(name),
+      money(currentCents, currency),
+      money(proposedCents, currency),
+      difference(deltaCents, currency),
+    ]),
+  )
+
+const exampleTable = (examples: Backtest['examples']): Html =>
+  html`<h2>Orders that change</h2>${table(
+    'Orders that change',
+    ['Order', numberColumn('As recorded'), numberColumn('With these terms'), numberColumn('Difference')],
+    examples
+      .slice(0, MAX_SHOWN)
+      .map(({ orderId, current, proposed }) => [
+        html`<a href="${urlWithQuery('/admin/orders', { id: orderId })}">${isolated(orderId.replace(/^\w+:/, ''))}</a>`,
+        money(current.amountCents, current.currency),
+        money(proposed.amountCents, proposed.currency),
+        current.currency === proposed.currency
+          ? difference(proposed.amountCents - current.amountCents, current.currency)
+          : '–',
+      ]),
+  )}`

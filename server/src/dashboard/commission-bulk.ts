@@ -1,0 +1,135 @@
+import { ApiError, conflict, invalidBody } from '../contract/errors.ts'
+import { isLargeList } from '../core/list-size.ts'
+import { type MovableSums, moderateShown, sumMovable } from '../domains/commissions/moderation.ts'
+import { type CommissionFilter, conditionsText, readFilter } from './commission-filter.ts'
+import { empty } from './components.ts'
+import { form, hidden } from './form.ts'
+import { count, counted, money } from './format.ts'
+import { type Html, html } from './html.ts'
+import { figuresAsOf, loadingNotice, readCached } from './report-cache.ts'
+import type { PageRequest, Route, View } from './route.ts'
+import { OWNER_ONLY, rolesAndAuditOf, validateBody } from './route.ts'
+import { numberColumn, table } from './table.ts'
+import { urlWithQuery } from './url.ts'
+
+const LIST = '/admin/commissions'
+const PATH = '/admin/commissions/all'
+
+export const commissionBulkRoutes: Route[] = [
+  { path: '/commissions/all', roles: OWNER_ONLY, audit: 'commissions.listed', show: preview },
+  { path: '/commissions/all', ...rolesAndAuditOf('moderateCommissions'), act: moderateAll, page: preview },
+]
+
+/** A link to the page that approves or rejects everything that the filter matches. */
+export const approveAllLink = ({ given, order }: CommissionFilter): Html =>
+  order ? html`` : html`<a class="button main" href="${urlWithQuery(PATH, given)}">Approve or reject all…</a>`
+
+const ACTIONS = { approve: 'approved', reject: 'rejected' } as const
+type Action = keyof typeof ACTIONS
+const isAction = (text: string): text is Action => Object.hasOwn(ACTIONS, text)
+
+/** The filter as the API has it. @throws ApiError 400 for a search by order, which the API cannot repeat. */
+function bodyOf(filter: CommissionFilter) {
+  const { order, affiliateId, programId, from, to, currency, minAmountCents, maxAmountCents } = filter
+  if (order) throw invalidBody('Select the commissions of an order in the list.')
+  return {
+    status: 'PENDING',
+    ...(affiliateId && { affiliateId }),
+    ...(programId && { programId }),
+    ...(from && { from }),
+    ...(to && { to }),
+    ...(currency && { currency }),
+    ...(minAmountCents !== undefined && { minAmountCents }),
+    ...(maxAmountCents !== undefined && { maxAmountCents }),
+  }
+}
+
+const moderation = (action: Action, filter: CommissionFilter) =>
+  validateBody('moderateCommissions', { action, filter: bodyOf(filter) })
+
+const sumsOf = async (request: PageRequest, filter: CommissionFilter): Promise<MovableSums> =>
+  sumMovable(request.ctx, 'approve', moderation('approve', filter).filter ?? {})
+
+const total = (sums: MovableSums) => sums.reduce((all, { commissions }) => all + commissions, 0)
+
+const inWords = (sums: MovableSums): string =>
+  sums.length
+    ? `${counted(total(sums), 'commission')} (${sums.map((one) => money(one.commissionCents, one.currency)).join(', ')})`
+    : 'none'
+
+/** The sums as a form sends them back, to be compared with those of that moment. */
+const shownText = (sums: MovableSums): string =>
+  sums.map(({ currency, commissions, commissionCents }) => `${currency} ${commissions} ${commissionCents}`).join(', ')
+
+const CHANGED =
+  'The matching commissions changed after this page was shown. Nothing was changed. Review the new totals and confirm again.'
+
+/** The filter with the affiliate that was found: the typed text may mean another one when the form is sent. */
+const shownFilter = ({ given, affiliateId }: CommissionFilter) => ({
+  ...given,
+  ...(affiliateId && { affiliate: affiliateId }),
+})
+
+async function preview(request: PageRequest): Promise<View> {
+  const { form: sent, query } = request
+  const filter = await readFilter(request, sent.size ? sent : query)
+  const { ctx, zone } = request
+  const back = urlWithQuery(LIST, filter.given)
+  const conditions = await conditionsText(request, filter)
+  const { value: sums, readAt } = await readCached(request.ctx, {
+    key: ['bulk', filter.given, filter.affiliateId],
+    // A rejected form shows the sums of now, which the next one is compared with.
+    isLarge: sent.size === 0 && (await isLargeList(ctx, { list: 'commissions', status: 'PENDING' })),
+    read: (own) => sumsOf({ ...request, ctx: own }, filter),
+  })
+  const view = {
+    title: 'Approve or reject all',
+    crumb: { to: back, text: 'Commissions' },
+    lead: 'Every commission that awaits approval and matches the filter, on all pages of the list.',
+  }
+  if (!sums || filter.isSearching)
+    return {
+      ...view,
+      body: html`${conditions}${loadingNotice('Calculating matching commissions…')}`,
+    }
+  if (sums.length === 0) {
+    return {
+      ...view,
+      body: empty('No commission awaits approval with this filter', html`<a href="${back}">Back to the list</a>`),
+    }
+  }
+  const rows = sums.map((one) => [one.currency, count(one.commissions), money(one.commissionCents, one.currency)])
+  return {
+    ...view,
+    body: html`<section class="card narrow" aria-labelledby="matches"><h2 id="matches">${counted(total(sums), 'commission')}</h2>
+${conditions}
+${table('Totals by currency', ['Currency', numberColumn('Commissions'), numberColumn('Commission')], rows)}
+<p class="hint">${figuresAsOf(readAt, zone)} ${total(sums) > MAX_CHANGED ? `At most ${count(MAX_CHANGED)} are changed at a time, oldest first.` : 'Exactly these are changed.'} Possible duplicates are decided one by one. If their number or totals differ by then, nothing is changed, and this page shows the new totals. Each change is recorded in the audit log.</p>
+${form(
+  request,
+  PATH,
+  html`${Object.entries(shownFilter(filter)).map(([name, value]) => hidden(name, value))}${hidden('shown', shownText(sums))}
+<div class="sticky"><button name="action" value="approve" class="main">Approve ${inWords(sums)}</button> <button name="action" value="reject">Reject ${inWords(sums)}</button> <a class="button" href="${back}">Back</a></div>`,
+)}</section>`,
+  }
+}
+
+/** More in one form would take longer than a browser waits. */
+const MAX_CHANGED = 10_000
+
+async function moderateAll(request: PageRequest) {
+  const { ctx, form: sent } = request
+  const filter = await readFilter(request, sent)
+  const action = sent.get('action') ?? ''
+  if (!isAction(action)) throw invalidBody('Choose whether to approve or to reject them.')
+  const { changed, before } = await moderateShown(ctx, action, {
+    filter: moderation(action, filter).filter ?? {},
+    areShown: (sums) => shownText(sums) === sent.get('shown'),
+    most: MAX_CHANGED,
+  }).catch((error) => {
+    throw error instanceof ApiError && error.code === 'concurrent_change' ? conflict(error.code, CHANGED) : error
+  })
+  const after = await sumsOf(request, filter)
+  const text = `${counted(changed, 'commission')} ${ACTIONS[action]}. Pending before: ${inWords(before)}; pending now: ${inWords(after)}.`
+  return { to: after.length ? urlWithQuery(PATH, filter.given) : urlWithQuery(LIST, filter.given), flash: { text } }
+}

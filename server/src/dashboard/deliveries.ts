@@ -1,0 +1,223 @@
+import type { components } from '../contract/schema.d.ts'
+import type { Query } from '../contract/spec.ts'
+import { nowIso } from '../core/context.ts'
+import { isLargeList } from '../core/list-size.ts'
+import { isDeepPage } from '../core/pagination.ts'
+import { atLocalTime } from '../core/time-zone.ts'
+import * as deliveries from '../domains/webhooks/deliveries.ts'
+import * as webhooks from '../domains/webhooks/webhooks.ts'
+import { chips, empty } from './components.ts'
+import { durationOf, responseOf, showDelivery } from './delivery.ts'
+import { field, form, hidden, input, select } from './form.ts'
+import { counted, time } from './format.ts'
+import { type Html, html, isolated } from './html.ts'
+import { filterForm } from './list-filter.ts'
+import { loadingNotice, readCached, readCachedList } from './report-cache.ts'
+import type { PageRequest, Route, View } from './route.ts'
+import { rolesAndAuditOf, validateBody, visibleUrl } from './route.ts'
+import { badge, nameOf } from './status.ts'
+import { ACTIONS, type Cell, type Column, inCard, nameColumn, numberColumn, pageOf, pager, table } from './table.ts'
+import { urlWithQuery } from './url.ts'
+import { EVENT_NAMES } from './webhook-events.ts'
+
+type Delivery = components['schemas']['Delivery']
+type Subscription = components['schemas']['WebhookSubscription']
+
+const PATH = '/admin/deliveries'
+const STATUSES = ['PENDING', 'RETRYING', 'SENT', 'FAILED'] as const
+const COLUMNS: Column[] = [
+  'Event',
+  inCard('bare', nameColumn('Webhook')),
+  inCard('bare', 'Created'),
+  inCard('lead', 'Status'),
+  inCard('bare', 'Response'),
+  inCard('inline', numberColumn('Attempts')),
+  inCard('inline', numberColumn('Duration')),
+  ACTIONS,
+]
+
+export const deliveryRoutes: Route[] = [
+  { path: '/deliveries', ...rolesAndAuditOf('listDeliveries'), show: list },
+  { path: '/deliveries/redeliver', ...rolesAndAuditOf('listDeliveries'), show: previewMany },
+  { path: '/deliveries/redeliver', ...rolesAndAuditOf('redeliverMany'), act: redeliverMany, page: list },
+  {
+    path: '/deliveries/:id',
+    roles: rolesAndAuditOf('listDeliveries').roles,
+    audit: 'delivery.shown',
+    show: showDelivery,
+  },
+  { path: '/deliveries/:id/redeliver', ...rolesAndAuditOf('redeliver'), act: redeliver, page: list },
+]
+
+async function list(request: PageRequest): Promise<View> {
+  const { ctx, query } = request
+  const { data: subscriptions } = await webhooks.list(ctx)
+  const status = STATUSES.find((one) => one === query.get('status'))
+  const filter = { subscriptionId: field(query, 'subscriptionId'), event: field(query, 'event'), status }
+  const isFiltered = Object.values(filter).some(Boolean)
+  const page = pageOf(query)
+  const { list: found, notice } = await readCachedList(request, {
+    key: ['deliveries', page, filter],
+    isLarge: (isFiltered || isDeepPage(page)) && (await isLargeList(ctx, { list: 'deliveries' })),
+    read: (own) => deliveries.list(own, { ...page, ...filter }),
+  })
+  const data = found?.data ?? []
+  const byId = new Map(subscriptions.map((one) => [one.id, one]))
+  const rows = data.map((one) => row(request, one, byId.get(one.subscriptionId)))
+  return {
+    title: 'Deliveries',
+    lead: html`Every delivery of an event to a webhook. To redeliver many, filter the failed ones of a webhook. The same bytes are sent with the same <code>webhook-id</code>.`,
+    actions: redeliverThese(subscriptions, filter, found?.pagination.total ?? 0),
+    body: html`${filters(request, filter, subscriptions)}
+${rows.length ? table('Deliveries', COLUMNS, rows) : found && (isFiltered ? empty('Nothing matches these filters', 'Change or clear them.', 'search') : empty('No deliveries', html`Events are sent to your <a href="/admin/webhooks">webhooks</a>, where you can also send a test event.`))}
+${notice}${found && pager(PATH, query, found.pagination)}`,
+  }
+}
+
+type Filter = Pick<Query<'listDeliveries'>, 'subscriptionId' | 'event' | 'status'>
+
+/** Outcomes of deliveries that can be sent again. */
+const REDELIVERABLE: Readonly<Record<string, string>> = { FAILED: 'failed', SENT: 'were sent' }
+
+/** Leads from a list of finished deliveries of one webhook to the page that redelivers them. */
+function redeliverThese(subscriptions: Subscription[], filter: Filter, total: number): Html | undefined {
+  const { status, event } = filter
+  const [only] = subscriptions.length === 1 ? subscriptions : []
+  const subscriptionId = filter.subscriptionId ?? only?.id
+  if (total === 0 || !status || !REDELIVERABLE[status]) return undefined
+  if (!subscriptionId) return html`<span class="hint">Choose a webhook to redeliver in bulk.</span>`
+  const to = urlWithQuery(`${PATH}/redeliver`, { subscriptionId, status, event })
+  return html`<a class="button" href="${to}">Redeliver ${counted(total, 'delivery', 'deliveries')}</a>`
+}
+
+/** How many deliveries would be sent again, the button that does, and the period, which can be narrowed. */
+async function previewMany(request: PageRequest): Promise<View> {
+  const { ctx, query, isOwner, zone } = request
+  const subscriptionId = field(query, 'subscriptionId') ?? ''
+  const sent = { ...redeliverableOf(request, query), to: toInstant(field(query, 'to'), zone) ?? nowIso(ctx) }
+  const body = validateBody('redeliverMany', { ...sent, dryRun: true })
+  const { value: found } = await readCached(request.ctx, {
+    key: ['redeliver', subscriptionId, redeliverableOf(request, query), field(query, 'to')],
+    isLarge: await isLargeList(ctx, { list: 'deliveries' }),
+    read: (own) => deliveries.redeliverMany(own, subscriptionId, body),
+  })
+  const { data: subscriptions } = await webhooks.list(ctx)
+  const url = visibleUrl(subscriptions.find(({ id }) => id === subscriptionId)?.url ?? '', isOwner)
+  const back = urlWithQuery(PATH, { subscriptionId, status: sent.status, event: sent.event })
+  const lead = `Finished deliveries of one webhook, in any period. Times are in ${zone}.`
+  const view = { title: 'Redeliver in bulk', crumb: { to: back, text: 'Deliveries' }, lead }
+  const period = periodForm(request, subscriptionId)
+  if (!found) return { ...view, body: loadingNotice('Counting matching deliveries…') }
+  const { remaining } = found
+  if (remaining === 0)
+    return {
+      ...view,
+      body: html`${period}${empty(
+        'No deliveries match',
+        html`Deliveries that are already queued again are not counted. <a href="${back}">Back</a>`,
+      )}`,
+    }
+  const words = counted(remaining, 'delivery', 'deliveries')
+  const what = sent.event ? html` of <code>${sent.event}</code>` : ''
+  const since = field(query, 'from') ? html`created from ${time(sent.from, '–', zone)} to` : html`created before`
+  return {
+    ...view,
+    body: html`${period}<section class="card narrow" aria-labelledby="matches"><h2 id="matches">${words}</h2>
+<p>${nameOf(sent.status)} deliveries${what} to <strong class="break">${url}</strong>, ${since} ${time(sent.to, '–', zone)}. Only the latest delivery of each event is sent again, with the same bytes and <code>webhook-id</code>.</p>
+${form(
+  request,
+  `${PATH}/redeliver`,
+  html`${Object.entries({ ...sent, subscriptionId }).map(([name, value]) => hidden(name, value ?? ''))}
+<button class="main">Redeliver ${words}</button> <a class="button" href="${back}">Back</a>`,
+  'row',
+)}</section>`,
+  }
+}
+
+const periodForm = ({ query }: PageRequest, subscriptionId: string): Html => {
+  const kept = { subscriptionId, status: query.get('status') ?? 'FAILED', event: query.get('event') ?? '' }
+  const at = (name: string, label: string) =>
+    input({ name, label, type: 'datetime-local', value: query.get(name) ?? '', maxlength: 30 })
+  return html`<form class="filters" method="get" action="${PATH}/redeliver" aria-label="Period">${Object.entries(kept).map(([name, value]) => hidden(name, value))}
+${at('from', 'Created from')}
+${at('to', 'To')}
+<div class="row"><button>Update</button></div></form>`
+}
+
+/** Without a first instant, all deliveries that are kept. */
+const redeliverableOf = ({ ctx, zone }: PageRequest, given: URLSearchParams) => {
+  const event = field(given, 'event')
+  return {
+    from: toInstant(field(given, 'from'), zone) ?? ctx.shop.createdAt,
+    status: given.get('status') ?? 'FAILED',
+    ...(event && { event }),
+  }
+}
+
+const filters = (request: PageRequest, filter: Filter, subscriptions: Subscription[]): Html => {
+  const any = ['', 'All'] as const
+  const events = EVENT_NAMES.map((one) => [one, one] as const)
+  const endpoints = subscriptions.map((one) => [one.id, visibleUrl(one.url, request.isOwner)] as const)
+  const { status, event, subscriptionId } = filter
+  const url = endpoints.find(([id]) => id === subscriptionId)?.[1] ?? subscriptionId
+  return html`${filterForm(request, {
+    path: PATH,
+    fields: html`${select('status', 'Status', [any, ...STATUSES.map((one) => [one, nameOf(one)] as const)], status ?? '')}
+${select('event', 'Event', [any, ...events], event ?? '')}
+${select('subscriptionId', 'Webhook', [any, ...endpoints], subscriptionId ?? '')}`,
+  })}
+${chips(
+  PATH,
+  { ...filter },
+  {
+    status: html`Status ${isolated(nameOf(status ?? ' '))}`,
+    event: html`Event ${isolated(event ?? '')}`,
+    subscriptionId: html`Webhook ${isolated(url ?? '')}`,
+  },
+)}`
+}
+
+function row(request: PageRequest, one: Delivery, subscription: Subscription | undefined): Cell[] {
+  const canBeSent = one.status !== 'PENDING' && subscription !== undefined
+  const again = html`<input type="hidden" name="back" value="${String(request.query)}"><button class="small">${one.status === 'RETRYING' ? 'Retry now' : 'Redeliver'}<span class="visually-hidden"> ${one.event} of ${one.createdAt}</span></button>`
+  return [
+    html`<a href="${PATH}/${one.id}"><code>${one.event}</code></a>`,
+    subscription ? visibleUrl(subscription.url, request.isOwner) : html`<em>removed</em>`,
+    time(one.createdAt, '–', request.zone),
+    badge(one.status),
+    responseOf(one, request.zone),
+    one.attempts,
+    durationOf(one),
+    canBeSent ? form(request, `${PATH}/${one.id}/redeliver`, again) : '',
+  ]
+}
+
+/** Browsers send a local time without an offset, to the minute. */
+const toInstant = (text: string | undefined, zone: string): string | undefined =>
+  text &&
+  /^(?!0000|9999)\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?$/.test(text) &&
+  !Number.isNaN(Date.parse(`${text}Z`))
+    ? atLocalTime(text, zone)
+    : text
+
+async function redeliverMany(request: PageRequest) {
+  const { ctx, form, zone } = request
+  const subscriptionId = field(form, 'subscriptionId') ?? ''
+  const to = toInstant(field(form, 'to'), zone)
+  const sent = { ...redeliverableOf(request, form), ...(to && { to }) }
+  const { queued, remaining } = await deliveries.redeliverMany(ctx, subscriptionId, validateBody('redeliverMany', sent))
+  const words = counted(queued, 'delivery', 'deliveries')
+  const more = remaining > 0 ? ` ${remaining} more match. Repeat to queue them.` : ''
+  return { to: urlWithQuery(PATH, { subscriptionId }), flash: { text: `${words} queued for redelivery.${more}` } }
+}
+
+/** Returns to the list, or from the page of a delivery to that of the new one. */
+async function redeliver({ ctx, params, form }: PageRequest) {
+  const { id, event } = await deliveries.redeliver(ctx, params.id ?? '')
+  const back = form.get('back')
+  const list = back ? `${PATH}?${new URLSearchParams(back)}` : PATH
+  return {
+    to: back === null ? `${PATH}/${id}` : list,
+    flash: { text: `Event ${event} queued for redelivery. Reload the page to see the result.` },
+  }
+}

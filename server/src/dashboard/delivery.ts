@@ -1,0 +1,121 @@
+import type { components } from '../contract/schema.d.ts'
+import * as deliveries from '../domains/webhooks/deliveries.ts'
+import * as webhooks from '../domains/webhooks/webhooks.ts'
+import { facts } from './components.ts'
+import { form } from './form.ts'
+import { time } from './format.ts'
+import { type Html, html } from './html.ts'
+import type { PageRequest, View } from './route.ts'
+import { visibleUrl } from './route.ts'
+import { badge } from './status.ts'
+import { type Cell, type Column, inCard, nameColumn, numberColumn, table } from './table.ts'
+
+type Delivery = components['schemas']['Delivery']
+type Subscription = components['schemas']['WebhookSubscription']
+
+const PATH = '/admin/deliveries'
+const COLUMNS: Column[] = [
+  'Created',
+  inCard('bare', nameColumn('Webhook')),
+  inCard('lead', 'Status'),
+  inCard('bare', 'Response'),
+  inCard('inline', numberColumn('Attempts')),
+  inCard('inline', numberColumn('Duration')),
+]
+
+/** Explanations of the codes of the delivery log. */
+const OUTCOMES: Readonly<Record<string, string>> = {
+  ok: 'The receiver accepted it.',
+  http_4xx: 'The receiver rejected it.',
+  http_5xx: 'The receiver failed to process it.',
+  timeout: 'The receiver did not respond in time.',
+  tls: 'The receiver has no valid certificate.',
+  dns: 'The host name was not found.',
+  connect: 'The connection was refused or lost.',
+  refused_url: 'The URL does not lead to a public address, or the receiver redirects.',
+  secret_unreadable: 'The signing secret cannot be decrypted. Roll it.',
+  disabled: 'The webhook was disabled.',
+}
+
+export const responseOf = ({ code, httpStatus, nextAttemptAt }: Delivery, zone: string): Html | string =>
+  code === null
+    ? 'pending'
+    : html`${httpStatus ?? html`<code>${code}</code>`}${nextAttemptAt ? html`<small>again ${time(nextAttemptAt, '–', zone)}</small>` : ''}`
+
+export const durationOf = ({ durationMs }: Delivery): string => (durationMs === null ? '–' : `${durationMs} ms`)
+
+/** A delivery: what was sent where, what came back, and when it is sent again. */
+export async function showDelivery(request: PageRequest): Promise<View> {
+  const { ctx, zone, isOwner, params } = request
+  const { delivery: one, payload, isErased, others } = await deliveries.read(ctx, params.id ?? '')
+  const byId = new Map((await webhooks.list(ctx)).data.map((webhook) => [webhook.id, webhook]))
+  const webhook = byId.get(one.subscriptionId)
+  const canBeSent = one.status !== 'PENDING' && webhook?.status === 'enabled' && !isErased
+  const again = html`<button class="main">${one.status === 'RETRYING' ? 'Retry now' : 'Redeliver'}</button>`
+  return {
+    title: one.event,
+    crumb: { to: PATH, text: 'Deliveries' },
+    badges: badge(one.status),
+    lead: one.code === null ? 'It was not sent yet.' : (OUTCOMES[one.code] ?? ''),
+    actions: canBeSent ? form(request, `${PATH}/${one.id}/redeliver`, again) : undefined,
+    subjectId: one.id,
+    body: html`${isErased ? html`<p class="notice wait">A person was erased from this event. It can no longer be sent as it was.</p>` : ''}
+${facts(
+  [
+    ['Webhook', webhookOf(webhook, isOwner)],
+    ['Created', time(one.createdAt, '–', zone)],
+    ['Attempts', attemptsOf(one, webhook)],
+    ['Last response', responseOf({ ...one, nextAttemptAt: null }, zone)],
+    ['Duration', durationOf(one)],
+    ['Next attempt', one.nextAttemptAt === null ? undefined : time(one.nextAttemptAt, '–', zone)],
+    ['Finished', time(one.finishedAt, 'not yet', zone)],
+    ['Event ID', html`<code>${one.eventId}</code>`],
+    ['webhook-id', html`<code>${one.webhookId}</code>`],
+  ],
+  'facts card',
+)}
+${payloadOf(one, payload, isOwner)}
+${
+  others.length === 0
+    ? ''
+    : html`<h2>Other deliveries of this event</h2>${table(
+        'Other deliveries of this event',
+        COLUMNS,
+        others.map((other) => row(other, byId.get(other.subscriptionId), request)),
+      )}`
+}`,
+  }
+}
+
+const webhookOf = (webhook: Subscription | undefined, isOwner: boolean): Html => {
+  if (!webhook) return html`<em>removed</em>`
+  const url = visibleUrl(webhook.url, isOwner)
+  return isOwner ? html`<a href="/admin/webhooks/${webhook.id}">${url}</a>` : html`${url}`
+}
+
+/** `3 of 8` while the webhook is retried. */
+const MAX_ATTEMPTS = 8
+const attemptsOf = ({ attempts, status }: Delivery, webhook: Subscription | undefined): string =>
+  status === 'RETRYING' && webhook?.retryPolicy === 'standard' ? `${attempts} of ${MAX_ATTEMPTS}` : String(attempts)
+
+/** Payloads of payouts contain money that only owners see. */
+function payloadOf({ event }: Delivery, payload: string, isOwner: boolean): Html {
+  if (!isOwner && event.startsWith('payout.'))
+    return html`<h2>Payload</h2><p class="hint">Only an owner can see the payload of payout events.</p>`
+  return html`<section class="card" aria-labelledby="payload"><h2 id="payload">Payload</h2>
+${text('body', 'Payload as JSON', JSON.stringify(JSON.parse(payload), null, 2))}
+<details><summary>The exact bytes, which are signed</summary>${text('bytes', 'Exact bytes', payload)}</details></section>`
+}
+
+/** A text that scrolls, and can be copied. */
+const text = (id: string, label: string, value: string): Html =>
+  html`<div class="copy payload"><code id="${id}" role="region" aria-label="${label}" tabindex="0">${value}</code><button type="button" class="small" data-copy="${id}" hidden>Copy<span class="visually-hidden"> ${label}</span></button></div>`
+
+const row = (one: Delivery, webhook: Subscription | undefined, { zone, isOwner }: PageRequest): Cell[] => [
+  html`<a href="${PATH}/${one.id}">${time(one.createdAt, '–', zone)}</a>`,
+  webhook ? visibleUrl(webhook.url, isOwner) : html`<em>removed</em>`,
+  badge(one.status),
+  responseOf(one, zone),
+  one.attempts,
+  durationOf(one),
+]

@@ -1,0 +1,142 @@
+import type { components } from '../contract/schema.d.ts'
+import { isLargeList } from '../core/list-size.ts'
+import { affiliateNames } from '../domains/affiliates/affiliates.ts'
+import * as journey from '../domains/journey/journey.ts'
+import * as orders from '../domains/orders/reported.ts'
+import { empty } from './components.ts'
+import { field } from './form.ts'
+import { money, time } from './format.ts'
+import { type Html, html, isolated } from './html.ts'
+import { affiliateNotice, filterForm, filterInput, type Given, givenOf, readAffiliate } from './list-filter.ts'
+import { asOfNotice, loadingNotice, readCached } from './report-cache.ts'
+import type { PageRequest, Route, View } from './route.ts'
+import { ALL_ROLES } from './route.ts'
+import { nameOf } from './status.ts'
+import { urlWithQuery } from './url.ts'
+
+type Entry = components['schemas']['JourneyEntry'] & { orderId: string | null }
+
+const PATH = '/admin/journey'
+const MAX_ENTRIES = 200
+
+const FILTERS = ['customerEmail', 'sessionId', 'affiliate', 'order']
+
+export const journeyRoutes: Route[] = [
+  { path: '/journey', roles: ALL_ROLES, audit: 'journey.shown', show, filters: FILTERS },
+]
+
+async function show(request: PageRequest): Promise<View> {
+  const { ctx, query } = request
+  const affiliateId = field(query, 'affiliateId')
+  const given = givenOf(query, FILTERS)
+  const isSubmitted = Boolean(affiliateId) || Object.keys(given).length > 0
+  // Links name an affiliate by id, which needs no search.
+  const named = affiliateId && !given.affiliate ? await affiliateNames(ctx, [affiliateId]) : undefined
+  return {
+    title: 'Journeys',
+    skipAudit: !isSubmitted,
+    lead: 'Activity of a customer, a session, or an affiliate’s visitors in the last 90 days. Entries match all given fields.',
+    body: html`${filterForm(request, {
+      path: PATH,
+      label: 'Whose activity',
+      button: 'Show',
+      isMain: true,
+      fields: html`${filterInput(request, { name: 'customerEmail', label: 'Customer email', maxlength: 320 })}
+${filterInput(request, { name: 'order', label: 'Order', placeholder: '#1001', maxlength: 255 })}
+${filterInput(request, { name: 'affiliate', label: 'Affiliate', placeholder: 'name, email or code', maxlength: 320, ...(named && { value: named.get(affiliateId ?? '') ?? '' }) })}
+${filterInput(request, { name: 'sessionId', label: 'Session ID', maxlength: 255 })}`,
+    })}
+${isSubmitted ? await found(request, given, affiliateId) : empty('Whose activity?', 'Enter a customer, an order, an affiliate, or a session.', 'journeys')}`,
+  }
+}
+
+/** The activity of what was typed, or why there is none. */
+async function found(request: PageRequest, given: Given, affiliateId: string | undefined): Promise<Html> {
+  if (request.problem) return html``
+  const filter = await readAffiliate(request, given)
+  if (filter.isSearching) return loadingNotice('Searching for the affiliate…')
+  if (filter.affiliate && filter.matches.length !== 1) return affiliateNotice(PATH, filter, given)
+  const who = {
+    customerEmail: given.customerEmail,
+    sessionId: given.sessionId,
+    affiliateId: filter.affiliateId ?? affiliateId,
+  }
+  if (!given.order) return timeline(request, who)
+  const [order] = await orders.findReported(request.ctx, given.order, 1)
+  if (!order) return html`<p class="notice wait" role="status">No order matches ${isolated(given.order)}.</p>`
+  const visitor = await orders.findVisitor(request.ctx, order.orderId)
+  const link = html`<a href="${urlWithQuery('/admin/orders', { id: order.orderId })}">${isolated(order.name)}</a>`
+  if (!visitor.customerEmail && !visitor.sessionId)
+    return html`<p class="notice wait" role="status">Order ${link} was reported without an email address and without a session.</p>`
+  return timeline(request, {
+    ...who,
+    ...(visitor.customerEmail ? { customerEmail: visitor.customerEmail } : { sessionId: visitor.sessionId }),
+  })
+}
+
+async function timeline({ ctx, zone }: PageRequest, who: Partial<Parameters<typeof journey.read>[1]>): Promise<Html> {
+  const { value: read, readAt } = await readCached(ctx, {
+    key: ['journey', who],
+    isLarge: await isLargeList(ctx, { list: 'commissions' }),
+    read: (own) => journey.readWithOrders(own, { ...who, limit: MAX_ENTRIES }),
+  })
+  if (!read) return loadingNotice('Counting matching entries…')
+  const { entries, total } = read
+  if (entries.length === 0)
+    return empty('No activity', 'Clicks, page views and orders appear here as soon as they are reported.')
+  const [names, reported] = await Promise.all([
+    affiliateNames(
+      ctx,
+      entries.flatMap(({ affiliateId }) => affiliateId ?? []),
+    ),
+    orders.readOrders(
+      ctx,
+      entries.flatMap(({ orderId }) => orderId ?? []),
+    ),
+  ])
+  const shown = { names, orders: new Map(reported.map((one) => [one.orderId, one])), zone, currency: ctx.shop.currency }
+  return html`<p class="hint">${total > entries.length ? `The latest ${entries.length} of ${total} entries` : `${total} ${total === 1 ? 'entry' : 'entries'}`}, oldest first.</p>
+<ol class="timeline">${entries.map((entry) => step(entry, shown))}</ol>${asOfNotice(readAt, zone)}`
+}
+
+interface Shown {
+  names: Map<string, string>
+  orders: Map<string, orders.ReportedOrder>
+  zone: string
+  currency: string
+}
+
+const LABELS = { click: 'Click', page_view: 'Page view', conversion: 'Order' }
+
+const step = (entry: Entry, shown: Shown): Html => {
+  const order = shown.orders.get(entry.orderId ?? '')
+  const name = order?.name ?? entry.externalOrderId
+  return html`<li class="${entry.type}">
+<p><strong>${LABELS[entry.type]}${name ? html` <a href="${urlWithQuery('/admin/orders', { id: entry.orderId ?? name })}">${isolated(name)}</a>` : ''}</strong> ${time(entry.occurredAt, '–', shown.zone)}</p>
+<dl>${detailsOf(entry, shown).map(([label, value]) => html`<div><dt>${label}</dt><dd>${isolated(value)}</dd></div>`)}</dl></li>`
+}
+
+const detailsOf = (entry: Entry, { names, orders: reported, currency }: Shown): [string, string][] => {
+  const order = reported.get(entry.orderId ?? '')
+  const status = entry.commissionStatus && nameOf(entry.commissionStatus)
+  const all: [string, string | null][] = [
+    ['Affiliate', entry.affiliateId && (names.get(entry.affiliateId) ?? entry.affiliateId)],
+    ['Reference', entry.ref],
+    ['Customer', entry.customerEmail ?? entry.customerId],
+    ['Page', entry.url ?? entry.landingPage],
+    ['Referrer', entry.referrerUrl],
+    ['Campaign', [entry.utmSource, entry.utmMedium, entry.utmCampaign].filter(Boolean).join(' · ') || null],
+    ['Goods', order ? money(order.goodsCents, order.orderCurrency) : null],
+    [
+      'Commission',
+      order?.commission ? `${money(order.commission.cents, order.commission.currency)} · ${status}` : status,
+    ],
+    [
+      'Refunded',
+      entry.refundedCents ? `${money(entry.refundedCents, entry.orderCurrency ?? currency)} of goods` : null,
+    ],
+    ['Session', entry.sessionId],
+    ['Location and device', [entry.country, entry.device].filter(Boolean).join(' · ') || null],
+  ]
+  return all.filter((pair): pair is [string, string] => Boolean(pair[1]))
+}

@@ -1,0 +1,79 @@
+import { SCOPES } from '../domains/accounts/keys.ts'
+import { type Html, html } from './html.ts'
+import { nameOf } from './status.ts'
+import { urlWithQuery } from './url.ts'
+
+type Level = 'none' | 'read' | 'write'
+
+/** The levels that a resource can be accessed at, and their scopes. Who may write may read as well. */
+type Resource = readonly [name: string, levels: ReadonlyMap<Level, readonly string[]>]
+
+const LEVELS: readonly Level[] = ['none', 'read', 'write']
+
+/** The resources of the scopes in openapi.yaml. */
+const RESOURCES: readonly Resource[] = [...new Set(SCOPES.map((scope) => scope.split(':')[0] ?? ''))].map((name) => {
+  const own = SCOPES.filter((scope) => scope.startsWith(`${name}:`))
+  const [read, write] = ['read', 'write'].map((level) => own.filter((scope) => scope.endsWith(`:${level}`)))
+  const levels: [Level, readonly string[]][] = [
+    ['none', []],
+    ['read', read ?? []],
+    ['write', write?.length ? own : []],
+  ]
+  return [name, new Map(levels.filter(([level, scopes]) => level === 'none' || scopes.length > 0))]
+})
+
+/** Uses of a key, with what they need. */
+const PRESETS: readonly (readonly [name: string, text: string, needs: (scope: string) => boolean])[] = [
+  [
+    'Checkout',
+    'reports clicks and orders, and looks up codes',
+    (scope) => ['events:write', 'coupons:read'].includes(scope),
+  ],
+  ['Reports', 'reads everything, and changes nothing', (scope) => scope.endsWith(':read')],
+  ['Everything', 'may do all that the API does', () => true],
+]
+
+const fieldOf = (resource: string): string => `access-${resource}`
+
+/** Scopes as text: `Affiliates: write, Coupons: read`. */
+export function accessText(scopes: readonly string[]): string {
+  if (scopes.length === SCOPES.length) return 'Everything'
+  return RESOURCES.flatMap(([name]) => {
+    const own = scopes.filter((scope) => scope.startsWith(`${name}:`))
+    const highest = own.find((scope) => scope.endsWith(':write')) ?? own[0]
+    return highest ? [`${nameOf(name)}: ${highest.split(':')[1]}`] : []
+  }).join(', ')
+}
+
+/** The scopes that were chosen in the form. */
+export const chosenScopes = (form: URLSearchParams): string[] => [
+  ...RESOURCES.flatMap(([name, levels]) => levels.get((form.get(fieldOf(name)) ?? 'none') as Level) ?? []),
+]
+
+/** The choice of what a key may do. Nothing is chosen unless it was sent, or the page was opened with a preset. */
+export function accessFields(path: string, form: URLSearchParams, preset: string | undefined): Html {
+  const [, , needs] = PRESETS.find(([name]) => name.toLowerCase() === preset) ?? []
+  const levelOf = ([name, levels]: Resource): Level => {
+    if (form.size > 0) return (form.get(fieldOf(name)) ?? 'none') as Level
+    if (!needs) return 'none'
+    const own = SCOPES.filter((scope) => scope.startsWith(`${name}:`) && needs(scope))
+    return (
+      [...levels].findLast(([level]) => level !== 'none' && own.some((scope) => scope.endsWith(level)))?.[0] ?? 'none'
+    )
+  }
+  return html`<fieldset class="access"><legend>What the key may do</legend>
+<p class="hint">Start from ${PRESETS.map(([name, text], index) => html`${index > 0 ? '; ' : ''}<a href="${urlWithQuery(path, { preset: name.toLowerCase() })}#create"${name.toLowerCase() === preset ? html` aria-current="true"` : ''}>${name}</a>, which ${text}`)}. Write includes read.</p>
+${RESOURCES.map((one) => row(one, levelOf(one)))}</fieldset>`
+}
+
+/** The label of a new key that is opened with a preset. */
+export const presetLabel = (preset: string | undefined): string =>
+  PRESETS.find(([name]) => name.toLowerCase() === preset && name !== 'Everything')?.[0] ?? ''
+
+const row = ([name, levels]: Resource, chosen: Level): Html =>
+  html`<div role="radiogroup" aria-labelledby="${`access-${name}`}"><span id="${`access-${name}`}">${nameOf(name)}</span>${LEVELS.map(
+    (level) =>
+      levels.has(level)
+        ? html`<label class="box"><input type="radio" name="${fieldOf(name)}" value="${level}" aria-label="${`${nameOf(name)}: ${level}`}"${level === chosen ? html` checked` : ''}> <span>${nameOf(level)}</span></label>`
+        : html`<span></span>`,
+  )}</div>`

@@ -1,0 +1,211 @@
+import { invalid } from '../contract/errors.ts'
+import { nowIso } from '../core/context.ts'
+import { isCurrency } from '../core/currencies.ts'
+import { isLargeList } from '../core/list-size.ts'
+import { parseQueryInstant } from '../core/time.ts'
+import { daysOfMonth, endOfDay, isDay, lastMonth, localDate, startOfDay } from '../core/time-zone.ts'
+import type { FoundAffiliate } from '../domains/affiliates/search.ts'
+import { typedAmount, typedCents } from './amount-input.ts'
+import { tabs } from './components.ts'
+import { field, hidden, type Input, input } from './form.ts'
+import { dayText, money } from './format.ts'
+import { type Html, html, isolated } from './html.ts'
+import { icon } from './icon.ts'
+import { readCached } from './report-cache.ts'
+import type { PageRequest } from './route.ts'
+import { findAffiliates } from './select-options.ts'
+import { PAGE_SIZE, sizeOf } from './table.ts'
+import { urlWithQuery } from './url.ts'
+
+/** The filters of a list that are set, as in its address. */
+export type Given = Record<string, string>
+
+export const givenOf = (sent: URLSearchParams, names: readonly string[]): Given =>
+  Object.fromEntries(
+    names.flatMap((name) => {
+      const text = field(sent, name)
+      return text ? [[name, text]] : []
+    }),
+  )
+
+/** The first and the last instant of a typed day. Other text is left to the validation of the API. */
+export const firstInstantOf = (text: string, zone: string): string => (isDay(text) ? startOfDay(text, zone) : text)
+export const lastInstantOf = (text: string, zone: string): string => (isDay(text) ? endOfDay(text, zone) : text)
+
+/** A typed day as it is shown. */
+export const dayOr = (text = ''): string => (isDay(text) ? dayText(text) : text)
+
+interface Period {
+  from?: string
+  to?: string
+}
+
+/**
+ * The instants of the fields `from` and `to`.
+ *
+ * @throws ApiError 400 for a text that is not a day, or an end before the start.
+ */
+export function readPeriod({ zone, problem }: PageRequest, given: Given): Period {
+  if (problem) return {}
+  const from = parseQueryInstant('from', given.from && firstInstantOf(given.from, zone))
+  const to = parseQueryInstant('to', given.to && lastInstantOf(given.to, zone))
+  if (from && to && to < from) throw invalid('period_invalid', 'to must not be before “From”.')
+  return { ...(from && { from }), ...(to && { to }) }
+}
+
+interface Amounts {
+  currency: string | undefined
+  min: number | undefined
+  max: number | undefined
+}
+
+/**
+ * The fields `min` and `max` in cents of `currency`, by default that of the shop.
+ *
+ * @throws ApiError 400 for what is not an amount or a currency: without it, the filter would match more.
+ */
+export function readAmounts({ ctx, problem }: PageRequest, given: Given): Amounts {
+  const own = given.min || given.max ? ctx.shop.currency : undefined
+  const currency = given.currency?.toUpperCase() ?? own
+  if (problem || currency === undefined) return { currency, min: undefined, max: undefined }
+  if (!isCurrency(currency)) throw invalid('invalid_parameter', 'currency must be a currency of ISO 4217, such as USD.')
+  const [min, max] = ['min', 'max'].map((name) => requireAmount(given, name, currency))
+  if (min !== undefined && max !== undefined && max < min)
+    throw invalid('invalid_parameter', 'max must not be less than “At least”.')
+  return { currency, min, max }
+}
+
+function requireAmount(given: Given, name: string, currency: string): number | undefined {
+  const text = given[name]
+  if (!text) return undefined
+  const cents = typedCents(text, currency)
+  if (cents === undefined)
+    throw invalid('invalid_parameter', `${name} must be an amount, such as ${typedAmount(1050, currency)}.`)
+  return cents
+}
+
+/** A typed affiliate, and whom it means. */
+export interface AffiliateFilter {
+  /** As it was typed. */
+  affiliate: string | undefined
+  matches: FoundAffiliate[]
+  /** It is still being searched, and nothing matches before that. */
+  isSearching: boolean
+  /** The one that it means. Without exactly one, the id of none. */
+  affiliateId: string | undefined
+}
+
+/** Reads the field `affiliate`. A page of a large shop does not wait for the search; a form does. */
+export async function readAffiliate(request: PageRequest, { affiliate }: Given): Promise<AffiliateFilter> {
+  if (!affiliate || request.problem?.field === 'affiliate')
+    return { affiliate: undefined, matches: [], isSearching: false, affiliateId: undefined }
+  const { value } = await readCached(request.ctx, {
+    key: ['affiliate', affiliate],
+    isLarge: request.form.size === 0 && (await isLargeList(request.ctx, { list: 'affiliates' })),
+    read: (own) => findAffiliates({ ...request, ctx: own }, affiliate),
+  })
+  const matches = value ?? []
+  const affiliateId = matches.length === 1 ? matches[0]?.id : 'none'
+  return { affiliate, matches, isSearching: value === undefined, affiliateId }
+}
+
+/** The name of the affiliate that is meant, or what was typed. */
+export const affiliateChip = ({ affiliate, matches }: AffiliateFilter): Html =>
+  html`Affiliate ${isolated((matches.length === 1 && matches[0]?.name) || (affiliate ?? ''))}`
+
+/** Says that a typed affiliate means none or several, with a link to each. */
+export function affiliateNotice(
+  path: string,
+  { affiliate, matches, isSearching }: AffiliateFilter,
+  given: Given,
+): Html {
+  if (!affiliate || matches.length === 1 || isSearching) return html``
+  if (matches.length === 0)
+    return html`<p class="notice wait" role="status">No affiliate matches ${isolated(affiliate)}.</p>`
+  return html`<p class="notice wait" role="status">Several affiliates match ${isolated(affiliate)}. Choose one: ${matches.map(
+    ({ id, name }, index) =>
+      html`${index > 0 ? ', ' : ''}<a href="${urlWithQuery(path, { ...given, affiliate: id })}">${isolated(name)}</a>`,
+  )}</p>`
+}
+
+/** An input of a filter with what was sent, marked if it was rejected. */
+export const filterInput = ({ form: sent, query, problem }: PageRequest, given: Input): Html =>
+  input({
+    value: (sent.size ? sent : query).get(given.name)?.trim() ?? '',
+    ...given,
+    ...(problem?.field === given.name && { problemId: PROBLEM_ID }),
+  })
+
+const PROBLEM_ID = 'filter-problem'
+
+interface FilterFields {
+  path: string
+  fields: Html | Html[]
+  /** Fields that are used rarely, behind a button. */
+  more?: { names: readonly string[]; fields: Html | Html[] }
+  button?: string
+  /** The accessible name of a form that does not filter a list. */
+  label?: string
+  /** The button is the main action of the page. */
+  isMain?: boolean
+}
+
+/** The form above a list. A rejected filter is shown again, with the reason. */
+export function filterForm({ problem, query }: PageRequest, given: FilterFields): Html {
+  const { path, fields, more, button = 'Filter', label, isMain } = given
+  const isBehind = problem !== undefined && more?.names.includes(problem.field) === true
+  const reason = problem
+    ? html`<p class="problem bad-text" role="alert" id="${PROBLEM_ID}">${problem.text}</p>`
+    : html``
+  return html`<form class="filters" method="get" action="${path}"${label ? '' : html` role="search"`} aria-label="${label ?? 'Filter'}">
+${sizeOf(query) === PAGE_SIZE ? '' : hidden('size', String(sizeOf(query)))}${fields}
+${more ? html`<details${isBehind ? html` open` : ''}><summary>${icon('filter')}More filters</summary><div>${more.fields}${isBehind ? reason : ''}</div></details>` : ''}
+<div class="row"><button class="${isMain ? 'main' : ''}">${button}</button></div>${isBehind ? '' : reason}</form>`
+}
+
+export const dateInputs = (request: PageRequest): Html =>
+  html`${filterInput(request, { name: 'from', label: 'From', type: 'date', maxlength: 10 })}
+${filterInput(request, { name: 'to', label: 'To', type: 'date', maxlength: 10 })}`
+
+/** Links to the list of this month and of the one before, by days of the shop. */
+export function monthLinks({ ctx, query, zone }: PageRequest, path: string, given: Given): Html {
+  const now = nowIso(ctx)
+  const months = { 'This month': localDate(now, zone).slice(0, 7), 'Last month': lastMonth(now, zone) }
+  const links = Object.entries(months).map(([text, month]) => {
+    const { first: from, last: to } = daysOfMonth(month)
+    const isCurrent = given.from === from && given.to === to
+    return { to: urlWithQuery(path, { ...given, from, to, size: query.get('size') ?? undefined }), text, isCurrent }
+  })
+  return html`<div class="toolbar">${tabs('Month', links, 'segments')}</div>`
+}
+
+/**
+ * The inputs of {@link readAmounts}.
+ *
+ * @param amount what is compared: `Commission`
+ */
+export function amountInputs(request: PageRequest, amount: string): Html {
+  const own = request.ctx.shop.currency
+  return html`${filterInput(request, { name: 'min', label: `${amount} at least`, placeholder: typedAmount(1000, own), maxlength: 20 })}
+${filterInput(request, { name: 'max', label: `${amount} at most`, maxlength: 20 })}
+${filterInput(request, { name: 'currency', label: 'Currency', placeholder: own, maxlength: 3 })}`
+}
+
+/** The texts of the chips of {@link dateInputs} and {@link amountInputs}. */
+export const rangeChips = (
+  { from, to, min, max, currency }: Given,
+  { amount = '', own = '' } = {},
+): Record<string, Html> => ({
+  from: html`From ${isolated(dayOr(from))}`,
+  to: html`To ${isolated(dayOr(to))}`,
+  min: html`${amount} at least ${isolated(amountOr(min, currency ?? own))}`,
+  max: html`${amount} at most ${isolated(amountOr(max, currency ?? own))}`,
+  currency: html`Currency ${isolated(currency?.toUpperCase() ?? '')}`,
+})
+
+/** A typed amount as money. */
+function amountOr(text = '', currency: string): string {
+  const code = currency.toUpperCase()
+  const cents = isCurrency(code) ? typedCents(text, code) : undefined
+  return cents === undefined ? text : money(cents, code)
+}

@@ -1,0 +1,159 @@
+import { invalidBody } from '../contract/errors.ts'
+import type { components } from '../contract/schema.d.ts'
+import { moderate } from '../domains/commissions/moderation.ts'
+import { refund } from '../domains/commissions/refunds.ts'
+import { typedCents } from './amount-input.ts'
+import { field, form, hidden, input, limitsOf } from './form.ts'
+import { day, money } from './format.ts'
+import { type Html, html, isolated } from './html.ts'
+import type { PageRequest } from './route.ts'
+import { validateBody } from './route.ts'
+import { badge } from './status.ts'
+import { nameColumn, numberColumn, pager, slice, table } from './table.ts'
+import { urlWithQuery } from './url.ts'
+
+type Schemas = components['schemas']
+type Commission = Schemas['Commission']
+
+const PATH = '/admin/orders'
+
+/** The refunds of an order, and cancellations and refunds that were reported before it. */
+export function refundList(
+  { refunds, notices, commission, order }: Schemas['Explanation'],
+  path: string,
+  query: URLSearchParams,
+): Html {
+  const pending = notices.filter(({ applied }) => !applied)
+  const { data, pagination } = slice(refunds, query, 'refunds')
+  const rows = data.map((one) => [
+    isolated(one.externalRefundId),
+    day(one.occurredAt),
+    money(one.goodsCents, String(order.currency)),
+    money(one.commissionCents, commission?.currency ?? String(order.currency)),
+    one.reason ? isolated(one.reason) : '–',
+  ])
+  const columns = ['Refund', 'Date', numberColumn('Goods'), numberColumn('Commission'), nameColumn('Reason')]
+  return html`${refunds.length ? html`<h2>Refunds</h2>${table('Refunds', columns, rows)}${pager(path, query, pagination, 'refunds')}` : ''}
+${pending.map((notice) => html`<p class="notice wait">${noticeName(notice)} was reported but is not applied yet. ${badge('PENDING')}</p>`)}`
+}
+
+function noticeName({ type, externalRefundId }: Schemas['OrderNotice']): Html {
+  if (type === 'cancellation') return html`A cancellation`
+  const refund = html`refund ${isolated(externalRefundId ?? '')}`
+  return type === 'refund' ? html`The ${refund}` : html`The cancellation of the ${refund}`
+}
+
+const MOVES: Partial<Record<Commission['orderStatus'], readonly (readonly [action: Action, text: string])[]>> = {
+  PENDING: [
+    ['approve', 'Approve'],
+    ['reject', 'Reject'],
+    ['cancel', 'Cancel'],
+  ],
+  APPROVED: [
+    ['reject', 'Reject'],
+    ['cancel', 'Cancel'],
+  ],
+  ACCEPTED: [
+    ['reject', 'Reject'],
+    ['cancel', 'Cancel'],
+  ],
+  PAYABLE: [['cancel', 'Cancel']],
+  PAID: [['reverse', 'Reverse']],
+  REJECTED: [['reopen', 'Reopen']],
+}
+const DONE = {
+  approve: 'approved',
+  reject: 'rejected',
+  cancel: 'canceled',
+  reverse: 'reversed',
+  reopen: 'reopened',
+} as const
+type Action = keyof typeof DONE
+
+/** Explains each action; none changes the order in the store. */
+const EFFECTS: Record<Action, string> = {
+  approve: 'Approve: the commission is included in the next payout.',
+  reject: 'Reject: the affiliate did not earn it. It can be reopened.',
+  cancel: 'Cancel: the order was canceled in your store. This cannot be undone.',
+  reverse: 'Reverse: the order was canceled after the payment. The next payout subtracts what was paid.',
+  reopen: 'Reopen: it awaits approval again.',
+}
+
+const BUTTONS: Partial<Record<Action, string>> = { approve: 'main', cancel: 'danger', reverse: 'danger' }
+
+const REFUNDABLE = ['PENDING', 'APPROVED', 'ACCEPTED', 'PAYABLE', 'PAID']
+
+/** The actions of an owner on the commission of an order. */
+export function changes(request: PageRequest, one: Commission, { refunds, arithmetic }: Schemas['Explanation']): Html {
+  const { form: sent } = request
+  const goods = refunds.reduce(
+    (left, { goodsCents }) => left - goodsCents,
+    one.orderSubtotalCents - one.orderDiscountCents,
+  )
+  const earned = arithmetic.findLast(({ step }) => step === 'now')?.cents ?? 0
+  const moves = MOVES[one.orderStatus] ?? []
+  const fields = html`${hidden('id', one.id)}${hidden('orderId', one.orderId)}`
+  return html`${
+    moves.length
+      ? html`<section class="card" aria-labelledby="change"><h2 id="change">Change the commission</h2>${form(
+          request,
+          `${PATH}/move`,
+          html`${fields}${moves.map(([action, text]) => html`<button name="action" value="${action}" class="${BUTTONS[action] ?? ''}">${text}</button> `)}`,
+          'row',
+        )}<p class="hint">${moves.map(([action], n) => html`${n > 0 ? html`<br>` : ''}${EFFECTS[action]}`)}</p></section>`
+      : ''
+  }
+${
+  REFUNDABLE.includes(one.orderStatus)
+    ? html`<section class="card narrow" aria-labelledby="refund"><h2 id="refund">Record a refund</h2>
+<p class="hint">Refund the customer in your store first. This takes the commission on the returned goods back: an unpaid one is reduced, a paid one gets a negative adjustment.</p>
+${form(
+  request,
+  `${PATH}/refund`,
+  html`${fields}<div class="fields">${input({ name: 'externalRefundId', label: 'Refund ID', value: sent.get('externalRefundId') ?? '', ...limitsOf('refundCommission', 'externalRefundId'), hint: 'The ID of the refund in your store; leave empty to generate one. The same ID again changes nothing.' })}${hidden('ownRefundId', request.ctx.newId('rfd'))}
+${input({ name: 'amount', label: `Goods refunded, in ${one.orderCurrency}`, value: sent.get('amount') ?? '', maxlength: 30, hint: `After discount, without shipping and tax. Leave empty to refund the rest: ${money(Math.max(0, goods), one.orderCurrency)}, with ${money(earned, one.currency)} of commission.` })}</div>
+${input({ name: 'reason', label: 'Reason', value: sent.get('reason') ?? '', ...limitsOf('refundCommission', 'reason') })}
+${hidden('currency', one.orderCurrency)}<button class="main">Record refund</button>`,
+)}</section>`
+    : ''
+}`
+}
+
+/** The id becomes part of a header. */
+const MAX_ORDER_ID = 300
+
+/** The page of an order shows the form again after an error. */
+const orderOf = (request: PageRequest): string => {
+  const id = (request.form.get('orderId') ?? '').slice(0, MAX_ORDER_ID)
+  request.query.set('id', id)
+  return urlWithQuery(PATH, { id })
+}
+
+export async function refundOrder(request: PageRequest) {
+  const { ctx, form } = request
+  const to = orderOf(request)
+  const text = field(form, 'amount')
+  const currency = form.get('currency') ?? ctx.shop.currency
+  const amountCents = text === undefined ? undefined : typedCents(text, currency)
+  if (text !== undefined && amountCents === undefined) throw invalidBody('The amount must be written like 10.50.')
+  const sent = {
+    externalRefundId: field(form, 'externalRefundId') ?? field(form, 'ownRefundId') ?? '',
+    reason: field(form, 'reason') ?? null,
+    ...(amountCents !== undefined && { amountCents }),
+  }
+  const { refund: done, data } = await refund(ctx, form.get('id') ?? '', validateBody('refundCommission', sent))
+  const change = money(done.commissionCents, data.currency)
+  return { to, flash: { text: `Refund recorded. Commission changed by ${change}.` } }
+}
+
+export async function moveOrder(request: PageRequest) {
+  const { ctx, form } = request
+  const to = orderOf(request)
+  const action = form.get('action') ?? ''
+  if (!Object.hasOwn(DONE, action)) throw invalidBody('Choose what to do with the commission.')
+  const row = await moderate(ctx, action as Action, form.get('id') ?? '')
+  return {
+    to,
+    flash: { text: `Commission ${DONE[action as Action]}: ${money(row.commissionAmountCents, row.currency)}.` },
+  }
+}

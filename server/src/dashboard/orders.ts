@@ -1,0 +1,252 @@
+import type { components } from '../contract/schema.d.ts'
+import { affiliateNames } from '../domains/affiliates/affiliates.ts'
+import { explain } from '../domains/commissions/explain.ts'
+import { findOrderName } from '../domains/orders/reported.ts'
+import { facts } from './components.ts'
+import { field } from './form.ts'
+import { count, money, rateText, time, UNDONE, withMoney } from './format.ts'
+import { type Html, html, isolated } from './html.ts'
+import { changes, moveOrder, refundList, refundOrder } from './order-changes.ts'
+import { ORDER_FILTERS } from './order-filter.ts'
+import { downloadOrders, listOrders } from './order-list.ts'
+import { ALL_ROLES, type PageRequest, type Route, rolesAndAuditOf, type View } from './route.ts'
+import { badge, nameOf as nameText } from './status.ts'
+import {
+  type Cell,
+  type Column,
+  inCard,
+  nameColumn,
+  numberColumn,
+  PAGE_SIZE,
+  pager,
+  slice,
+  table,
+  wideColumn,
+} from './table.ts'
+
+const PATH = '/admin/orders'
+
+export const orderRoutes: Route[] = [
+  { path: '/orders', ...rolesAndAuditOf('explainOrder'), show, filters: ORDER_FILTERS },
+  { path: '/orders.csv', roles: ALL_ROLES, audit: 'orders.exported', show: downloadOrders },
+  { path: '/orders/refund', ...rolesAndAuditOf('refundCommission'), act: refundOrder, page: show },
+  { path: '/orders/move', ...rolesAndAuditOf('cancelCommission'), act: moveOrder, page: show },
+]
+
+async function show(request: PageRequest): Promise<View> {
+  const text = field(request.query, 'id')
+  return text ? await showOrder(request, text) : listOrders(request)
+}
+
+async function showOrder(request: PageRequest, text: string): Promise<View> {
+  const { ctx, isOwner } = request
+  const found = await explain(ctx, text)
+  const candidates = found.evidence.flatMap((kind) => kind.candidates)
+  const ids = candidates.flatMap(({ affiliateId, slugAffiliateId }) => [affiliateId, slugAffiliateId])
+  const names = await affiliateNames(
+    ctx,
+    [...ids, found.affiliate?.id ?? null].filter((id) => id !== null),
+  )
+  const name = (await findOrderName(ctx, found.orderId)) || found.externalOrderId
+  return {
+    title: `Order ${name}`,
+    crumb: { to: PATH, text: 'Orders' },
+    badges: found.commission ? badge(found.commission.orderStatus) : badge(found.outcome),
+    subjectId: found.orderId,
+    body: html`${orderStats(found, names)}
+<div class="columns"><div>
+${explanation(found, names, request.query)}
+${refundList(found, PATH, request.query)}
+</div><div>
+<section class="card" aria-labelledby="record"><h2 id="record">Record</h2>${decisionFacts(found, request.zone)}</section>
+${isOwner && found.commission ? changes(request, found.commission, found) : ''}
+</div></div>`,
+  }
+}
+
+type Schemas = components['schemas']
+type Explanation = Schemas['Explanation']
+type Line = Schemas['ArithmeticLine']
+/** The names of affiliates by id. */
+type Names = Map<string, string>
+
+const KINDS: Record<Schemas['EvidenceKind'], string> = {
+  COUPON: 'Coupon',
+  DIRECT_LINK: 'Link',
+  CONNECTED_CUSTOMER: 'Connected customer',
+  CONNECTED_PRODUCT: 'Connected product',
+}
+
+/** Explains an order: the decision, the evidence considered, and the calculation line by line. */
+const explanation = (
+  found: Explanation,
+  names: Names,
+  query: URLSearchParams,
+): Html => html`<section class="card" aria-labelledby="decision"><h2 id="decision">Decision</h2>
+<p>${badge(shownOutcome(found))} ${isolated(withMoney(found.summary, String(found.order.currency)))}</p></section>
+<h2>Evidence</h2>
+<p class="hint">In your shop’s order of precedence. The first kind with valid evidence wins. If there are several clicks, the ${found.clickTouch.toLowerCase()} one counts.</p>
+<ol class="evidence card">${found.evidence.map((one) => kind(one, names, query))}</ol>
+<h2>Calculation</h2>
+${arithmetic(found)}
+<p class="hint">${replay(found)}</p>`
+
+/** The status of the commission if an affiliate was credited, and nothing of it remains. */
+const shownOutcome = ({ outcome, commission }: Explanation): string =>
+  outcome === 'CREDITED' && commission && UNDONE.has(commission.orderStatus) ? commission.orderStatus : outcome
+
+/** The summary of an order. */
+function orderStats(found: Explanation, names: Names): Html {
+  const { affiliate, arithmetic } = found
+  const amountOf = (step: string) => arithmetic.findLast((line) => line.step === step)
+  const [base, commission, now] = [amountOf('base'), amountOf('commission'), amountOf('now')]
+  const shown = (line: typeof base) => (line ? money(line.cents, line.currency) : undefined)
+  return facts(
+    [
+      ['Goods', shown(base)],
+      [now ? 'Commission at first' : 'Commission', shown(commission) ?? 'none'],
+      ['Commission now', shown(now)],
+      [
+        'Affiliate',
+        affiliate ? html`<a href="/admin/affiliates/${affiliate.id}">${nameIn(names, affiliate.id)}</a>` : 'none',
+      ],
+    ],
+    'stats',
+  )
+}
+
+const decisionFacts = (found: Explanation, zone: string): Html => {
+  const { affiliate, program, commission, order } = found
+  return facts(
+    [
+      ['Ordered', time(String(order.orderAt), '–', zone)],
+      ['Received', time(found.receivedAt, '–', zone)],
+      ['Program', program ? rateText(program.commissionType, program.rate, flatCurrencyOf(found)) : 'none'],
+      ['Affiliate', affiliate ? badge(affiliate.archived ? 'ARCHIVED' : affiliate.status) : undefined],
+      ['Commission', commission ? badge(commission.orderStatus) : 'none'],
+      ['Order ID', html`<code>${isolated(found.externalOrderId)}</code>`],
+    ],
+    'facts one',
+  )
+}
+
+/** The currency of flat rates: that of the last lines of the calculation. */
+const flatCurrencyOf = ({ arithmetic, order }: Explanation): string =>
+  arithmetic.at(-1)?.currency ?? String(order.currency)
+
+function kind({ kind, because, candidates }: Schemas['ExplainedEvidence'], names: Names, query: URLSearchParams): Html {
+  // An order of a thousand lines has a thousand products. The winner is on the first page.
+  const isLong = candidates.length > PAGE_SIZE
+  const ordered = isLong
+    ? candidates.toSorted((a, b) => Number(b.outcome === 'WON') - Number(a.outcome === 'WON'))
+    : candidates
+  const { data, pagination } = slice(ordered, query, kind)
+  const rows = data.map((one) => candidate(one, names))
+  return html`<li>
+<h3>${KINDS[kind]}</h3><p>${because}</p>
+${rows.length ? table(`Candidates: ${KINDS[kind]}`, CANDIDATE, rows) : ''}${pager(PATH, query, pagination, kind)}</li>`
+}
+
+const CANDIDATE: Column[] = [
+  nameColumn('Evidence'),
+  nameColumn('Affiliate'),
+  inCard('lead', 'Outcome'),
+  wideColumn('Explanation'),
+]
+
+/** Where evidence came from. */
+const SOURCES: Record<string, string> = {
+  couponCode: 'Discount code',
+  affiliateCode: 'Affiliate code',
+  clickId: 'Click',
+  ref: 'Link name',
+  sessionId: 'Click of the session',
+  customerId: 'Customer ID',
+  customerEmail: 'Customer email',
+  variantId: 'Variant',
+  productId: 'Product',
+}
+
+const candidate = (one: Schemas['ExplainedCandidate'], names: Names): Cell[] => [
+  html`<small>${SOURCES[one.source] ?? one.source}</small> <code class="break">${isolated(one.value)}</code>`,
+  html`${one.affiliateId === null ? 'none' : nameIn(names, one.affiliateId)}${one.slugAffiliateId ? html` <small>also a link name of ${nameIn(names, one.slugAffiliateId)}</small>` : ''}`,
+  badge(one.outcome),
+  html`<small>${nameText(one.reasonCode)}</small>${isolated(one.because)}`,
+]
+
+const nameIn = (names: Names, id: string): Html => isolated(names.get(id) ?? id)
+
+const STEPS: Record<Schemas['ArithmeticLine']['step'], string> = {
+  subtotal: 'Goods',
+  discount: 'Discount',
+  outside: 'Excluded',
+  base: 'Base',
+  group: 'Rate',
+  restricted: 'Restricted',
+  commission: 'Commission',
+  tax: 'Tax',
+  refund: 'Refund',
+  canceled: 'Canceled',
+  now: 'Current',
+}
+
+const arithmetic = (found: Explanation): Html => {
+  const columns = ['Step', wideColumn('Detail'), inCard('lead', numberColumn('Amount'))]
+  // Nothing is withheld from a commission of which nothing remains.
+  const isWithheld = found.arithmetic.findLast(({ step }) => step === 'now')?.cents !== 0
+  const lines = found.arithmetic.filter(({ step, cents }) => step !== 'tax' || (isWithheld && cents !== 0))
+  const rows = withSumOfRefunds(lines).map(({ step, text, cents, currency }) => ({
+    className: step,
+    cells: [STEPS[step], inMoney(text, step, found), money(cents, currency)],
+  }))
+  const { tax, payable } = payableOf(found)
+  if (!payable) return table('Calculation', columns, rows, 'ledger')
+  return table(
+    'Calculation',
+    columns,
+    [...rows.filter(({ className }) => className !== 'tax'), ...tax, payable],
+    'ledger',
+  )
+}
+
+/** What the affiliate receives: what remains of the commission, without the tax on it. Later changes of a paid one are separate rows. */
+function payableOf({ arithmetic, commission }: Explanation) {
+  const now = arithmetic.findLast(({ step }) => step === 'now')
+  if (!commission || !now?.cents || now.cents !== commission.commissionAmountCents) return { tax: [] }
+  const { taxWithheldCents: withheld, orderStatus, currency } = commission
+  const tax = { className: 'tax', cells: ['Tax', 'Withheld from the current commission', money(-withheld, currency)] }
+  const text = orderStatus === 'PAID' ? ['Paid', 'Paid to the affiliate'] : ['To pay', 'What the affiliate receives']
+  const payable = { className: 'total', cells: [...text, money(now.cents - withheld, currency)] }
+  return { tax: withheld ? [tax] : [], payable }
+}
+
+/** Many refunds are one line of the calculation, since the list below has each. */
+function withSumOfRefunds(lines: Line[]): Line[] {
+  const refunds = lines.filter(({ step }) => step === 'refund')
+  const [first] = refunds
+  if (!first || refunds.length <= PAGE_SIZE) return lines
+  const cents = refunds.reduce((sum, line) => sum + line.cents, 0)
+  const sum = { ...first, text: `${count(refunds.length)} refunds, listed below`, cents }
+  return lines.flatMap((line) => (line === first ? [sum] : line.step === 'refund' ? [] : [line]))
+}
+
+/** The texts of the calculation contain minor units, such as `10000 × 1600 ÷ 10000`. */
+function inMoney(text: string, step: string, { order, arithmetic }: Explanation): string {
+  if (step === 'restricted') return nameText(text)
+  const orderCurrency = String(order.currency)
+  const currency = arithmetic.at(-1)?.currency ?? orderCurrency
+  return withMoney(text, step === 'refund' ? orderCurrency : currency)
+    .replace(
+      /(-?\d+) × (\d+) ÷ 10000, rounded half up/g,
+      (_all, cents, bps) =>
+        `${money(Number(cents), step === 'group' ? orderCurrency : currency)} × ${Number(bps) / 100}%${(BigInt(cents) * BigInt(bps)) % 10_000n ? ', rounded' : ''}`,
+    )
+    .replace(/^(\d+) for the order$/, (_all, cents) => `${money(Number(cents), currency)} for the order`)
+    .replace(/^(\d+) × (\d+) pieces$/, (_all, cents, pieces) => `${money(Number(cents), currency)} × ${pieces} pieces`)
+    .replace(/(\d+) × (\d+)(?= \+|$)/g, (_all, pieces, cents) => `${pieces} × ${money(Number(cents), orderCurrency)}`)
+}
+
+const replay = ({ replay }: Explanation): Html =>
+  replay.identical
+    ? html`Calculated again from the stored order: the same result.`
+    : html`Calculated again with the current rules of the server: another result. The recorded one counts.`

@@ -1,0 +1,181 @@
+import { type Attention, readAttention } from '../domains/analytics/attention.ts'
+import { add, isLargePeriod, type Overview, readOverview } from '../domains/analytics/overview.ts'
+import { EMPTY_TALLY, type Tally } from '../engine/analytics.ts'
+import { FIGURES_HINT } from './affiliate-figures.ts'
+import { change } from './chart.ts'
+import { PERIOD_FIELDS, type Period, periodChoice, periodText, readPeriod } from './chart-period.ts'
+import { empty } from './components.ts'
+import { count, money } from './format.ts'
+import { type Html, html, isolated } from './html.ts'
+import { attentionList } from './overview-attention.ts'
+import { charts, currenciesOf, currencyTabs, shownCurrency } from './period-charts.ts'
+import { type Cached, figuresAsOf, loadingNotice, readCached } from './report-cache.ts'
+import { ALL_ROLES, type PageRequest, type Route, type View } from './route.ts'
+import { nameColumn, numberColumn, table } from './table.ts'
+
+export const overviewRoutes: Route[] = [
+  { path: '', roles: ALL_ROLES, audit: 'analytics.shown', show, filters: PERIOD_FIELDS },
+]
+
+async function show(request: PageRequest): Promise<View> {
+  const { ctx, zone } = request
+  const period = readPeriod(request)
+  const attention = await readAttention(ctx)
+  const [{ value: overview, readAt }, needed] = await Promise.all([
+    request.problem ? NOTHING : readFigures(ctx, period, attention),
+    attentionList(request, attention),
+  ])
+  const content = overview ? figures(request, period, overview) : loadingNotice('Calculating this period…')
+  return {
+    title: 'Overview',
+    lead: request.problem ? undefined : html`${periodText(period)} ${figuresAsOf(readAt, zone)}`,
+    body: html`${firstSteps(request, attention)}
+${needed}
+<div class="toolbar">${periodChoice(request, period)}${overview ? currencyTabs(overview, request, { path: '/admin', given: period.given }) : ''}</div>
+${request.problem ? '' : content}`,
+  }
+}
+
+/** A rejected period has no figures. */
+const NOTHING = { value: undefined, readAt: null }
+
+const readFigures = async (
+  ctx: PageRequest['ctx'],
+  { before, from, to, timeZone }: Period,
+  { commissions }: Attention,
+): Promise<Cached<Overview>> =>
+  readCached(ctx, {
+    key: ['overview', ctx.shop.currency, timeZone, to, before],
+    isLarge: await isLargePeriod(ctx, { before, to }, commissions),
+    read: (own) => readOverview(own, { before, from, to, timeZone }),
+    survivesWrites: true,
+  })
+
+function figures({ ctx, query }: PageRequest, period: Period, overview: Overview): Html {
+  if (overview.days.length === 0 && overview.clicks.length === 0) {
+    if (!period.given.days) return empty('No activity in this period', 'Choose another one.', 'overview')
+    const way = html`Report a click or an order. The <a href="/api/v1/docs">quick start</a> shows how.`
+    return empty('No activity yet', way, 'overview')
+  }
+  const own = ctx.shop.currency
+  const currencies = currenciesOf(overview, own)
+  const asked = shownCurrency(currencies, query, own)
+  return html`${charts(overview, period, { currency: asked, names: ['Revenue', 'Commission', 'Orders', 'Clicks'] })}${byCurrency(sumsOf(overview, period), currencies)}${currencyNotice(overview, period, own)}
+${topAffiliates(overview, own)}`
+}
+
+interface Sums {
+  now: Tally
+  before: Tally
+}
+
+/** The sums of both periods by currency. */
+function sumsOf({ days }: Overview, { firstDay }: Period): Map<string, Sums> {
+  const sums = new Map<string, Sums>()
+  for (const one of days) {
+    const own = sums.get(one.currency) ?? { now: EMPTY_TALLY, before: EMPTY_TALLY }
+    const side = one.date >= firstDay ? 'now' : 'before'
+    sums.set(one.currency, { ...own, [side]: add(own[side], one) })
+  }
+  return sums
+}
+
+const byCurrency = (sums: Map<string, Sums>, currencies: string[]): Html =>
+  html`<h2>By currency</h2>${table(
+    'Totals by currency',
+    [
+      'Currency',
+      numberColumn('Orders'),
+      numberColumn('Revenue'),
+      numberColumn('Commission'),
+      numberColumn('Approved'),
+      numberColumn('Pending'),
+    ],
+    currencies.map((currency) => {
+      const { now, before } = sums.get(currency) ?? { now: EMPTY_TALLY, before: EMPTY_TALLY }
+      const cents = (name: Exclude<keyof Tally, 'orders'>) =>
+        html`${money(now[name], currency)} ${change(now[name], before[name])}`
+      return [
+        currency,
+        html`${count(now.orders)} ${change(now.orders, before.orders)}`,
+        cents('revenueCents'),
+        cents('commissionCents'),
+        money(now.approvedCommissionCents, currency),
+        money(now.pendingCommissionCents, currency),
+      ]
+    }),
+  )}${FIGURES_HINT}`
+
+/** Orders in another currency are often a checkout that sends no `currency`, which defaults to USD. */
+function currencyNotice({ days }: Overview, { firstDay }: Period, own: string): Html {
+  const recent = days.filter(({ date, currency }) => date >= firstDay && currency !== own)
+  if (recent.length === 0) return html``
+  const others = [...new Set(recent.map(({ currency }) => currency))].sort().join(', ')
+  return html`<p class="notice wait">Some orders of this period are in ${others}, but the currency of your shop is ${own}. If you do not sell in ${others}, check the currency that your checkout reports: an order without one is in USD.</p>`
+}
+
+const topAffiliates = ({ top }: Overview, currency: string): Html => html`<h2>Top affiliates</h2>
+${
+  top.length
+    ? table(
+        'Top affiliates',
+        [nameColumn('Affiliate'), numberColumn('Orders'), numberColumn('Revenue'), numberColumn('Commission')],
+        top.map((one) => [
+          html`<a href="/admin/affiliates/${one.affiliateId}">${isolated(one.name || one.affiliateId)}</a>`,
+          count(one.orders),
+          money(one.revenueCents, currency),
+          money(one.commissionCents, currency),
+        ]),
+      )
+    : empty('No commissions in this period', 'Affiliates appear here after their first order.')
+}`
+
+/** A shop with more commissions than this no longer needs an introduction. */
+const MANY = 100
+
+/** Five steps to the first payout, until all are done. */
+function firstSteps({ isOwner }: PageRequest, attention: Attention): Html {
+  const steps: [isDone: boolean, title: string, text: Html | string, to: string, button: string][] = [
+    [
+      attention.hasProgram,
+      'Create a program',
+      'A program defines what its affiliates earn.',
+      '/admin/programs/new',
+      'New program',
+    ],
+    [
+      attention.affiliates > 0,
+      'Add an affiliate',
+      'Each gets a link and a code.',
+      '/admin/affiliates/new',
+      'New affiliate',
+    ],
+    [
+      attention.commissions > 0,
+      'Report an order',
+      html`From your checkout, or with the <a href="/api/v1/docs">quick start</a>.`,
+      '/admin/keys',
+      'Create a key',
+    ],
+    [
+      attention.hasWebhook,
+      'Add a webhook',
+      'Notify your systems of every commission.',
+      '/admin/webhooks',
+      'Add webhook',
+    ],
+    [
+      attention.payoutBatches > 0,
+      'Pay your affiliates',
+      'Approve commissions and create a batch.',
+      '/admin/payouts/new',
+      'New batch',
+    ],
+  ]
+  const isDone = steps.every(([done]) => done)
+  if (!isOwner || isDone || attention.commissions > MANY) return html``
+  return html`<h2>First steps</h2><ol class="steps">${steps.map(
+    ([done, title, text, to, button]) =>
+      html`<li class="${done ? 'done' : ''}"><div><strong>${title}</strong>${done ? html`<span class="visually-hidden"> (done)</span>` : html`<p>${text}</p>`}</div>${done ? '' : html`<a class="button small" href="${to}">${button}</a>`}</li>`,
+  )}</ol>`
+}

@@ -1,0 +1,173 @@
+import { ApiError } from '../contract/errors.ts'
+import type { components } from '../contract/schema.d.ts'
+import { MAX_INLINE_ROWS } from '../core/list-size.ts'
+import { parseBodyInstant } from '../core/time.ts'
+import { parseCandidateFilter } from '../domains/payouts/batch.ts'
+import * as payouts from '../domains/payouts/payouts.ts'
+import { describe } from '../domains/payouts/unpaid.ts'
+import { countWaiting, IN_NEW_BATCH, readWaiting } from '../domains/payouts/waiting.ts'
+import { pageText } from './error-text.ts'
+import { form, hidden } from './form.ts'
+import { counted, count as counts, day, money } from './format.ts'
+import { type Html, html, isolated } from './html.ts'
+import { firstInstantOf, lastInstantOf } from './list-filter.ts'
+import { batchAbout, batchFacts } from './payout-summary.ts'
+import { affiliateTable, minimumsOf } from './payout-waiting.ts'
+import { figuresAsOf, loadingNotice, readCached } from './report-cache.ts'
+import { type PageRequest, validateBody } from './route.ts'
+import { type Cell, type Column, nameColumn, numberColumn, pageOf, pager, table } from './table.ts'
+
+type Schemas = components['schemas']
+type Batch = Schemas['PayoutBatch']
+
+const PATH = '/admin/payouts'
+
+export interface BatchInput {
+  from: string
+  until: string
+  currency: string | undefined
+  /** Whether approved commissions from before the period are included. */
+  includeEarlier: boolean
+}
+
+/** The batch that would be created and what it leaves, or why none can be. */
+interface Preview {
+  batch?: Batch
+  rejected?: ApiError
+  unpaid: Schemas['Unpaid'] | undefined
+  payees?: Awaited<ReturnType<typeof readWaiting>>
+}
+
+/** The preview of a batch, with the form that creates it. */
+export async function preview(request: PageRequest, batchInput: BatchInput): Promise<Html> {
+  const { ctx, zone } = request
+  const { value, readAt } = await readCached(request.ctx, {
+    key: ['preview', minimumsOf(request), batchInput, pageOf(request.query, PAYEES)],
+    isLarge: (await countWaiting(ctx)) > MAX_INLINE_ROWS,
+    read: (own) => readPreview({ ...request, ctx: own }, batchInput),
+  })
+  if (!value) return loadingNotice('Calculating the approved commissions of this period…')
+  const { batch, rejected, unpaid, payees } = value
+  const asOf = readAt === null ? html`` : html`<p class="hint">${figuresAsOf(readAt, zone)}</p>`
+  const rest = html`${unpaid ? unpaidAfter(request, unpaid, !batch) : ''}${asOf}`
+  if (batch)
+    return html`${offer(request, batchInput, batch)}${payees ? payeeSection(request, batch, payees) : ''}${rest}`
+  const text = rejected ? pageText(rejected, batchInput.currency ?? ctx.shop.currency) : ''
+  return html`<p class="notice wait" role="status">${text}</p>${rest}`
+}
+
+async function readPreview(request: PageRequest, batchInput: BatchInput): Promise<Preview> {
+  try {
+    const body = bodyFrom(request, batchInput)
+    const batch = await payouts.create(request.ctx, { ...body, dryRun: true })
+    const list = { currency: batch.currency, parts: IN_NEW_BATCH, ...pageOf(request.query, PAYEES) }
+    const payees = await readWaiting(request.ctx, { list, filter: parseCandidateFilter(body) })
+    return { batch, payees, unpaid: await readUnpaid(request, batchInput) }
+  } catch (error) {
+    // A rejected preview is a valid result of the page.
+    if (!(error instanceof ApiError) || error.status === 503) throw error
+    return { rejected: error, unpaid: error.status === 400 ? undefined : await readUnpaid(request, batchInput) }
+  }
+}
+
+export const bodyFrom = ({ zone }: PageRequest, { from, until, currency, includeEarlier }: BatchInput) =>
+  validateBody('createPayout', {
+    periodStart: firstInstantOf(from, zone),
+    periodEnd: lastInstantOf(until, zone),
+    includeEarlier,
+    ...(currency && { currency }),
+  })
+
+const REASONS: Record<string, string> = {
+  LATE: 'Approved after its month was paid',
+  BELOW_MINIMUM: 'Below the minimum',
+  DEBT: 'Owes for refunds',
+  HELD_BACK: 'Archived or rejected',
+}
+
+function readUnpaid(request: PageRequest, batchInput: BatchInput): Promise<Schemas['Unpaid']> {
+  const { periodStart, periodEnd, includeEarlier, currency } = bodyFrom(request, batchInput)
+  return describe(request.ctx, {
+    periodStart: parseBodyInstant('periodStart', periodStart),
+    periodEnd: parseBodyInstant('periodEnd', periodEnd),
+    includeEarlier: includeEarlier === true,
+    ...(currency && { currency }),
+  })
+}
+
+/** Whom the batch pays, the largest amounts first. */
+function payeeSection(
+  { query }: PageRequest,
+  { currency }: Batch,
+  { sums, affiliates }: NonNullable<Preview['payees']>,
+): Html {
+  if (!affiliates?.data.length) return html``
+  const blocked = sums.find((one) => one.currency === currency)?.parts.BLOCKED
+  const notice = blocked
+    ? html`<p class="notice wait">${counted(blocked.affiliates, 'payment')} of ${money(blocked.netPayableCents, currency)} cannot be sent before the payee details are entered or changed.</p>`
+    : ''
+  return html`<h2>In this batch</h2>${notice}
+${affiliateTable('Payees', affiliates.data, { currency, path: `${PATH}/new?${query}` })}
+${pager(`${PATH}/new`, query, affiliates.pagination, PAYEES)}`
+}
+
+/** The parameter of the page of payees. */
+const PAYEES = 'payees'
+
+/** The balances that the batch does not pay, with reasons. */
+function unpaidAfter(
+  request: PageRequest,
+  { reasons, affiliates, truncated }: Schemas['Unpaid'],
+  isOpen: boolean,
+): Html {
+  if (affiliates.length === 0) return html``
+  const rows = affiliates.map((one): Cell[] => [
+    affiliateLink(one),
+    one.minimumCents === null
+      ? (REASONS[one.reason] ?? one.reason)
+      : `${REASONS[one.reason]} of ${money(one.minimumCents, one.currency)}`,
+    counts(one.commissions),
+    money(one.netPayableCents, one.currency),
+    day(one.oldestAt, request.zone),
+  ])
+  const sums = Map.groupBy(reasons, ({ currency }) => currency)
+  const texts = [...sums].map(([currency, own]) => {
+    const add = (value: (one: (typeof own)[number]) => number) => own.reduce((sum, one) => sum + value(one), 0)
+    const total = money(
+      add((one) => one.netPayableCents),
+      currency,
+    )
+    return `${counted(
+      add((one) => one.affiliates),
+      'balance',
+    )} of ${total}`
+  })
+  return html`<details class="numbers"${isOpen ? html` open` : ''}><summary>Not in this batch: ${texts.join(', ')}</summary>
+${table('Unpaid balances', UNPAID, rows)}${truncated ? html`<p class="hint">Only the largest balances are shown.</p>` : ''}</details>`
+}
+
+const affiliateLink = ({ affiliateId, name }: { affiliateId: string; name: string }): Html =>
+  html`<a href="/admin/affiliates/${affiliateId}">${isolated(name || affiliateId)}</a>`
+
+const UNPAID: Column[] = [
+  nameColumn('Affiliate'),
+  'Why',
+  numberColumn('Commissions'),
+  numberColumn('Balance'),
+  'Oldest',
+]
+
+const offer = (
+  request: PageRequest,
+  { from, until, currency, includeEarlier }: BatchInput,
+  batch: Batch,
+): Html => html`<section class="card" aria-labelledby="preview"><h2 id="preview">Preview</h2>
+${batchFacts(batch)}
+${batchAbout(batch, request.zone)}
+${form(
+  request,
+  PATH,
+  html`${Object.entries({ from, until, includeEarlier: includeEarlier ? '1' : '', currency: currency ?? '' }).map(([name, value]) => hidden(name, value))}
+<button class="main">Create batch of ${money(batch.totals.netPayableCents, batch.currency)}</button> <span class="hint">This does not pay the batch.</span>`,
+  'row',
+)}</section>`

@@ -1,0 +1,116 @@
+import type { components } from '../contract/schema.d.ts'
+import { nowIso } from '../core/context.ts'
+import { MAX_INLINE_ROWS } from '../core/list-size.ts'
+import { localDate } from '../core/time-zone.ts'
+import { download, newFileId, sumSendable } from '../domains/payments/file-download.ts'
+import * as payoutFiles from '../domains/payments/files.ts'
+import { partsOf } from '../domains/payments/payment-file.ts'
+import * as payouts from '../domains/payouts/payouts.ts'
+import { facts } from './components.ts'
+import { field, form, hidden, input, limitsOf } from './form.ts'
+import { counted, money } from './format.ts'
+import { type Html, html } from './html.ts'
+import { figuresAsOf, loadingNotice, readCached } from './report-cache.ts'
+import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type View, validateBody } from './route.ts'
+import { urlWithQuery } from './url.ts'
+
+type File = components['schemas']['PayoutFile']
+
+const FORMATS = [
+  ['paypal', 'PayPal'],
+  ['wise', 'Wise'],
+  ['sepa', 'SEPA'],
+  ['csv', 'CSV'],
+] as const
+
+export const payoutSendRoutes: Route[] = [
+  { path: '/payouts/:id/send', roles: OWNER_ONLY, audit: 'payout_lines.listed', show: confirmSend },
+  { path: '/payouts/:id/send', ...rolesAndAuditOf('createPayoutFile'), act: send, page: confirmSend },
+  { path: '/payout-files/:id/download', roles: OWNER_ONLY, audit: 'payout_file.shown', show: downloadFile },
+]
+
+/** The formats in which the ready payments of a batch can be sent. */
+export const sendLinks = ({ id, currency }: { id: string; currency: string }): Html =>
+  html`<div class="row">${FORMATS.filter(([format]) => format !== 'sepa' || currency === 'EUR').map(
+    ([format, name]) =>
+      html`<a class="button small" href="${urlWithQuery(`/admin/payouts/${id}/send`, { format })}">Create ${name} file</a> `,
+  )}</div>`
+
+/** The links to a file, one for each part. */
+export function downloadLinks(file: File): Html {
+  if (file.status !== 'SENT') return html``
+  const parts = partsOf(file)
+  const path = `/admin/payout-files/${file.id}/download`
+  return html`${Array.from({ length: parts }, (_, index) => {
+    const part = parts > 1 ? ` part ${index + 1}` : ''
+    return html`<a class="button small" href="${urlWithQuery(path, { part: index > 0 ? String(index + 1) : undefined })}" download>Download${part}<span class="visually-hidden"> ${file.id}</span></a> `
+  })}`
+}
+
+async function confirmSend(request: PageRequest): Promise<View> {
+  const { ctx, query, form: sent } = request
+  const batch = await payouts.find(ctx, request.params.id ?? '')
+  const [format, name] = FORMATS.find(([one]) => one === (sent.get('format') ?? query.get('format'))) ?? FORMATS[3]
+  const { value: sums, readAt } = await readCached(ctx, {
+    key: ['sendable', batch.id, batch.totals, format],
+    isLarge: sent.size === 0 && batch.totals.commissions > MAX_INLINE_ROWS,
+    read: (own) => sumSendable(own, batch.id ?? '', format),
+  })
+  const back = `/admin/payouts/${batch.id}`
+  const view = { title: `Create ${name} file`, crumb: { to: back, text: 'Payout' }, subjectId: batch.id }
+  if (!sums) return { ...view, body: loadingNotice('Calculating the payments that can be sent…') }
+  const { lines, cents, others, blocked } = sums
+  const text = lines
+    ? html`${facts([
+        ['In the file', html`${counted(lines, 'payment')} <small>${money(cents, batch.currency)}</small>`],
+        ['Other payment methods', others ? counted(others, 'payment') : undefined],
+        ['Blocked', blocked ? counted(blocked, 'payment') : undefined],
+      ])}<p>The payments are marked as sent, so that no other file contains them, and their amounts no longer change. Then download the file, and upload it to ${format === 'csv' ? 'your bank or payment service' : format === 'sepa' ? 'your bank' : name}. ${figuresAsOf(readAt, request.zone)}</p>`
+    : html`<p>No payment of this batch can be sent in this format: none is ready, or the affiliates are paid by another method.</p>`
+  return {
+    ...view,
+    body: html`<section class="card narrow">${text}
+${
+  lines
+    ? form(
+        request,
+        `${back}/send`,
+        html`${hidden('format', format)}${
+          // Fixed with the form: sent twice, it creates one file.
+          hidden('fileId', sent.get('fileId') ?? newFileId(ctx, format))
+        }${format === 'sepa' ? debtorFields(request) : ''}
+<div class="sticky"><button class="main">Mark as sent and create the file</button> <a class="button" href="${back}">Back</a></div>`,
+      )
+    : html`<p><a class="button" href="${back}">Back</a></p>`
+}</section>`,
+  }
+}
+
+const debtorFields = ({ ctx, form: sent, zone }: PageRequest): Html =>
+  html`${input({ name: 'debtorName', label: 'Account holder', value: sent.get('debtorName') ?? ctx.shop.name, required: true, ...limitsOf('createPayoutFile', 'debtor.name') })}
+${input({ name: 'debtorIban', label: 'IBAN', value: sent.get('debtorIban') ?? '', required: true, ...limitsOf('createPayoutFile', 'debtor.iban') })}
+${input({ name: 'debtorBic', label: 'BIC (optional)', value: sent.get('debtorBic') ?? '', ...limitsOf('createPayoutFile', 'debtor.bic') })}
+${input({ name: 'executionDate', label: 'Execution date', type: 'date', value: sent.get('executionDate') ?? localDate(nowIso(ctx), zone), required: true, maxlength: 10 })}`
+
+async function send({ ctx, params, form: sent }: PageRequest) {
+  const batchId = params.id ?? ''
+  const format = field(sent, 'format') ?? ''
+  const bic = field(sent, 'debtorBic')
+  const debtor = {
+    name: field(sent, 'debtorName') ?? '',
+    iban: field(sent, 'debtorIban') ?? '',
+    ...(bic && { bic }),
+  }
+  const sepa = { debtor, executionDate: field(sent, 'executionDate') ?? null }
+  const body = validateBody('createPayoutFile', { batchId, format, ...(format === 'sepa' && sepa) })
+  const id = field(sent, 'fileId') ?? newFileId(ctx, format)
+  const { lines, totalCents, currency } = await payoutFiles.create(ctx, id, body)
+  const text = `${counted(lines, 'payment')} marked as sent: ${money(totalCents, currency)}. Download the file below and upload it.`
+  return { to: urlWithQuery(`/admin/payouts/${batchId}`, { view: 'files' }), flash: { text } }
+}
+
+async function downloadFile({ ctx, params, query }: PageRequest): Promise<View> {
+  const id = params.id ?? ''
+  const file = await download(ctx, id, Number(query.get('part') ?? 1))
+  return { title: '', body: html``, subjectId: id, download: file }
+}

@@ -1,0 +1,258 @@
+import { isCurrency } from '../core/currencies.ts'
+import { MAX_INLINE_ROWS } from '../core/list-size.ts'
+import { affiliateMinimumsByCurrency } from '../domains/accounts/settings.ts'
+import {
+  approvedCurrencies,
+  countWaiting,
+  IN_NEW_BATCH,
+  readWaiting,
+  sumOf,
+  WAITING_PARTS,
+  type WaitingAffiliate,
+  type WaitingList,
+  type WaitingPart,
+  type WaitingSums,
+} from '../domains/payouts/waiting.ts'
+import { empty, tabs } from './components.ts'
+import { select } from './form.ts'
+import { counted, count as counts, money } from './format.ts'
+import { type Html, html, isolated } from './html.ts'
+import { payeeLink } from './payee.ts'
+import { blockedText } from './payout-lines.ts'
+import { type Cached, figuresAsOf, loadingNotice, readCached } from './report-cache.ts'
+import { OWNER_ONLY, type PageRequest, type Route, type View } from './route.ts'
+import { nameOf } from './status.ts'
+import { type Cell, type Column, inCard, nameColumn, numberColumn, pageOf, pager, table } from './table.ts'
+import { urlWithQuery } from './url.ts'
+
+const PATH = '/admin/payouts'
+const LIST = `${PATH}/waiting`
+
+export const payoutWaitingRoutes: Route[] = [
+  { path: '/payouts/waiting', roles: OWNER_ONLY, audit: 'payouts.accessed', show: list },
+]
+
+const NAMES: Record<WaitingPart, string> = {
+  PAYABLE: 'Payable now',
+  BLOCKED: 'Blocked by payee details',
+  BELOW_MINIMUM: 'Below the minimum',
+  DEBT: 'Owed for refunds',
+  HELD_BACK: 'Held back',
+}
+
+type Read = Awaited<ReturnType<typeof readWaiting>>
+
+/** The commissions that wait for payout. The minimums are part of the key, since they decide what is payable. */
+export async function readWaitingKept(
+  { ctx }: PageRequest,
+  list?: WaitingList,
+): Promise<Cached<Read> & { approved: number }> {
+  const approved = await countWaiting(ctx)
+  const kept = await readCached(ctx, {
+    key: ['waiting', minimumsOf({ ctx }), list],
+    isLarge: approved > MAX_INLINE_ROWS,
+    read: (own) => readWaiting(own, list && { list }),
+  })
+  return { ...kept, approved }
+}
+
+/** The settings that decide what a batch contains. */
+export const minimumsOf = ({ ctx: { shop } }: Pick<PageRequest, 'ctx'>) => [
+  shop.currency,
+  shop.minimumPayoutCents,
+  shop.minimumPayoutCentsByCurrency,
+  shop.minimumAffiliatePayoutCentsByCurrency,
+  shop.legacyMinimumPayout,
+]
+
+/** Approved commissions that are not in a batch: what can be paid, and why the rest cannot. */
+export async function waitingSection(request: PageRequest): Promise<Html> {
+  const { value, readAt, approved } = await readWaitingKept(request)
+  const waiting = value?.sums.filter((one) => sumOf(one, WAITING_PARTS).commissions > 0)
+  if (waiting?.length === 0) return html``
+  const content = waiting
+    ? html`${sumTable(waiting)}${notes(waiting, value?.sums ?? [])}${readAt === null ? '' : html`<p class="hint">${figuresAsOf(readAt, request.zone)}</p>`}`
+    : loadingNotice(
+        `Calculating the balances of ${counted(approved, 'approved commission')}, including those in open batches…`,
+      )
+  return html`<h2>Waiting for payout</h2>${content}`
+}
+
+function sumTable(waiting: WaitingSums[]): Html {
+  // Few shops have debts that wait.
+  const parts = WAITING_PARTS.filter((part) => part !== 'DEBT' || waiting.some((one) => one.parts.DEBT))
+  const columns: Column[] = [
+    'Currency',
+    ...parts.map((part) => numberColumn(NAMES[part])),
+    numberColumn('In no batch'),
+    { label: 'Actions', kind: 'actions' },
+  ]
+  const rows = waiting.map((one): Cell[] => [
+    one.currency,
+    ...parts.map((part) => partCell(one, part)),
+    sumCell(one.currency, sumOf(one, WAITING_PARTS), 'commission'),
+    sumOf(one, IN_NEW_BATCH).commissions > 0
+      ? html`<a class="button small" href="${urlWithQuery(`${PATH}/new`, { currency: one.currency })}">Create a batch<span class="visually-hidden"> in ${one.currency}</span></a>`
+      : '',
+  ])
+  return table('Waiting for payout', columns, rows, 'figures')
+}
+
+function partCell({ currency, parts }: WaitingSums, part: WaitingPart): Cell {
+  const sum = parts[part]
+  if (!sum) return '–'
+  return html`<a href="${urlWithQuery(LIST, { currency, why: part })}">${money(sum.netPayableCents, currency)}</a><small>${counted(sum.affiliates, 'affiliate')}</small>`
+}
+
+const sumCell = (currency: string, sum: { commissions: number; netPayableCents: number }, one: string): Html =>
+  html`${money(sum.netPayableCents, currency)}<small>${counted(sum.commissions, one)}</small>`
+
+/** The minimum of a whole batch, and what is neither paid nor waiting. */
+function notes(waiting: WaitingSums[], all: WaitingSums[]): Html {
+  const minimums = waiting.flatMap((one) => {
+    const { currency, minimumPayoutCents } = one
+    const { netPayableCents } = sumOf(one, IN_NEW_BATCH)
+    if (minimumPayoutCents === null)
+      return [
+        `No batch in ${currency} can be created: the legacy minimum and the current minimum differ. Choose one in the settings.`,
+      ]
+    if (netPayableCents > 0 && netPayableCents < minimumPayoutCents)
+      return [
+        `${money(netPayableCents, currency)} is below the minimum payout of ${money(minimumPayoutCents, currency)}.`,
+      ]
+    return []
+  })
+  const open = inOpenBatches(all, 'more commission')
+  return html`${minimums.map((text) => html`<p class="notice wait">${text}</p>`)}${open ? html`<p class="hint">After tax. ${open}.</p>` : html`<p class="hint">After tax.</p>`}`
+}
+
+/** Such as `3 approved commissions are not in a batch: 1.00 EUR, 2.00 USD`; undefined without any. */
+export function inNoBatch(all: WaitingSums[]): string | undefined {
+  const own = all.map((one) => ({ currency: one.currency, ...sumOf(one, WAITING_PARTS) }))
+  const waiting = own.filter(({ commissions }) => commissions > 0)
+  const total = waiting.reduce((sum, { commissions }) => sum + commissions, 0)
+  if (total === 0) return undefined
+  const sums = waiting.map(({ netPayableCents, currency }) => money(netPayableCents, currency)).join(', ')
+  return `${counted(total, 'approved commission is', 'approved commissions are')} not in a batch: ${sums}`
+}
+
+/** Such as `3 commissions are in open batches and not paid yet: 1.00 EUR, 2.00 USD`; undefined without any. */
+export function inOpenBatches(all: WaitingSums[], noun = 'commission'): string | undefined {
+  const open = all.filter((one) => one.inOpenBatches.commissions > 0)
+  const total = open.reduce((sum, one) => sum + one.inOpenBatches.commissions, 0)
+  if (total === 0) return undefined
+  const sums = open.map((one) => money(one.inOpenBatches.netPayableCents, one.currency)).join(', ')
+  return `${counted(total, `${noun} is`, `${noun}s are`)} in open batches and not paid yet: ${sums}`
+}
+
+const LEADS: Record<WaitingPart, string> = {
+  PAYABLE: 'These affiliates can be paid with a new batch.',
+  BLOCKED:
+    'A new batch includes these affiliates, but their payments cannot be sent until their payee details are entered or corrected.',
+  BELOW_MINIMUM: 'Not included in a batch until the balance reaches the minimum per affiliate',
+  DEBT: 'Refunds after payment exceed what the affiliate has earned since. A batch carries the debt forward.',
+  HELD_BACK: 'No batch pays affiliates who are archived or rejected.',
+}
+
+/** The affiliates whose approved commissions wait, by what becomes of them. */
+async function list(request: PageRequest): Promise<View> {
+  const { query, ctx, zone } = request
+  const part = WAITING_PARTS.find((one) => one === query.get('why')) ?? 'PAYABLE'
+  const asked = query.get('currency') ?? ''
+  const currency = isCurrency(asked) ? asked : ctx.shop.currency
+  const minimumCents = affiliateMinimumsByCurrency(ctx.shop)[currency]
+  const { value, readAt } = await readWaitingKept(request, { currency, parts: [part], ...pageOf(query) })
+  const view = {
+    title: `Waiting for payout in ${currency}`,
+    crumb: { to: PATH, text: 'Payouts' },
+    lead:
+      part === 'BELOW_MINIMUM'
+        ? `${LEADS[part]}${minimumCents ? `: ${money(minimumCents, currency)}` : ''}.`
+        : LEADS[part],
+  }
+  if (!value?.affiliates) return { ...view, body: loadingNotice('Calculating the approved commissions…') }
+  const { data, pagination } = value.affiliates
+  const own = value.sums.find((one) => one.currency === currency)
+  return {
+    ...view,
+    body: html`${value.sums.length > 1 ? html`<div class="toolbar">${currencyTabs(value.sums, currency, part)}</div>` : ''}
+${partTabs(own, currency, part)}
+${
+  data.length
+    ? affiliateTable('Affiliates', data, { currency, path: urlWithQuery(LIST, { currency, why: part }) })
+    : empty('No affiliates in this group', '', 'payouts')
+}
+${pager(LIST, query, pagination)}${readAt === null ? '' : html`<p class="hint">${figuresAsOf(readAt, zone)}</p>`}`,
+  }
+}
+
+const currencyTabs = (sums: WaitingSums[], current: string, part: WaitingPart): Html =>
+  tabs(
+    'By currency',
+    sums.map(({ currency }) => ({
+      to: urlWithQuery(LIST, { currency, why: part }),
+      text: currency,
+      isCurrent: currency === current,
+    })),
+    'segments',
+  )
+
+const partTabs = (own: WaitingSums | undefined, currency: string, current: WaitingPart): Html =>
+  tabs(
+    'By reason',
+    WAITING_PARTS.filter((part) => part !== 'DEBT' || own?.parts.DEBT || part === current).map((part) => ({
+      to: urlWithQuery(LIST, { currency, why: part }),
+      text: `${NAMES[part]}: ${money(own?.parts[part]?.netPayableCents ?? 0, currency)}`,
+      isCurrent: part === current,
+      count: own?.parts[part]?.affiliates ?? 0,
+    })),
+  )
+
+const COLUMNS: Column[] = [
+  nameColumn('Affiliate'),
+  inCard('lead', numberColumn('Balance')),
+  inCard('inline', numberColumn('Commissions')),
+  inCard('bare', 'Payee details'),
+]
+
+/** Affiliates with their balance, and what prevents its payment. */
+export const affiliateTable = (
+  name: string,
+  list: WaitingAffiliate[],
+  { currency, path }: { currency: string; path: string },
+): Html =>
+  table(
+    name,
+    COLUMNS,
+    list.map((one) => row(one, currency, path)),
+  )
+
+const row = (one: WaitingAffiliate, currency: string, path: string): Cell[] => [
+  html`<a href="/admin/affiliates/${one.affiliateId}">${isolated(one.name || one.affiliateId)}</a><small>${isolated(one.email)}</small>`,
+  money(one.netPayableCents, currency),
+  counts(one.commissions),
+  html`${one.reason ? blockedText({ ...one, currency }) : nameOf(one.method ?? '')}${one.part === 'HELD_BACK' ? '' : html`<small><a href="${payeeLink(one.affiliateId, path)}">${one.method ? 'Change details' : 'Enter details'}<span class="visually-hidden"> of ${isolated(one.name)}</span></a></small>`}`,
+]
+
+/** The field of the currency of a new batch, with the sum that waits in each, and the currency that is chosen. */
+export async function currencyChoice(
+  request: PageRequest,
+  asked: string | undefined,
+): Promise<{ field: Html; currency: string | undefined }> {
+  const { value } = await readWaitingKept(request)
+  const options = value
+    ? value.sums
+        .filter((one) => sumOf(one, IN_NEW_BATCH).commissions > 0)
+        .map((one) => {
+          const sum = money(sumOf(one, IN_NEW_BATCH).netPayableCents, one.currency)
+          return [one.currency, `${one.currency} (${sum} waiting)`] as const
+        })
+    : // Their sums are being added up.
+      (await approvedCurrencies(request.ctx)).map((one) => [one, one] as const)
+  const has = (currency: string) => options.some(([one]) => one === currency)
+  const own = request.ctx.shop.currency
+  const currency = asked ?? (has(own) ? own : options[0]?.[0])
+  if (currency === undefined) return { field: html``, currency }
+  const all = has(currency) ? options : [...options, [currency, currency] as const]
+  return { field: select('currency', 'Currency', all, currency), currency }
+}

@@ -1,0 +1,273 @@
+import { invalidBody } from '../contract/errors.ts'
+import type { components } from '../contract/schema.d.ts'
+import { nowIso } from '../core/context.ts'
+import { MAX_INLINE_ROWS } from '../core/list-size.ts'
+import { daysOfMonth, lastMonth } from '../core/time-zone.ts'
+import * as commissions from '../domains/commissions/commissions.ts'
+import * as payoutFiles from '../domains/payments/files.ts'
+import { sumUnsent } from '../domains/payments/lines.ts'
+import * as payouts from '../domains/payouts/payouts.ts'
+import { typedCents } from './amount-input.ts'
+import { COMMISSION_COLUMNS, commissionCells, namesOf } from './commission-table.ts'
+import { empty, tabs } from './components.ts'
+import { fileLink } from './csv-download.ts'
+import { inCurrency } from './error-text.ts'
+import { checkbox, confirmation, field, form, input } from './form.ts'
+import { counted, count as counts, day, dayText, money } from './format.ts'
+import { type Html, html } from './html.ts'
+import type { Given } from './list-filter.ts'
+import { PAYOUT_FILTERS, payoutFilterForm, readPayoutFilter } from './payout-filter.ts'
+import {
+  type BatchPayments,
+  fileSection,
+  lineSection,
+  nextSteps,
+  payoutLineRoutes,
+  readPayments,
+} from './payout-lines.ts'
+import { type BatchInput, bodyFrom, preview } from './payout-preview.ts'
+import { batchAbout, batchFacts, period } from './payout-summary.ts'
+import { currencyChoice, payoutWaitingRoutes, waitingSection } from './payout-waiting.ts'
+import { payoutListFileRoutes } from './payouts-csv.ts'
+import { reconcileRoutes } from './reconcile.ts'
+import { readCachedList } from './report-cache.ts'
+import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type View } from './route.ts'
+import { badge } from './status.ts'
+import { type Cell, type Column, inCard, numberColumn, pageOf, pager, table } from './table.ts'
+import { urlWithQuery } from './url.ts'
+
+type Schemas = components['schemas']
+type Batch = Schemas['PayoutBatch']
+
+const PATH = '/admin/payouts'
+const COLUMNS: Column[] = [
+  'Period',
+  inCard('bare', 'Status'),
+  inCard('inline', numberColumn('Affiliates')),
+  inCard('inline', numberColumn('Commissions')),
+  inCard('inline', numberColumn('Withheld')),
+  inCard('lead', numberColumn('To pay')),
+  inCard('inline', 'Created'),
+  inCard('inline', 'Paid'),
+]
+
+export const payoutRoutes: Route[] = [
+  { path: '/payouts', roles: OWNER_ONLY, show: list, filters: PAYOUT_FILTERS },
+  ...payoutListFileRoutes,
+  { path: '/payouts/new', roles: OWNER_ONLY, audit: 'payout.previewed', show: showNew },
+  { path: '/payouts', roles: OWNER_ONLY, act: create, page: showNew },
+  ...payoutWaitingRoutes,
+  ...reconcileRoutes,
+  { path: '/payouts/:id', roles: OWNER_ONLY, audit: 'payout.shown', show },
+  ...payoutLineRoutes,
+  { path: '/payouts/:id/pay', roles: OWNER_ONLY, act: pay, page: show },
+  { path: '/payouts/:id/cancel', roles: OWNER_ONLY, audit: 'payout.shown', show: confirmCancel },
+  { path: '/payouts/:id/cancel', ...rolesAndAuditOf('cancelPayout'), act: cancelBatch, page: show },
+]
+
+async function list(request: PageRequest): Promise<View> {
+  const { ctx, query, zone } = request
+  const filter = readPayoutFilter(request)
+  const asked = { ...pageOf(query), ...filter.listed }
+  const [batches, waiting, filters] = await Promise.all([
+    // Each access is audited, so the list is never kept.
+    request.problem ? undefined : payouts.list(ctx, asked),
+    waitingSection(request),
+    payoutFilterForm(request, filter),
+  ])
+  const rows = (batches?.data ?? []).map((one) => row(one, zone))
+  return {
+    title: 'Payouts',
+    lead: 'A batch contains the approved commissions of a period. Create a batch, send the money, then mark the batch as paid.',
+    actions: html`${rows.length ? fileLink(`${PATH}.csv`, new URLSearchParams(filter.given)) : ''}<a class="button" href="${PATH}/reconcile">Reconcile</a><a class="button main" href="${PATH}/new">New batch</a>`,
+    body: html`${waiting}
+<h2>Batches</h2>
+${filters}
+${rows.length ? table('Payout batches', COLUMNS, rows) : batches && emptyState(filter.given)}
+${batches && pager(PATH, query, batches.pagination)}`,
+  }
+}
+
+const emptyState = (given: Given): Html =>
+  Object.keys(given).length
+    ? empty('Nothing matches these filters', 'Change or clear them.', 'search')
+    : empty('No payout batches yet', 'Approve commissions, then create the first batch.', 'payouts')
+
+const row = ({ totals, ...batch }: Batch, zone: string): Cell[] => [
+  html`<a href="${PATH}/${batch.id}">${period(batch, zone)}</a>`,
+  stateOf(batch),
+  counts(totals.affiliates),
+  counts(totals.commissions),
+  money(totals.taxWithheldCents, batch.currency),
+  money(totals.netPayableCents, batch.currency),
+  day(batch.createdAt, zone),
+  batch.paidAt ? day(batch.paidAt, zone) : '–',
+]
+
+/** A batch without commissions is `FAILED` in the API, whatever its reason. */
+const stateOf = ({ status, failureReason }: Pick<Batch, 'status' | 'failureReason'>): Html =>
+  badge(status === 'FAILED' && failureReason === payouts.CANCELED_REASON ? 'CANCELED' : status)
+
+/** Previews the batch of a period, then creates it. */
+async function showNew(request: PageRequest): Promise<View> {
+  const sent = request.form.size ? request.form : request.query
+  const { zone } = request
+  const given = { ...lastMonthOf(request), ...submitted(sent) }
+  const { field: currencyField, currency } = await currencyChoice(request, given.currency)
+  const batchInput = { ...given, currency }
+  const isSubmitted = sent.has('from') && !request.form.size
+  return {
+    title: 'New payout batch',
+    crumb: { to: PATH, text: 'Payouts' },
+    lead: `A batch contains the approved commissions of a period that are not in another batch. Dates are in the time zone ${zone}.`,
+    skipAudit: !isSubmitted,
+    body: html`<form class="filters" method="get" action="${PATH}/new">
+${input({ name: 'from', label: 'First day', type: 'date', value: batchInput.from, required: true })}
+${input({ name: 'until', label: 'Last day', type: 'date', value: batchInput.until, required: true })}
+${currencyField}
+${checkbox('includeEarlier', 'Include earlier commissions', batchInput.includeEarlier, 'Those from before the first day that were approved late or were below the minimum.')}
+<div class="row"><button class="${isSubmitted ? '' : 'main'}">Preview</button></div></form>
+${isSubmitted ? await preview(request, batchInput) : empty('Preview a period', 'The preview shows what is paid, and who is not paid and why. It changes nothing.', 'payouts')}`,
+  }
+}
+
+const submitted = (sent: URLSearchParams): Partial<BatchInput> => {
+  const [from, until, currency] = [field(sent, 'from'), field(sent, 'until'), field(sent, 'currency')]
+  return {
+    ...(from && { from }),
+    ...(until && { until }),
+    ...(currency && { currency: currency.toUpperCase() }),
+    includeEarlier: field(sent, 'includeEarlier') === '1',
+  }
+}
+
+function lastMonthOf({ ctx, zone }: PageRequest): BatchInput {
+  const { first, last } = daysOfMonth(lastMonth(nowIso(ctx), zone))
+  return { from: first, until: last, currency: undefined, includeEarlier: false }
+}
+
+async function create(request: PageRequest) {
+  const input = { ...lastMonthOf(request), ...submitted(request.form) }
+  const batch = await payouts.create(request.ctx, bodyFrom(request, input))
+  const text = `Batch created. ${counted(batch.totals.commissions, 'commission is', 'commissions are')} now payable.`
+  return { to: `${PATH}/${batch.id}`, flash: { text } }
+}
+
+const find = ({ ctx, params }: PageRequest) => payouts.find(ctx, params.id ?? '')
+
+const VIEWS = ['payments', 'files', 'commissions'] as const
+
+async function show(request: PageRequest): Promise<View> {
+  const { query, zone } = request
+  const batch = await find(request)
+  const path = `${PATH}/${batch.id}`
+  const view = VIEWS.find((one) => one === query.get('view')) ?? 'payments'
+  const { status, totals } = batch
+  const [payments, commissionList, canCancel] = await Promise.all([
+    readPayments(request, batch),
+    view === 'commissions' ? commissionSection(request, batch) : '',
+    status === 'OPEN' || (status === 'FAILED' && hasCommissions(request, batch.id)),
+  ])
+  const tab = (name: (typeof VIEWS)[number], text: string) => ({
+    to: name === 'payments' ? path : urlWithQuery(path, { view: name }),
+    text,
+    isCurrent: name === view,
+  })
+  return {
+    title: `Payout of ${dayText(batch.periodStart, zone)} – ${dayText(batch.periodEnd, zone)}`,
+    crumb: { to: PATH, text: 'Payouts' },
+    subjectId: batch.id,
+    badges: stateOf(batch),
+    actions: canCancel ? html`<a class="button danger" href="${path}/cancel">Cancel this batch</a>` : undefined,
+    body: html`${batchFacts(batch)}
+${status === 'OPEN' ? nextSteps(payments, payment(request, payments)) : ''}
+${tabs('Content of this batch', [
+  tab('payments', 'Payments'),
+  tab('files', `Files ${counts(payments.files.length)}`),
+  tab('commissions', `Commissions ${counts(totals.commissions)}`),
+])}
+${view === 'files' ? fileSection(request, payments) : view === 'commissions' ? commissionList : lineSection(request, payments)}
+<section class="card" aria-labelledby="about"><h2 id="about">About</h2>${batchAbout(batch, zone)}</section>`,
+  }
+}
+
+/** The totals of a batch stay when its commissions leave it. */
+async function hasCommissions({ ctx }: PageRequest, payoutBatchId: string): Promise<boolean> {
+  const { data } = await commissions.list(ctx, { payoutBatchId, page: 1, limit: 1, isUncounted: true })
+  return data.length > 0
+}
+
+async function commissionSection(request: PageRequest, batch: Batch & { id: string }): Promise<Html> {
+  const { query, zone } = request
+  const asked = { ...pageOf(query), payoutBatchId: batch.id }
+  const { list: own, notice } = await readCachedList(request, {
+    key: ['batch', batch, asked],
+    isLarge: batch.totals.commissions > MAX_INLINE_ROWS,
+    read: (own) => commissions.list(own, asked),
+  })
+  const data = own?.data ?? []
+  const names = await namesOf(request, data)
+  const rows = data.map((one) => commissionCells(one, names, zone))
+  return html`${rows.length ? table('Commissions of this batch', COMMISSION_COLUMNS, rows) : own && html`<p>This batch contains no commissions.</p>`}
+${notice}${own && pager(`${PATH}/${batch.id}`, query, own.pagination)}`
+}
+
+/** Typing the total prevents paying the wrong batch, or one that has changed since the page was loaded. */
+function payment(request: PageRequest, { batch: { id, totals, currency }, files, lines }: BatchPayments): Html {
+  const [ready, blocked] = [lines?.totals.READY, lines?.totals.BLOCKED]
+  const unsent = ready && blocked && { lines: ready.lines + blocked.lines, cents: ready.cents + blocked.cents }
+  const outside = unsent?.lines
+    ? `I made ${files.length === 0 ? 'all' : 'the other'} ${counted(unsent.lines, 'payment')} (${money(unsent.cents, currency)}) outside of payment files.`
+    : 'I made all other payments outside of payment files.'
+  const returnedCents = returnedOf(files)
+  const returned = returnedCents
+    ? `Not including ${money(returnedCents, currency)} that was returned, which the next batch pays. `
+    : ''
+  return html`<details${files.length === 0 || request.form.has('total') ? html` open` : ''}><summary>Mark as paid</summary>
+${form(
+  request,
+  `${PATH}/${id}/pay`,
+  html`${input({ name: 'total', label: `Type the total to pay, ${money(totals.netPayableCents - returnedCents, currency)}`, value: request.form.get('total') ?? '', required: true, maxlength: 30, hint: `${returned}Send the money first. This only records the payment, and cannot be undone.` })}
+${unsent?.lines === 0 ? '' : checkbox('outside', outside, request.form.has('outside'))}
+<button class="main">Mark as paid</button>`,
+)}</details>`
+}
+
+/** What returned is in the total of the batch, and payable again in the next one. */
+const returnedOf = (files: BatchPayments['files']): number => files.reduce((sum, file) => sum + file.returnedCents, 0)
+
+async function pay(request: PageRequest) {
+  const { id, currency, totals } = await find(request)
+  const typed = typedCents(request.form.get('total') ?? '', currency)
+  if (typed === undefined) throw invalidBody('Type the total exactly as shown, such as 1,440.00.')
+  const expectedTotalCents = totals.netPayableCents
+  const dueCents = expectedTotalCents - returnedOf(await payoutFiles.findAll(request.ctx, id))
+  if (typed !== dueCents) throw inCurrency(payouts.totalMismatch(dueCents, typed), currency)
+  const unsent = request.form.has('outside') ? { lines: 0, cents: 0 } : await sumUnsent(request.ctx, id)
+  if (unsent.lines > 0)
+    throw invalidBody(
+      `No payment file contains ${counted(unsent.lines, 'payment')} (${money(unsent.cents, currency)}). Create a file for them, or confirm that you paid them another way.`,
+    )
+  await payouts.pay(request.ctx, { id, expectedTotalCents, action: 'pay' }).catch((error) => {
+    throw inCurrency(error, currency)
+  })
+  return { to: `${PATH}/${id}`, flash: { text: 'Batch and commissions marked as paid.' } }
+}
+
+async function confirmCancel(request: PageRequest): Promise<View> {
+  const { id, totals, currency } = await find(request)
+  const unpaidCents = totals.netPayableCents - returnedOf(await payoutFiles.findAll(request.ctx, id))
+  const text = html`<p>The unpaid commissions of this batch (${money(unpaidCents, currency)}) become approved again and can be added to another batch.</p>`
+  const body = confirmation(request, {
+    text,
+    action: `${PATH}/${id}/cancel`,
+    button: 'Cancel batch',
+    back: `${PATH}/${id}`,
+  })
+  return { title: 'Cancel this batch?', crumb: { to: `${PATH}/${id}`, text: 'Payout' }, body, subjectId: id }
+}
+
+async function cancelBatch({ ctx, params }: PageRequest) {
+  const { id } = await payouts.cancel(ctx, params.id ?? '')
+  return { to: `${PATH}/${id}`, flash: { text: 'Batch canceled. Its commissions are approved again.' } }
+}

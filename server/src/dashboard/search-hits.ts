@@ -1,0 +1,169 @@
+import { isLargeList } from '../core/list-size.ts'
+import * as affiliates from '../domains/affiliates/affiliates.ts'
+import { findExactly } from '../domains/affiliates/search.ts'
+import * as coupons from '../domains/coupons/coupons.ts'
+import * as orders from '../domains/orders/reported.ts'
+import * as payouts from '../domains/payouts/search.ts'
+import * as programs from '../domains/programs/programs.ts'
+import * as deliveries from '../domains/webhooks/deliveries.ts'
+import { money, time } from './format.ts'
+import { type Html, html, isolated } from './html.ts'
+import { pagesFor } from './menu.ts'
+import { period } from './payout-summary.ts'
+import { readCached } from './report-cache.ts'
+import type { PageRequest } from './route.ts'
+import { badge } from './status.ts'
+import { urlWithQuery } from './url.ts'
+
+/** Results of a kind; more are in its list. */
+const MAX_HITS = 5
+
+interface Hit {
+  to: string
+  text: Html | string
+  /** Distinguishes it from others with the same text. */
+  about?: Html | string
+}
+
+export interface Hits {
+  kind: string
+  hits: Hit[]
+  /** The list with the same filter, when it has more. */
+  all?: string | undefined
+}
+
+export interface Found {
+  kinds: Hits[]
+  /** Names and codes of a large shop are not read yet. */
+  isSearching: boolean
+}
+
+/** Everything that a text can mean: pages, what has it as an id, name or code, and what contains it. */
+export async function findAnything(request: PageRequest, text: string): Promise<Found> {
+  const { ctx, isOwner } = request
+  const [ofOrders, people, ofPrograms, batches, payments, sent] = await Promise.all([
+    findOrders(request, text),
+    findPeople(request, refIn(text)),
+    programs.findByName(ctx, text, MAX_HITS),
+    isOwner ? payouts.findBatches(ctx, text, MAX_HITS) : [],
+    isOwner ? findPayments(request, text) : [],
+    findDeliveries(request, text),
+  ])
+  const kinds: Hits[] = [
+    goTo(isOwner, text),
+    ofOrders,
+    ...people.kinds,
+    {
+      kind: 'Programs',
+      hits: ofPrograms.map(({ id, name, status }) => ({
+        to: `/admin/programs/${id}`,
+        text: isolated(name),
+        about: badge(status),
+      })),
+    },
+    {
+      kind: 'Payouts',
+      hits: batches.map((one) => ({
+        to: `/admin/payouts/${one.id}`,
+        text: period(one, request.zone),
+        about: html`${one.currency} ${badge(one.status)}`,
+      })),
+      all: batches.length === MAX_HITS ? '/admin/payouts' : undefined,
+    },
+    { kind: 'Payments', hits: payments },
+    { kind: 'Deliveries', hits: sent },
+  ]
+  return { kinds: kinds.filter(({ hits }) => hits.length > 0), isSearching: people.isSearching }
+}
+
+/** Pages by name, and the journey of a customer by email address. */
+export function goTo(isOwner: boolean, text: string): Hits {
+  const pages = pagesFor(isOwner, text).map(({ path, label }) => ({ to: `/admin${path}`, text: label }))
+  const journey = {
+    to: urlWithQuery('/admin/journey', { customerEmail: text }),
+    text: html`Journey of ${isolated(text)}`,
+  }
+  return { kind: 'Go to', hits: /^\S+@\S+\.\S+$/.test(text) ? [...pages, journey] : pages }
+}
+
+async function findOrders({ ctx, zone }: PageRequest, text: string): Promise<Hits> {
+  const found = await orders.findReported(ctx, text, MAX_HITS)
+  return {
+    kind: 'Orders',
+    hits: found.map((one) => ({
+      to: urlWithQuery('/admin/orders', { id: one.orderId }),
+      text: isolated(one.name),
+      about: html`${time(one.orderAt, '', zone)}, ${money(one.goodsCents, one.orderCurrency)} ${badge(one.outcome)}`,
+    })),
+    all: found.length === MAX_HITS ? urlWithQuery('/admin/commissions', { status: 'ALL', order: text }) : undefined,
+  }
+}
+
+/** The link name in a link of an affiliate; other text unchanged. */
+function refIn(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  return url?.searchParams.get('ref') ?? text
+}
+
+/** Ids are found without a search for parts of names. */
+const isId = (text: string): boolean => /^[a-z]{3}_/.test(text)
+
+/** Affiliates and their codes: what is exactly meant at once, and what contains the text, which takes long in a large shop. */
+async function findPeople({ ctx }: PageRequest, text: string): Promise<Found> {
+  const [exact, { value: containing }] = await Promise.all([
+    findExactly(ctx, text),
+    readCached(ctx, {
+      key: ['search', text],
+      isLarge: !isId(text) && (await isLargeList(ctx, { list: 'affiliates' })),
+      read: async (own) => {
+        if (isId(text)) return { people: [], codes: [] }
+        const page = { page: 1, limit: MAX_HITS + 1, isUncounted: true }
+        const [people, codes] = await Promise.all([
+          affiliates.list(own, { ...page, q: text }),
+          coupons.list(own, { ...page, code: text }),
+        ])
+        return { people: people.data, codes: codes.data }
+      },
+    }),
+  ])
+  const { people = [], codes = [] } = containing ?? {}
+  const unique = [...new Map([...exact, ...people].map((one) => [one.id, one])).values()]
+  const kinds: Hits[] = [
+    {
+      kind: 'Affiliates',
+      hits: unique.slice(0, MAX_HITS).map(({ id, name, email, status }) => ({
+        to: `/admin/affiliates/${id}`,
+        text: isolated(name),
+        about: html`${isolated(email)} ${badge(status)}`,
+      })),
+      all: people.length > MAX_HITS ? urlWithQuery('/admin/affiliates', { q: text }) : undefined,
+    },
+    {
+      kind: 'Coupons',
+      hits: codes.slice(0, MAX_HITS).map(({ code, affiliateName }) => ({
+        to: urlWithQuery('/admin/coupons', { code }),
+        text: html`<code>${isolated(code)}</code>`,
+        about: isolated(affiliateName),
+      })),
+      all: codes.length > MAX_HITS ? urlWithQuery('/admin/coupons', { code: text }) : undefined,
+    },
+  ]
+  return { kinds, isSearching: containing === undefined }
+}
+
+async function findPayments({ ctx }: PageRequest, text: string): Promise<Hit[]> {
+  const line = await payouts.findPayment(ctx, text)
+  if (!line) return []
+  const names = await affiliates.affiliateNames(ctx, [line.affiliateId])
+  const about = html`${money(line.amountCents, line.currency)} ${badge(line.state)}`
+  return [{ to: `/admin/payouts/${line.batchId}`, text: isolated(names.get(line.affiliateId) ?? text), about }]
+}
+
+async function findDeliveries({ ctx, zone }: PageRequest, text: string): Promise<Hit[]> {
+  const found = await deliveries.findById(ctx, text, MAX_HITS)
+  return found.map(({ id, event, status, createdAt }) => ({
+    to: `/admin/deliveries/${id}`,
+    text: html`<code>${event}</code>`,
+    about: html`${time(createdAt, '', zone)} ${badge(status)}`,
+  }))
+}

@@ -1,0 +1,184 @@
+import { invalidBody } from '../contract/errors.ts'
+import type { components } from '../contract/schema.d.ts'
+import { isCurrency } from '../core/currencies.ts'
+import * as settings from '../domains/accounts/settings.ts'
+import { typedAmount, typedCents } from './amount-input.ts'
+import { facts } from './components.ts'
+import { checkbox, field, form, input, limitsOf, select } from './form.ts'
+import { day } from './format.ts'
+import { type Html, html } from './html.ts'
+import { typedNumber } from './program-form.ts'
+import type { PageRequest, Route, View } from './route.ts'
+import { rolesAndAuditOf, validateBody } from './route.ts'
+import { nameOf } from './status.ts'
+
+type Settings = components['schemas']['Settings']
+
+const PATH = '/admin/settings'
+
+export const settingsRoutes: Route[] = [
+  { path: '/settings', ...rolesAndAuditOf('getSettings'), show },
+  { path: '/settings', ...rolesAndAuditOf('updateSettings'), act: change, page: show },
+]
+
+const PRECEDENCES = [
+  ['default', 'Code first'],
+  ['link-first', 'Link first'],
+  ['customer-first', 'Connected customer first'],
+  ['', 'As set through the API'],
+] as const
+
+const TOUCHES = [
+  ['LAST', 'The last click'],
+  ['FIRST', 'The first click'],
+] as const
+
+async function show(request: PageRequest): Promise<View> {
+  const known = settings.read(request.ctx)
+  return {
+    title: 'Shop',
+    lead: 'Settings for the whole shop. Each change is recorded in the audit log.',
+    body: html`${facts(
+      [
+        ['Name', known.name],
+        ['Plan', nameOf(known.plan)],
+        ['Shop ID', html`<code>${known.shopId}</code>`],
+        ['Last changed', day(known.updatedAt, request.zone)],
+      ],
+      'facts card',
+    )}
+${form(
+  request,
+  PATH,
+  html`${moneySection(request, known)}${attributionSection(request, known)}${storeSection(request, known)}
+<div class="sticky"><button class="main">Save settings</button></div>`,
+)}`,
+  }
+}
+
+const shownValue = ({ form: sent }: PageRequest, name: string, otherwise: string): string =>
+  sent.size ? (sent.get(name) ?? '') : otherwise
+
+function moneySection(request: PageRequest, known: Settings): Html {
+  const { currency } = known
+  return html`<section class="card" aria-labelledby="money"><h2 id="money">Money and months</h2><div class="fields">
+${input({ name: 'timeZone', label: 'Time zone', value: shownValue(request, 'timeZone', known.timeZone), required: true, ...limitsOf('updateSettings', 'timeZone'), placeholder: 'Europe/Berlin', choices: ZONES, hint: 'Used for days and months on these pages and in the CLI.' })}
+${input({ name: 'currency', label: 'Currency', value: shownValue(request, 'currency', currency), required: true, maxlength: 3, choices: CURRENCIES, hint: 'Currency of flat rates and the minimum payout. Existing commissions are not changed.' })}
+${input({ name: 'tax', label: 'Tax withheld, in percent', value: shownValue(request, 'tax', String(known.taxWithholdingBps / 100)), maxlength: 10, hint: 'Withheld from every new commission.' })}</div>
+${minimumRows(request, known)}
+${known.legacyMinimumPayout === null ? '' : html`<p class="notice wait">A previous version stored a minimum of ${known.legacyMinimumPayout} ${currency}. Batches cannot be created until you resolve the difference.</p>${checkbox('dropLegacyMinimum', 'Use the minimum payout above instead', request.form.has('dropLegacyMinimum'))}`}</section>`
+}
+
+/** Without other time zones and currencies than those of the server's `Intl`, any can still be typed. */
+const ZONES = ['UTC', ...Intl.supportedValuesOf('timeZone')]
+const CURRENCIES = Intl.supportedValuesOf('currency')
+
+/** The fields of a row for each currency: its code, the minimum of a batch, and that of an affiliate. */
+const ROW = ['minimumCurrency', 'minimumBatch', 'minimumAffiliate'] as const
+
+interface MinimumRow {
+  currency: string
+  batch: string
+  affiliate: string
+}
+
+/** One row for the currency of the shop, one for each other with a minimum, and an empty one. */
+function rowsOf({ form: sent }: PageRequest, known: Settings): MinimumRow[] {
+  if (sent.size > 0) {
+    const [codes = [], batches = [], affiliates = []] = ROW.map((name) => sent.getAll(name))
+    return codes.map((currency, at) => ({ currency, batch: batches[at] ?? '', affiliate: affiliates[at] ?? '' }))
+  }
+  const { currency: own, minimumPayoutCents, minimumPayoutCentsByCurrency: batch } = known
+  const { minimumAffiliatePayoutCentsByCurrency: affiliate } = known
+  const amount = (cents: number | null | undefined, currency: string) =>
+    cents === null || cents === undefined ? '' : typedAmount(cents, currency)
+  const codes = [...new Set([own, ...Object.keys(batch), ...Object.keys(affiliate)])]
+  return [
+    ...codes.map((currency) => ({
+      currency,
+      batch: amount(currency === own ? minimumPayoutCents : batch[currency], currency),
+      affiliate: amount(affiliate[currency], currency),
+    })),
+    { currency: '', batch: '', affiliate: '' },
+  ]
+}
+
+const minimumRows = (request: PageRequest, known: Settings): Html => html`<fieldset><legend>Minimum payouts</legend>
+<p class="hint">The smallest total of a batch, and of an affiliate in it. Smaller balances are carried to the next payout. Leave the minimum of a batch empty for the server default.</p>
+${rowsOf(request, known).map((row, at) => {
+  const id = (name: string) => `${name}-${at}`
+  return html`<div class="fields three" role="group" aria-label="${row.currency || 'Another currency'}">
+${input({ name: 'minimumCurrency', id: id('minimumCurrency'), label: 'Currency', value: row.currency, maxlength: 3, placeholder: 'EUR', choices: CURRENCIES })}
+${input({ name: 'minimumBatch', id: id('minimumBatch'), label: 'Per batch', value: row.batch, maxlength: 20 })}
+${input({ name: 'minimumAffiliate', id: id('minimumAffiliate'), label: 'Per affiliate', value: row.affiliate, maxlength: 20 })}</div>`
+})}</fieldset>`
+
+/** The preset with this order of evidence; empty for another order. */
+const presetOf = (precedence: Settings['attributionPrecedence']): string =>
+  PRECEDENCES.find(([name]) => name && settings.precedenceOf(name).join() === precedence.join())?.[0] ?? ''
+
+const attributionSection = (request: PageRequest, known: Settings): Html => {
+  const preset = presetOf(known.attributionPrecedence)
+  const offered = PRECEDENCES.filter(([name]) => name || !preset)
+  return html`<section class="card" aria-labelledby="credit"><h2 id="credit">Who is credited</h2><div class="fields">
+${select('precedence', 'First evidence that counts', offered, shownValue(request, 'precedence', preset))}
+${select('clickTouch', 'If there are several clicks', TOUCHES, shownValue(request, 'clickTouch', known.clickTouch))}</div>
+<p class="hint">“What if…” on a program page shows how other terms would have changed past orders.</p></section>`
+}
+
+const storeSection = (request: PageRequest, known: Settings): Html =>
+  html`<section class="card" aria-labelledby="store"><h2 id="store">Store and API</h2><div class="fields">
+${input({ name: 'storeDomain', label: 'Store domain', value: shownValue(request, 'storeDomain', known.storeDomain ?? ''), placeholder: 'hats.myshopify.com', ...limitsOf('updateSettings', 'storeDomain'), hint: 'Store notifications must come from this domain. Affiliate links point to it.' })}
+${input({ name: 'storeWebhookSecret', label: known.hasStoreWebhookSecret ? 'Replace the store secret' : 'Store secret', type: 'password', autocomplete: 'new-password', ...limitsOf('updateSettings', 'storeWebhookSecret'), hint: known.hasStoreWebhookSecret ? 'A secret is set. Leave empty to keep it.' : 'Signs the notifications of your store. Stored encrypted.' })}</div>
+${checkbox('apiEnabled', 'API enabled', request.form.size ? request.form.has('apiEnabled') : known.apiEnabled, 'When it is off, every API request of this shop is rejected with 503.')}</section>`
+
+interface Minimums {
+  batch: Record<string, number>
+  affiliate: Record<string, number>
+}
+
+/** The typed rows as cents by currency. @throws ApiError 400 for what is not an amount or a currency. */
+function typedMinimums(form: URLSearchParams): Minimums {
+  const minimums: Minimums = { batch: {}, affiliate: {} }
+  const [codes = [], batches = [], affiliates = []] = ROW.map((name) => form.getAll(name))
+  for (const [at, typed] of codes.entries()) {
+    const currency = typed.trim().toUpperCase()
+    for (const [kind, text] of [
+      ['batch', batches[at]?.trim()],
+      ['affiliate', affiliates[at]?.trim()],
+    ] as const) {
+      if (!text) continue
+      if (!isCurrency(currency)) throw invalidBody('minimumCurrency must be a currency of ISO 4217, such as USD.')
+      if (currency in minimums[kind]) throw invalidBody(`minimumCurrency must not be ${currency} twice.`)
+      const cents = typedCents(text, currency)
+      if (cents === undefined)
+        throw invalidBody(`Minimum in ${currency} must be an amount, such as ${typedAmount(5000, currency)}.`)
+      minimums[kind][currency] = cents
+    }
+  }
+  return minimums
+}
+
+async function change({ ctx, form }: PageRequest) {
+  const currency = field(form, 'currency')?.toUpperCase() ?? ''
+  const { batch, affiliate } = typedMinimums(form)
+  const { [currency]: own, ...others } = batch
+  const secret = field(form, 'storeWebhookSecret')
+  const precedence = field(form, 'precedence')
+  const sent = {
+    currency,
+    minimumPayoutCents: own ?? null,
+    minimumPayoutCentsByCurrency: others,
+    minimumAffiliatePayoutCentsByCurrency: affiliate,
+    timeZone: field(form, 'timeZone') ?? 'UTC',
+    taxWithholdingBps: Math.round(typedNumber('Tax withheld', form.get('tax')) * 100),
+    ...(precedence && { attributionPrecedence: precedence }),
+    clickTouch: form.get('clickTouch') ?? '',
+    storeDomain: field(form, 'storeDomain') ?? null,
+    apiEnabled: form.has('apiEnabled'),
+    ...(secret && { storeWebhookSecret: secret }),
+    ...(form.has('dropLegacyMinimum') && { legacyMinimumPayout: null }),
+  }
+  await settings.update(ctx, validateBody('updateSettings', sent))
+  return { to: PATH, flash: { text: 'Settings saved.' } }
+}

@@ -1,0 +1,133 @@
+import { invalidBody, notFound } from '../contract/errors.ts'
+import type { components } from '../contract/schema.d.ts'
+import * as users from '../domains/accounts/users.ts'
+import { confirmation, field, form, input, limitsOf, select } from './form.ts'
+import { day, time } from './format.ts'
+import { type Html, html, isolated } from './html.ts'
+import type { PageRequest, Route, View } from './route.ts'
+import { OWNER_ONLY, validateBody } from './route.ts'
+import { badge } from './status.ts'
+import { ACTIONS, type Cell, type Column, inCard, nameColumn, pager, slice, table } from './table.ts'
+
+type User = components['schemas']['ShopUser']
+
+const PATH = '/admin/team'
+const COLUMNS: Column[] = [
+  nameColumn('User'),
+  inCard('bare', 'Role'),
+  inCard('lead', 'Status'),
+  inCard('inline', 'Since'),
+  inCard('inline', 'Last sign-in'),
+  ACTIONS,
+]
+const ROLES = [
+  ['STAFF', 'Staff'],
+  ['OWNER', 'Owner'],
+] as const
+
+export const teamRoutes: Route[] = [
+  { path: '/team', roles: OWNER_ONLY, audit: 'users.listed', show: list },
+  { path: '/team', roles: OWNER_ONLY, act: create, page: list },
+  { path: '/team/:id/link', roles: OWNER_ONLY, act: createLink, page: list },
+  { path: '/team/:id/token', roles: OWNER_ONLY, audit: 'users.listed', show: confirmToken },
+  { path: '/team/:id/token', roles: OWNER_ONLY, act: replaceToken, page: list },
+  { path: '/team/:id/revoke', roles: OWNER_ONLY, audit: 'users.listed', show: confirmRevoke },
+  { path: '/team/:id/revoke', roles: OWNER_ONLY, act: revoke, page: list },
+]
+
+async function list(request: PageRequest): Promise<View> {
+  const { data, pagination } = slice((await users.list(request.ctx)).data, request.query)
+  const lastSignIns = await users.lastSignIns(request.ctx)
+  return {
+    title: 'Team',
+    lead: 'Who may sign in to these pages, and what they may do.',
+    body: html`${table(
+      'Users',
+      COLUMNS,
+      data.map((one) => row(request, one, lastSignIns.get(one.id) ?? null)),
+    )}
+${pager(PATH, request.query, pagination)}
+<section class="card narrow" aria-labelledby="add"><h2 id="add">Add a user</h2>
+${form(
+  request,
+  PATH,
+  html`${input({ name: 'email', label: 'Email', type: 'email', value: request.form.get('email') ?? '', required: true, ...limitsOf('createShopUser', 'email') })}
+${select('role', 'Role', ROLES, request.form.get('role') ?? 'STAFF')}
+<p class="hint">Staff can view orders, commissions, and affiliates, and redeliver webhooks. Owners have full access, including payouts and API keys. The access token is shown once.</p>
+<button class="main">Add user</button>`,
+)}</section>`,
+  }
+}
+
+function row(request: PageRequest, one: User, lastSignInAt: string | null): Cell[] {
+  const isActive = one.revokedAt === null
+  const isSelf = one.id === request.ctx.user.id
+  return [
+    html`${isolated(one.email)}${isSelf ? html`<small>You</small>` : ''}`,
+    one.role === 'OWNER' ? 'Owner' : 'Staff',
+    badge(isActive ? 'active' : 'revoked'),
+    day(one.createdAt, request.zone),
+    time(lastSignInAt, 'Never', request.zone),
+    isActive && !isSelf
+      ? [
+          form(
+            request,
+            `${PATH}/${one.id}/link`,
+            html`<button class="small">Sign-in link<span class="visually-hidden"> for ${one.email}</span></button>`,
+          ),
+          html` <a class="button small" href="${PATH}/${one.id}/token">New token<span class="visually-hidden"> for ${one.email}</span></a> <a class="button small" href="${PATH}/${one.id}/revoke">Revoke<span class="visually-hidden"> ${one.email}</span></a>`,
+        ]
+      : '',
+  ]
+}
+
+async function create({ ctx, form }: PageRequest) {
+  const sent = { email: field(form, 'email') ?? '', role: form.get('role') === 'OWNER' ? 'OWNER' : 'STAFF' }
+  const { email, token } = await users.create(ctx, validateBody('createShopUser', sent))
+  const text = `${email} added. Copy the access token now and give it to them; it is shown only once.`
+  return { to: PATH, flash: { text, secret: { name: 'Access token', value: token } } }
+}
+
+async function createLink({ ctx, params, origin }: PageRequest) {
+  const { path } = await users.createLink(ctx, { id: params.id ?? '' })
+  const text = 'The link signs the user in once, within 15 minutes.'
+  return { to: PATH, flash: { text, secret: { name: 'Sign-in link', value: origin + path } } }
+}
+
+/** @throws ApiError 400 for the own user: nobody could undo it. */
+function requireOther({ ctx, params }: PageRequest): string {
+  if (params.id === ctx.user.id) throw invalidBody('You cannot do this to yourself. Ask another owner.')
+  return params.id ?? ''
+}
+
+const findOther = async (request: PageRequest): Promise<User> => {
+  const id = requireOther(request)
+  const one = (await users.list(request.ctx)).data.find((user) => user.id === id)
+  if (!one) throw notFound('user_not_found', 'No user with this id exists in this shop.')
+  return one
+}
+
+async function confirmToken(request: PageRequest): Promise<View> {
+  const { id, email } = await findOther(request)
+  const text: Html = html`<p>${isolated(email)} is signed out everywhere and gets a new access token. The old one, sign-in links, and passkeys stop working.</p>`
+  const body = confirmation(request, { text, action: `${PATH}/${id}/token`, button: 'Replace the token', back: PATH })
+  return { title: 'Replace the access token?', crumb: { to: PATH, text: 'Team' }, subjectId: id, body }
+}
+
+async function replaceToken(request: PageRequest) {
+  const { email, token } = await users.replaceToken(request.ctx, { id: requireOther(request) })
+  const text = `Token of ${email} replaced. Copy it now and give it to them; it is shown only once.`
+  return { to: PATH, flash: { text, secret: { name: 'Access token', value: token } } }
+}
+
+async function confirmRevoke(request: PageRequest): Promise<View> {
+  const { id, email } = await findOther(request)
+  const text: Html = html`<p>${isolated(email)} is signed out everywhere and cannot sign in again. This cannot be undone.</p>`
+  const body = confirmation(request, { text, action: `${PATH}/${id}/revoke`, button: 'Revoke user', back: PATH })
+  return { title: 'Revoke this user?', crumb: { to: PATH, text: 'Team' }, subjectId: id, body }
+}
+
+async function revoke(request: PageRequest) {
+  await users.revoke(request.ctx, { id: requireOther(request) })
+  return { to: PATH, flash: { text: 'User revoked and signed out.' } }
+}

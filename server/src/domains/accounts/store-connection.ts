@@ -1,0 +1,83 @@
+import { createHmac, type Hmac, timingSafeEqual } from 'node:crypto'
+import { domainToASCII } from 'node:url'
+import { ApiError, invalidBody } from '../../contract/errors.ts'
+import type { Deps } from '../../core/context.ts'
+import type { Reader } from '../../database/database.ts'
+import type { ShopRow } from '../../database/tables.ts'
+import { findShop } from './queries.ts'
+
+type Domains = Pick<ShopRow, 'storeDomain' | 'storeDomainAliases'>
+
+const MAX_URL = 8192
+const DOMAIN = /^[a-z0-9-]+(\.[a-z0-9-]+)+$/
+
+/** Normalizes a domain: lower case, ASCII, without a trailing dot. @throws ApiError 400 `invalid_body`. */
+export function toDomain(name: string, text: string): string {
+  const domain = domainToASCII(text.trim().replace(/\.$/, ''))
+  if (!DOMAIN.test(domain)) throw invalidBody(`${name} must be a domain, like hats.myshopify.com.`)
+  return domain
+}
+
+/** Rejects a notification whose header names another store. @throws ApiError 401 `store_domain_mismatch`. */
+export function requireDomain({ storeDomain }: Domains, header: string | undefined): void {
+  if (storeDomain !== null && header?.trim().toLowerCase() !== storeDomain) throw domainMismatch(header)
+}
+
+/**
+ * Rejects an order whose payload contains the URL of another store. The header is not covered by the signature, so signed
+ * bytes of another store can be sent with any header.
+ *
+ * @throws ApiError 401 `store_domain_mismatch`.
+ */
+export function requireSourceDomain(
+  { storeDomain, storeDomainAliases }: Domains,
+  url: string | null | undefined,
+): void {
+  if (storeDomain === null || !url) return
+  const domain = hostnameOf(url)
+  if (domain === storeDomain || JSON.parse(storeDomainAliases).includes(domain)) return
+  throw domainMismatch(domain)
+}
+
+const hostnameOf = (url: string): string | undefined =>
+  url.length <= MAX_URL && URL.canParse(url) ? new URL(url).hostname : undefined
+
+function domainMismatch(domain = ''): ApiError {
+  const named = DOMAIN.test(domain) ? domain : 'an unknown domain'
+  return new ApiError(
+    401,
+    'store_domain_mismatch',
+    `The notification comes from ${named}, not from the store of this shop. Check storeDomain and storeDomainAliases in its settings.`,
+  )
+}
+
+export const boundOfStore = (shopId: string) => `store:${shopId}`
+
+/** Encrypts the secret that a store signs its notifications with, bound to its shop. */
+export const sealStoreSecret = ({ vault }: Pick<Deps, 'vault'>, shopId: string, secret: string): string =>
+  vault.seal(secret, boundOfStore(shopId))
+
+/** Decrypts the secret; null when no encryption key fits. */
+export const openStoreSecret = ({ vault }: Pick<Deps, 'vault'>, shopId: string, sealed: string): string | null =>
+  vault.open(sealed, boundOfStore(shopId))
+
+/** A shop that accepts notifications, with the secret that they are signed with. */
+export interface Store {
+  shop: ShopRow
+  secret: string
+}
+
+/** The shop with its secret; undefined when it does not exist or accepts no notifications. */
+export async function findStore(deps: Pick<Deps, 'vault'>, db: Reader, shopId: string): Promise<Store | undefined> {
+  const shop = await findShop(db, shopId)
+  if (!shop?.storeWebhookSecret) return undefined
+  const secret = openStoreSecret(deps, shop.id, shop.storeWebhookSecret)
+  return secret === null ? undefined : { shop, secret }
+}
+
+/** Computes the signature that a store sends, from the bytes of a notification as they arrive. */
+export const signatureHash = ({ secret }: Pick<Store, 'secret'>): Hmac => createHmac('sha256', secret)
+
+/** Compares signatures in constant time. */
+export const isEqualSignature = (signature: Uint8Array, expected: Uint8Array): boolean =>
+  signature.length === expected.length && timingSafeEqual(signature, expected)

@@ -1,0 +1,67 @@
+import { sql } from 'kysely'
+import { affiliateNotFound, invalid } from '../../contract/errors.ts'
+import type { components } from '../../contract/schema.d.ts'
+import type { Context } from '../../core/context.ts'
+import { countRows, withoutIndex } from '../../core/queries.ts'
+import { runReport } from '../../core/report.ts'
+import { defineReport } from '../../database/database.ts'
+import type { CommissionRow } from '../../database/tables.ts'
+import { EFFECTIVE, isBatchedReversal, withJob } from '../commissions/job-queries.ts'
+import { findAffiliate } from './queries.ts'
+
+type Balance = components['schemas']['Balance']
+
+const UNPAID: CommissionRow['orderStatus'][] = ['PENDING', 'APPROVED', 'ACCEPTED', 'PAYABLE']
+
+/** Reads the unpaid commissions of an affiliate, which can be many, so it runs in the report worker. */
+export const balanceReport = defineReport(
+  import.meta.url,
+  'balanceReport',
+  async (db, { shopId, affiliateId }: { shopId: string; affiliateId: string }): Promise<Balance[]> => {
+    const { orderStatus: status, payoutBatchId } = EFFECTIVE
+    const isInBatch = sql<0 | 1>`case when ${payoutBatchId} is null then 0 else 1 end`
+    const rows = await withJob(db, shopId)
+      .select(['currency', status.as('orderStatus'), isInBatch.as('isBatched')])
+      .select(sql<number>`cast(sum("commissionAmountCents") as bigint)`.as('cents'))
+      .select(sql<number>`cast(sum("taxWithheldCents") as bigint)`.as('taxCents'))
+      .where('commissions.affiliateId', '=', affiliateId)
+      // Jobs never lead back from the other statuses.
+      .where(withoutIndex(db, 'commissions.orderStatus'), 'in', [...UNPAID, 'REVERSED'])
+      .where((eb) => eb.or([eb(status, 'in', UNPAID), isBatchedReversal]))
+      .groupBy(['currency', status, isInBatch])
+      .execute()
+    const balances = new Map<string, Balance>()
+    for (const { currency, orderStatus, isBatched, cents, taxCents } of rows) {
+      const empty = { currency, pendingCents: 0, approvedCents: 0, batchedCents: 0, taxWithheldCents: 0 }
+      const balance = balances.get(currency) ?? empty
+      if (orderStatus === 'PENDING') balance.pendingCents += cents
+      else balance[isBatched ? 'batchedCents' : 'approvedCents'] += cents
+      if (orderStatus !== 'PENDING') balance.taxWithheldCents += taxCents
+      balances.set(currency, balance)
+    }
+    return [...balances.values()].sort((a, b) => (a.currency < b.currency ? -1 : 1))
+  },
+)
+
+/** The balance of an affiliate by currency, and how many commissions it has in all. */
+export async function readBalance(ctx: Context, affiliateId: string) {
+  const [balances, commissions] = await Promise.all([
+    runReport(ctx, balanceReport, { shopId: ctx.shop.id, affiliateId }),
+    countRows(ctx.db.read, ctx.shop.id, { list: 'commissions', scope: affiliateId }),
+  ])
+  return { balances, commissions }
+}
+
+/**
+ * The balance of an affiliate of the API.
+ *
+ * @throws ApiError 400 `invalid_parameter` without an affiliate, 404 `affiliate_not_found`.
+ */
+export async function balanceOf(
+  ctx: Context,
+  affiliateId: string | undefined,
+): Promise<components['schemas']['AffiliateBalance']> {
+  if (affiliateId === undefined) throw invalid('invalid_parameter', 'affiliateId is required.')
+  if (!(await findAffiliate(ctx.db.read, ctx.shop.id, affiliateId))) throw affiliateNotFound()
+  return { affiliateId, ...(await readBalance(ctx, affiliateId)) }
+}

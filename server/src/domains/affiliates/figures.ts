@@ -1,0 +1,56 @@
+import type { components } from '../../contract/schema.d.ts'
+import type { Query } from '../../contract/spec.ts'
+import type { Context } from '../../core/context.ts'
+import { isDeepPage, mapPage } from '../../core/pagination.ts'
+import { readList, runReport } from '../../core/report.ts'
+import { type PageFilter, toAffiliate } from './affiliates.ts'
+import { type AffiliateFigures, type CurrencySums, findFigures, findProgramFigures } from './figure-queries.ts'
+import { type AffiliateSort, findAffiliatesById, sortedAffiliateIds, sortedAffiliateList } from './queries.ts'
+
+type Affiliate = components['schemas']['Affiliate']
+
+export type { AffiliateFigures, AffiliateSort, CurrencySums }
+
+/** Of an affiliate without clicks and orders. */
+export const NO_FIGURES: AffiliateFigures = { clicks: 0, orders: 0, sums: [] }
+
+/** Traffic and earnings of affiliates, by id. */
+export const figuresOf = (ctx: Context, ids: string[]): Promise<Map<string, AffiliateFigures>> =>
+  findFigures(ctx.db.read, ctx.shop.id, ids)
+
+/** Orders and earnings of programs, by id. */
+export const programFiguresOf = (ctx: Context, ids: string[]): Promise<Map<string, AffiliateFigures>> =>
+  findProgramFigures(ctx.db.read, ctx.shop.id, ids)
+
+/** The sums of a currency, 0 without any. */
+export const sumsIn = ({ sums }: AffiliateFigures, currency: string): CurrencySums =>
+  sums.find((one) => one.currency === currency) ?? { currency, revenueCents: 0n, commissionCents: 0n, paidCents: 0n }
+
+/** The sums of the other currencies, by name. */
+export const othersOf = ({ sums }: AffiliateFigures, currency: string): CurrencySums[] =>
+  sums.filter((one) => one.currency !== currency).sort((a, b) => (a.currency < b.currency ? -1 : 1))
+
+/** Lists affiliates in an order. A figure is compared for every affiliate of the shop, so this runs in the report worker. */
+export async function listSorted(
+  ctx: Context,
+  query: Omit<Query<'listAffiliates'>, 'after'> & PageFilter,
+  sort: AffiliateSort,
+) {
+  const readsMany = sort.by !== 'joined' || Boolean(query.q || query.isArchived) || isDeepPage(query)
+  return mapPage(await readList(ctx, sortedAffiliateList, { ...query, sort }, readsMany), toAffiliate)
+}
+
+/** The ids of all affiliates that match, in an order. */
+export const listSortedIds = (
+  ctx: Context,
+  query: Pick<Query<'listAffiliates'>, 'id' | 'status' | 'campaignId' | 'q'> & PageFilter,
+  sort: AffiliateSort,
+): Promise<string[]> => runReport(ctx, sortedAffiliateIds, { shopId: ctx.shop.id, query: { ...query, sort } })
+
+/** Affiliates in the order of these ids. Skips affiliates archived since the ids were read. */
+export async function listByIds(ctx: Context, ids: string[], isArchived = false): Promise<Affiliate[]> {
+  const rows = new Map((await findAffiliatesById(ctx.db.read, ctx.shop.id, ids)).map((row) => [row.id, row]))
+  return ids
+    .flatMap((id) => rows.get(id) ?? [])
+    .flatMap((row) => (isArchived || row.deletedAt === null ? [toAffiliate(row)] : []))
+}

@@ -1,0 +1,385 @@
+import { sql } from 'kysely'
+import {
+  countOf,
+  likePattern,
+  type Page,
+  type PageQuery,
+  pageOf,
+  toPage,
+  type Uncounted,
+} from '../../core/pagination.ts'
+import { countRows, updateIfUnchanged, withoutIndex } from '../../core/queries.ts'
+import { searchable } from '../../core/searchable.ts'
+import { defineReport, type Reader, type Transaction } from '../../database/database.ts'
+import { prepared, preparedByShape } from '../../database/prepared.ts'
+import type { AffiliateRow, ConnectionRow, PayeeRow } from '../../database/tables.ts'
+import { codeKey } from '../../engine/affiliate-codes.ts'
+import { restorePlusSigns } from '../../engine/normalize.ts'
+import { type AffiliateOrder, figureOf } from './figure-queries.ts'
+
+interface AffiliateFilter {
+  id?: string
+  status?: AffiliateRow['status']
+  campaignId?: string
+  q?: string
+  /** `q` also finds a part of the discount code. */
+  hasCodes?: boolean
+  /** Those that are archived, instead of those that are not. They are not counted. */
+  isArchived?: boolean
+}
+
+const unarchived = (db: Reader, shopId: string) =>
+  db.selectFrom('affiliates').selectAll().where('shopId', '=', shopId).where('deletedAt', 'is', null)
+
+const archived = (db: Reader, shopId: string) =>
+  db.selectFrom('affiliates').selectAll().where('shopId', '=', shopId).where('deletedAt', 'is not', null)
+
+/** The ids of archived and rejected affiliates, who are not paid. */
+export const ineligibleAffiliates = (db: Reader, shopId: string) =>
+  db
+    .selectFrom('affiliates')
+    .select('affiliates.id')
+    .where('affiliates.shopId', '=', shopId)
+    // A literal instead of a parameter: a partial index is only used when its condition is part of the query.
+    .where(sql<boolean>`("deletedAt" is not null or status = 'REJECTED')`)
+
+/** Whether there are more ineligible affiliates than a number; reads only these, in an index. */
+export const hasMoreIneligibleThan = async (db: Reader, shopId: string, most: number): Promise<boolean> =>
+  (await ineligibleAffiliates(db, shopId).limit(1).offset(most).executeTakeFirst()) !== undefined
+
+export const findAffiliate = (db: Reader, shopId: string, id: string): Promise<AffiliateRow | undefined> =>
+  unarchived(db, shopId).where('id', '=', id).executeTakeFirst()
+
+export const findAffiliateByEmail = (db: Reader, shopId: string, emailKey: string): Promise<AffiliateRow | undefined> =>
+  unarchived(db, shopId).where('emailKey', '=', emailKey).executeTakeFirst()
+
+/** Prepared, because every order looks up affiliates by one value. */
+const findBy = (column: 'id' | 'codeKey' | 'slug') =>
+  prepared<{ shopId: string; value: string }>()((db, { shopId, value }) =>
+    db.selectFrom('affiliates').selectAll().where('shopId', '=', shopId).where(column, '=', value).compile(),
+  )
+const [byId, byCode, bySlug] = [findBy('id'), findBy('codeKey'), findBy('slug')]
+
+/** Includes archived affiliates: their codes and links must resolve to be rejected with a reason. */
+export function findAffiliatesById(db: Reader, shopId: string, ids: string[]): Promise<AffiliateRow[]> {
+  const [value] = ids
+  if (value === undefined) return Promise.resolve([])
+  if (ids.length === 1) return byId(db, { shopId, value })
+  return db.selectFrom('affiliates').selectAll().where('shopId', '=', shopId).where('id', 'in', ids).execute()
+}
+
+/** Includes archived affiliates: a code is never reused. */
+export const findAffiliateByCode = async (
+  db: Reader,
+  shopId: string,
+  value: string,
+): Promise<AffiliateRow | undefined> => (await byCode(db, { shopId, value }))[0]
+
+export const findAffiliateBySlug = async (
+  db: Reader,
+  shopId: string,
+  value: string,
+): Promise<AffiliateRow | undefined> => (await bySlug(db, { shopId, value }))[0]
+
+/** The affiliates that match, in no order, and how many they are, if that is stored. */
+async function matching(db: Reader, shopId: string, query: AffiliateFilter & Uncounted) {
+  const { id, status, campaignId: programId } = query
+  let list = query.isArchived ? archived(db, shopId) : unarchived(db, shopId)
+  if (id) list = list.where('id', '=', id)
+  const byStatus = !id && status && (!programId || (await isStatusMoreSelective(db, shopId, { status, programId })))
+  const byProgram = !id && !byStatus
+  // The index of one filter finds the rows; the other filter is checked row by row.
+  if (status) list = list.where(byStatus ? 'status' : withoutIndex(db, 'status'), '=', status)
+  if (programId) list = list.where(byProgram ? 'campaignId' : withoutIndex(db, 'campaignId'), '=', programId)
+  if (query.q) {
+    const texts = [...new Set([query.q, restorePlusSigns(query.q)])].map((text) => likePattern(searchable([text])))
+    const found = texts.map((text) => sql<boolean>`"searchText" like ${text} escape '\\'`)
+    if (query.hasCodes) found.push(sql<boolean>`"codeKey" like ${likePattern(codeKey(query.q))} escape '\\'`)
+    list = list.where((eb) => eb.or(found))
+  }
+  const total =
+    id || query.q || query.isArchived || query.isUncounted
+      ? undefined
+      : await countRows(db, shopId, { list: 'affiliates', programId, status })
+  return { list, total }
+}
+
+export async function listAffiliates(db: Reader, shopId: string, query: AffiliateFilter & PageQuery) {
+  const { list, total } = await matching(db, shopId, query)
+  const newestFirst = list.orderBy('createdAt', 'desc').orderBy('id', 'desc')
+  return pageOf(newestFirst, query, { total, list: 'affiliates' })
+}
+
+/** The order of a list. Amounts are compared in one currency. */
+export interface AffiliateSort {
+  by: AffiliateOrder
+  isAscending: boolean
+  currency: string
+}
+
+type SortedFilter = AffiliateFilter & { sort: AffiliateSort; page: number; limit: number }
+
+/** A page of affiliates by a figure, their name, or the day they joined. Equal ones are newest first. */
+async function listSorted(db: Reader, shopId: string, query: SortedFilter): Promise<Page<AffiliateRow>> {
+  const { page, limit } = query
+  const { list, total } = await matching(db, shopId, query)
+  const ids = await sortedIds(db, shopId, { ...query, offset: (page - 1) * limit })
+  const data = await findAffiliatesById(db, shopId, ids)
+  data.sort((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id))
+  return toPage(data, query, total ?? (await countOf(list)))
+}
+
+/** The ids of the affiliates that match, in an order. */
+async function sortedIds(
+  db: Reader,
+  shopId: string,
+  { sort, limit, offset = 0, ...filter }: AffiliateFilter & { sort: AffiliateSort; limit?: number; offset?: number },
+): Promise<string[]> {
+  const { by, currency } = sort
+  const way = sort.isAscending ? 'asc' : 'desc'
+  const { list } = await matching(db, shopId, { ...filter, isUncounted: true })
+  const ids = list.clearSelect().select('affiliates.id')
+  const sorted =
+    by === 'joined'
+      ? ids.orderBy('createdAt', way).orderBy('id', way)
+      : (by === 'name'
+          ? ids.orderBy('searchText', way)
+          : ids
+              .leftJoin(figureOf(db, shopId, by, currency).as('figure'), 'figure.scope', 'affiliates.id')
+              .orderBy(sql`coalesce(figure.value, 0)`, way)
+        )
+          .orderBy('createdAt', 'desc')
+          .orderBy('id', 'desc')
+  const rows = await (limit === undefined ? sorted : sorted.limit(limit).offset(offset)).execute()
+  return rows.map(({ id }) => id)
+}
+
+async function isStatusMoreSelective(
+  db: Reader,
+  shopId: string,
+  { status, programId }: { status: string; programId: string },
+) {
+  const list = 'affiliates'
+  return (await countRows(db, shopId, { list, status })) < (await countRows(db, shopId, { list, programId }))
+}
+
+export async function insertAffiliate(
+  trx: Transaction,
+  shopId: string,
+  row: Omit<AffiliateRow, 'shopId'>,
+): Promise<void> {
+  await trx
+    .insertInto('affiliates')
+    .values({ shopId, ...row })
+    .execute()
+}
+
+/** Updates an affiliate unless it was changed since it was read. Returns whether it was updated. */
+export const updateAffiliateIfUnchanged = (
+  trx: Transaction,
+  shopId: string,
+  row: AffiliateRow,
+  changes: Partial<AffiliateRow>,
+): Promise<boolean> => updateIfUnchanged(trx, shopId, 'affiliates', { row, changes })
+
+export const affiliateList = defineReport(
+  import.meta.url,
+  'affiliateList',
+  (db, input: { shopId: string; query: AffiliateFilter & PageQuery }) => listAffiliates(db, input.shopId, input.query),
+)
+
+export const sortedAffiliateList = defineReport(
+  import.meta.url,
+  'sortedAffiliateList',
+  (db, input: { shopId: string; query: SortedFilter }) => listSorted(db, input.shopId, input.query),
+)
+
+/** The ids of a whole list in an order, for a file. */
+export const sortedAffiliateIds = defineReport(
+  import.meta.url,
+  'sortedAffiliateIds',
+  (db, input: { shopId: string; query: AffiliateFilter & { sort: AffiliateSort } }) =>
+    sortedIds(db, input.shopId, input.query),
+)
+
+interface ConnectionFilter extends PageQuery {
+  kind?: ConnectionRow['kind']
+  /** Matches any of these. */
+  values?: string[]
+  affiliateId?: string
+}
+
+/** The product and variant of an order line. */
+export interface ProductLine {
+  productId: string | null
+  variantId: string | null
+}
+
+const connectionBy = prepared<Pick<ConnectionRow, 'shopId' | 'kind' | 'value'>>()((db, { shopId, kind, value }) =>
+  db
+    .selectFrom('connections')
+    .select('affiliateId')
+    .where('shopId', '=', shopId)
+    .where('kind', '=', kind)
+    .where('value', '=', value)
+    .compile(),
+)
+
+/** The id of the affiliate that a customer, product or variant is connected to. Email addresses are passed as keys. */
+export async function findConnectedAffiliate(
+  db: Reader,
+  shopId: string,
+  kind: ConnectionRow['kind'],
+  value: string,
+): Promise<string | null> {
+  const [row] = await connectionBy(db, { shopId, kind, value })
+  return row?.affiliateId ?? null
+}
+
+const selectProductConnections = (db: Reader, { shopId, ...values }: { shopId: string; [n: number]: string }) =>
+  db
+    .selectFrom('connections')
+    .select(['kind', 'value', 'affiliateId'])
+    .where('shopId', '=', shopId)
+    .where('kind', 'in', ['product', 'variant'])
+    .where('value', 'in', Object.values(values))
+    .orderBy('kind')
+    .orderBy('value')
+
+const preparedProductConnections = preparedByShape<{ shopId: string; [n: number]: string }>()((db, values) =>
+  selectProductConnections(db, values).compile(),
+)
+const manyProductConnections = (db: Reader, values: { shopId: string; [n: number]: string }) =>
+  selectProductConnections(db, values).execute()
+
+/** The distinct products and variants of an order. */
+export const productIds = (lines: ProductLine[]): string[] =>
+  [...new Set(lines.flatMap((line) => [line.productId, line.variantId]))].filter((id) => id !== null)
+
+/** Queries with more values than this are not prepared, because each number of values is a separate statement. */
+export const MAX_PREPARED = 16
+
+/** Affiliate ids by `variant:<id>` and `product:<id>` for the lines of an order. */
+export async function findProductConnections(
+  db: Reader,
+  shopId: string,
+  lines: ProductLine[],
+): Promise<Record<string, string>> {
+  const values = productIds(lines)
+  if (values.length === 0) return {}
+  const rows = await (values.length > MAX_PREPARED ? manyProductConnections : preparedProductConnections)(db, {
+    shopId,
+    ...values,
+  })
+  return Object.fromEntries(rows.map((row) => [`${row.kind}:${row.value}`, row.affiliateId]))
+}
+
+const KINDS: ConnectionRow['kind'][] = ['customerId', 'customerEmail', 'product', 'variant']
+
+/** Newest first. A value has few connections, so these are sorted without an index. */
+function listConnections(db: Reader, shopId: string, query: ConnectionFilter) {
+  const all = db.selectFrom('connections').selectAll().where('shopId', '=', shopId)
+  let list = query.values ? all.orderBy(withoutIndex(db, 'createdAt'), 'desc') : all.orderBy('createdAt', 'desc')
+  if (query.kind) list = list.where('kind', '=', query.kind)
+  if (query.values) {
+    list = list.where('value', 'in', query.values)
+    // The index is ordered by kind before value.
+    if (!query.kind) list = list.where('kind', 'in', KINDS)
+  }
+  if (query.affiliateId) list = list.where('affiliateId', '=', query.affiliateId)
+  return pageOf(list.orderBy('id', 'desc'), query)
+}
+
+/** Whether an affiliate has more connections than a number; reads only these, in an index. */
+export const hasMoreConnections = async (
+  db: Reader,
+  shopId: string,
+  { affiliateId, most }: { affiliateId: string; most: number },
+): Promise<boolean> =>
+  (await db
+    .selectFrom('connections')
+    .select('affiliateId')
+    .where('shopId', '=', shopId)
+    .where('affiliateId', '=', affiliateId)
+    .limit(1)
+    .offset(most)
+    .executeTakeFirst()) !== undefined
+
+export async function insertConnection(
+  trx: Transaction,
+  shopId: string,
+  row: Omit<ConnectionRow, 'shopId'>,
+): Promise<void> {
+  await trx
+    .insertInto('connections')
+    .values({ ...row, shopId })
+    .execute()
+}
+
+/** Deletes a connection. Returns its row, if it existed. */
+export const deleteConnection = (trx: Transaction, shopId: string, id: string): Promise<ConnectionRow | undefined> =>
+  trx.deleteFrom('connections').where('shopId', '=', shopId).where('id', '=', id).returningAll().executeTakeFirst()
+
+/** Inserts a connection unless there is one: the first affiliate keeps the customer. */
+export async function insertConnectionIfNew(
+  trx: Transaction,
+  shopId: string,
+  row: Omit<ConnectionRow, 'shopId'>,
+): Promise<void> {
+  await trx
+    .insertInto('connections')
+    .values({ shopId, ...row })
+    .onConflict((conflict) => conflict.columns(['shopId', 'kind', 'value']).doNothing())
+    .execute()
+}
+
+export const connectionList = defineReport(
+  import.meta.url,
+  'connectionList',
+  (db, input: { shopId: string; query: ConnectionFilter }) => listConnections(db, input.shopId, input.query),
+)
+
+const payees = (db: Reader, shopId: string) => db.selectFrom('payees').selectAll().where('shopId', '=', shopId)
+
+/** The payee details of an affiliate, sealed. */
+export const findPayee = (db: Reader, shopId: string, affiliateId: string): Promise<PayeeRow | undefined> =>
+  payees(db, shopId).where('affiliateId', '=', affiliateId).executeTakeFirst()
+
+/** Databases limit the number of values in a list. */
+const MAX_PAYEES = 500
+
+export const findPayees = async (db: Reader, shopId: string, affiliateIds: string[]): Promise<PayeeRow[]> =>
+  affiliateIds.length === 0 ? [] : payees(db, shopId).where('affiliateId', 'in', affiliateIds).execute()
+
+/** How each of these affiliates is paid; there may be many of them. */
+export async function findMethods(
+  db: Reader,
+  shopId: string,
+  affiliateIds: string[],
+): Promise<Map<string, PayeeRow['method']>> {
+  const methods = new Map<string, PayeeRow['method']>()
+  for (let start = 0; start < affiliateIds.length; start += MAX_PAYEES) {
+    const some = await findPayees(db, shopId, affiliateIds.slice(start, start + MAX_PAYEES))
+    for (const { affiliateId, method } of some) methods.set(affiliateId, method)
+  }
+  return methods
+}
+
+export async function upsertPayee(trx: Transaction, shopId: string, row: Omit<PayeeRow, 'shopId'>): Promise<void> {
+  const { affiliateId, ...changes } = row
+  await trx
+    .insertInto('payees')
+    .values({ shopId, affiliateId, ...changes })
+    .onConflict((conflict) => conflict.columns(['shopId', 'affiliateId']).doUpdateSet(changes))
+    .execute()
+}
+
+/** Deletes the payee details of an affiliate. Returns whether there were any. */
+export async function deletePayee(trx: Transaction, shopId: string, affiliateId: string): Promise<boolean> {
+  const { numDeletedRows } = await trx
+    .deleteFrom('payees')
+    .where('shopId', '=', shopId)
+    .where('affiliateId', '=', affiliateId)
+    .executeTakeFirst()
+  return numDeletedRows === 1n
+}

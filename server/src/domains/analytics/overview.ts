@@ -1,0 +1,146 @@
+import type { Context } from '../../core/context.ts'
+import { MAX_INLINE_ROWS } from '../../core/list-size.ts'
+import { countRows } from '../../core/queries.ts'
+import { runReport } from '../../core/report.ts'
+import { dateOfSlot, slotLength } from '../../core/time-zone.ts'
+import { defineReport, type Reader } from '../../database/database.ts'
+import { type AnalyticsRow, EMPTY_TALLY, type Tally, tallyOf } from '../../engine/analytics.ts'
+import { findAffiliatesById } from '../affiliates/queries.ts'
+import { countClicksByDay, hasMoreClicks, sumCommissions } from './queries.ts'
+
+/** The sums of one day in one currency. */
+export interface OverviewDay extends Tally {
+  date: string
+  currency: string
+}
+
+/** What happened in a period and in the one before it, in all currencies. */
+export interface Overview {
+  days: OverviewDay[]
+  clicks: { date: string; clicks: number }[]
+  /** The affiliates with the highest commissions of the period in the shop's currency. */
+  top: { affiliateId: string; name: string; orders: number; revenueCents: number; commissionCents: number }[]
+}
+
+/** Whether a period and the one before it have so much that adding it up takes longer than a page may. */
+export const isLargePeriod = async (
+  { db, shop }: Context,
+  { before, to }: Pick<OverviewRequest, 'before' | 'to'>,
+  commissions: number,
+): Promise<boolean> =>
+  commissions > MAX_INLINE_ROWS || hasMoreClicks(db.read, shop.id, { from: before, to }, MAX_INLINE_ROWS)
+
+interface OverviewRequest {
+  shopId: string
+  currency: string
+  /** Instants, both inclusive: the start of the period before, the start of the period, and its end. */
+  before: string
+  from: string
+  to: string
+  /** Of the days. */
+  timeZone: string
+  /** One affiliate, and no ranking; all by default. */
+  affiliateId?: string
+}
+
+const MAX_TOP = 8
+
+/** Reads every commission of both periods, so it runs in the report worker. */
+export const overviewReport = defineReport(
+  import.meta.url,
+  'overviewReport',
+  async (db, { shopId, currency, before, from, to, timeZone, affiliateId }: OverviewRequest): Promise<Overview> => {
+    const slot = slotLength(before, to, timeZone)
+    const dates = new Map<string, string>()
+    const dateOf = (name: string): string => {
+      const date = dates.get(name) ?? dateOfSlot(name, timeZone)
+      dates.set(name, date)
+      return date
+    }
+    const hasFewClicks = affiliateId !== undefined && (await countClicksOf(db, shopId, affiliateId)) <= MAX_INLINE_ROWS
+    const both = { from: before, to, hasFewClicks, ...(affiliateId && { affiliateId }) }
+    const [days, clicks, affiliates] = await Promise.all([
+      sumCommissions(db, shopId, both, { slot }),
+      countClicksByDay(db, shopId, both, slot),
+      affiliateId ? [] : sumCommissions(db, shopId, { from, to }, 'affiliateId'),
+    ])
+    return {
+      days: byDay(days, dateOf),
+      clicks: clicksByDay(clicks, dateOf),
+      top: await topOf(db, shopId, affiliates, currency),
+    }
+  },
+  { isLong: true },
+)
+
+const countClicksOf = (db: Reader, shopId: string, affiliateId: string): Promise<number> =>
+  countRows(db, shopId, { list: 'clicks', scope: affiliateId })
+
+/** The sums of two periods. @throws ApiError when the caller's credential is no longer valid. */
+export const readOverview = (ctx: Context, period: Omit<OverviewRequest, 'shopId' | 'currency'>): Promise<Overview> =>
+  runReport(ctx, overviewReport, { shopId: ctx.shop.id, currency: ctx.shop.currency, ...period })
+
+/** Equal commissions added up: their number, and the sums of their amounts. */
+type Sums = Awaited<ReturnType<typeof sumCommissions>>[number]
+
+/** What commissions that are counted alike add to the sums of a currency. */
+function tallyOfSums(row: Sums, currency: string): Tally | undefined {
+  const one: AnalyticsRow = { ...row, affiliateId: '', happenedAt: '', payoutBatchId: row.isBatched ? '-' : null }
+  const tally = tallyOf(one, currency)
+  return tally && { ...tally, orders: tally.orders * row.rows }
+}
+
+type DateOf = (slot: string) => string
+
+function clicksByDay(rows: Overview['clicks'], dateOf: DateOf): Overview['clicks'] {
+  const days = new Map<string, number>()
+  for (const { date: slot, clicks } of rows) days.set(dateOf(slot), (days.get(dateOf(slot)) ?? 0) + clicks)
+  return [...days].map(([date, clicks]) => ({ date, clicks }))
+}
+
+function byDay(rows: Sums[], dateOf: DateOf): OverviewDay[] {
+  const days = new Map<string, OverviewDay>()
+  for (const row of rows) {
+    for (const currency of new Set([row.currency, row.orderCurrency])) {
+      const tally = tallyOfSums(row, currency)
+      if (!tally) continue
+      const date = dateOf(row.name)
+      const key = `${date} ${currency}`
+      days.set(key, { date, currency, ...add(days.get(key) ?? EMPTY_TALLY, tally) })
+    }
+  }
+  return [...days.values()]
+}
+
+/** The sum of two tallies. */
+export const add = (a: Tally, b: Tally): Tally => ({
+  orders: a.orders + b.orders,
+  revenueCents: a.revenueCents + b.revenueCents,
+  commissionCents: a.commissionCents + b.commissionCents,
+  approvedCommissionCents: a.approvedCommissionCents + b.approvedCommissionCents,
+  pendingCommissionCents: a.pendingCommissionCents + b.pendingCommissionCents,
+})
+
+async function topOf(db: Reader, shopId: string, rows: Sums[], currency: string): Promise<Overview['top']> {
+  const sums = new Map<string, Tally>()
+  for (const row of rows) {
+    const tally = tallyOfSums(row, currency)
+    if (tally) sums.set(row.name, add(sums.get(row.name) ?? EMPTY_TALLY, tally))
+  }
+  const first = [...sums]
+    .toSorted(([idA, a], [idB, b]) => b.commissionCents - a.commissionCents || (idA < idB ? -1 : 1))
+    .slice(0, MAX_TOP)
+  const people = await findAffiliatesById(
+    db,
+    shopId,
+    first.map(([id]) => id),
+  )
+  const names = new Map(people.map(({ id, name }) => [id, name]))
+  return first.map(([affiliateId, { orders, revenueCents, commissionCents }]) => ({
+    affiliateId,
+    name: names.get(affiliateId) ?? '',
+    orders,
+    revenueCents,
+    commissionCents,
+  }))
+}

@@ -1,0 +1,72 @@
+import type { components } from '../../contract/schema.d.ts'
+import type { WebhookEvent } from '../../core/outbox.ts'
+import { hasId } from '../../core/queries.ts'
+import type { Transaction } from '../../database/database.ts'
+import type { CommissionRow, RefundRow } from '../../database/tables.ts'
+import { toCommission } from './queries.ts'
+
+/** A refund as in openapi.yaml. */
+export const toRefund = (row: RefundRow): components['schemas']['Refund'] => ({
+  id: row.id,
+  externalRefundId: row.externalRefundId,
+  amountCents: row.amountCents,
+  lineItems: JSON.parse(row.lineItems),
+  reason: row.reason,
+  goodsCents: row.goodsCents,
+  commissionCents: row.commissionCents,
+  taxCents: row.taxCents,
+  adjustmentId: row.adjustmentId,
+  occurredAt: row.occurredAt,
+  createdAt: row.createdAt,
+})
+
+type Status = CommissionRow['orderStatus']
+
+const EVENTS: Partial<Record<Status, string>> = {
+  APPROVED: 'commission.approved',
+  REJECTED: 'commission.rejected',
+  REVERSED: 'commission.reversed',
+}
+
+/** The event of a commission that has entered a status. @param previousStatus null for a new commission */
+export function statusEvents(row: CommissionRow, previousStatus: Status | null): WebhookEvent[] {
+  const event = EVENTS[row.orderStatus]
+  return event ? [{ event, data: { ...toCommission(row), previousStatus } }] : []
+}
+
+export const refundEvent = (row: CommissionRow, refund: RefundRow, previousStatus: Status): WebhookEvent => ({
+  event: 'commission.refunded',
+  data: { ...toCommission(row), previousStatus, refund: toRefund(refund) },
+})
+
+/** The events of commissions of a batch that were paid, at an instant or with these ids; adjustments have none. */
+export async function findPaidEvents(
+  trx: Transaction,
+  { shopId, batchId, paidAt }: { shopId: string; batchId: string; paidAt?: string },
+  ids?: string[],
+): Promise<WebhookEvent[]> {
+  let list = trx
+    .selectFrom('commissions')
+    .selectAll()
+    .where('shopId', '=', shopId)
+    .where('payoutBatchId', '=', batchId)
+    .where('orderStatus', '=', 'PAID')
+    .where('trackingMethod', '<>', 'ADJUSTMENT')
+    .orderBy('happenedAt', 'desc')
+    .orderBy('id', 'desc')
+  if (paidAt) list = list.where('paidAt', '=', paidAt)
+  if (ids) list = list.where(hasId(trx, ids))
+  return (await list.execute()).map((row) => ({
+    event: 'commission.paid',
+    data: { ...toCommission(row), previousStatus: 'PAYABLE' },
+    isIndependent: true,
+  }))
+}
+
+/** What the audit of a new commission contains. */
+export const auditedAmounts = (row: Omit<CommissionRow, 'shopId'>) => ({
+  orderId: row.orderId,
+  amountCents: row.commissionAmountCents,
+  ...(row.taxWithheldCents !== 0 && { taxWithheldCents: row.taxWithheldCents }),
+  status: row.orderStatus,
+})

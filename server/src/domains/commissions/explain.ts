@@ -1,0 +1,390 @@
+import { createHash } from 'node:crypto'
+import { notFound } from '../../contract/errors.ts'
+import type { components } from '../../contract/schema.d.ts'
+import type { Context } from '../../core/context.ts'
+import { forEachYielding } from '../../database/event-loop.ts'
+import type { CommissionRow, OrderNoticeRow, OrderRow, RefundRow } from '../../database/tables.ts'
+import { codeKey } from '../../engine/affiliate-codes.ts'
+import { affiliateOf, canWin, programOf } from '../../engine/attribution.ts'
+import { goodsOf } from '../../engine/commission.ts'
+import { decide, ENGINE_VERSION } from '../../engine/decide.ts'
+import type { Candidate, Decision, EvidenceKind, Facts, MissCode, RateGroup } from '../../engine/facts.ts'
+import { canceledRefundOf, cancellationIdOf, storedOrderIds } from '../../engine/normalize.ts'
+import { namesUnknownItem } from '../../engine/refund.ts'
+import { restrictionTexts } from '../../engine/restriction-texts.ts'
+import { parseFacts } from '../../engine/stored-facts.ts'
+import { findAffiliateBySlug } from '../affiliates/queries.ts'
+import { listOrderNotices } from '../orders/notice-queries.ts'
+import { findOrder, findUncreditedByName } from '../orders/queries.ts'
+import { toRefund } from './event-queries.ts'
+import { listJobs, toEffective } from './job-queries.ts'
+import { findCommissionByOrder, listRefunds, toCommission, toDecision } from './queries.ts'
+import { toRefundSnapshot } from './refunded-goods.ts'
+import { findByOrderName } from './search.ts'
+
+type Explanation = components['schemas']['Explanation']
+
+/**
+ * Explains the commission of an order from its stored facts, and the changes since it was recorded.
+ *
+ * @throws ApiError 404 `order_not_found` for an order that was never reported.
+ */
+export async function explain(ctx: Context, id: string): Promise<Explanation> {
+  const row = await findReportedOrder(ctx, id)
+  if (!row) throw notFound('order_not_found', 'No order with this id was reported to your shop.')
+  const jobs = row.commissionId ? await listJobs(ctx.db.read, ctx.shop.id) : []
+  const commission = row.commissionId ? await findCommissionByOrder(ctx.db.read, ctx.shop.id, row.orderId) : undefined
+  const refunds = commission ? await listRefunds(ctx.db.read, ctx.shop.id, commission.id) : []
+  const shownRefunds: Explanation['refunds'] = []
+  const facts = parseFacts(row.facts)
+  const decision: Decision = JSON.parse(row.decision)
+  const snapshot = toRefundSnapshot(facts, decision)
+  const withUnknownItem = new Set<RefundRow>()
+  // Each can have a thousand line items.
+  await forEachYielding(ctx.db.read, refunds, async (refund) => {
+    const shown = toRefund(refund)
+    shownRefunds.push(shown)
+    if (namesUnknownItem(snapshot, shown.lineItems)) withUnknownItem.add(refund)
+  })
+  return {
+    orderId: row.orderId,
+    externalOrderId: facts.order.externalOrderId,
+    ...outcomeOf(facts, decision),
+    summary: summaryOf(decision, facts) + changeText(decision, commission, refunds),
+    receivedAt: row.createdAt,
+    precedence: facts.settings.precedence,
+    clickTouch: facts.settings.clickTouch,
+    evidence: evidenceOf(facts, decision, await findSlugNamesakes(ctx, row, decision)),
+    ...creditedOf(facts, decision),
+    arithmetic: arithmeticOf(facts, decision, { refunds, withUnknownItem, commission }),
+    order: { ...facts.order },
+    decision: toDecision(decision, facts.order.currency),
+    replay: replay(row),
+    commission: commission ? toCommission(toEffective(commission, jobs)) : null,
+    refunds: shownRefunds,
+    notices: (await listOrderNotices(ctx.db.read, ctx.shop.id, row.orderId)).map((notice) =>
+      toNotice(notice, { commission, refunds }),
+    ),
+  }
+}
+
+interface AppliedTo {
+  commission: CommissionRow | undefined
+  refunds: RefundRow[]
+}
+
+const CANCELED: CommissionRow['orderStatus'][] = ['CANCELED', 'REVERSED', 'REFUNDED']
+
+function toNotice(
+  { kind, noticeId, body, createdAt }: OrderNoticeRow,
+  { commission, refunds }: AppliedTo,
+): Explanation['notices'][number] {
+  // Notices of a store have the names of the store.
+  const { note = null, reason = note, created_at, occurredAt = created_at }: NoticeBody = JSON.parse(body)
+  const ids = kind === 'refund' ? [noticeId, cancellationIdOf(noticeId)] : [cancellationIdOf(noticeId)]
+  return {
+    type: NOTICE_TYPES[kind],
+    externalRefundId: noticeId || null,
+    reason,
+    occurredAt: occurredAt ?? createdAt,
+    applied:
+      kind === 'canceled'
+        ? commission !== undefined && CANCELED.includes(commission.orderStatus)
+        : refunds.some(({ externalRefundId }) => ids.includes(externalRefundId)),
+    receivedAt: createdAt,
+  }
+}
+
+interface NoticeBody {
+  reason?: string | null
+  note?: string | null
+  occurredAt?: string | null
+  created_at?: string | null
+}
+
+const NOTICE_TYPES = { canceled: 'cancellation', canceledRefund: 'refund_cancellation', refund: 'refund' } as const
+
+/** Other affiliates whose slug equals a code of the order. Slugs never change, so this also holds for past orders. */
+async function findSlugNamesakes(
+  ctx: Context,
+  { createdAt }: OrderRow,
+  { candidates }: Decision,
+): Promise<SlugNamesakes> {
+  const namesakes = new Map<string, string>()
+  for (const { kind, value, affiliateId } of candidates) {
+    if (kind !== 'COUPON' || affiliateId === null) continue
+    const other = await findAffiliateBySlug(ctx.db.read, ctx.shop.id, codeKey(value))
+    if (other && other.id !== affiliateId && other.createdAt <= createdAt) namesakes.set(value, other.id)
+  }
+  return namesakes
+}
+
+/** Decides the stored facts again. The result must be identical except for the engine's version. */
+export function replay(row: Pick<OrderRow, 'facts' | 'decision'>): Explanation['replay'] {
+  const decision = decide(parseFacts(row.facts))
+  const again = JSON.stringify(decision)
+  const recorded: Decision = JSON.parse(row.decision)
+  return {
+    identical: JSON.stringify({ ...decision, engineVersion: recorded.engineVersion }) === row.decision,
+    engineVersion: ENGINE_VERSION,
+    recordedEngineVersion: recorded.engineVersion,
+    decisionHash: createHash('sha256').update(again).digest('hex'),
+  }
+}
+
+/** The stored id of the order with a name, such as `#1001`. Stores put `#` before it, which may be left out. */
+async function findIdByName(ctx: Context, name: string): Promise<string | undefined> {
+  const [credited] = await findByOrderName(ctx, name)
+  return credited?.orderId ?? findUncreditedByName(ctx.db.read, ctx.shop.id, name)
+}
+
+async function findReportedOrder(ctx: Context, id: string): Promise<OrderRow | undefined> {
+  const { exact, bySource } = storedOrderIds(id)
+  for (const orderId of [...exact, ...bySource]) {
+    const row = await findOrder(ctx.db.read, ctx.shop.id, orderId)
+    if (row) return row
+  }
+  // Merchants know orders by the name in their store.
+  const named = await findIdByName(ctx, id)
+  return named === undefined ? undefined : findOrder(ctx.db.read, ctx.shop.id, named)
+}
+
+function outcomeOf(facts: Facts, decision: Decision): Pick<Explanation, 'outcome' | 'restriction'> {
+  const { attribution, restrictionReasonCode: code } = decision
+  if (attribution.affiliateId === null) return { outcome: 'NOBODY', restriction: null }
+  const restriction = code && { code, because: restrictionTexts(code, { facts, decision }).merchant }
+  return { outcome: decision.eligible ? 'CREDITED' : 'RESTRICTED', restriction }
+}
+
+/** The credited affiliate and program, as they were when the order was decided. */
+function creditedOf(facts: Facts, decision: Decision): Pick<Explanation, 'affiliate' | 'program'> {
+  const affiliate = affiliateOf(facts, decision.attribution.affiliateId)
+  if (!affiliate) return { affiliate: null, program: null }
+  const { id, status, archived, programId } = affiliate
+  const program = programOf(facts, affiliate)
+  return {
+    affiliate: { id, status, archived, programId },
+    program: program && {
+      id: program.id,
+      commissionType: program.commissionType,
+      rate: program.rate,
+      cookieDurationDays: program.cookieDurationDays,
+      autoApproveOrder: program.autoApproveOrder,
+      lifetimeCommission: program.lifetimeCommission,
+    },
+  }
+}
+
+type Line = components['schemas']['ArithmeticLine']
+
+const arithmeticLine =
+  (currency: string) =>
+  (step: Line['step'], text: string, cents: number): Line => ({ step, text, cents, currency })
+
+/**
+ * The calculation of an order's commission and its refunds, line by line. Goods are in cents of the order's currency;
+ * everything from the rates on is in cents of the commission's currency.
+ */
+function arithmeticOf(
+  facts: Facts,
+  decision: Decision,
+  { refunds, withUnknownItem, commission }: AppliedTo & { withUnknownItem: ReadonlySet<RefundRow> },
+): Line[] {
+  const { subtotalCents, baseCents, amountCents, taxWithheldCents } = decision
+  const goods = goodsOf(facts.order)
+  const line = arithmeticLine(facts.order.currency)
+  const earned = arithmeticLine(decision.currency ?? facts.order.currency)
+  const lines = [line('subtotal', subtotalText(facts), subtotalCents)]
+  if (goods.base !== subtotalCents) lines.push(line('discount', 'Discount on goods', goods.base - subtotalCents))
+  if (goods.base !== baseCents) {
+    lines.push(line('outside', 'Lines that are not connected to the affiliate', baseCents - goods.base))
+  }
+  lines.push(line('base', 'Commissionable amount, excluding shipping and tax', baseCents))
+  lines.push(...decision.groups.map((group) => earned('group', groupText(group, facts), group.amountCents)))
+  if (decision.status === null) return lines
+  const { restrictionReasonCode: code } = decision
+  if (code && !decision.eligible) lines.push(earned('restricted', code, 0))
+  const bps = facts.settings.taxWithholdingBps
+  lines.push(
+    earned('commission', 'The commission', amountCents),
+    earned('tax', `Withheld: ${amountCents} × ${bps} ÷ 10000, rounded half up`, taxWithheldCents),
+    ...refunds.map((refund) =>
+      earned('refund', refundText(refund, withUnknownItem.has(refund)), refund.commissionCents),
+    ),
+  )
+  const left = leftOf(decision, refunds)
+  const canceled = commission && CANCELLATION_TEXTS[commission.orderStatus]
+  if (!canceled) return [...lines, earned('now', 'Commission after refunds', left)]
+  if (left !== 0) lines.push(earned('canceled', `The ${canceled}`, -left))
+  return [...lines, earned('now', 'Commission that remains', 0)]
+}
+
+const leftOf = ({ amountCents }: Decision, refunds: RefundRow[]): number =>
+  refunds.reduce((total, refund) => total + refund.commissionCents, amountCents)
+
+/** Why nothing of a commission remains, by its status. */
+const CANCELLATION_TEXTS: { [Name in CommissionRow['orderStatus']]?: string } = {
+  CANCELED: 'order was canceled',
+  REJECTED: 'commission was rejected',
+  REVERSED: 'paid commission was reversed',
+}
+
+/** What refunds and cancellations changed since the decision, for the end of the summary. */
+function changeText(decision: Decision, commission: CommissionRow | undefined, refunds: RefundRow[]): string {
+  if (!commission || !decision.eligible) return ''
+  const { orderStatus, currency } = commission
+  const canceled = CANCELLATION_TEXTS[orderStatus]
+  if (canceled) return ` The ${canceled}: 0 ${currency} cents remain.`
+  const left = leftOf(decision, refunds)
+  return left === decision.amountCents ? '' : ` After refunds, ${left} ${currency} cents remain.`
+}
+
+function subtotalText({ order: { amountCents, lines } }: Facts): string {
+  if (amountCents !== null) return 'Goods before discount, shipping and tax, as they were reported'
+  const terms = lines.slice(0, 10).map(({ quantity, priceCents }) => `${quantity} × ${priceCents}`)
+  return `Goods before discount, shipping and tax: ${terms.join(' + ')}${lines.length > 10 ? ' + …' : ''}`
+}
+
+function groupText(group: RateGroup, { order, settings }: Facts): string {
+  const { commissionType, rate, baseCents, quantity, unpaidReasonCode } = group
+  if (unpaidReasonCode) {
+    return `The flat rate of ${rate} cents is in ${settings.currency} and cannot be added to percentages of an order in ${order.currency}, so it earns nothing`
+  }
+  if (commissionType === 'PERCENT_OF_SALE') return `${baseCents} × ${rate} ÷ 10000, rounded half up`
+  return commissionType === 'FLAT_PER_ORDER' ? `${rate} for the order` : `${rate} × ${quantity} pieces`
+}
+
+function refundText({ externalRefundId, goodsCents }: RefundRow, hasUnknownItem: boolean): string {
+  const canceled = canceledRefundOf(externalRefundId)
+  if (canceled !== undefined) return `Refund ${canceled} was canceled: ${-goodsCents} cents of goods`
+  const unknown = hasUnknownItem ? '; it names a line item that the order does not have' : ''
+  return `Refund ${externalRefundId} of ${goodsCents} cents of goods${unknown}`
+}
+
+type Schemas = components['schemas']
+
+const MISS_TEXTS: Record<Exclude<MissCode, 'NO_MATCH'>, string> = {
+  NO_EVIDENCE: 'The order contains no evidence.',
+  CLICK_NOT_FOUND: 'No such click is stored.',
+  CLICK_EXPIRED: 'The click is older than the click window of the program.',
+  CLICK_AFTER_ORDER: 'The click came after the order.',
+}
+
+/** What the evidence of each source is, in words. */
+const SOURCE_NAMES: Record<string, string> = {
+  couponCode: 'code',
+  affiliateCode: 'code',
+  clickId: 'click',
+  ref: 'link',
+  sessionId: 'session',
+  customerId: 'customer',
+  customerEmail: 'customer',
+  variantId: 'variant',
+  productId: 'product',
+}
+
+const sourceText = ({ source, value }: Candidate): string => `${SOURCE_NAMES[source] ?? source} ${value}`
+
+/** The email address of an affiliate is no evidence: only a connection makes somebody a customer of an affiliate. */
+function noMatchText({ kind, source }: Candidate, subject: string, facts: Facts): string {
+  if (kind === 'COUPON' || source === 'ref') return `${subject} belongs to no affiliate of your shop.`
+  if (kind !== 'DIRECT_LINK') return `${subject} is not connected to an affiliate.`
+  const isEmptySession = source === 'sessionId' && facts.matches.sessionClicks.length === 0
+  return isEmptySession ? `${subject} has no clicks.` : `${subject} belongs to no affiliate of your shop.`
+}
+
+const KIND_NAMES: Record<EvidenceKind, string> = {
+  COUPON: 'coupon',
+  DIRECT_LINK: 'link',
+  CONNECTED_CUSTOMER: 'connected customer',
+  CONNECTED_PRODUCT: 'connected product',
+}
+
+/** Affiliate ids by the code that equals their slug, where the code belongs to another affiliate. */
+export type SlugNamesakes = ReadonlyMap<string, string>
+
+/** All four kinds of evidence in the shop's order, each with its candidates and their outcomes. */
+export function evidenceOf(facts: Facts, decision: Decision, namesakes: SlugNamesakes): Schemas['ExplainedEvidence'][] {
+  const winner = decision.candidates.find(({ won }) => won)
+  return facts.settings.precedence.map((kind, index) => {
+    const own = decision.candidates.filter((candidate) => candidate.kind === kind)
+    const candidates = own.map((candidate) => {
+      const { outcome, because } = outcomeOfCandidate(candidate, winner, facts)
+      const slugAffiliateId = (kind === 'COUPON' && namesakes.get(candidate.value)) || null
+      const alias = candidate.alias ?? null
+      const text = because + aliasText(candidate) + namesakeText(slugAffiliateId)
+      return { ...candidate, alias, outcome, because: text, slugAffiliateId }
+    })
+    return { kind, rank: index + 1, because: kindReason(own, index, facts, winner), candidates }
+  })
+}
+
+const aliasText = ({ alias, kind }: Candidate) =>
+  alias === undefined ? '' : ` ${alias} is an additional ${kind === 'COUPON' ? 'code' : 'link name'} of the affiliate.`
+
+const namesakeText = (slugAffiliateId: string | null) =>
+  slugAffiliateId ? ` It is also the slug of affiliate ${slugAffiliateId}; codes come before slugs.` : ''
+
+/** The decision in one sentence. */
+export function summaryOf(decision: Decision, facts: Facts): string {
+  const { currency } = facts.order
+  const winner = decision.candidates.find(({ won }) => won)
+  if (!winner) return `Nobody was credited. ${nobodyReason(decision, facts)}`
+  const who = `The ${KIND_NAMES[winner.kind]} ${winner.value} won`
+  const code = decision.restrictionReasonCode
+  const because = code ? ` ${restrictionTexts(code, { facts, decision }).merchant}` : ''
+  if (!decision.eligible) return `${who}, but earns nothing.${because}`
+  const earned = `${decision.amountCents} ${decision.currency ?? currency} cents`
+  return `${who} and earns ${earned} on ${decision.baseCents} ${currency} cents of goods.${because}`
+}
+
+/** Why the evidence that comes first credits nobody. */
+function nobodyReason({ candidates }: Decision, facts: Facts): string {
+  const ranked = facts.settings.precedence.flatMap((kind) => candidates.filter((one) => one.kind === kind))
+  const [first] = ranked
+  return first ? missReason(first, facts, `The ${sourceText(first)}`) : MISS_TEXTS.NO_EVIDENCE
+}
+
+function kindReason(own: Candidate[], index: number, { settings }: Facts, winner: Candidate | undefined): string {
+  if (own.length === 0) return 'The order contains no such evidence.'
+  if (own.some(({ won }) => won)) return 'This is the first kind with valid evidence, so it won.'
+  const precedence = winner && `the ${KIND_NAMES[winner.kind]} takes precedence in your shop.`
+  if (own.some(canWin)) return `It is valid, but ${precedence ?? 'another kind takes precedence in your shop.'}`
+  if (winner && settings.precedence.indexOf(winner.kind) < index)
+    return `None of it is valid. It was not needed: ${precedence}`
+  const isLast = index === settings.precedence.length - 1
+  return isLast ? 'None of it is valid.' : 'None of it is valid, so the next kind was evaluated.'
+}
+
+type CandidateOutcome = Pick<Schemas['ExplainedCandidate'], 'outcome' | 'because'>
+
+function outcomeOfCandidate(candidate: Candidate, winner: Candidate | undefined, facts: Facts): CandidateOutcome {
+  if (candidate.won) return { outcome: 'WON', because: 'It identifies an affiliate and no earlier evidence is valid.' }
+  if (!canWin(candidate)) {
+    const subject = `This ${SOURCE_NAMES[candidate.source] ?? candidate.source}`
+    return { outcome: 'DID_NOT_COUNT', because: missReason(candidate, facts, subject) }
+  }
+  if (winner?.kind === candidate.kind) {
+    return {
+      outcome: 'LATER_IN_KIND',
+      because: `It is valid, but the ${sourceText(winner)} of the same kind comes first.`,
+    }
+  }
+  return {
+    outcome: 'OUTRANKED',
+    because: `It is valid, but the ${winner ? KIND_NAMES[winner.kind] : 'other'} takes precedence in your shop.`,
+  }
+}
+
+/** @param subject the evidence at the start of a sentence */
+function missReason(candidate: Candidate, facts: Facts, subject: string): string {
+  const affiliate = affiliateOf(facts, candidate.affiliateId)
+  const days = affiliate && programOf(facts, affiliate)?.cookieDurationDays
+  if (candidate.kind === 'DIRECT_LINK' && days === 0)
+    return 'The program does not accept link evidence: its click window is 0 days.'
+  if (candidate.reasonCode === 'CLICK_EXPIRED' && typeof days === 'number') {
+    return `The click is older than the program's click window of ${days} days.`
+  }
+  const code = candidate.reasonCode as MissCode
+  return code === 'NO_MATCH' ? noMatchText(candidate, subject, facts) : MISS_TEXTS[code]
+}

@@ -1,0 +1,371 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Query } from '../../contract/spec.ts'
+import { afterCursor, type Page, type PageQuery, toPage } from '../../core/pagination.ts'
+import { type CountValues, countByDay, countQuery, countRows, withoutIndex } from '../../core/queries.ts'
+import { defineReport, type Reader } from '../../database/database.ts'
+import { preparedByShape } from '../../database/prepared.ts'
+import type { CommissionRow } from '../../database/tables.ts'
+import { storedOrderIds } from '../../engine/normalize.ts'
+import { EFFECTIVE, listJobs, withJob } from './job-queries.ts'
+import { findCommissionByOrder } from './queries.ts'
+
+/** A column whose index can find the rows. */
+type IndexedColumn = 'id' | 'orderId' | 'payoutBatchId' | 'affiliateId' | 'orderStatus' | 'programId'
+
+/** How a filter selects rows, and how they are counted. */
+type FilterRule = (
+  | { column: IndexedColumn; operator: '=' | 'in' }
+  /** No index is chosen for a range: the list is sorted by this column. */
+  | { column: 'happenedAt'; operator: '>=' | '<=' }
+) & {
+  /**
+   * The part of the stored counts that covers this filter. `rows`: none, so the matching rows are counted; `few` when there
+   * are at most two.
+   */
+  countedBy: 'status' | 'programId' | 'scope' | 'day' | 'rows' | 'few'
+}
+
+type FilterName = Exclude<keyof Query<'listCommissions'>, 'page' | 'limit' | 'after'>
+
+/**
+ * Every filter of the list. All functions below derive from this table; a documented filter that is missing does not
+ * compile. Indexed columns are in the order in which they usually match the fewest rows.
+ */
+const filters = {
+  id: { column: 'id', operator: '=', countedBy: 'few' },
+  externalOrderId: { column: 'orderId', operator: 'in', countedBy: 'few' },
+  payoutBatchId: { column: 'payoutBatchId', operator: '=', countedBy: 'rows' },
+  affiliateId: { column: 'affiliateId', operator: '=', countedBy: 'scope' },
+  status: { column: 'orderStatus', operator: '=', countedBy: 'status' },
+  programId: { column: 'programId', operator: '=', countedBy: 'programId' },
+  from: { column: 'happenedAt', operator: '>=', countedBy: 'day' },
+  to: { column: 'happenedAt', operator: '<=', countedBy: 'day' },
+} as const satisfies Record<FilterName, FilterRule>
+
+const FILTER_NAMES = Object.keys(filters) as FilterName[]
+
+/** A filter as in a request; `from` and `to` are instants, both inclusive, of `happenedAt`. */
+export type ListFilter = { [Name in FilterName]?: string }
+
+/** A filter whose `externalOrderId` is the stored order id, such as `api:1001`, or one of two. */
+interface StoredFilter extends ListFilter {
+  otherOrderId?: string
+}
+
+/** A stored filter of one shop; `before` is an instant, exclusive. */
+interface ShopFilter extends StoredFilter {
+  shopId: string
+  before?: string
+}
+
+/** A filter with the start of its page. */
+interface PageFilter extends ShopFilter {
+  afterAt?: string
+  afterId?: string
+  limit: number
+  offset: number
+}
+
+/** The filters that are present, in the order of the table. Empty values are ignored. */
+const presentIn = (filter: ListFilter) =>
+  FILTER_NAMES.flatMap((name) => {
+    const value = filter[name]
+    return value ? [{ name, value, ...filters[name] }] : []
+  })
+
+const isCountedBy = (filter: ListFilter, ...parts: FilterRule['countedBy'][]): boolean =>
+  presentIn(filter).some(({ countedBy }) => parts.includes(countedBy))
+
+/** The columns of the list in the order of openapi.yaml, so that rows need no copying. */
+const LISTED_COLUMNS = [
+  'id',
+  'affiliateId',
+  'programId',
+  'externalOrderId',
+  'orderId',
+  'orderName',
+  'currency',
+  'orderCurrency',
+  'commissionType',
+  'commissionBaseCents',
+  'remainingBaseCents',
+  'commissionRateBps',
+  'commissionAmountCents',
+  'taxWithheldCents',
+  'orderSubtotalCents',
+  'orderDiscountCents',
+  'orderShippingCents',
+  'orderTaxCents',
+  'trackingMethod',
+  'attributionMethod',
+  'attributionReasonCode',
+  'restrictionReasonCode',
+  'orderStatus',
+  'payoutBatchId',
+  'happenedAt',
+  'paidAt',
+  'createdAt',
+  'updatedAt',
+] as const satisfies (keyof CommissionRow)[]
+
+const selectBy = (index: IndexedColumn | undefined) =>
+  preparedByShape<PageFilter>()((db, values) => {
+    const { afterAt, afterId, limit, offset } = values
+    const list = matching(db, values, index).select(LISTED_COLUMNS)
+    const rest = afterAt && afterId ? list.where(afterCursor('commissions', { at: afterAt, id: afterId })) : list
+    return rest.orderBy('happenedAt', 'desc').orderBy('id', 'desc').limit(limit).offset(offset).compile()
+  })
+
+const selects: Record<IndexedColumn | 'all', ReturnType<typeof selectBy>> = {
+  all: selectBy(undefined),
+  id: selectBy('id'),
+  orderId: selectBy('orderId'),
+  payoutBatchId: selectBy('payoutBatchId'),
+  affiliateId: selectBy('affiliateId'),
+  orderStatus: selectBy('orderStatus'),
+  programId: selectBy('programId'),
+}
+
+/** Commissions by `happenedAt`, newest first. `externalOrderId` may also be the stored order id. */
+export async function listCommissions(
+  db: Reader,
+  shopId: string,
+  { page, limit, start, isUncounted, ...input }: ListFilter & PageQuery,
+): Promise<StoredPage> {
+  const filter = await toStoredFilter(db, shopId, input)
+  const counting = isUncounted ? uncounted(db, shopId) : countForPage(db, shopId, filter)
+  const offset = (page - 1) * limit
+  const readPage = async () => {
+    const place = start
+      ? { afterAt: start.at, afterId: start.id, offset }
+      : await findPageStart(db, shopId, filter, offset)
+    const select = selects[(await findMostSelective(db, shopId, filter)) ?? 'all']
+    return select(db, { ...filter, shopId, limit, ...place })
+  }
+  // Both take one round trip. With several conditions an empty list would be searched for, so its total is read first.
+  const conditions = Object.values(filter).filter((value) => value !== undefined).length
+  if (offset === 0 ? conditions <= 1 : conditions === 0 && offset < DEEP_OFFSET) {
+    const [{ total, isChanging }, rows] = await Promise.all([counting, readPage()])
+    return { ...toPage(rows, { page, limit }, total), isChanging }
+  }
+  const { total, isChanging } = await counting
+  return { ...toPage(total <= offset ? [] : await readPage(), { page, limit }, total), isChanging }
+}
+
+async function toStoredFilter(db: Reader, shopId: string, input: ListFilter): Promise<StoredFilter> {
+  const filter: StoredFilter = Object.fromEntries(presentIn(input).map(({ name, value }) => [name, value]))
+  return filter.externalOrderId ? { ...filter, ...(await findOrderIds(db, shopId, filter.externalOrderId)) } : filter
+}
+
+/** The stored id takes precedence. Otherwise the text is the caller's own id, of either source. */
+async function findOrderIds(db: Reader, shopId: string, text: string): Promise<StoredFilter> {
+  const { exact, bySource } = storedOrderIds(text)
+  for (const orderId of exact) {
+    if (await findCommissionByOrder(db, shopId, orderId)) return { externalOrderId: orderId }
+  }
+  const [externalOrderId, otherOrderId] = bySource
+  return { externalOrderId, otherOrderId }
+}
+
+/** Commissions that match a filter. This index finds them; the other conditions are checked row by row. */
+function matching(db: Reader, values: ShopFilter, index: IndexedColumn | undefined = mostSelectiveByKind(values)) {
+  let list = db.selectFrom('commissions').where('shopId', '=', values.shopId)
+  for (const { column, operator, value } of presentIn(values)) {
+    const isPlain = column === index || column === 'happenedAt'
+    const operand = operator === 'in' ? [value, ...(values.otherOrderId ? [values.otherOrderId] : [])] : value
+    list = list.where(isPlain ? column : withoutIndex(db, column), operator, operand)
+  }
+  return values.before ? list.where('happenedAt', '<', values.before) : list
+}
+
+/** The indexed columns of a filter, the one that usually matches the fewest rows first. */
+const indexedColumns = (filter: ListFilter): IndexedColumn[] =>
+  presentIn(filter).flatMap(({ column }) => (column === 'happenedAt' ? [] : column))
+
+const mostSelectiveByKind = (filter: ListFilter): IndexedColumn | undefined => indexedColumns(filter)[0]
+
+const count = preparedByShape<ShopFilter>()((db, values) =>
+  matching(db, values)
+    .select((eb) => eb.fn.countAll<number>().as('total'))
+    .compile(),
+)
+
+const countMatching = async (db: Reader, values: ShopFilter): Promise<number> =>
+  (await count(db, values))[0]?.total ?? 0
+
+const DAY = /^\d{4}-\d\d-\d\dT/
+const DAY_MS = 86_400_000
+/** Sorts after the scope of every day. */
+const AFTER_DAYS = 'day;'
+/** The last day whose following day has a year of four digits. */
+const LAST_DAY = '9999-12-31'
+
+/** Whether a page of this filter reads many rows: they are counted one by one, or precede a deep page. */
+export const readsManyRows = (filter: ListFilter, isDeep: boolean): boolean =>
+  isCountedBy(filter, 'rows') || hasUncountedPeriod(filter) || (isDeep && isCountedBy(filter, 'scope', 'day'))
+
+/** The stored counts are by affiliate or by day, not by both. */
+const hasUncountedPeriod = (filter: ListFilter): boolean => isCountedBy(filter, 'scope') && isCountedBy(filter, 'day')
+
+interface Counted {
+  total: number
+  /** A batch of the shop changes in steps, so rows may not be as users see them. */
+  isChanging: boolean
+}
+
+type StoredPage = Page<Pick<CommissionRow, (typeof LISTED_COLUMNS)[number]>> & Pick<Counted, 'isChanging'>
+
+/** The stored count and the jobs of the shop, with one statement. */
+const countWithJobs = preparedByShape<CountValues>()((db, values) =>
+  countQuery(db, values)
+    .select((eb) =>
+      eb
+        .selectFrom('payoutJobs')
+        .select((jobs) => jobs.fn.countAll<number>().as('count'))
+        .where('shopId', '=', values.shopId)
+        .as('jobs'),
+    )
+    .compile(),
+)
+
+async function countForPage(db: Reader, shopId: string, filter: StoredFilter): Promise<Counted> {
+  const { affiliateId: scope = '', programId, status } = filter
+  if (!isUncounted(filter) && !isCountedBy(filter, 'day')) {
+    const [row] = await countWithJobs(db, { shopId, list: 'commissions', scope, programId, status })
+    return { total: row?.total ?? 0, isChanging: (row?.jobs ?? 0) > 0 }
+  }
+  const [total, jobs] = await Promise.all([countCommissions(db, shopId, filter), listJobs(db, shopId)])
+  return { total, isChanging: jobs.length > 0 }
+}
+
+const uncounted = async (db: Reader, shopId: string): Promise<Counted> => ({
+  total: Number.MAX_SAFE_INTEGER,
+  isChanging: (await listJobs(db, shopId)).length > 0,
+})
+
+/** Whether the filter has no stored count. Scopes of days contain a colon; ids of affiliates do not. */
+const isUncounted = (filter: StoredFilter): boolean =>
+  isCountedBy(filter, 'rows', 'few') || hasUncountedPeriod(filter) || (filter.affiliateId?.includes(':') ?? false)
+
+/** The exact number of matching commissions. Rows are read only where a filter matches few of them. */
+async function countCommissions(db: Reader, shopId: string, filter: StoredFilter): Promise<number> {
+  const { from, to, affiliateId, programId, status } = filter
+  if (isUncounted(filter)) return countMatching(db, { ...filter, shopId })
+  if (!isCountedBy(filter, 'day')) {
+    return countRows(db, shopId, { list: 'commissions', scope: affiliateId, programId, status })
+  }
+  const isDated = (!from || (DAY.test(from) && from < LAST_DAY)) && (!to || DAY.test(to))
+  return isDated ? countPeriod(db, shopId, filter) : countMatching(db, { ...filter, shopId })
+}
+
+/** Uses the stored counts of whole days, and counts the rows of the first and last day. */
+async function countPeriod(db: Reader, shopId: string, filter: StoredFilter): Promise<number> {
+  const { from, to, programId, status } = filter
+  const first = from && dayAfter(from)
+  const last = to?.slice(0, 10)
+  if (first && last && first >= last) return countMatching(db, { ...filter, shopId })
+  const whole = await countByDay(db, {
+    shopId,
+    programId,
+    status,
+    from: `day:${first ?? ''}`,
+    before: last ? `day:${last}` : AFTER_DAYS,
+  })
+  const edge = { shopId, programId, status }
+  const before = from && first ? await countMatching(db, { ...edge, from, before: first }) : 0
+  const after = to && last ? await countMatching(db, { ...edge, from: last, to }) : 0
+  return before + whole.reduce((sum, { rows }) => sum + rows, 0) + after
+}
+
+const dayAfter = (at: string): string =>
+  new Date(Date.parse(`${at.slice(0, 10)}T00:00:00.000Z`) + DAY_MS).toISOString().slice(0, 10)
+
+const DEEP_OFFSET = 400
+
+/** The start of a page. A deep page starts at its day, so that earlier rows are not read. */
+async function findPageStart(
+  db: Reader,
+  shopId: string,
+  filter: StoredFilter,
+  offset: number,
+): Promise<{ before?: string; offset: number }> {
+  const { programId, status } = filter
+  const isCountedPerDay = !isCountedBy(filter, 'scope', 'day', 'rows', 'few')
+  if (offset < DEEP_OFFSET || !isCountedPerDay) return { offset }
+  let skipped = 0
+  let before: string | undefined
+  for (const { day, rows } of await countByDay(db, { shopId, programId, status, from: 'day:', before: AFTER_DAYS })) {
+    if (skipped + rows > offset) break
+    skipped += rows
+    before = day
+  }
+  return before === undefined ? { offset } : { before, offset: offset - skipped }
+}
+
+/** The column that matches the fewest rows; several broad ones are compared by their counts. */
+async function findMostSelective(db: Reader, shopId: string, filter: StoredFilter): Promise<IndexedColumn | undefined> {
+  if (isCountedBy(filter, 'rows', 'few') || indexedColumns(filter).length < 2) return mostSelectiveByKind(filter)
+  const counted = await Promise.all(
+    presentIn(filter).flatMap(({ column, countedBy, value }) => {
+      if (column === 'happenedAt') return []
+      return countRows(db, shopId, { list: 'commissions', [countedBy]: value }).then((rows) => ({ column, rows }))
+    }),
+  )
+  return counted.reduce((least, one) => (one.rows < least.rows ? one : least)).column
+}
+
+/** Commissions as users see them while a batch of the shop changes in steps. Filters are checked on derived columns. */
+function matchingEffective(db: Reader, values: ShopFilter) {
+  let list = withJob(db, values.shopId)
+  for (const { name, column, operator, value } of presentIn(values)) {
+    const operand = operator === 'in' ? [value, ...(values.otherOrderId ? [values.otherOrderId] : [])] : value
+    // Every commission that is shown in a batch also references it in its row, so the index finds them.
+    if (name !== 'status') list = list.where(`commissions.${column}`, operator, operand)
+    if (column === 'orderStatus' || column === 'payoutBatchId') list = list.where(EFFECTIVE[column], '=', value)
+  }
+  return list
+}
+
+const countAll = async (matching: ReturnType<typeof matchingEffective>): Promise<number> =>
+  (await matching.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()).total
+
+const effectiveColumn = (column: (typeof LISTED_COLUMNS)[number]): RawBuilder<unknown> =>
+  column in EFFECTIVE ? EFFECTIVE[column as keyof typeof EFFECTIVE] : sql.ref(`commissions.${column}`)
+
+/** {@link listCommissions} while a batch of the shop changes in steps. Can read every commission of the shop. */
+export async function listEffectiveCommissions(
+  db: Reader,
+  shopId: string,
+  { page, limit, start, isUncounted = false, ...input }: ListFilter & PageQuery,
+): Promise<Page<Pick<CommissionRow, (typeof LISTED_COLUMNS)[number]>>> {
+  const filter = await toStoredFilter(db, shopId, input)
+  const matching = matchingEffective(db, { ...filter, shopId })
+  // The stored counts are by the stored status.
+  const isCounted = !filter.status && !filter.payoutBatchId
+  const count = () => (isCounted ? countCommissions(db, shopId, filter) : countAll(matching))
+  const total = isUncounted ? Number.MAX_SAFE_INTEGER : await count()
+  const offset = (page - 1) * limit
+  const rest = start ? matching.where(afterCursor('commissions', start)) : matching
+  const rows = await rest
+    .select(LISTED_COLUMNS.map((column) => effectiveColumn(column).as(column)))
+    .orderBy('commissions.happenedAt', 'desc')
+    .orderBy('commissions.id', 'desc')
+    .limit(limit)
+    .offset(offset)
+    .execute()
+  return toPage(rows as Pick<CommissionRow, (typeof LISTED_COLUMNS)[number]>[], { page, limit }, total)
+}
+
+export const effectiveCommissionList = defineReport(
+  import.meta.url,
+  'effectiveCommissionList',
+  (db, input: { shopId: string; query: Parameters<typeof listCommissions>[2] }) =>
+    listEffectiveCommissions(db, input.shopId, input.query),
+)
+
+export const commissionList = defineReport(
+  import.meta.url,
+  'commissionList',
+  (db, input: { shopId: string; query: Parameters<typeof listCommissions>[2] }) =>
+    listCommissions(db, input.shopId, input.query),
+)

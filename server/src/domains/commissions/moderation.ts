@@ -1,0 +1,402 @@
+import { ApiError, concurrentChange, conflict, invalidBody } from '../../contract/errors.ts'
+import type { components } from '../../contract/schema.d.ts'
+import type { Body } from '../../contract/spec.ts'
+import { type Context, nowIso } from '../../core/context.ts'
+import { type AuditEntry, mutate } from '../../core/mutate.ts'
+import type { WebhookEvent } from '../../core/outbox.ts'
+import { runReport } from '../../core/report.ts'
+import { checkPeriod, parseBodyInstant } from '../../core/time.ts'
+import type { Reader, Transaction } from '../../database/database.ts'
+import { forEachYielding } from '../../database/event-loop.ts'
+import type { CommissionRow } from '../../database/tables.ts'
+import { decide } from '../../engine/decide.ts'
+import type { AffiliateFact, Decision, Facts, Order } from '../../engine/facts.ts'
+import { emailKey } from '../../engine/normalize.ts'
+import { refundTarget } from '../../engine/refund.ts'
+import { parseFacts, serializeFacts } from '../../engine/stored-facts.ts'
+import { connectCustomer } from '../affiliates/connections.ts'
+import { findAffiliatesById, findConnectedAffiliate } from '../affiliates/queries.ts'
+import { hasOrderNotice } from '../orders/notice-queries.ts'
+import { upsertOrder } from '../orders/queries.ts'
+import { updateFile } from '../payments/line-queries.ts'
+import { type ChangedCommission, recomputeBatch } from '../payouts/batch.ts'
+import { adjustmentRejected, commissionNotFound, findEffectiveStatus, findRecordedOrder } from './commissions.ts'
+import { statusEvents } from './event-queries.ts'
+import { insertReservationChange, listJobs, toEffective } from './job-queries.ts'
+import {
+  type ModerationFilter,
+  type MovableCommissions,
+  type MovableSums,
+  movableReport,
+  movableSumsReport,
+} from './moderation-queries.ts'
+import {
+  clawbackRow,
+  findCommission,
+  findCommissionsById,
+  insertCommission,
+  settleRefunds,
+  toCommission,
+  updateCommissionIfUnchanged,
+} from './queries.ts'
+import {
+  findRefundedGoods,
+  readRefundSnapshot,
+  recomputeRefundedGoods,
+  storeRefundedGoods,
+  toRefundSnapshot,
+} from './refunded-goods.ts'
+
+export type { MovableSums }
+export type ModerationAction = components['schemas']['ModerationAction']
+type Status = CommissionRow['orderStatus']
+
+interface Transition {
+  from: Status[]
+  to: Status
+  /** As in the audit action and in the error message. */
+  pastTense: string
+}
+
+/** The status changes that a user can make; all others are rejected. */
+export const TRANSITIONS: Record<ModerationAction, Transition> = {
+  approve: { from: ['PENDING'], to: 'APPROVED', pastTense: 'approved' },
+  reject: { from: ['PENDING', 'APPROVED', 'ACCEPTED'], to: 'REJECTED', pastTense: 'rejected' },
+  cancel: { from: ['PENDING', 'APPROVED', 'ACCEPTED', 'PAYABLE'], to: 'CANCELED', pastTense: 'canceled' },
+  reverse: { from: ['PAID'], to: 'REVERSED', pastTense: 'reversed' },
+  reopen: { from: ['REJECTED'], to: 'PENDING', pastTense: 'reopened' },
+}
+
+export interface MovedCommission {
+  row: CommissionRow
+  audit: AuditEntry
+  events: WebhookEvent[]
+  /** The open batch that the commission left, whose totals must be recomputed. */
+  left: (ChangedCommission & { batchId: string }) | undefined
+  /** The adjustment that takes a paid commission back. */
+  clawback: Clawback | undefined
+}
+
+/** What is left of a paid commission after its refunds, as a negative amount. Without anything left there is no row. */
+export interface Clawback {
+  amountCents: number
+  taxCents: number
+  adjustmentId: string | null
+}
+
+/**
+ * Changes the status of one commission.
+ *
+ * @throws ApiError 404 `commission_not_found`, 409 `commission_move_not_allowed`, `commission_is_adjustment`,
+ *   `commission_still_restricted` or `concurrent_change`.
+ */
+export async function moderate(
+  ctx: Context,
+  action: ModerationAction,
+  id: string,
+): Promise<components['schemas']['Commission']> {
+  const before = await findCommission(ctx.db.read, ctx.shop.id, id)
+  if (!before) throw commissionNotFound()
+  return mutate(ctx, async (trx) => {
+    const moved = await moveCommission(ctx, trx, action, before)
+    const batchEvents = await recomputeLeftBatches(ctx, trx, [moved])
+    return { result: toCommission(moved.row), audit: moved.audit, events: [...moved.events, ...batchEvents] }
+  })
+}
+
+/** Changes the status in the caller's transaction; the caller recomputes the batch. Rejects before it writes. */
+export async function moveCommission(
+  ctx: Context,
+  trx: Transaction,
+  action: ModerationAction,
+  before: CommissionRow,
+): Promise<MovedCommission> {
+  const { from, to, pastTense: done } = TRANSITIONS[action]
+  if (before.trackingMethod === 'ADJUSTMENT') throw adjustmentRejected()
+  const { row: current, unwritten, status, batch, reservedBy, sentFileId } = await findEffectiveStatus(ctx, trx, before)
+  if (!from.includes(status) || (status !== current.orderStatus && sentFileId === undefined)) {
+    throw conflict('commission_move_not_allowed', `This commission is ${current.orderStatus} and cannot be ${done}.`)
+  }
+  const changes = {
+    ...unwritten,
+    orderStatus: to,
+    updatedAt: nowIso(ctx),
+    ...((batch || reservedBy) && { payoutBatchId: null }),
+    // A possible duplicate is none once it is approved.
+    ...(action === 'approve' && { restrictionReasonCode: null }),
+    ...(action === 'reopen' && (await decideAgain(ctx, trx, before))),
+  }
+  if (!(await updateCommissionIfUnchanged(trx, ctx.shop.id, before, changes))) throw concurrentChange()
+  const row = { ...current, ...changes, version: before.version + 1 }
+  if (reservedBy) await insertReservationChange(trx, reservedBy, before, undefined)
+  if (sentFileId !== undefined) await updateFile(trx, { shopId: ctx.shop.id, id: sentFileId }, { assumedPaid: 1 })
+  const clawback = action === 'reverse' ? await clawBackPaid(ctx, trx, before) : undefined
+  const data = {
+    previousStatus: current.orderStatus,
+    status: to,
+    amountCents: clawback ? clawback.amountCents : row.commissionAmountCents,
+    ...(clawback && { adjustmentId: clawback.adjustmentId }),
+  }
+  return {
+    row,
+    audit: { action: `commission.${done}`, subjectId: before.id, data },
+    events: statusEvents(row, current.orderStatus),
+    // Only the totals of an open batch follow its commissions.
+    left: batch?.status === 'OPEN' ? { batchId: batch.id, before: current, after: row } : undefined,
+    clawback,
+  }
+}
+
+/** Recomputes the batches that these commissions left. Returns their events. */
+export async function recomputeLeftBatches(
+  ctx: Context,
+  trx: Transaction,
+  moved: MovedCommission[],
+): Promise<WebhookEvent[]> {
+  const events: WebhookEvent[] = []
+  const left = moved.flatMap((one) => one.left ?? [])
+  for (const [batchId, changed] of Map.groupBy(left, (one) => one.batchId)) {
+    events.push(...(await recomputeBatch(ctx, trx, batchId, changed)).events)
+  }
+  return events
+}
+
+/** Inserts an adjustment that takes back what is left of a paid commission after its refunds. */
+async function clawBackPaid(ctx: Context, trx: Transaction, row: CommissionRow): Promise<Clawback> {
+  const amounts = await planClawback(ctx, trx, row)
+  if (amounts.amountCents === 0) return amounts
+  const adjustment = clawbackRow(ctx, row, { name: 'reversal', ...amounts })
+  await insertCommission(trx, ctx.shop.id, adjustment)
+  return { ...amounts, adjustmentId: adjustment.id }
+}
+
+/** What a reversal takes back, before it is written. */
+export async function planClawback(ctx: Context, db: Reader, row: CommissionRow): Promise<Clawback> {
+  const snapshot = readRefundSnapshot(await findRecordedOrder(ctx, db, row.orderId))
+  const left = refundTarget(snapshot, await findRefundedGoods(db, ctx.shop.id, row.id, snapshot))
+  // `-0` would differ from the 0 of a stored reply.
+  return { amountCents: 0 - left.amountCents, taxCents: 0 - left.taxWithheldCents, adjustmentId: null }
+}
+
+type ModerationResult = components['schemas']['ModerationResult']
+
+/** More would delay other changes for too long; the response contains how many are left. */
+const MAX_MOVED = 500
+
+/**
+ * Changes the status of many commissions, by ids or by filter, in one transaction. Commissions that cannot be changed are
+ * skipped and listed. With `dryRun` it only counts.
+ *
+ * @throws ApiError 400 `invalid_body` or `period_invalid`.
+ */
+export async function moderateMany(ctx: Context, body: Body<'moderateCommissions'>): Promise<ModerationResult> {
+  if (Boolean(body.ids) === Boolean(body.filter)) throw invalidBody('Send either ids or filter, not both.')
+  const filter = body.filter ? readModerationFilter(body.action, body.filter) : undefined
+  if (body.dryRun) return previewMany(ctx, body, filter)
+  const found = filter && (await findMovable(ctx, filter, MAX_MOVED))
+  const ids = found?.ids ?? [...new Set(body.ids)]
+  const remaining = found ? found.total - found.ids.length : 0
+  return changeMany(ctx, body.action, { ids, statuses: filter?.statuses, remaining })
+}
+
+interface FoundIds {
+  ids: string[]
+  /** Those with another status in the meantime are left out. Without statuses, they are listed as skipped. */
+  statuses: Status[] | undefined
+  remaining: number
+}
+
+const changeMany = (ctx: Context, action: ModerationAction, { ids, statuses, remaining }: FoundIds) =>
+  mutate(ctx, async (trx) => {
+    const foundRows = await findCommissionsById(trx, ctx.shop.id, ids)
+    // Another request may have changed some since they were found; those no longer match.
+    const rows = statuses ? foundRows.filter((row) => statuses.includes(row.orderStatus)) : foundRows
+    const { moved, skipped } = await moveAll(ctx, trx, action, rows)
+    if (!statuses) for (const id of missingIds(ids, rows)) skipped.push({ id, code: 'commission_not_found' })
+    const batchEvents = await recomputeLeftBatches(ctx, trx, moved)
+    const events = [...moved.flatMap((one) => one.events), ...batchEvents]
+    for (const event of events) event.isIndependent = true
+    const result: ModerationResult = { action, dryRun: false, changed: moved.length, skipped, remaining }
+    const data = { action, changed: result.changed, skipped: skipped.length }
+    const summary = { action: 'commissions.moderated', subjectId: null, data }
+    return { result, audit: [...moved.map(({ audit }) => audit), summary], events }
+  })
+
+type SentFilter = NonNullable<Body<'moderateCommissions'>['filter']>
+
+/**
+ * Changes the commissions that a filter matches now, up to `most` of them, in transactions of 500. Nothing changes unless
+ * their number and sums are those that were shown. Returns how many changed, and the sums of what matched before.
+ *
+ * @throws ApiError 400 `invalid_body` or `period_invalid`, 409 `concurrent_change`.
+ */
+export async function moderateShown(
+  ctx: Context,
+  action: ModerationAction,
+  { filter, areShown, most }: { filter: SentFilter; areShown: (sums: MovableSums) => boolean; most: number },
+): Promise<{ changed: number; before: MovableSums }> {
+  const query = readModerationFilter(action, filter)
+  // Before the sums: what is added in between makes them differ, and what arrives later is not among the ids.
+  const { ids } = await findMovable(ctx, query, most)
+  const before = await sumMovable(ctx, action, filter)
+  if (!areShown(before)) throw concurrentChange()
+  let changed = 0
+  for (let start = 0; start < ids.length; start += MAX_MOVED) {
+    const some = { ids: ids.slice(start, start + MAX_MOVED), statuses: query.statuses, remaining: 0 }
+    changed += (await changeMany(ctx, action, some)).changed
+  }
+  return { changed, before }
+}
+
+/** Those of these commissions that an action has nothing to change of: they have its status. */
+export async function findMoved(
+  ctx: Context,
+  action: ModerationAction,
+  ids: string[],
+): Promise<components['schemas']['Commission'][]> {
+  const jobs = await listJobs(ctx.db.read, ctx.shop.id)
+  const rows = await findCommissionsById(ctx.db.read, ctx.shop.id, [...new Set(ids)])
+  return rows
+    .map((row) => toCommission(toEffective(row, jobs)))
+    .filter((one) => one.orderStatus === TRANSITIONS[action].to)
+}
+
+const findMovable = (ctx: Context, filter: ModerationFilter, limit: number): Promise<MovableCommissions> =>
+  runReport(ctx, movableReport, { shopId: ctx.shop.id, query: { ...filter, limit } })
+
+async function moveAll(ctx: Context, trx: Transaction, action: ModerationAction, rows: CommissionRow[]) {
+  const moved: MovedCommission[] = []
+  const skipped: ModerationResult['skipped'] = []
+  await forEachYielding(trx, rows, async (row) => {
+    try {
+      moved.push(await moveCommission(ctx, trx, action, row))
+    } catch (error) {
+      // A rejection comes before any write, so the others continue.
+      if (!(error instanceof ApiError) || error.status !== 409) throw error
+      skipped.push({ id: row.id, code: error.code })
+    }
+  })
+  return { moved, skipped }
+}
+
+async function previewMany(
+  ctx: Context,
+  { action, ids }: Body<'moderateCommissions'>,
+  filter: ModerationFilter | undefined,
+): Promise<ModerationResult> {
+  const { from } = TRANSITIONS[action]
+  if (filter) {
+    const totals = await runReport(ctx, movableSumsReport, { shopId: ctx.shop.id, query: filter })
+    const remaining = totals.reduce((sum, { commissions }) => sum + commissions, 0)
+    return { action, dryRun: true, changed: 0, skipped: [], remaining, totals }
+  }
+  const rows = await findCommissionsById(ctx.db.read, ctx.shop.id, [...new Set(ids)])
+  const movable = rows.filter((row) => from.includes(row.orderStatus) && row.trackingMethod !== 'ADJUSTMENT')
+  const totals = [...Map.groupBy(movable, ({ currency }) => currency)].map(([currency, own]) => ({
+    currency,
+    commissions: own.length,
+    commissionCents: own.reduce((sum, row) => sum + row.commissionAmountCents, 0),
+  }))
+  return { action, dryRun: true, changed: 0, skipped: [], remaining: movable.length, totals }
+}
+
+const missingIds = (ids: string[], rows: CommissionRow[]) => {
+  const foundIds = new Set(rows.map(({ id }) => id))
+  return ids.filter((id) => !foundIds.has(id))
+}
+
+function readModerationFilter(action: ModerationAction, filter: SentFilter): ModerationFilter {
+  const { from } = TRANSITIONS[action]
+  const bounds = checkPeriod(parseBodyInstant('from', filter.from), parseBodyInstant('to', filter.to))
+  const { status, affiliateId, programId, currency, minAmountCents, maxAmountCents } = filter
+  if (status && !from.includes(status)) {
+    throw invalidBody(`filter.status must be one of ${from.join(', ')} to ${action}.`)
+  }
+  const amounts = { currency, minAmountCents, maxAmountCents }
+  return { statuses: status ? [status] : from, affiliateId, programId, ...amounts, ...bounds }
+}
+
+/**
+ * The number and the sums of the commissions that a bulk action by filter would change, by currency.
+ *
+ * @throws ApiError 400 `invalid_body` or `period_invalid`.
+ */
+export function sumMovable(ctx: Context, action: ModerationAction, filter: SentFilter): Promise<MovableSums> {
+  const query = readModerationFilter(action, filter)
+  return runReport(ctx, movableSumsReport, { shopId: ctx.shop.id, query })
+}
+
+/**
+ * Decides a rejected order again, from its stored facts and the current statuses of its affiliates; new rates and new
+ * evidence do not count. Stores facts and decision, and returns the changes of the commission.
+ *
+ * @throws ApiError 409 `commission_still_restricted`, or `commission_move_not_allowed` when nothing is left of the order.
+ */
+export async function decideAgain(ctx: Context, trx: Transaction, row: CommissionRow): Promise<Partial<CommissionRow>> {
+  const order = await findRecordedOrder(ctx, trx, row.orderId)
+  const facts = await withCurrentStatuses(ctx, trx, parseFacts(order.facts))
+  const decision = decide(facts)
+  if (!decision.eligible) {
+    throw conflict(
+      'commission_still_restricted',
+      `This order still earns no commission: ${decision.restrictionReasonCode ?? decision.attribution.reasonCode}. Resolve the restriction and retry.`,
+    )
+  }
+  const snapshot = toRefundSnapshot(facts, decision)
+  const refunded = await recomputeRefundedGoods(trx, ctx.shop.id, row.id, { snapshot })
+  const left = refundTarget(snapshot, refunded)
+  const isGone =
+    left.fullyRefunded || (await hasOrderNotice(trx, ctx.shop.id, { orderId: row.orderId, kind: 'canceled' }))
+  if (isGone) throw conflict('commission_move_not_allowed', 'This order was canceled or refunded in full.')
+  const changes = { facts: serializeFacts(facts), decision: JSON.stringify(decision), updatedAt: nowIso(ctx) }
+  await upsertOrder(trx, ctx.shop.id, { ...order, ...changes })
+  if (refunded) {
+    const { refundedCents } = left
+    await storeRefundedGoods(trx, ctx.shop.id, row.id, { refunded, refundedCents, statusBefore: null })
+    await settleRefunds(trx, ctx.shop.id, row.id, {
+      amountCents: left.amountCents - decision.amountCents,
+      taxCents: left.taxWithheldCents - decision.taxWithheldCents,
+    })
+  }
+  if (decision.connectsCustomer) await connectIfUnconnected(ctx, trx, facts.order, row)
+  return {
+    ...decisionColumns(decision, facts.order),
+    remainingBaseCents: left.remainingBaseCents,
+    commissionAmountCents: left.amountCents,
+    taxWithheldCents: left.taxWithheldCents,
+  }
+}
+
+/** The columns that the first decision may have left empty. */
+const decisionColumns = (decision: Decision, { currency }: Order): Partial<CommissionRow> => ({
+  currency: decision.currency ?? currency,
+  programId: decision.programId,
+  commissionType: decision.commissionType,
+  commissionRateBps: decision.rateBps,
+  commissionBaseCents: decision.baseCents,
+  attributionMethod: decision.attribution.method,
+  attributionReasonCode: decision.attribution.reasonCode,
+  restrictionReasonCode: decision.restrictionReasonCode,
+})
+
+/** A customer whom another order has connected since keeps that connection. */
+async function connectIfUnconnected(ctx: Context, trx: Transaction, order: Order, row: CommissionRow): Promise<void> {
+  const { affiliateId, orderId } = row
+  const { customerId, customerEmail } = order
+  const isKnown =
+    (customerId && (await findConnectedAffiliate(trx, ctx.shop.id, 'customerId', customerId))) ||
+    (customerEmail && (await findConnectedAffiliate(trx, ctx.shop.id, 'customerEmail', emailKey(customerEmail))))
+  if (!isKnown) await connectCustomer(ctx, trx, { order, orderId, affiliateId })
+}
+
+async function withCurrentStatuses(ctx: Context, trx: Transaction, facts: Facts): Promise<Facts> {
+  const today = new Map(
+    (await findAffiliatesById(trx, ctx.shop.id, Object.keys(facts.affiliates))).map((row) => [row.id, row]),
+  )
+  const refresh = (fact: AffiliateFact): AffiliateFact => {
+    const row = today.get(fact.id)
+    return row ? { ...fact, status: row.status, archived: row.deletedAt !== null } : fact
+  }
+  const affiliates = Object.entries(facts.affiliates).map(([id, fact]) => [id, refresh(fact)])
+  return { ...facts, affiliates: Object.fromEntries(affiliates) }
+}

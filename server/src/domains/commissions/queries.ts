@@ -1,0 +1,410 @@
+import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
+import type { components } from '../../contract/schema.d.ts'
+import { type Context, nowIso } from '../../core/context.ts'
+import { isOneOf, updateIfUnchanged, withoutIndex } from '../../core/queries.ts'
+import type { Reader, Transaction } from '../../database/database.ts'
+import { inBatches, isSqlite, yieldToEventLoop } from '../../database/event-loop.ts'
+import { prepared, preparedInsert, preparedWrite } from '../../database/prepared.ts'
+import type { CommissionRow, RefundRow, RefundTotalsRow, Tables } from '../../database/tables.ts'
+import type { Decision } from '../../engine/facts.ts'
+
+const commissions = (db: Reader, shopId: string) =>
+  db.selectFrom('commissions').selectAll().where('shopId', '=', shopId)
+
+export const findCommission = (db: Reader, shopId: string, id: string): Promise<CommissionRow | undefined> =>
+  commissions(db, shopId).where('id', '=', id).executeTakeFirst()
+
+/** By the stored order id, such as `api:1001`. */
+export const findCommissionByOrder = (
+  db: Reader,
+  shopId: string,
+  orderId: string,
+): Promise<CommissionRow | undefined> => commissions(db, shopId).where('orderId', '=', orderId).executeTakeFirst()
+
+const insertOne = preparedInsert('commissions')
+
+export const insertCommission = (trx: Transaction, shopId: string, row: Omit<CommissionRow, 'shopId'>): Promise<void> =>
+  insertOne(trx, { shopId, ...row })
+
+/** Updates a commission unless it was changed since it was read. Returns whether it was updated. */
+export const updateCommissionIfUnchanged = (
+  trx: Transaction,
+  shopId: string,
+  row: CommissionRow,
+  changes: Partial<CommissionRow>,
+): Promise<boolean> => updateIfUnchanged(trx, shopId, 'commissions', { row, changes })
+
+export async function findCommissionsById(db: Reader, shopId: string, ids: string[]): Promise<CommissionRow[]> {
+  // PostgreSQL rejects an empty list.
+  if (ids.length === 0) return []
+  return (
+    db
+      .selectFrom('commissions')
+      .selectAll()
+      .where('shopId', '=', shopId)
+      .where('id', 'in', ids)
+      // Sorted after they are found; otherwise SQLite would scan the whole shop in this order.
+      .orderBy(withoutIndex(db, 'happenedAt'))
+      .orderBy('id')
+      .execute()
+  )
+}
+
+type Changes = Pick<CommissionRow, 'updatedAt'> &
+  Partial<Pick<CommissionRow, 'payoutBatchId' | 'paidAt'>> & {
+    orderStatus: CommissionRow['orderStatus'] | Expression<CommissionRow['orderStatus']>
+  }
+
+/** Rows per insert; PostgreSQL accepts 65,535 values in a statement. */
+const MAX_INSERTED = 400
+
+/**
+ * Updates all commissions of a range that meet a condition, in the caller's transaction: with one statement on
+ * PostgreSQL, in slices on SQLite.
+ *
+ * @returns how many were updated
+ */
+export async function updateCommissions(
+  trx: Transaction,
+  shopId: string,
+  { range, condition }: { range: Range; condition: Condition },
+  changes: Changes,
+): Promise<number> {
+  const update = trx.updateTable('commissions').set((eb) => ({ ...changes, version: eb('version', '+', 1) }))
+  if (!isSqlite(trx)) {
+    const { numUpdatedRows } = await update
+      .where('shopId', '=', shopId)
+      .where(range.whole)
+      .where(condition)
+      .executeTakeFirst()
+    return Number(numUpdatedRows)
+  }
+  const found = trx.selectFrom('commissions').select('id').where('shopId', '=', shopId).where(condition)
+  const ids: string[] = []
+  for await (const part of partsOf(trx, shopId, range)) {
+    for (const { id } of await found.where(part).execute()) ids.push(id)
+  }
+  await inBatches(ids, (some) =>
+    update
+      .where('shopId', '=', shopId)
+      .where(sql<boolean>`id in (select value from json_each(${JSON.stringify(some)}))`)
+      .execute(),
+  )
+  return ids.length
+}
+
+/** Inserts commissions of a shop, in the caller's transaction. */
+export async function insertCommissions(
+  trx: Transaction,
+  shopId: string,
+  rows: Omit<CommissionRow, 'shopId'>[],
+): Promise<void> {
+  if (isSqlite(trx)) {
+    await inBatches(rows, async (some) => {
+      for (const row of some) await insertCommission(trx, shopId, row)
+    })
+    return
+  }
+  for (let start = 0; start < rows.length; start += MAX_INSERTED) {
+    const some = rows.slice(start, start + MAX_INSERTED).map((row) => ({ shopId, ...row }))
+    await trx.insertInto('commissions').values(some).execute()
+  }
+}
+
+export type Condition = (eb: ExpressionBuilder<Tables, 'commissions'>) => Expression<SqlBool>
+
+/** A potentially large set of commissions of one shop, as a whole and in parts that are read by one statement each. */
+export interface Range {
+  whole: Condition
+  parts: (db: Reader, shopId: string) => AsyncIterable<Condition>
+}
+
+/** How many rows one statement reads. */
+const PART_SIZE = 500
+
+type RowPosition = Pick<CommissionRow, 'happenedAt' | 'id'>
+
+/**
+ * The conditions to read a range by: one on PostgreSQL, several on SQLite, so that other requests run in between. Only a
+ * transaction that writes reads all parts from the same snapshot.
+ */
+export async function* partsOf(db: Reader, shopId: string, range: Range): AsyncGenerator<Condition> {
+  if (isSqlite(db)) yield* range.parts(db, shopId)
+  else yield range.whole
+}
+
+/** A small set of commissions, which one statement reads. */
+export const singlePart = (whole: Condition): Range => ({
+  whole,
+  async *parts() {
+    yield whole
+  },
+})
+
+export const ofBatch = (batchId: string): Range => ({
+  whole: (eb) => eb('payoutBatchId', '=', batchId),
+  async *parts(db, shopId) {
+    const rowid = sql<number>`commissions.rowid`
+    const all = db.selectFrom('commissions').where('shopId', '=', shopId).where('payoutBatchId', '=', batchId)
+    for (let start: number | undefined = 0; start !== undefined; ) {
+      const after: number = start
+      const rest = all.select(rowid.as('at')).where(rowid, '>', after).orderBy(rowid)
+      const last = (
+        await rest
+          .limit(1)
+          .offset(PART_SIZE - 1)
+          .executeTakeFirst()
+      )?.at
+      yield (eb) => {
+        const part = [eb('payoutBatchId', '=', batchId), eb(rowid, '>', after)]
+        return eb.and(last === undefined ? part : [...part, eb(rowid, '<=', last)])
+      }
+      if (last !== undefined) await yieldToEventLoop()
+      start = last
+    }
+  },
+})
+
+/** The commissions of some statuses in a period; both instants are inclusive. */
+export const ofPeriod = (statuses: CommissionRow['orderStatus'][], from: string, to: string): Range => ({
+  whole: (eb) => eb.and([eb('orderStatus', 'in', statuses), eb('happenedAt', '>=', from), eb('happenedAt', '<=', to)]),
+  async *parts(db, shopId) {
+    for (const status of statuses) yield* partsOfStatus(db, { shopId, status, from, to })
+  },
+})
+
+type StatusPeriod = Pick<CommissionRow, 'shopId'> & { status: CommissionRow['orderStatus']; from: string; to: string }
+
+async function* partsOfStatus(db: Reader, { shopId, status, from, to }: StatusPeriod): AsyncGenerator<Condition> {
+  const all = db
+    .selectFrom('commissions')
+    .select(['happenedAt', 'id'])
+    .where('shopId', '=', shopId)
+    .where('orderStatus', '=', status)
+    .orderBy('happenedAt', 'desc')
+    .orderBy('id', 'desc')
+  // Greater than every id.
+  let start: RowPosition | undefined = { happenedAt: to, id: '~' }
+  while (start) {
+    const before: RowPosition = start
+    const isBefore: Condition = (eb) => eb(positionOf(eb), '<', eb.tuple(before.happenedAt, before.id))
+    const rest = all.where(isBefore).where('happenedAt', '>=', from)
+    const last: RowPosition | undefined = await rest
+      .limit(1)
+      .offset(PART_SIZE - 1)
+      .executeTakeFirst()
+    yield (eb) => {
+      const end = last ? eb(positionOf(eb), '>=', eb.tuple(last.happenedAt, last.id)) : eb('happenedAt', '>=', from)
+      return eb.and([eb('orderStatus', '=', status), isBefore(eb), end])
+    }
+    if (last) await yieldToEventLoop()
+    start = last
+  }
+}
+
+const positionOf = (eb: ExpressionBuilder<Tables, 'commissions'>) =>
+  eb.refTuple('commissions.happenedAt', 'commissions.id')
+
+/** The columns in which adjustments differ. Amounts are in cents and may be negative. */
+export type AdjustmentColumns = Pick<
+  CommissionRow,
+  | 'id'
+  | 'orderId'
+  | 'affiliateId'
+  | 'programId'
+  | 'currency'
+  | 'orderCurrency'
+  | 'commissionAmountCents'
+  | 'taxWithheldCents'
+  | 'orderStatus'
+  | 'payoutBatchId'
+  | 'debtId'
+  | 'happenedAt'
+>
+
+/** A row without its own order: a refund of a paid commission, a reversal, or a debt that is carried forward. */
+export function adjustmentRow(ctx: Pick<Context, 'now'>, columns: AdjustmentColumns): Omit<CommissionRow, 'shopId'> {
+  const createdAt = nowIso(ctx)
+  return {
+    ...columns,
+    externalOrderId: null,
+    orderName: null,
+    commissionType: null,
+    commissionBaseCents: 0,
+    remainingBaseCents: 0,
+    commissionRateBps: 0,
+    orderSubtotalCents: 0,
+    orderDiscountCents: 0,
+    orderShippingCents: 0,
+    orderTaxCents: 0,
+    trackingMethod: 'ADJUSTMENT',
+    attributionMethod: null,
+    attributionReasonCode: null,
+    restrictionReasonCode: null,
+    paidAt: null,
+    createdAt,
+    updatedAt: createdAt,
+    version: 1,
+  }
+}
+
+const refunds = (db: Reader, shopId: string, commissionId: string) =>
+  db.selectFrom('refunds').selectAll().where('shopId', '=', shopId).where('commissionId', '=', commissionId)
+
+/** The first of these refunds, by id. */
+export const findRefund = (
+  db: Reader,
+  shopId: string,
+  commissionId: string,
+  externalRefundIds: string[],
+): Promise<RefundRow | undefined> =>
+  refunds(db, shopId, commissionId)
+    .where('externalRefundId', 'in', externalRefundIds)
+    .orderBy('externalRefundId')
+    .executeTakeFirst()
+
+/** All refunds of a commission's order and their cancellations, in the order of receipt. */
+export const listRefunds = (db: Reader, shopId: string, commissionId: string): Promise<RefundRow[]> =>
+  refunds(db, shopId, commissionId).orderBy('id').execute()
+
+/** The ids of these refunds and cancellations, in the order of receipt. */
+export async function listRefundIds(db: Reader, shopId: string, commissionId: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('refunds')
+    .select('externalRefundId')
+    .where('shopId', '=', shopId)
+    .where('commissionId', '=', commissionId)
+    .orderBy('id')
+    .execute()
+  return rows.map(({ externalRefundId }) => externalRefundId)
+}
+
+export async function insertRefund(trx: Transaction, shopId: string, row: Omit<RefundRow, 'shopId'>): Promise<void> {
+  await trx
+    .insertInto('refunds')
+    .values({ ...row, shopId })
+    .execute()
+}
+
+/** Adds what the refunds of a commission did not count while it was rejected to the last of them. */
+export async function settleRefunds(
+  trx: Transaction,
+  shopId: string,
+  commissionId: string,
+  { amountCents, taxCents }: { amountCents: number; taxCents: number },
+): Promise<void> {
+  const all = sql`from refunds as a where a."shopId" = ${shopId} and a."commissionId" = ${commissionId}`
+  await sql`update refunds
+    set "commissionCents" = "commissionCents" + ${amountCents} - (select sum(a."commissionCents") ${all}),
+      "taxCents" = "taxCents" + ${taxCents} - (select sum(a."taxCents") ${all})
+    where "shopId" = ${shopId} and "commissionId" = ${commissionId} and id = (select max(a.id) ${all})`.execute(trx)
+}
+
+type OfCommission = Pick<RefundTotalsRow, 'shopId' | 'commissionId'>
+
+const totals = prepared<OfCommission>()((db, { shopId, commissionId }) =>
+  db
+    .selectFrom('refundTotals')
+    .selectAll()
+    .where('shopId', '=', shopId)
+    .where('commissionId', '=', commissionId)
+    .compile(),
+)
+
+/** The running totals of a commission's refunds; undefined before they are first stored. */
+export const findRefundTotals = async (
+  db: Reader,
+  shopId: string,
+  commissionId: string,
+): Promise<RefundTotalsRow | undefined> => (await totals(db, { shopId, commissionId }))[0]
+
+/** The goods that were refunded of up to a page of commissions, in cents by commission id; without those that have no refund. */
+export async function listRefundedCents(db: Reader, shopId: string, ids: string[]): Promise<Map<string, number>> {
+  if (ids.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('refundTotals')
+    .select(['commissionId', 'goodsCents'])
+    .where('shopId', '=', shopId)
+    .where(isOneOf(db, 'commissionId', ids))
+    .execute()
+  return new Map(rows.map(({ commissionId, goodsCents }) => [commissionId, goodsCents]))
+}
+
+const upsertTotals = preparedWrite<RefundTotalsRow>()((trx, row) => {
+  const { shopId, commissionId, goodsCents, totals, statusBefore } = row
+  const changes = { goodsCents, totals, statusBefore }
+  return trx
+    .insertInto('refundTotals')
+    .values({ shopId, commissionId, ...changes })
+    .onConflict((conflict) => conflict.columns(['shopId', 'commissionId']).doUpdateSet(changes))
+    .compile()
+})
+
+export async function upsertRefundTotals(
+  trx: Transaction,
+  shopId: string,
+  row: Omit<RefundTotalsRow, 'shopId'>,
+): Promise<void> {
+  await upsertTotals(trx, { ...row, shopId })
+}
+
+/** A row as in openapi.yaml. Names every field, so that an internal column is never sent. */
+export const toCommission = (row: CommissionRow): components['schemas']['Commission'] => ({
+  id: row.id,
+  affiliateId: row.affiliateId,
+  programId: row.programId,
+  externalOrderId: row.externalOrderId,
+  orderId: row.orderId,
+  orderName: row.orderName,
+  currency: row.currency,
+  orderCurrency: row.orderCurrency,
+  commissionType: row.commissionType,
+  commissionBaseCents: row.commissionBaseCents,
+  remainingBaseCents: row.remainingBaseCents,
+  commissionRateBps: row.commissionRateBps,
+  commissionAmountCents: row.commissionAmountCents,
+  taxWithheldCents: row.taxWithheldCents,
+  orderSubtotalCents: row.orderSubtotalCents,
+  orderDiscountCents: row.orderDiscountCents,
+  orderShippingCents: row.orderShippingCents,
+  orderTaxCents: row.orderTaxCents,
+  trackingMethod: row.trackingMethod,
+  attributionMethod: row.attributionMethod,
+  attributionReasonCode: row.attributionReasonCode,
+  restrictionReasonCode: row.restrictionReasonCode,
+  orderStatus: row.orderStatus,
+  payoutBatchId: row.payoutBatchId,
+  happenedAt: row.happenedAt,
+  paidAt: row.paidAt,
+  createdAt: row.createdAt,
+  updatedAt: row.updatedAt,
+})
+
+/** A stored decision with the fields that decisions of earlier versions lack. */
+export const toDecision = (decision: Decision, orderCurrency: string) => ({
+  ...decision,
+  currency: decision.currency ?? orderCurrency,
+  candidates: decision.candidates.map((candidate) => ({ ...candidate, alias: candidate.alias ?? null })),
+  groups: decision.groups.map((group) => ({ ...group, unpaidReasonCode: group.unpaidReasonCode ?? null })),
+})
+
+/** An adjustment that takes money of a paid commission back, or returns it; the next batch nets it. */
+export const clawbackRow = (
+  ctx: Context,
+  { id, affiliateId, programId, currency, orderCurrency }: CommissionRow,
+  { name, amountCents, taxCents }: { name: string; amountCents: number; taxCents: number },
+): Omit<CommissionRow, 'shopId'> =>
+  adjustmentRow(ctx, {
+    id: ctx.newId('com'),
+    orderId: `adj:${id}:${name}`,
+    affiliateId,
+    programId,
+    currency,
+    orderCurrency,
+    commissionAmountCents: amountCents,
+    taxWithheldCents: taxCents,
+    orderStatus: 'APPROVED',
+    payoutBatchId: null,
+    debtId: null,
+    happenedAt: nowIso(ctx),
+  })

@@ -1,0 +1,88 @@
+import type { Reader, Transaction } from '../../database/database.ts'
+import { forEachYielding } from '../../database/event-loop.ts'
+import type { CommissionRow, OrderRow, RefundRow } from '../../database/tables.ts'
+import type { Decision, Facts } from '../../engine/facts.ts'
+import { canceledRefundOf, cancellationIdOf } from '../../engine/normalize.ts'
+import { addRefund, NO_REFUNDS, type Refund, type RefundedGoods, type RefundSnapshot } from '../../engine/refund.ts'
+import { parseFacts } from '../../engine/stored-facts.ts'
+import { findRefund, findRefundTotals, listRefundIds, upsertRefundTotals } from './queries.ts'
+
+/**
+ * The goods of a commission's order that were refunded so far; undefined before the first refund. Reads stored totals, so
+ * the cost does not depend on the number of refunds.
+ */
+export async function findRefundedGoods(
+  db: Reader,
+  shopId: string,
+  commissionId: string,
+  snapshot: RefundSnapshot,
+): Promise<RefundedGoods | undefined> {
+  const row = await findRefundTotals(db, shopId, commissionId)
+  // There are no totals before the first refund, and none that are still valid after an upgrade.
+  return row?.totals ? JSON.parse(row.totals) : recomputeRefundedGoods(db, shopId, commissionId, { snapshot })
+}
+
+/**
+ * Like {@link findRefundedGoods}, but computed from every refund that counts, without one of them: a new decision may split
+ * the order differently, and a refund that is canceled may have left nothing for others.
+ */
+export async function recomputeRefundedGoods(
+  db: Reader,
+  shopId: string,
+  commissionId: string,
+  { snapshot, withoutId }: { snapshot: RefundSnapshot; withoutId?: string },
+): Promise<RefundedGoods | undefined> {
+  const ids = await listRefundIds(db, shopId, commissionId)
+  if (ids.length === 0) return undefined
+  const known = new Set(ids)
+  const counted = ids.filter(
+    (id) => canceledRefundOf(id) === undefined && !known.has(cancellationIdOf(id)) && id !== withoutId,
+  )
+  let refunded = NO_REFUNDS
+  // One at a time: refunds of many line items take a while to parse.
+  await forEachYielding(db, counted, async (id) => {
+    const row = await findRefund(db, shopId, commissionId, [id])
+    if (row) refunded = addRefund(snapshot, refunded, toEngineRefund(row))
+  })
+  return refunded
+}
+
+/** Stores the running totals for the next refund. */
+export const storeRefundedGoods = (
+  trx: Transaction,
+  shopId: string,
+  commissionId: string,
+  { refunded, refundedCents, statusBefore }: StoredRefundedGoods,
+): Promise<void> =>
+  upsertRefundTotals(trx, shopId, {
+    commissionId,
+    goodsCents: refundedCents,
+    totals: JSON.stringify(refunded),
+    statusBefore,
+  })
+
+interface StoredRefundedGoods {
+  refunded: RefundedGoods
+  refundedCents: number
+  statusBefore: CommissionRow['orderStatus'] | null
+}
+
+/** A stored refund as the engine reads it. */
+const toEngineRefund = ({ externalRefundId, amountCents, lineItems }: RefundRow): Refund => ({
+  refundId: externalRefundId,
+  amountCents,
+  lineItems: JSON.parse(lineItems),
+})
+
+/** The recorded order in the form that refunds are computed from. */
+export const readRefundSnapshot = ({ facts, decision }: Pick<OrderRow, 'facts' | 'decision'>): RefundSnapshot =>
+  toRefundSnapshot(parseFacts(facts), JSON.parse(decision))
+
+export const toRefundSnapshot = ({ order, settings }: Facts, decision: Decision): RefundSnapshot => ({
+  subtotalCents: decision.subtotalCents,
+  discountCents: order.discountCents,
+  lines: order.lines,
+  baseCents: decision.baseCents,
+  groups: decision.groups,
+  taxWithholdingBps: settings.taxWithholdingBps,
+})

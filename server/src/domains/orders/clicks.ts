@@ -1,0 +1,114 @@
+import type { components } from '../../contract/schema.d.ts'
+import { type Context, nowIso } from '../../core/context.ts'
+import { mutate } from '../../core/mutate.ts'
+import { parseBodyInstant, rejectFuture } from '../../core/time.ts'
+import type { Transaction } from '../../database/database.ts'
+import type { JourneyRow } from '../../database/tables.ts'
+import { emailKey, trimToNull } from '../../engine/normalize.ts'
+import { findAffiliateByCodeOrSlug, findAffiliateByRef } from '../affiliates/name-queries.ts'
+import { findAffiliatesById } from '../affiliates/queries.ts'
+import { findClickOwner, insertJourneyEntry } from '../journey/queries.ts'
+
+type Schemas = components['schemas']
+type Touch = Schemas['ClickEvent'] | Schemas['PageViewEvent']
+
+/**
+ * Stores a click or a page view. A reference that matches no affiliate is stored with no affiliate.
+ *
+ * @throws ApiError 400 `invalid_body` or `occurred_at_in_future`, 503 when it cannot be stored.
+ */
+export async function recordTouch(ctx: Context, body: Touch): Promise<Schemas['TouchReply']> {
+  const occurredAt = occurredAtOf(ctx, body)
+  return mutate(ctx, async (trx) => {
+    const { id, clickId } = await storeTouch(ctx, trx, { body, occurredAt })
+    // Touches are not audited: the stored row is the record.
+    return { result: { ok: true, message: replyMessage(body, clickId), id }, audit: null }
+  })
+}
+
+/** When a touch occurred. A time in the future becomes the time of receipt, so that it does not win over later clicks. */
+function occurredAtOf(ctx: Context, { type, occurredAt }: Touch): string {
+  const at = parseBodyInstant('occurredAt', occurredAt || null)
+  if (at === undefined) return nowIso(ctx)
+  if (type === 'page_view') rejectFuture(ctx, at)
+  return Date.parse(at) > ctx.now() ? nowIso(ctx) : at
+}
+
+function replyMessage(body: Touch, clickId: string | null): string {
+  if (body.type === 'page_view') return 'Page view recorded.'
+  const isRenamed = trimToNull(body.clickId) !== null && trimToNull(body.clickId) !== clickId
+  return isRenamed ? 'Click recorded under a new id: its clickId belongs to another affiliate.' : 'Click recorded.'
+}
+
+/** Stores a validated touch. Returns its id, and the click id that it is found by. */
+export async function storeTouch(
+  ctx: Context,
+  trx: Transaction,
+  { body, occurredAt }: { body: Touch; occurredAt: string },
+): Promise<{ id: string; clickId: string | null }> {
+  const id = ctx.newId('jrn')
+  const sentId = trimToNull(body.clickId)
+  const owner = sentId === null ? undefined : await findClickOwner(trx, ctx.shop.id, sentId)
+  const affiliate = await resolveAffiliate(trx, ctx.shop.id, body, owner)
+  // A click id belongs to its first affiliate. Under another one it would take over that affiliate's orders.
+  const belongsToOther =
+    body.type === 'click' && owner !== undefined && affiliate !== undefined && affiliate.id !== owner
+  const clickId = body.type === 'click' && (sentId === null || belongsToOther) ? id : sentId
+  await insertJourneyEntry(trx, ctx.shop.id, {
+    ...touchColumns(body),
+    id,
+    occurredAt,
+    affiliateId: affiliate?.id ?? null,
+    programId: affiliate?.campaignId ?? null,
+    clickId,
+    createdAt: nowIso(ctx),
+  })
+  return { id, clickId }
+}
+
+/** The affiliate of the first reference that matches one; failing that, the affiliate that the click id belongs to. */
+async function resolveAffiliate(
+  trx: Transaction,
+  shopId: string,
+  { ref, affiliateCode, affiliateId }: Touch,
+  owner?: string,
+) {
+  const byId = async (id: string | null | undefined) =>
+    id ? (await findAffiliatesById(trx, shopId, [id]))[0] : undefined
+  return (
+    (trimToNull(ref) && (await findAffiliateByRef(trx, shopId, ref!))?.affiliate) ||
+    (trimToNull(affiliateCode) && (await findAffiliateByCodeOrSlug(trx, shopId, affiliateCode!))?.affiliate) ||
+    (await byId(trimToNull(affiliateId))) ||
+    (await byId(owner)) ||
+    undefined
+  )
+}
+
+type TouchColumns = Omit<
+  JourneyRow,
+  'shopId' | 'id' | 'occurredAt' | 'affiliateId' | 'programId' | 'clickId' | 'createdAt'
+>
+
+function touchColumns(body: Touch): TouchColumns {
+  return {
+    type: body.type,
+    sessionId: trimToNull(body.sessionId),
+    ref: trimToNull(body.ref),
+    customerId: trimToNull(body.customerId),
+    customerEmail: trimToNull(body.customerEmail),
+    customerEmailKey: body.customerEmail?.trim() ? emailKey(body.customerEmail) : null,
+    url: trimToNull(body.url),
+    landingPage: trimToNull(body.landingPage),
+    referrerUrl: trimToNull(body.referrerUrl),
+    utmSource: trimToNull(body.utmSource),
+    utmMedium: trimToNull(body.utmMedium),
+    utmCampaign: trimToNull(body.utmCampaign),
+    utmTerm: trimToNull(body.utmTerm),
+    utmContent: trimToNull(body.utmContent),
+    country: trimToNull(body.country),
+    device: trimToNull(body.device),
+    externalOrderId: null,
+    orderId: null,
+    commissionId: null,
+  }
+}

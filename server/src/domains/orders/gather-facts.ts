@@ -1,0 +1,238 @@
+import type { Reader } from '../../database/database.ts'
+import { preparedByShape } from '../../database/prepared.ts'
+import type { AffiliateRow, GeoRuleRow, ProductRuleRow, ProgramRow, ShopRow } from '../../database/tables.ts'
+import { DEFAULT_CLICK_WINDOW_DAYS } from '../../engine/attribution.ts'
+import type { Click, Facts, Matches, Order, OrderLine, ProgramFact } from '../../engine/facts.ts'
+import { emailKey } from '../../engine/normalize.ts'
+import { findAffiliateByCodeOrSlug, findAffiliateByRef, matchedAliases } from '../affiliates/name-queries.ts'
+import { findConnectedAffiliate, findProductConnections, MAX_PREPARED, productIds } from '../affiliates/queries.ts'
+import {
+  type ClickWindow,
+  type ClickWithWindow,
+  findClick,
+  findEdgeClicks,
+  findEdgeClicksByAffiliate,
+  findSessionClicks,
+  type OrderSession,
+  type StoredClick,
+} from '../journey/queries.ts'
+import { listClickWindows, toGeoRule } from '../programs/queries.ts'
+import { findDuplicateOf, type IdentifiedOrder } from './queries.ts'
+
+/** Reads everything that the engine needs to decide an order, in two round trips on PostgreSQL. */
+export async function gatherFacts(db: Reader, shop: ShopRow, incoming: IdentifiedOrder): Promise<Facts> {
+  const { order } = incoming
+  const [matches, duplicateOf] = await Promise.all([
+    findMatches(db, shop.id, order),
+    findDuplicateOf(db, shop.id, incoming),
+  ])
+  const { affiliates, programs } = await findTerms(db, shop.id, matchedAffiliateIds(matches), order.lines)
+  return {
+    order,
+    settings: {
+      precedence: JSON.parse(shop.attributionPrecedence),
+      clickTouch: shop.clickTouch,
+      taxWithholdingBps: shop.taxWithholdingBps,
+      currency: shop.currency,
+    },
+    matches,
+    affiliates,
+    programs,
+    ...(duplicateOf !== undefined && { duplicateOf }),
+  }
+}
+
+/** What the evidence of an order belongs to. */
+async function findMatches(db: Reader, shopId: string, order: Order): Promise<Matches> {
+  const { couponCode, affiliateCode, clickId, sessionId, ref, customerId, customerEmail, orderAt } = order
+  const clickOf = async (id: string) => {
+    const click = await findClick(db, shopId, id, orderAt)
+    return click ? toClick(click, id) : null
+  }
+  const sessionClicksOf = async (id: string) =>
+    (await findRelevantClicks(db, shopId, { sessionId: id, orderAt })).map((row) => toClick(row, row.clickId))
+  const [byCoupon, byCode, click, sessionClicks, byRef, byCustomerId, byCustomerEmail, products] = await Promise.all([
+    couponCode ? findAffiliateByCodeOrSlug(db, shopId, couponCode) : undefined,
+    affiliateCode ? findAffiliateByCodeOrSlug(db, shopId, affiliateCode) : undefined,
+    clickId ? clickOf(clickId) : null,
+    sessionId ? sessionClicksOf(sessionId) : [],
+    ref ? findAffiliateByRef(db, shopId, ref) : undefined,
+    customerId ? findConnectedAffiliate(db, shopId, 'customerId', customerId) : null,
+    customerEmail ? findConnectedAffiliate(db, shopId, 'customerEmail', emailKey(customerEmail)) : null,
+    findProductConnections(db, shopId, order.lines),
+  ])
+  return {
+    couponCode: byCoupon?.affiliate.id ?? null,
+    affiliateCode: byCode?.affiliate.id ?? null,
+    click,
+    sessionClicks,
+    ref: byRef?.affiliate.id ?? null,
+    customerId: byCustomerId,
+    customerEmail: byCustomerEmail,
+    products,
+    ...matchedAliases({ couponCode: byCoupon?.alias, affiliateCode: byCode?.alias, ref: byRef?.alias }),
+  }
+}
+
+const matchedAffiliateIds = ({ click, sessionClicks, products, aliases, ...named }: Matches): string[] => {
+  const ids = [
+    ...Object.values(named),
+    click?.affiliateId,
+    ...sessionClicks.map((one) => one.affiliateId),
+    ...Object.values(products),
+  ]
+  return [...new Set(ids)].filter((id): id is string => typeof id === 'string').sort()
+}
+
+const toClick = (row: { affiliateId: string | null; occurredAt: string }, clickId: string): Click => ({
+  clickId,
+  affiliateId: row.affiliateId,
+  clickAt: row.occurredAt,
+})
+
+/** A shop, and ids of affiliates, products and variants; their number determines the text of a query. */
+interface Values {
+  shopId: string
+  [id: `affiliate${number}` | `product${number}`]: string
+}
+
+const idsOf = (values: Values, prefix: 'affiliate' | 'product') =>
+  Object.entries(values).flatMap(([name, value]) => (name.startsWith(prefix) ? [value] : []))
+
+/** An affiliate, its program and the places of the program. Without them, their columns are null. */
+type TermsRow = Pick<AffiliateRow, 'id' | 'email' | 'status' | 'deletedAt' | 'campaignId'> & {
+  programId: string | null
+} & Omit<ProgramFact, 'id' | 'autoApproveOrder' | 'lifetimeCommission' | 'productRules' | 'geoRule'> &
+  Pick<ProgramRow, 'autoApproveOrder' | 'lifetimeCommission'> &
+  Pick<GeoRuleRow, 'states' | 'cities' | 'postalPrefixes'> & { countries: string | null }
+
+const selectTerms = (db: Reader, values: Values) =>
+  db
+    .selectFrom('affiliates as a')
+    .leftJoin('programs as p', (join) => join.onRef('p.shopId', '=', 'a.shopId').onRef('p.id', '=', 'a.campaignId'))
+    .leftJoin('geoRules as g', (join) => join.onRef('g.shopId', '=', 'p.shopId').onRef('g.programId', '=', 'p.id'))
+    .select(['a.id', 'a.email', 'a.status', 'a.deletedAt', 'a.campaignId', 'p.id as programId'])
+    .select(['p.commissionType', 'p.defaultCommissionBps as rate', 'p.cookieDurationDays'])
+    .select(['p.autoApproveOrder', 'p.lifetimeCommission'])
+    .select(['g.countries', 'g.states', 'g.cities', 'g.postalPrefixes'])
+    .where('a.shopId', '=', values.shopId)
+    .where('a.id', 'in', idsOf(values, 'affiliate'))
+    .orderBy('a.id')
+    .$castTo<TermsRow>()
+
+/** The rates for the products of an order. A program's other rates do not affect it, so they are not stored with it. */
+const selectRates = (db: Reader, values: Values) =>
+  db
+    .selectFrom('productRules')
+    .select(['programId', 'kind', 'value', 'commissionType', 'rate'])
+    .where('shopId', '=', values.shopId)
+    .where('programId', 'in', (eb) =>
+      eb
+        .selectFrom('affiliates')
+        .select('campaignId')
+        .where('shopId', '=', values.shopId)
+        .where('id', 'in', idsOf(values, 'affiliate')),
+    )
+    .where('kind', 'in', ['product', 'variant'])
+    .where('value', 'in', idsOf(values, 'product'))
+    .orderBy('kind')
+    .orderBy('value')
+
+const preparedTerms = preparedByShape<Values>()((db, values) => selectTerms(db, values).compile())
+const preparedRates = preparedByShape<Values>()((db, values) => selectRates(db, values).compile())
+
+/** Affiliates and their programs, with what these pay for the lines of an order. */
+async function findTerms(
+  db: Reader,
+  shopId: string,
+  affiliateIds: string[],
+  lines: OrderLine[],
+): Promise<Pick<Facts, 'affiliates' | 'programs'>> {
+  const facts: Pick<Facts, 'affiliates' | 'programs'> = { affiliates: {}, programs: {} }
+  if (affiliateIds.length === 0) return facts
+  const affiliates: Values = { shopId }
+  for (const [i, id] of affiliateIds.entries()) affiliates[`affiliate${i}`] = id
+  const products = productIds(lines)
+  const all: Values = { ...affiliates }
+  for (const [i, id] of products.entries()) all[`product${i}`] = id
+  const isPrepared = affiliateIds.length + products.length <= MAX_PREPARED
+  const [rows, rates] = await (isPrepared
+    ? Promise.all([preparedTerms(db, affiliates), products.length > 0 ? preparedRates(db, all) : []])
+    : Promise.all([selectTerms(db, affiliates).execute(), products.length > 0 ? selectRates(db, all).execute() : []]))
+  for (const { id, email, status, deletedAt, campaignId, programId, ...program } of rows) {
+    facts.affiliates[id] = { id, email, status, archived: deletedAt !== null, programId: campaignId }
+    if (programId === null) continue
+    const { commissionType, rate, cookieDurationDays, autoApproveOrder, lifetimeCommission, countries, ...places } =
+      program
+    facts.programs[programId] = {
+      id: programId,
+      commissionType,
+      rate,
+      cookieDurationDays,
+      autoApproveOrder: autoApproveOrder === 1,
+      lifetimeCommission: lifetimeCommission === 1,
+      productRules: rates.filter((one) => one.programId === programId).map(toProductRule),
+      geoRule: countries === null ? null : toGeoRule({ countries, ...places }),
+    }
+  }
+  return facts
+}
+
+const toProductRule = ({ kind, value, commissionType, rate }: Omit<ProductRuleRow, 'id' | 'shopId' | 'createdAt'>) => ({
+  productId: kind === 'product' ? value : null,
+  variantId: kind === 'variant' ? value : null,
+  commissionType,
+  rate,
+})
+
+/** How many clicks an explanation lists. */
+const MAX_CLICKS = 100
+const DAY_MS = 86_400_000
+
+/**
+ * The clicks of a session that an order may be credited for: the newest ones and, when there are more, the first and the
+ * last valid click. The cost does not depend on the number of clicks.
+ */
+export async function findRelevantClicks(db: Reader, shopId: string, visit: OrderSession): Promise<StoredClick[]> {
+  const newest = await findSessionClicks(db, shopId, visit, MAX_CLICKS)
+  if (newest.length < MAX_CLICKS) return newest
+  const days = [...(await listClickWindows(db, shopId)), DEFAULT_CLICK_WINDOW_DAYS]
+  const windows = openWindows(visit.orderAt, days)
+  const edges = windows.length > 0 ? await findValidEdges(db, shopId, visit, windows) : []
+  return [...new Map([...newest, ...edges].map((click) => [clickKey(click), click])).values()]
+}
+
+/** The click windows at the time of an order, longest first. Zero days disable link evidence. */
+function openWindows(orderAt: string, windowDays: number[]): ClickWindow[] {
+  const open = [...new Set(windowDays)].filter((days) => days > 0).sort((a, b) => b - a)
+  return open.map((days) => ({ days, since: new Date(Date.parse(orderAt) - days * DAY_MS).toISOString() }))
+}
+
+/**
+ * The first and the last valid click. Usually they are among the outermost clicks of the longest window. Only when these
+ * belong to affiliates with shorter windows or to no affiliate is each affiliate queried.
+ */
+async function findValidEdges(
+  db: Reader,
+  shopId: string,
+  visit: OrderSession,
+  windows: ClickWindow[],
+): Promise<StoredClick[]> {
+  const sinceByDays = new Map(windows.map(({ days, since }) => [days, since]))
+  const isValid = ({ hasAffiliate, days, occurredAt }: ClickWithWindow) => {
+    const since = sinceByDays.get(days)
+    return hasAffiliate && since !== undefined && occurredAt >= since
+  }
+  const longestWindow = { ...visit, since: windows[0]!.since }
+  const pages = await Promise.all(
+    (['first', 'last'] as const).map((edge) => findEdgeClicks(db, shopId, longestWindow, { edge, limit: MAX_CLICKS })),
+  )
+  const edges = pages.map((page) => page.find(isValid))
+  const isCertain = edges.every((edge, n) => edge || pages[n]!.length < MAX_CLICKS)
+  if (isCertain) return edges.filter((edge) => edge !== undefined)
+  const clicks = await findEdgeClicksByAffiliate(db, shopId, visit, windows)
+  return clicks.filter((_, n) => n === 0 || n === clicks.length - 1)
+}
+
+const clickKey = ({ clickId, occurredAt, affiliateId }: StoredClick) =>
+  JSON.stringify([clickId, occurredAt, affiliateId])

@@ -1,0 +1,95 @@
+import { sql } from 'kysely'
+import type { Reader, Transaction } from '../../database/database.ts'
+import { prepared } from '../../database/prepared.ts'
+import type { OrderNoticeRow } from '../../database/tables.ts'
+
+type NoticeOfOrder = Pick<OrderNoticeRow, 'orderId' | 'kind'>
+
+/** Whether a notice of this kind is stored for an order. */
+export async function hasOrderNotice(db: Reader, shopId: string, { orderId, kind }: NoticeOfOrder): Promise<boolean> {
+  const found = await db
+    .selectFrom('orderNotices')
+    .select('noticeId')
+    .where('shopId', '=', shopId)
+    .where('orderId', '=', orderId)
+    .where('kind', '=', kind)
+    .executeTakeFirst()
+  return found !== undefined
+}
+
+const noticesOfOrder = prepared<Pick<OrderNoticeRow, 'shopId' | 'orderId'>>()((db, { shopId, orderId }) =>
+  db.selectFrom('orderNotices').selectAll().where('shopId', '=', shopId).where('orderId', '=', orderId).compile(),
+)
+
+/** The stored notices of an order: cancellations first, of refunds too, then refunds in the order of receipt. */
+export async function listOrderNotices(db: Reader, shopId: string, orderId: string): Promise<OrderNoticeRow[]> {
+  const rows = await noticesOfOrder(db, { shopId, orderId })
+  // Sorted here, because merged reads need not keep an order.
+  return rows.length > 1 ? rows.sort((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1)) : rows
+}
+
+const sortKey = ({ kind, createdAt, noticeId }: OrderNoticeRow) => `${kind}\n${createdAt}\n${noticeId}`
+
+/** The refunds that are stored for an order, and those that were canceled, with the length of their bodies. */
+export const listStoredRefunds = (
+  db: Reader,
+  shopId: string,
+  orderId: string,
+): Promise<{ kind: OrderNoticeRow['kind']; noticeId: string; length: number }[]> =>
+  db
+    .selectFrom('orderNotices')
+    .select(['kind', 'noticeId', sql<number>`length(body)`.as('length')])
+    .where('shopId', '=', shopId)
+    .where('orderId', '=', orderId)
+    .where('kind', '<>', 'canceled')
+    .execute()
+
+/** The orders that have notices from before an instant, by id, starting after one. */
+export async function listOrdersWithNotices(
+  db: Reader,
+  { shopId, after, before, limit }: { shopId: string; after: string; before: string; limit: number },
+): Promise<{ orderIds: string[]; last: string | undefined }> {
+  const rows = await db
+    .selectFrom('orderNotices')
+    .select(['orderId', 'createdAt'])
+    .where('shopId', '=', shopId)
+    .where('orderId', '>', after)
+    .orderBy('orderId')
+    .limit(limit)
+    .execute()
+  const old = rows.filter(({ createdAt }) => createdAt < before)
+  const last = rows.length < limit ? undefined : rows.at(-1)?.orderId
+  return { orderIds: [...new Set(old.map(({ orderId }) => orderId))], last }
+}
+
+/** Deletes the notices of these orders from before an instant, unless the order was reported: it may still be credited. */
+export async function deletePendingNotices(
+  trx: Transaction,
+  { shopId, orderIds, before }: { shopId: string; orderIds: string[]; before: string },
+): Promise<void> {
+  const reported = trx
+    .selectFrom('orders')
+    .select('orderId')
+    .where('shopId', '=', shopId)
+    .where('orderId', 'in', orderIds)
+  await trx
+    .deleteFrom('orderNotices')
+    .where('shopId', '=', shopId)
+    .where('orderId', 'in', orderIds)
+    .where('orderId', 'not in', reported)
+    .where('createdAt', '<', before)
+    .execute()
+}
+
+/** Stores a notice unless it is stored already. */
+export async function insertOrderNoticeIfNew(
+  trx: Transaction,
+  shopId: string,
+  row: Omit<OrderNoticeRow, 'shopId'>,
+): Promise<void> {
+  await trx
+    .insertInto('orderNotices')
+    .values({ ...row, shopId })
+    .onConflict((conflict) => conflict.columns(['shopId', 'orderId', 'kind', 'noticeId']).doNothing())
+    .execute()
+}

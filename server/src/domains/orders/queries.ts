@@ -1,0 +1,185 @@
+import { sql } from 'kysely'
+import { isOneOf } from '../../core/queries.ts'
+import type { Reader, Transaction } from '../../database/database.ts'
+import { prepared, preparedByShape, preparedWrite } from '../../database/prepared.ts'
+import type { OrderRow } from '../../database/tables.ts'
+import type { Order } from '../../engine/facts.ts'
+import { idsInOtherSources, orderTexts } from '../../engine/normalize.ts'
+
+const orderById = prepared<{ shopId: string; orderId: string }>()((db, { shopId, orderId }) =>
+  db.selectFrom('orders').selectAll().where('shopId', '=', shopId).where('orderId', '=', orderId).compile(),
+)
+
+/** A reported order by its stored id, such as `api:1001`. */
+export const findOrder = async (db: Reader, shopId: string, orderId: string): Promise<OrderRow | undefined> =>
+  (await orderById(db, { shopId, orderId }))[0]
+
+/** More rows than a name of one order has; a shop may give every order the same name. */
+const MAX_SAME = 20
+
+const sameOrders = preparedByShape<Record<string, string>>()((db, values) => {
+  const listOf = (kind: string) => Object.keys(values).flatMap((key) => (key.startsWith(kind) ? values[key]! : []))
+  const rows = db.selectFrom('commissions').select(['orderId', 'happenedAt']).where('shopId', '=', values.shopId!)
+  // The order of the index, which PostgreSQL then uses whatever it expects of the names.
+  const named = rows
+    .where('orderName', 'in', listOf('name'))
+    .orderBy('orderName', 'desc')
+    .orderBy('id', 'desc')
+    .limit(sql.lit(MAX_SAME))
+  return rows
+    .where('orderId', 'in', listOf('id'))
+    .unionAll(db.selectFrom(named.as('named')).select(['orderId', 'happenedAt']))
+    .compile()
+})
+
+const DUPLICATE_WINDOW_MS = 30 * 86_400_000
+
+/** An order with what identifies it. */
+export interface IdentifiedOrder {
+  order: Order
+  orderId: string
+  orderName: string | null
+}
+
+/** The stored id of a credited order of another source that has the same id or name, and is at most 30 days apart. */
+export async function findDuplicateOf(
+  db: Reader,
+  shopId: string,
+  { order, orderId, orderName }: IdentifiedOrder,
+): Promise<string | undefined> {
+  const names = orderTexts(order.externalOrderId, orderName).flatMap((text) => [text, `#${text}`])
+  const ids = names.flatMap((name) => idsInOtherSources(orderId, name))
+  const numbered = (kind: string, list: string[]) => list.map((text, n) => [`${kind}${n}`, text])
+  const found = await sameOrders(
+    db,
+    Object.fromEntries([['shopId', shopId], ...numbered('id', ids), ...numbered('name', names)]),
+  )
+  const isNear = (at: string) => Math.abs(Date.parse(at) - Date.parse(order.orderAt)) <= DUPLICATE_WINDOW_MS
+  const source = orderId.slice(0, orderId.indexOf(':') + 1)
+  const others = found.filter((row) => !row.orderId.startsWith(source) && isNear(row.happenedAt))
+  return others.map((row) => row.orderId).sort()[0]
+}
+
+/** The newest orders that await approval because they may be duplicates. */
+export const listPossibleDuplicates = (db: Reader, shopId: string, limit: number) =>
+  db
+    .selectFrom('commissions')
+    .innerJoin('orders', (join) =>
+      join.onRef('orders.shopId', '=', 'commissions.shopId').onRef('orders.orderId', '=', 'commissions.orderId'),
+    )
+    .select(['orders.orderId', 'orders.orderName', 'orders.facts'])
+    .where('commissions.shopId', '=', shopId)
+    // As literals, which match the partial index.
+    .where('commissions.orderStatus', '=', sql.lit('PENDING'))
+    .where('commissions.restrictionReasonCode', '=', sql.lit('POSSIBLE_DUPLICATE'))
+    .orderBy('commissions.happenedAt', 'desc')
+    .orderBy('commissions.id', 'desc')
+    .limit(limit)
+    .execute()
+
+const amountsOf = ({ amountCents, lines, discountCents, shippingCents, taxCents, currency }: Order): string => {
+  const ofLines = () => lines.reduce((sum, { priceCents, quantity }) => sum + (priceCents ?? 0) * quantity, 0)
+  return `${amountCents ?? ofLines()} ${discountCents} ${shippingCents} ${taxCents} ${currency}`
+}
+
+/** Whether a report has the amounts and the currency that the order was recorded with. */
+export function hasSameAmounts({ facts }: OrderRow, reported: Order): boolean {
+  const { order }: { order?: Order } = JSON.parse(facts)
+  // An empty list is not stored.
+  return !order || amountsOf({ ...order, lines: order.lines ?? [] }) === amountsOf(reported)
+}
+
+const upsert = preparedWrite<OrderRow>()((trx, row) => {
+  const { shopId, orderId, commissionId, facts, decision, createdAt, updatedAt } = row
+  const { orderAt, orderName, orderCurrency, goodsCents } = row
+  const reported = { orderAt, orderName, orderCurrency, goodsCents, facts, decision }
+  return trx
+    .insertInto('orders')
+    .values({ shopId, orderId, createdAt, commissionId, ...reported, updatedAt })
+    .onConflict((conflict) =>
+      conflict.columns(['shopId', 'orderId']).doUpdateSet((eb) => ({
+        commissionId: eb.ref('excluded.commissionId'),
+        orderAt: eb.ref('excluded.orderAt'),
+        orderName: eb.ref('excluded.orderName'),
+        orderCurrency: eb.ref('excluded.orderCurrency'),
+        goodsCents: eb.ref('excluded.goodsCents'),
+        facts: eb.ref('excluded.facts'),
+        decision: eb.ref('excluded.decision'),
+        updatedAt: eb.ref('excluded.updatedAt'),
+      })),
+    )
+    .compile()
+})
+
+/** Stores the facts and the decision of an order, replacing earlier ones. */
+export async function upsertOrder(trx: Transaction, shopId: string, row: Omit<OrderRow, 'shopId'>): Promise<void> {
+  await upsert(trx, { shopId, ...row })
+}
+
+export interface OrderRange {
+  /** Instants, both inclusive, of `orderAt`. */
+  from?: string
+  to?: string
+  /** The last order of the previous page. */
+  after?: Pick<OrderRow, 'orderAt' | 'orderId'>
+}
+
+/** Reported orders, newest first. */
+export function listOrders(db: Reader, shopId: string, filter: OrderRange, limit: number): Promise<OrderRow[]> {
+  const { from, to, after } = filter
+  let list = db.selectFrom('orders').selectAll().where('shopId', '=', shopId)
+  if (from) list = list.where('orderAt', '>=', from)
+  if (to) list = list.where('orderAt', '<=', to)
+  // One row comparison, so that the index seeks to the position even among orders of the same instant.
+  if (after)
+    list = list.where((eb) => eb(eb.refTuple('orderAt', 'orderId'), '<', eb.tuple(after.orderAt, after.orderId)))
+  return list.orderBy('orderAt', 'desc').orderBy('orderId', 'desc').limit(limit).execute()
+}
+
+const uncreditedByName = prepared<{ shopId: string; name: string; hashed: string }>()((db, { shopId, name, hashed }) =>
+  db
+    .selectFrom('orders')
+    .select('orderId')
+    .where('shopId', '=', shopId)
+    .where('orderName', 'in', [name, hashed])
+    .where('commissionId', 'is', null)
+    .orderBy('orderName')
+    .orderBy('orderId')
+    .limit(sql.lit(1))
+    .compile(),
+)
+
+/** The stored id of an order without a commission, by its name with or without `#`. */
+export const findUncreditedByName = async (db: Reader, shopId: string, name: string): Promise<string | undefined> =>
+  (await uncreditedByName(db, { shopId, name, hashed: `#${name}` }))[0]?.orderId
+
+/** What lists show of an order. Its facts, which are long, are read only for the name of an order without one. */
+export type OrderSummary = Omit<OrderRow, 'facts' | 'decision' | 'shopId' | 'createdAt' | 'updatedAt'> & {
+  facts: string | null
+}
+
+/** Up to a page of orders by their stored ids. */
+export const findOrdersById = (db: Reader, shopId: string, orderIds: string[]): Promise<OrderSummary[]> =>
+  db
+    .selectFrom('orders')
+    .select(['orderId', 'commissionId', 'orderAt', 'orderName', 'goodsCents', 'orderCurrency'])
+    .select(sql<string | null>`case when coalesce("orderName", '') = '' then facts end`.as('facts'))
+    .where('shopId', '=', shopId)
+    .where(isOneOf(db, 'orderId', orderIds))
+    .execute()
+
+const atPosition = prepared<{ shopId: string; offset: number }>()((db, { shopId, offset }) =>
+  db
+    .selectFrom('orders')
+    .select('orderId')
+    .where('shopId', '=', shopId)
+    .orderBy('orderAt', 'desc')
+    .orderBy('orderId', 'desc')
+    .limit(sql.lit(1))
+    .offset(offset)
+    .compile(),
+)
+
+/** Whether a shop has more orders than this. Reads as many entries of an index. */
+export const hasMoreOrders = async (db: Reader, shopId: string, rows: number): Promise<boolean> =>
+  (await atPosition(db, { shopId, offset: rows })).length > 0

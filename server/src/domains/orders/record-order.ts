@@ -1,0 +1,190 @@
+import { type Context, nowIso } from '../../core/context.ts'
+import type { Mutation } from '../../core/mutate.ts'
+import type { Transaction } from '../../database/database.ts'
+import type { CommissionRow } from '../../database/tables.ts'
+import { goodsOf } from '../../engine/commission.ts'
+import { decide } from '../../engine/decide.ts'
+import type { Decision, Facts, Order } from '../../engine/facts.ts'
+import { emailKey } from '../../engine/normalize.ts'
+import { serializeFacts } from '../../engine/stored-facts.ts'
+import { connectCustomer } from '../affiliates/connections.ts'
+import { auditedAmounts, statusEvents } from '../commissions/event-queries.ts'
+import { insertCommission, toCommission } from '../commissions/queries.ts'
+import { insertJourneyEntry, replaceJourneyEntry } from '../journey/queries.ts'
+import { gatherFacts } from './gather-facts.ts'
+import { findOrder, hasSameAmounts, upsertOrder } from './queries.ts'
+
+/** An order from any source, before it is decided. */
+export interface IncomingOrder {
+  order: Order
+  /** Unique in the shop, prefixed with the source: `api:1001`. */
+  orderId: string
+  orderName: string | null
+  trackingMethod: 'API' | 'STORE_ORDER'
+}
+
+export interface RecordedOrder {
+  commissionId: string | null
+  decision: Decision
+  /** The order was recorded before, and nothing was changed; `differs` when it had other amounts. */
+  alreadyRecorded: boolean
+  differs?: boolean
+}
+
+/**
+ * Records an order from any source: gathers facts, decides, and stores the decision once. A credited order keeps its first
+ * decision; an order that nobody was credited for is decided again with a later report.
+ *
+ * @param ctx `ctx.shop` must be the row as read in `trx`
+ */
+export async function recordOrder(
+  ctx: Context,
+  trx: Transaction,
+  incoming: IncomingOrder,
+): Promise<Mutation<RecordedOrder>> {
+  const [existing, facts] = await Promise.all([
+    findOrder(trx, ctx.shop.id, incoming.orderId),
+    gatherFacts(trx, ctx.shop, incoming),
+  ])
+  if (existing?.commissionId) {
+    const decision = JSON.parse(existing.decision)
+    const recorded = { commissionId: existing.commissionId, decision, alreadyRecorded: true }
+    return { result: { ...recorded, differs: !hasSameAmounts(existing, incoming.order) }, audit: null }
+  }
+  const decision = decide(facts)
+  const row = decision.status === null ? null : newCommission(ctx, incoming, decision)
+  if (row) await insertCommission(trx, ctx.shop.id, row)
+  await storeOrder(ctx, trx, {
+    incoming,
+    facts,
+    decision,
+    commissionId: row?.id ?? null,
+    isKnown: existing !== undefined,
+  })
+  const result = { commissionId: row?.id ?? null, decision, alreadyRecorded: false }
+  if (!row)
+    return {
+      result,
+      audit: {
+        action: 'order.unattributed',
+        subjectId: incoming.orderId,
+        data: { reasonCode: decision.attribution.reasonCode },
+      },
+    }
+  if (decision.connectsCustomer && hasNoConnection(facts))
+    await connectCustomer(ctx, trx, { ...incoming, affiliateId: row.affiliateId })
+  const stored = { ...row, shopId: ctx.shop.id }
+  const data = { ...toCommission(stored), attribution: decision.attribution }
+  return {
+    result,
+    audit: {
+      action: 'commission.created',
+      subjectId: row.id,
+      data: auditedAmounts(row),
+    },
+    events: [{ event: 'commission.created', data }, ...statusEvents(stored, null)],
+  }
+}
+
+function newCommission(
+  ctx: Context,
+  { order, orderId, orderName, trackingMethod }: IncomingOrder,
+  decision: Decision,
+): Omit<CommissionRow, 'shopId'> {
+  const createdAt = nowIso(ctx)
+  return {
+    id: ctx.newId('com'),
+    affiliateId: decision.attribution.affiliateId!,
+    programId: decision.programId,
+    externalOrderId: order.externalOrderId,
+    orderId,
+    orderName,
+    currency: decision.currency ?? order.currency,
+    orderCurrency: order.currency,
+    commissionType: decision.commissionType,
+    commissionBaseCents: decision.baseCents,
+    remainingBaseCents: decision.baseCents,
+    commissionRateBps: decision.rateBps,
+    commissionAmountCents: decision.amountCents,
+    taxWithheldCents: decision.taxWithheldCents,
+    orderSubtotalCents: decision.subtotalCents,
+    orderDiscountCents: order.discountCents,
+    orderShippingCents: order.shippingCents,
+    orderTaxCents: order.taxCents,
+    trackingMethod,
+    attributionMethod: decision.attribution.method,
+    attributionReasonCode: decision.attribution.reasonCode,
+    restrictionReasonCode: decision.restrictionReasonCode,
+    orderStatus: decision.status!,
+    payoutBatchId: null,
+    debtId: null,
+    happenedAt: order.orderAt,
+    paidAt: null,
+    createdAt,
+    updatedAt: createdAt,
+    version: 1,
+  }
+}
+
+interface DecidedOrder {
+  incoming: IncomingOrder
+  facts: Facts
+  decision: Decision
+  commissionId: string | null
+  /** The order was reported before, and nobody was credited. */
+  isKnown: boolean
+}
+
+/** Stores facts and decision together, and adds the order to the customer's journey. */
+async function storeOrder(ctx: Context, trx: Transaction, decided: DecidedOrder): Promise<void> {
+  const { incoming, facts, decision, commissionId, isKnown } = decided
+  const { order, orderId, orderName } = incoming
+  const createdAt = nowIso(ctx)
+  await upsertOrder(trx, ctx.shop.id, {
+    orderId,
+    commissionId,
+    orderAt: order.orderAt,
+    orderName,
+    orderCurrency: order.currency,
+    goodsCents: goodsOf(order).base,
+    facts: serializeFacts(facts),
+    decision: JSON.stringify(decision),
+    createdAt,
+    updatedAt: createdAt,
+  })
+  const writeEntry = isKnown ? replaceJourneyEntry : insertJourneyEntry
+  await writeEntry(trx, ctx.shop.id, {
+    ...NO_TOUCH_COLUMNS,
+    id: ctx.newId('jrn'),
+    type: 'conversion',
+    occurredAt: order.orderAt,
+    sessionId: order.sessionId,
+    affiliateId: decision.attribution.affiliateId,
+    programId: decision.programId,
+    clickId: order.clickId,
+    ref: order.ref,
+    customerId: order.customerId,
+    customerEmail: order.customerEmail,
+    customerEmailKey: order.customerEmail && emailKey(order.customerEmail),
+    country: order.shipping?.country ?? null,
+    externalOrderId: order.externalOrderId,
+    orderId,
+    commissionId,
+    createdAt,
+  })
+}
+
+const NO_TOUCH_COLUMNS = {
+  url: null,
+  landingPage: null,
+  referrerUrl: null,
+  utmSource: null,
+  utmMedium: null,
+  utmCampaign: null,
+  utmTerm: null,
+  utmContent: null,
+  device: null,
+}
+
+/** A customer connected by one identifier is not connected to another affiliate by a second one. */
+const hasNoConnection = ({ matches }: Facts) => matches.customerId === null && matches.customerEmail === null

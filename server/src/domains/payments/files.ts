@@ -1,0 +1,372 @@
+import { conflict, conflictWithRemedy, invalid, invalidBody } from '../../contract/errors.ts'
+import type { components } from '../../contract/schema.d.ts'
+import type { Body, Query } from '../../contract/spec.ts'
+import { type Context, nowIso } from '../../core/context.ts'
+import { derivedId } from '../../core/ids.ts'
+import { mutate, recordAccess } from '../../core/mutate.ts'
+import { runReport } from '../../core/report.ts'
+import { isDay, localDate } from '../../core/time-zone.ts'
+import type { Transaction } from '../../database/database.ts'
+import type { PayoutBatchRow, PayoutFileRow, PayoutLineRow } from '../../database/tables.ts'
+import { blockedReason, METHODS_OF, paymentReference } from '../../engine/payment-line.ts'
+import { payoutLines } from '../../engine/payout.ts'
+import { openPayee, type PayeeDetails, toAccount } from '../affiliates/payees.ts'
+import { findAffiliatesById, findPayees } from '../affiliates/queries.ts'
+import { onlyProgramOf, payoutNotFound } from '../payouts/batch.ts'
+import { fileNotFound, toFile } from '../payouts/discard.ts'
+import { StepSize } from '../payouts/jobs.ts'
+import { rejectUnpayable } from '../payouts/payouts.ts'
+import { findBatch, sumLine } from '../payouts/queries.ts'
+import {
+  deleteDiscardedLines,
+  deleteFile,
+  findFile,
+  findLinesOfBatch,
+  insertFile,
+  insertLines,
+  listFiles,
+  listLinesOfFile,
+  updateFile,
+} from './line-queries.ts'
+import { sendableReport } from './lines.ts'
+import { paymentText } from './payment-file.ts'
+
+type Schemas = components['schemas']
+type PayoutFile = Schemas['PayoutFile']
+type Debtor = Schemas['Debtor']
+
+/** Files of at most this many lines are created in one transaction, larger ones in steps. */
+const MAX_LINES_AT_ONCE = 100
+/** Fits the ids of SEPA messages and the names of files. */
+const FILE_ID = /^[A-Za-z0-9][A-Za-z0-9-]{0,29}$/
+/** The files of a batch that are listed. */
+const MAX_LISTED = 1000
+
+/**
+ * Lists the payment files of a batch, newest first, and records the access.
+ *
+ * @throws ApiError 404 `payout_not_found`.
+ */
+export async function list(ctx: Context, batchId: string): Promise<{ data: PayoutFile[] }> {
+  if (!(await findBatch(ctx.db.read, ctx.shop.id, batchId))) throw payoutNotFound()
+  const data = await findAll(ctx, batchId)
+  await recordAccess(ctx, 'payout_files.listed', batchId)
+  return { data }
+}
+
+/** The payment files of a batch, newest first. Does not audit; the caller must. */
+export const findAll = async (ctx: Context, batchId: string): Promise<PayoutFile[]> =>
+  (await listFiles(ctx.db.read, ctx.shop.id, batchId, MAX_LISTED)).map(toFile)
+
+/**
+ * Returns a payment file. Does not audit; the caller must.
+ *
+ * @throws ApiError 404 `payout_file_not_found`.
+ */
+export async function find(ctx: Context, id: string): Promise<PayoutFile> {
+  const file = await findFile(ctx.db.read, ctx.shop.id, id)
+  if (!file) throw fileNotFound()
+  return toFile(file)
+}
+
+/**
+ * Lists what to write to a payment file, in the order of line ids, and records the access.
+ *
+ * @throws ApiError 404 `payout_file_not_found`, 409 `payout_file_unfinished` or `payee_unreadable`.
+ */
+export async function listLines(
+  ctx: Context,
+  id: string,
+  { after, limit }: Query<'listPayoutFileLines'>,
+): Promise<Schemas['PayoutFileLines']> {
+  const file = await findFile(ctx.db.read, ctx.shop.id, id)
+  if (!file) throw fileNotFound()
+  if (file.status === 'PREPARING') throw fileUnfinished()
+  const rows = await listLinesOfFile(ctx.db.read, ctx.shop.id, { fileId: id, after, limit: limit + 1 })
+  const data = rows.slice(0, limit).map((row) => toFileLine(ctx, row))
+  const debtor = file.debtor === null ? null : openDebtor(ctx, file)
+  const batch = await findBatch(ctx.db.read, ctx.shop.id, file.batchId)
+  if (!batch) throw payoutNotFound()
+  const { periodStart, periodEnd } = batch
+  const note = noteOf(ctx, file, batch)
+  await recordAccess(ctx, 'payout_file.shown', id)
+  return { file: toFile(file), periodStart, periodEnd, note, debtor, data, hasMore: rows.length > limit }
+}
+
+/**
+ * Adds the lines of a batch that can be sent in a format to a payment file. The same id again returns the same file.
+ *
+ * @throws ApiError 400 `invalid_parameter`, `invalid_body` or `payee_invalid`; 404 `payout_not_found`; 409 `payout_file_exists`,
+ *   `payout_already_paid`, `payout_not_payable`, `payout_nothing_to_send` or `payout_currency_not_supported`.
+ */
+export async function create(ctx: Context, id: string, body: Body<'createPayoutFile'>): Promise<PayoutFile> {
+  const { batchId } = body
+  const debtor = toDebtor(body)
+  const batch = await findBatch(ctx.db.read, ctx.shop.id, batchId)
+  if (!batch) throw payoutNotFound()
+  if (!FILE_ID.test(id)) throw invalid('invalid_parameter', 'id must be 1 to 30 letters, digits and hyphens.')
+  const existing = await findFile(ctx.db.read, ctx.shop.id, id)
+  if (existing?.status === 'DISCARDED') throw fileDiscarded()
+  if (existing && !isSameFile(ctx, existing, { body, debtor })) throw fileExists()
+  if (existing?.status === 'SENT') return toFile(existing)
+  if (body.format === 'sepa' && !debtor) throw invalidBody('debtor is required for the format sepa.')
+  if (!existing && body.executionDate) rejectPast(ctx, body.executionDate)
+  rejectUnpayable(batch, undefined)
+  if (body.format === 'sepa' && batch.currency !== 'EUR') throw currencyNotSupported()
+  const file = existing ?? newFile(ctx, batch, { id, body, debtor })
+  const query = { batchId, methods: [...METHODS_OF[file.format]] }
+  const { sendable, blocked } = await runReport(ctx, sendableReport, { shopId: ctx.shop.id, query })
+  const affiliateIds = sendable.map(({ affiliateId }) => affiliateId)
+  const isSmall = affiliateIds.length <= MAX_LINES_AT_ONCE
+  const created = await (isSmall ? createAtOnce : createInSteps)(ctx, file, affiliateIds)
+  ctx.countPayments('blocked', blocked)
+  return created
+}
+
+const createAtOnce = (ctx: Context, file: PayoutFileRow, affiliateIds: string[]) =>
+  mutate(ctx, async (trx) => {
+    const current = await findFile(trx, ctx.shop.id, file.id)
+    if (current?.status === 'SENT') return { result: toFile(current), audit: null }
+    if (current?.status === 'DISCARDED') throw fileDiscarded()
+    if (!current) await insertFile(trx, file)
+    const added = await addLines(ctx, trx, current ?? file, affiliateIds)
+    if (added.lines === 0) throw nothingToSend()
+    return finish(ctx, trx, { ...(current ?? file), ...added })
+  })
+
+/** Many lines: each step is its own transaction. */
+async function createInSteps(ctx: Context, file: PayoutFileRow, affiliateIds: string[]): Promise<PayoutFile> {
+  await mutate(ctx, async (trx) => {
+    const isKnown = await findFile(trx, ctx.shop.id, file.id)
+    if (isKnown) return { result: undefined, audit: null }
+    await requireOpen(trx, file)
+    await insertFile(trx, file)
+    return { result: undefined, audit: { action: 'payout_file.started', subjectId: file.id } }
+  })
+  const size = new StepSize()
+  const step = async (trx: Transaction, some: string[]) => {
+    const current = await findFile(trx, ctx.shop.id, file.id)
+    // Another request with the same id has completed it.
+    if (current?.status !== 'PREPARING') return
+    const added = await addLines(ctx, trx, current, some)
+    await updateFile(trx, current, { ...added, updatedAt: nowIso(ctx) })
+  }
+  for (let start = 0; start < affiliateIds.length; ) {
+    const some = affiliateIds.slice(start, start + Math.min(size.rows, MAX_LINES_AT_ONCE))
+    start += some.length
+    await ctx.db.transact((trx) => size.measure(trx, () => step(trx, some)), ctx.shop.id)
+  }
+  const finished = await mutate(ctx, async (trx) => {
+    const current = await findFile(trx, ctx.shop.id, file.id)
+    if (!current) return { result: undefined, audit: null }
+    if (current.status === 'SENT') return { result: toFile(current), audit: null }
+    if (current.status === 'DISCARDED') {
+      // Paying the batch has discarded it, or another request.
+      await requireOpen(trx, current)
+      throw fileDiscarded()
+    }
+    if (current.lines > 0) return finish(ctx, trx, current)
+    await deleteFile(trx, current)
+    return { result: undefined, audit: { action: 'payout_file.discarded', subjectId: file.id } }
+  })
+  if (!finished) throw nothingToSend()
+  return finished
+}
+
+/** @throws ApiError 409 `payout_already_paid` or `payout_not_payable`. */
+async function requireOpen(trx: Transaction, { shopId, batchId }: PayoutFileRow): Promise<PayoutBatchRow> {
+  const batch = await findBatch(trx, shopId, batchId)
+  if (!batch) throw payoutNotFound()
+  rejectUnpayable(batch, undefined)
+  return batch
+}
+
+/** Completes a file with lines. */
+async function finish(ctx: Context, trx: Transaction, file: PayoutFileRow) {
+  const { lines, totalCents } = file
+  const changes = { status: 'SENT' as const, lines, totalCents, updatedAt: nowIso(ctx) }
+  await updateFile(trx, file, changes)
+  const { batchId, format, currency } = file
+  const data = { batchId, format, currency, lines, totalCents }
+  return { result: toFile({ ...file, ...changes }), audit: { action: 'payout_file.created', subjectId: file.id, data } }
+}
+
+/**
+ * Inserts the lines of these affiliates as they are in the transaction: those that were sent before, have nothing to pay,
+ * or no longer have details for this format, are left out.
+ *
+ * @returns the totals of the file with them
+ */
+async function addLines(
+  ctx: Context,
+  trx: Transaction,
+  file: PayoutFileRow,
+  affiliateIds: string[],
+): Promise<Pick<PayoutFileRow, 'lines' | 'totalCents'>> {
+  const { shopId, batchId, currency } = file
+  await requireOpen(trx, file)
+  if (affiliateIds.length === 0) return { lines: file.lines, totalCents: file.totalCents }
+  const [payees, sent, affiliates, sums] = await Promise.all([
+    findPayees(trx, shopId, affiliateIds),
+    findLinesOfBatch(trx, shopId, batchId, affiliateIds),
+    findAffiliatesById(trx, shopId, affiliateIds),
+    Promise.all(affiliateIds.map((affiliateId) => sumLine(trx, shopId, batchId, affiliateId))),
+  ])
+  const contacts = new Map(affiliates.map(({ id, name, email }) => [id, { name, email }]))
+  const createdAt = nowIso(ctx)
+  const rows = affiliateIds.flatMap((affiliateId, i): PayoutLineRow[] => {
+    const payee = payees.find((one) => one.affiliateId === affiliateId)
+    const [line] = payoutLines(sums[i] ?? []) ?? []
+    const contact = contacts.get(affiliateId)
+    if (!payee || !line || !contact || line.netPayableCents <= 0 || sent.has(affiliateId)) return []
+    if (!METHODS_OF[file.format].includes(payee.method)) return []
+    if (blockedReason(payee.method, currency, line.netPayableCents) !== null) return []
+    const details = openPayee(ctx.vault, payee)
+    if (!details) return []
+    // A batch pays an affiliate once: a returned amount is paid by another batch.
+    const id = derivedId('pln', batchId, affiliateId)
+    return [
+      {
+        shopId,
+        id,
+        fileId: file.id,
+        batchId,
+        affiliateId,
+        state: 'SENT',
+        currency,
+        programId: onlyProgramOf(sums[i] ?? []),
+        commissions: line.commissions,
+        commissionCents: line.commissionCents,
+        taxWithheldCents: line.taxWithheldCents,
+        amountCents: line.netPayableCents,
+        method: payee.method,
+        details: ctx.vault.seal(JSON.stringify({ ...contact, payee: details } satisfies SealedLine), id),
+        reference: null,
+        reason: null,
+        date: null,
+        createdAt,
+        updatedAt: createdAt,
+      },
+    ]
+  })
+  if (rows.length > 0) {
+    const added = rows.map(({ affiliateId }) => affiliateId)
+    await deleteDiscardedLines(trx, shopId, batchId, added)
+  }
+  await insertLines(trx, rows)
+  return {
+    lines: file.lines + rows.length,
+    totalCents: rows.reduce((sum, row) => sum + row.amountCents, file.totalCents),
+  }
+}
+
+/** The payee snapshot that is sealed with a line. */
+interface SealedLine {
+  name: string
+  email: string
+  payee: PayeeDetails
+}
+
+function newFile(
+  ctx: Context,
+  batch: PayoutBatchRow,
+  { id, body: { format, executionDate }, debtor }: RequestedFile & { id: string },
+): PayoutFileRow {
+  const createdAt = nowIso(ctx)
+  return {
+    shopId: ctx.shop.id,
+    id,
+    batchId: batch.id,
+    format,
+    currency: batch.currency,
+    status: 'PREPARING',
+    assumedPaid: 0,
+    executionDate: format === 'sepa' ? (executionDate ?? todayOf(ctx)) : null,
+    debtor: debtor && ctx.vault.seal(JSON.stringify(debtor), debtorOf(id)),
+    note: paymentText(batch, ctx.shop.timeZone),
+    lines: 0,
+    totalCents: 0,
+    settledLines: 0,
+    settledCents: 0,
+    returnedLines: 0,
+    returnedCents: 0,
+    createdAt,
+    updatedAt: createdAt,
+  }
+}
+
+/** What payees read. It is stored with the file, so that it survives a change of the shop's time zone. */
+export const noteOf = ({ shop }: Context, { note }: PayoutFileRow, batch: PayoutBatchRow): string =>
+  note ?? paymentText(batch, shop.timeZone)
+
+export const debtorOf = (fileId: string) => `debtor:${fileId}`
+
+/** The day at the shop, as its bank counts it. */
+const todayOf = (ctx: Context): string => localDate(nowIso(ctx), ctx.shop.timeZone)
+
+/**
+ * Banks reject a file that is to be executed before today, and its payments would already be marked as sent.
+ *
+ * @throws ApiError 400 `invalid_body`.
+ */
+function rejectPast(ctx: Context, executionDate: string): void {
+  if (!isDay(executionDate)) throw invalidBody('executionDate must be a date, like 2026-11-05.')
+  if (executionDate < todayOf(ctx)) throw invalidBody('executionDate must not be in the past.')
+}
+
+/** @throws ApiError 400 `invalid_body` or `payee_invalid`. */
+function toDebtor({ format, debtor, executionDate }: Body<'createPayoutFile'>): Debtor | null {
+  if (format !== 'sepa') {
+    if (debtor || executionDate) throw invalidBody('debtor and executionDate are allowed only with format sepa.')
+    return null
+  }
+  return debtor ? { name: debtor.name.trim(), ...toAccount(debtor, 'debtor.') } : null
+}
+
+/** @throws ApiError 409 `payee_unreadable`. */
+export function openDebtor(ctx: Context, { id, debtor }: PayoutFileRow): Debtor {
+  const text = debtor === null ? null : ctx.vault.open(debtor, debtorOf(id))
+  if (text === null) throw payeeUnreadable()
+  return JSON.parse(text)
+}
+
+interface RequestedFile {
+  body: Body<'createPayoutFile'>
+  debtor: Debtor | null
+}
+
+/** Whether a request matches an existing file. Omitted fields match any value. */
+function isSameFile(ctx: Context, file: PayoutFileRow, { body, debtor }: RequestedFile): boolean {
+  if (file.batchId !== body.batchId || file.format !== body.format) return false
+  if (body.executionDate && body.executionDate !== file.executionDate) return false
+  return !debtor || (file.debtor && ctx.vault.open(file.debtor, debtorOf(file.id))) === JSON.stringify(debtor)
+}
+
+/** @throws ApiError 409 `payee_unreadable`. */
+export function toFileLine({ vault }: Context, row: PayoutLineRow): Schemas['PayoutFileLine'] {
+  const text = vault.open(row.details, row.id)
+  if (text === null) throw payeeUnreadable()
+  const { name, email, payee } = JSON.parse(text) as SealedLine
+  const { id, affiliateId, state, amountCents, currency } = row
+  return { id, paymentReference: paymentReference(id), affiliateId, name, email, state, amountCents, currency, payee }
+}
+export const fileUnfinished = () =>
+  conflict('payout_file_unfinished', 'This payment file is not complete. Create it again with the same id.')
+const fileExists = () =>
+  conflict(
+    'payout_file_exists',
+    'This file id is already used for another batch, format or account. Choose another id.',
+  )
+export const fileDiscarded = () => conflict('payout_file_exists', 'This payment file was discarded. Choose another id.')
+const nothingToSend = () =>
+  conflictWithRemedy('payout_nothing_to_send', {
+    problem: 'No payment of this batch can be sent in this format.',
+    remedy: 'List the payments of the batch to see why.',
+  })
+const currencyNotSupported = () =>
+  conflict('payout_currency_not_supported', 'SEPA files support EUR only. Choose another format.')
+const payeeUnreadable = () =>
+  conflict(
+    'payee_unreadable',
+    'The payee details of this file cannot be decrypted. Restore the encryption key of the server.',
+  )

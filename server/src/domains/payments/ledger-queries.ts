@@ -1,0 +1,129 @@
+import { sql } from 'kysely'
+import { joinSumParts, sumParts } from '../../core/queries.ts'
+import type { Reader } from '../../database/database.ts'
+import { EFFECTIVE, withJob } from '../commissions/job-queries.ts'
+
+/** The last row of a page. */
+export interface LedgerCursor {
+  at: string
+  id: string
+}
+
+interface LedgerFilter {
+  from: string
+  to: string
+  after: LedgerCursor
+}
+
+const PAGE_SIZE = 1000
+
+/** Orders and adjustments by time, with the sum of the refunds that reduced them. */
+export async function listLedgerCommissions(db: Reader, shopId: string, { from, to, after }: LedgerFilter) {
+  const refunded = (column: 'commissionCents' | 'taxCents') =>
+    sql<number>`cast(coalesce((select sum(r.${sql.ref(column)}) from refunds r where r."shopId" = commissions."shopId"
+      and r."commissionId" = commissions.id and r."adjustmentId" is null), 0) as bigint)`
+  const page = await withJob(db, shopId)
+    .select([
+      'commissions.id',
+      'affiliateId',
+      'externalOrderId',
+      'orderId',
+      'currency',
+      'commissionAmountCents',
+      'taxWithheldCents',
+      'trackingMethod',
+      'happenedAt',
+      EFFECTIVE.orderStatus.as('orderStatus'),
+      EFFECTIVE.payoutBatchId.as('payoutBatchId'),
+      refunded('commissionCents').as('refundedCents'),
+      refunded('taxCents').as('refundedTaxCents'),
+    ])
+    .where('happenedAt', '>=', from)
+    .where('happenedAt', '<=', to)
+    .where((eb) => eb(eb.refTuple('commissions.happenedAt', 'commissions.id'), '>', eb.tuple(after.at, after.id)))
+    .orderBy('happenedAt')
+    .orderBy('commissions.id')
+    .limit(PAGE_SIZE)
+    .execute()
+  const last = page.at(-1)
+  return { page, next: last && page.length === PAGE_SIZE ? { at: last.happenedAt, id: last.id } : null }
+}
+
+/** {@link refundedAt} in SQL: a refund from before its order takes effect with it. */
+const REFUNDED_AT = sql<string>`case when refunds."occurredAt" < commissions."happenedAt" then commissions."happenedAt"
+  else refunds."occurredAt" end`
+
+/** Refunds of commissions that were not paid yet. Ordered by primary key, which is also the cursor. */
+export async function listLedgerRefunds(db: Reader, shopId: string, { from, to, after }: LedgerFilter) {
+  const page = await withJob(db, shopId)
+    .innerJoin('refunds', (join) =>
+      join.onRef('refunds.shopId', '=', 'commissions.shopId').onRef('refunds.commissionId', '=', 'commissions.id'),
+    )
+    .select([
+      'refunds.commissionId',
+      'refunds.externalRefundId',
+      'refunds.commissionCents',
+      'refunds.taxCents',
+      REFUNDED_AT.as('refundedAt'),
+      'affiliateId',
+      'externalOrderId',
+      'orderId',
+      'currency',
+      EFFECTIVE.orderStatus.as('orderStatus'),
+      EFFECTIVE.payoutBatchId.as('payoutBatchId'),
+    ])
+    .where('refunds.adjustmentId', 'is', null)
+    .where(REFUNDED_AT, '>=', from)
+    .where(REFUNDED_AT, '<=', to)
+    .where((eb) =>
+      eb(eb.refTuple('refunds.commissionId', 'refunds.externalRefundId'), '>', eb.tuple(after.at, after.id)),
+    )
+    .orderBy('refunds.commissionId')
+    .orderBy('refunds.externalRefundId')
+    .limit(PAGE_SIZE)
+    .execute()
+  const last = page.at(-1)
+  return { page, next: last && page.length === PAGE_SIZE ? { at: last.commissionId, id: last.externalRefundId } : null }
+}
+
+/** The next batch that can contain payments of the period, by id. */
+export const findLedgerBatch = (db: Reader, shopId: string, { from, to, after }: LedgerFilter) =>
+  db
+    .selectFrom('payoutBatches')
+    .select('id')
+    .where('shopId', '=', shopId)
+    .where('id', '>', after.id)
+    .where('createdAt', '<=', to)
+    // The last payment of a batch is not later than its last change.
+    .where((eb) => eb.or([eb('status', 'in', ['OPEN', 'PROCESSING']), eb('updatedAt', '>=', from)]))
+    .orderBy('id')
+    .limit(1)
+    .executeTakeFirst()
+
+/** Payments to each affiliate by a batch in the period; {@link listPayments} for all affiliates. */
+export async function listLedgerPayments(
+  db: Reader,
+  shopId: string,
+  { batchId, from, to }: Pick<LedgerFilter, 'from' | 'to'> & { batchId: string },
+) {
+  const { paidAt } = EFFECTIVE
+  const [cents, tax] = [sumParts('commissionAmountCents'), sumParts('taxWithheldCents')]
+  const rows = await withJob(db, shopId)
+    .select(['affiliateId', 'currency', paidAt.as('at')])
+    .select([cents.high.as('centsHigh'), cents.low.as('centsLow'), tax.high.as('taxHigh'), tax.low.as('taxLow')])
+    .where('commissions.payoutBatchId', '=', batchId)
+    .where(paidAt, '>=', from)
+    .where(paidAt, '<=', to)
+    .groupBy(['affiliateId', 'currency', sql.ref('at')])
+    .orderBy(sql.ref('at'))
+    .orderBy('affiliateId')
+    .execute()
+  return rows.map(({ affiliateId, currency, at, centsHigh, centsLow, taxHigh, taxLow }) => ({
+    affiliateId,
+    currency,
+    at: at ?? '',
+    // A batch pays at most what can be represented exactly.
+    commissionCents: Number(joinSumParts(centsHigh, centsLow)),
+    taxWithheldCents: Number(joinSumParts(taxHigh, taxLow)),
+  }))
+}

@@ -1,0 +1,336 @@
+import { concurrentChange } from '../../contract/errors.ts'
+import type { components } from '../../contract/schema.d.ts'
+import type { Body } from '../../contract/spec.ts'
+import { type Context, nowIso } from '../../core/context.ts'
+import type { AuditEntry } from '../../core/mutate.ts'
+import { enqueue } from '../../core/outbox.ts'
+import type { Transaction } from '../../database/database.ts'
+import type { PayoutFileRow, PayoutLineRow } from '../../database/tables.ts'
+import { decideResult, lineIdOf, type PaymentDecision } from '../../engine/payment-line.ts'
+import { findPaidEvents } from '../commissions/event-queries.ts'
+import { adjustmentRow, insertCommission } from '../commissions/queries.ts'
+import { payoutNotFound } from '../payouts/batch.ts'
+import { batchEvent } from '../payouts/batch-resource.ts'
+import { changeBatch } from '../payouts/change-batch.ts'
+import * as queries from '../payouts/queries.ts'
+import {
+  findFile,
+  findLines,
+  findPaidAt,
+  listUnpaid,
+  listUnpaidOfBatch,
+  sumFiles,
+  updateFile,
+  updateLine,
+  updateToPaidById,
+} from './line-queries.ts'
+
+type Schemas = components['schemas']
+type PaymentResult = Schemas['PaymentResult']
+type Reconciled = Schemas['ReconciledResult']
+
+/** Results that are recorded in one transaction. */
+const MAX_RESULTS_AT_ONCE = 50
+/** Commissions that become paid in one transaction. */
+const MAX_PAID_AT_ONCE = 250
+
+/** A result and the line it names. */
+interface Match {
+  /** Its position among the results. */
+  index: number
+  result: PaymentResult
+  lineId: string
+  batchId: string
+}
+
+/**
+ * Records reported payment results. Repeated results have no effect; unknown references and mismatches are returned.
+ * Results of one batch are recorded in the order in which they were sent, some at a time.
+ */
+export async function reconcile(
+  ctx: Context,
+  { results, dryRun }: Body<'reconcilePayouts'>,
+): Promise<Schemas['ReconciliationReply']['data']> {
+  const ids = results.map(({ paymentReference }) => lineIdOf(paymentReference))
+  const known = new Map(
+    (await findLines(ctx.db.read, ctx.shop.id, [...new Set(ids.filter((id) => id !== undefined))])).map((row) => [
+      row.id,
+      row,
+    ]),
+  )
+  if (dryRun) return replyOf(previewDecisions(results, known))
+  const reported: Reconciled[] = results.map(({ paymentReference }) => ({ paymentReference, ...UNKNOWN }))
+  const matches = results.flatMap((result, index): Match[] => {
+    const line = known.get(ids[index] ?? '')
+    return line ? [{ index, result, lineId: line.id, batchId: line.batchId }] : []
+  })
+  for (const [batchId, ofBatch] of Map.groupBy(matches, (match) => match.batchId)) {
+    for (let start = 0; start < ofBatch.length; start += MAX_RESULTS_AT_ONCE) {
+      const some = ofBatch.slice(start, start + MAX_RESULTS_AT_ONCE)
+      for (const [index, done] of await record(ctx, batchId, some)) reported[index] = done
+    }
+  }
+  for (const [result, some] of Map.groupBy(reported, ({ result }) => result)) ctx.countPayments(result, some.length)
+  return replyOf(reported)
+}
+
+function replyOf(results: Reconciled[]): Schemas['ReconciliationReply']['data'] {
+  const count = (wanted: Reconciled['result']) => results.filter(({ result }) => result === wanted).length
+  return { settled: count('settled'), returned: count('returned'), results }
+}
+
+/** Decides each result as if those before it were recorded. */
+export function previewDecisions(
+  results: readonly Schemas['PaymentResult'][],
+  known: ReadonlyMap<string, PayoutLineRow>,
+): Reconciled[] {
+  const lines = new Map(known)
+  return results.map((result): Reconciled => {
+    const { paymentReference } = result
+    const line = lines.get(lineIdOf(paymentReference) ?? '')
+    if (!line) return { paymentReference, ...UNKNOWN }
+    const decision = decideResult(line, toFacts(result))
+    if (decision === 'settled' || decision === 'returned') {
+      const state = decision === 'settled' ? 'SETTLED' : 'RETURNED'
+      lines.set(line.id, { ...line, state, reference: result.reference ?? null })
+    }
+    const { id: lineId, batchId, affiliateId, amountCents } = line
+    return { paymentReference, result: decision, lineId, batchId, affiliateId, amountCents }
+  })
+}
+
+const UNKNOWN = { result: 'unknown' as const, lineId: null, batchId: null, affiliateId: null, amountCents: null }
+
+type Done = [index: number, reported: Reconciled][]
+
+/** Records some results of one batch. */
+async function record(ctx: Context, batchId: string, matches: Match[]): Promise<Done> {
+  const batch = await queries.findBatch(ctx.db.read, ctx.shop.id, batchId)
+  if (!batch) throw payoutNotFound()
+  await payAhead(ctx, matches)
+  return changeBatch(ctx, batch, async (trx, startSteps) => {
+    const rows = new Map(
+      (
+        await findLines(
+          trx,
+          ctx.shop.id,
+          matches.map(({ lineId }) => lineId),
+        )
+      ).map((row) => [row.id, row]),
+    )
+    const changed = new Map<string, Change>()
+    const done: Done = matches.map(({ index, result, lineId }) => {
+      const before = changed.get(lineId)?.after ?? rows.get(lineId)
+      // Its file was discarded since it was found.
+      if (!before) return [index, { paymentReference: result.paymentReference, ...UNKNOWN }]
+      const decision = decideResult(before, toFacts(result))
+      if (decision === 'settled' || decision === 'returned') {
+        const after = { ...before, ...toChanges(ctx, decision, result) }
+        changed.set(lineId, { before: rows.get(lineId) ?? before, after })
+      }
+      return [index, toReported(result, before, decision)]
+    })
+    if (changed.size === 0) return { result: done, audit: null }
+    const at = nowIso(ctx)
+    const { audits, paidIds } = await apply(ctx, trx, { batchId, paidAt: at }, [...changed.values()])
+    const paid = await payIfComplete(ctx, trx, { batchId, paidAt: at }, startSteps)
+    const ids = [...paidIds, ...(paid?.paidIds ?? [])]
+    const of = (decision: PaymentDecision) => done.filter(([, { result }]) => result === decision).length
+    const data = { settled: of('settled'), returned: of('returned') }
+    const summary = { action: 'payout.reconciled', subjectId: batchId, data }
+    return {
+      result: done,
+      audit: [...audits, summary, ...(paid?.audit ?? [])],
+      events: paid?.events ?? [],
+      extendedEvents: () => findPaidEvents(trx, { shopId: ctx.shop.id, batchId }, ids),
+    }
+  })
+}
+
+/** A batch whose commissions are paid at an instant. */
+interface PaidBatch {
+  batchId: string
+  paidAt: string
+}
+
+/** A line before and after the results of a transaction. */
+interface Change {
+  before: PayoutLineRow
+  after: PayoutLineRow
+}
+
+export const toFacts = ({ outcome, amountCents, currency, reference }: PaymentResult) => ({
+  outcome,
+  amountCents: amountCents ?? null,
+  currency: currency ?? null,
+  reference: reference ?? null,
+})
+
+const toChanges = (
+  ctx: Context,
+  decision: 'settled' | 'returned',
+  { date, reason, reference }: PaymentResult,
+): Partial<PayoutLineRow> => ({
+  state: decision === 'settled' ? 'SETTLED' : 'RETURNED',
+  date: date ?? nowIso(ctx).slice(0, 10),
+  reason: decision === 'settled' ? null : (reason ?? null),
+  reference: reference ?? null,
+  updatedAt: nowIso(ctx),
+})
+
+const toReported = ({ paymentReference }: PaymentResult, line: PayoutLineRow, result: PaymentDecision): Reconciled => ({
+  paymentReference,
+  result,
+  lineId: line.id,
+  batchId: line.batchId,
+  affiliateId: line.affiliateId,
+  amountCents: line.amountCents,
+})
+
+/** Writes changed lines: their commissions are paid, and a returned amount becomes payable again. */
+async function apply(
+  ctx: Context,
+  trx: Transaction,
+  batch: PaidBatch,
+  changes: Change[],
+): Promise<{ audits: AuditEntry[]; paidIds: string[] }> {
+  const audits: AuditEntry[] = []
+  const paidIds: string[] = []
+  for (const [fileId, ofFile] of Map.groupBy(changes, ({ after }) => after.fileId)) {
+    const file = await findFile(trx, ctx.shop.id, fileId)
+    if (!file) throw new Error('The file of a line is missing')
+    for (const { before, after } of ofFile) {
+      await updateLine(trx, after, after)
+      if (before.state === 'SENT') paidIds.push(...(await payLine(ctx, trx, { batch, line: after, file })))
+      if (after.state === 'RETURNED') audits.push(await addReturned(ctx, trx, after))
+    }
+    await updateFileSums(ctx, trx, file, ofFile)
+  }
+  if (paidIds.length > 0) await updateToPaidById(trx, ctx.shop.id, batch, paidIds)
+  return { audits, paidIds }
+}
+
+interface LinePayment {
+  batch: PaidBatch
+  line: PayoutLineRow
+  file: PayoutFileRow
+}
+
+/** The commissions that a line pays. Those that follow others, which were paid ahead, are part of the same payment. */
+async function payLine(ctx: Context, trx: Transaction, { batch, line, file }: LinePayment): Promise<string[]> {
+  const ids = await listUnpaid(trx, ctx.shop.id, line, MAX_PAID_AT_ONCE)
+  const paidAt = file.assumedPaid && ids.length > 0 ? await findPaidAt(trx, ctx.shop.id, line) : undefined
+  if (paidAt) await updateToPaidById(trx, ctx.shop.id, { ...batch, paidAt }, ids)
+  return ids
+}
+
+/** The order id is unique, so an amount can be returned once only. */
+async function addReturned(ctx: Context, trx: Transaction, line: PayoutLineRow): Promise<AuditEntry> {
+  const { id: lineId, affiliateId, programId, currency, amountCents } = line
+  const adjustment = adjustmentRow(ctx, {
+    id: ctx.newId('com'),
+    orderId: `adj:${lineId}:returned`,
+    affiliateId,
+    programId,
+    currency,
+    orderCurrency: currency,
+    // Tax was withheld when the commissions were paid.
+    commissionAmountCents: amountCents,
+    taxWithheldCents: 0,
+    orderStatus: 'APPROVED',
+    payoutBatchId: null,
+    debtId: null,
+    happenedAt: nowIso(ctx),
+  })
+  await insertCommission(trx, ctx.shop.id, adjustment)
+  const data = { affiliateId, amountCents, currency, adjustmentId: adjustment.id }
+  return { action: 'payout_line.returned', subjectId: lineId, data }
+}
+
+async function updateFileSums(ctx: Context, trx: Transaction, file: PayoutFileRow, changes: Change[]): Promise<void> {
+  let { settledLines, settledCents, returnedLines, returnedCents } = file
+  for (const { before, after } of changes) {
+    if (before.state === 'SETTLED') {
+      settledLines--
+      settledCents -= before.amountCents
+    }
+    if (after.state === 'SETTLED') {
+      settledLines++
+      settledCents += after.amountCents
+    } else {
+      returnedLines++
+      returnedCents += after.amountCents
+    }
+  }
+  await updateFile(trx, file, { settledLines, settledCents, returnedLines, returnedCents, updatedAt: nowIso(ctx) })
+}
+
+type StartSteps = Parameters<Parameters<typeof changeBatch>[2]>[1]
+
+/** Marks a batch as paid when every payment of it was settled or returned. */
+async function payIfComplete(ctx: Context, trx: Transaction, { batchId, paidAt }: PaidBatch, startSteps: StartSteps) {
+  const batch = await queries.findBatch(trx, ctx.shop.id, batchId)
+  if (batch?.status !== 'OPEN') return undefined
+  const { isPreparing, settledCents, returnedCents } = await sumFiles(trx, ctx.shop.id, batchId)
+  // No line pays less than zero, so nothing is left in any other line.
+  if (isPreparing || settledCents + returnedCents !== batch.netPayableCents) return undefined
+  const changes = { status: 'PAID' as const, paidAt, updatedAt: paidAt }
+  if (!(await queries.updateBatchIfUnchanged(trx, ctx.shop.id, batch, changes))) throw concurrentChange()
+  // Commissions of affiliates whose net amount is zero have no payment line.
+  const isStepped = await startSteps('PAYING', paidAt)
+  const paidIds = isStepped ? [] : await listUnpaidOfBatch(trx, ctx.shop.id, batchId)
+  if (!isStepped) await queries.updateToPaid(trx, ctx.shop.id, batchId, paidAt)
+  const { currency, commissions, netPayableCents } = batch
+  const audit = { action: 'payout.paid', subjectId: batchId, data: { currency, commissions, netPayableCents } }
+  return { audit: [audit], events: [batchEvent('payout.paid', { ...batch, ...changes }, batch.status)], paidIds }
+}
+
+/**
+ * Pays the commissions of affiliates with very many of them in steps, before their lines are settled. A line that was sent
+ * counts as paid, so nothing else depends on when its commissions follow.
+ */
+async function payAhead(ctx: Context, matches: Match[]): Promise<void> {
+  const lines = await findLines(
+    ctx.db.read,
+    ctx.shop.id,
+    matches.map(({ lineId }) => lineId),
+  )
+  const changes = (line: PayoutLineRow) =>
+    matches.some(({ lineId, result }) => {
+      const decision = lineId === line.id && decideResult(line, toFacts(result))
+      return decision === 'settled' || decision === 'returned'
+    })
+  let left = MAX_PAID_AT_ONCE
+  for (const line of lines.filter((one) => one.state === 'SENT' && changes(one))) {
+    for (;;) {
+      const ids = await listUnpaid(ctx.db.read, ctx.shop.id, line, MAX_PAID_AT_ONCE + 1)
+      // These fit into the transaction that settles the lines.
+      if (ids.length <= left) {
+        left -= ids.length
+        break
+      }
+      if (!(await payStep(ctx, line))) break
+    }
+  }
+}
+
+/**
+ * Pays some commissions of a line. All have the instant of the first ones, because a payment is one entry of a statement.
+ *
+ * @returns false when the file of the line was discarded.
+ */
+async function payStep(ctx: Context, line: PayoutLineRow): Promise<boolean> {
+  const { batchId, fileId } = line
+  const hasDeliveries = await ctx.db.transact(async (trx, chain) => {
+    const file = await findFile(trx, ctx.shop.id, fileId)
+    if (!file || file.status === 'DISCARDED') return undefined
+    if (!file.assumedPaid) await updateFile(trx, file, { assumedPaid: 1 })
+    const ids = await listUnpaid(trx, ctx.shop.id, line, MAX_PAID_AT_ONCE)
+    const paidAt = (await findPaidAt(trx, ctx.shop.id, line)) ?? nowIso(ctx)
+    await updateToPaidById(trx, ctx.shop.id, { batchId, paidAt }, ids)
+    const extendedEvents = () => findPaidEvents(trx, { shopId: ctx.shop.id, batchId }, ids)
+    return enqueue(ctx, { trx, chain }, { events: [], extendedEvents })
+  }, ctx.shop.id)
+  if (hasDeliveries) ctx.wakeDispatcher()
+  return hasDeliveries !== undefined
+}

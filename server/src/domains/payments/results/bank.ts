@@ -1,0 +1,140 @@
+import { UnreadableFileError } from '../../../core/unreadable-file.ts'
+import {
+  addOther,
+  addResult,
+  dateOf,
+  emptyResults,
+  isPaymentReference,
+  type ReportedResults,
+  textOf,
+} from './result.ts'
+import { childrenOf, elementAt, readXml, textAt, type XmlElement } from './xml.ts'
+
+/** The elements that are read here, by the names of ISO 20022. Elements that are not listed are skipped. */
+const READ_ELEMENTS = new Set(
+  `Document CstmrPmtStsRpt GrpHdr CreDtTm OrgnlGrpInfAndSts OrgnlMsgId GrpSts OrgnlPmtInfAndSts PmtInfSts TxInfAndSts
+  OrgnlEndToEndId TxSts StsRsnInf Rsn Cd Prtry AddtlInf OrgnlTxRef Amt InstdAmt AcctSvcrRef
+  BkToCstmrStmt Stmt BkToCstmrDbtCdtNtfctn Ntfctn Ntry NtryDtls TxDtls Refs EndToEndId Sts CdtDbtInd RvslInd BkTxCd Domn
+  Fmly SubFmlyCd RtrInf AmtDtls TxAmt BookgDt Dt DtTm`.split(/\s+/),
+)
+
+/**
+ * Reads a payment status report (pain.002), an account statement (camt.053) or a notification (camt.054).
+ *
+ * @throws UnreadableFileError
+ */
+export function readBankMessage(text: string, file: string): ReportedResults {
+  const found = emptyResults('')
+  let transactions = 0
+  const onEnd = {
+    TxInfAndSts: (one: XmlElement) => {
+      transactions += 1
+      readStatus(found, one)
+    },
+    Ntry: (entry: XmlElement) => readEntry(found, entry),
+  }
+  const message = elementAt(readXml(text, file, { keep: READ_ELEMENTS, onEnd }), 'Document')
+  const report = elementAt(message, 'CstmrPmtStsRpt')
+  if (report) {
+    const date = dateOf(textAt(report, 'GrpHdr', 'CreDtTm'))
+    for (const one of found.results) one.date ??= date
+    if (transactions === 0) readWhole(found, report, date)
+    return { ...found, kind: 'pain.002' }
+  }
+  if (elementAt(message, 'BkToCstmrStmt', 'Stmt')) return { ...found, kind: 'camt.053' }
+  if (elementAt(message, 'BkToCstmrDbtCdtNtfctn', 'Ntfctn')) return { ...found, kind: 'camt.054' }
+  throw new UnreadableFileError(`${file} is neither pain.002, camt.053 nor camt.054.`)
+}
+
+const STATUSES = { RJCT: 'RETURNED', ACSC: 'SETTLED', ACCC: 'SETTLED' } as const
+const outcomeOf = (status: string | undefined) => STATUSES[status as keyof typeof STATUSES]
+
+const codeIn = (reason: XmlElement | undefined) => textAt(reason, 'Rsn', 'Cd') ?? textAt(reason, 'Rsn', 'Prtry')
+
+function reasonOf(element: XmlElement | undefined): string | undefined {
+  const information = elementAt(element, 'StsRsnInf')
+  return codeIn(information) ?? textAt(information, 'AddtlInf')
+}
+
+/** Without transactions, the status of the group, or the one that all of its parts share, is that of each payment. */
+function readWhole(found: ReportedResults, report: XmlElement, date: string | null): void {
+  const group = elementAt(report, 'OrgnlGrpInfAndSts')
+  const parts = childrenOf(report, 'OrgnlPmtInfAndSts')
+  const id = textAt(group, 'OrgnlMsgId') ?? ''
+  const outcomes = new Set(parts.map((part) => outcomeOf(textAt(part, 'PmtInfSts'))))
+  const [shared] = outcomes.size === 1 ? outcomes : []
+  const outcome = outcomeOf(textAt(group, 'GrpSts')) ?? shared
+  if (outcome) found.files.push({ id, outcome, reason: textOf(reasonOf(group) ?? reasonOf(parts[0])), date })
+  else if (outcomes.size > 1)
+    found.problems.push(`${id} has parts with different statuses and names no payment. Nothing was changed.`)
+}
+
+/** The status of a payment. The date is that of the report. */
+function readStatus(found: ReportedResults, one: XmlElement): void {
+  const paymentReference = textAt(one, 'OrgnlEndToEndId')
+  if (!isPaymentReference(paymentReference)) {
+    addOther(found, paymentReference)
+    return
+  }
+  const status = textAt(one, 'TxSts') ?? ''
+  const outcome = outcomeOf(status)
+  const amount = elementAt(one, 'OrgnlTxRef', 'Amt', 'InstdAmt')
+  if (!outcome) found.pending.push({ paymentReference, status })
+  else
+    addResult(found, {
+      at: paymentReference,
+      paymentReference,
+      outcome,
+      amount: amount?.text,
+      currency: amount?.attributes.Ccy,
+      date: undefined,
+      reason: reasonOf(one),
+      reference: textAt(one, 'AcctSvcrRef'),
+    })
+}
+
+function readEntry(found: ReportedResults, entry: XmlElement): void {
+  const details = childrenOf(entry, 'NtryDtls').flatMap((one) => childrenOf(one, 'TxDtls'))
+  if (details.length === 0) found.others++
+  for (const one of details) readTransaction(found, entry, { one, isOnly: details.length === 1 })
+}
+
+function readTransaction(
+  found: ReportedResults,
+  entry: XmlElement,
+  { one, isOnly }: { one: XmlElement; isOnly: boolean },
+): void {
+  const paymentReference = textAt(one, 'Refs', 'EndToEndId')
+  if (!isPaymentReference(paymentReference)) {
+    addOther(found, paymentReference)
+    return
+  }
+  const status = textAt(entry, 'Sts', 'Cd') ?? textAt(entry, 'Sts') ?? ''
+  const isDebit = (textAt(one, 'CdtDbtInd') ?? textAt(entry, 'CdtDbtInd')) === 'DBIT'
+  const isReversal = ['true', '1'].includes(textAt(entry, 'RvslInd') ?? '')
+  const code = textAt(elementAt(one, 'BkTxCd') ?? elementAt(entry, 'BkTxCd'), 'Domn', 'Fmly', 'SubFmlyCd')
+  const returned = elementAt(one, 'RtrInf')
+  const isReturn = returned !== undefined || isReversal || code === 'RRTN'
+  if (status !== 'BOOK') found.pending.push({ paymentReference, status })
+  else if (isDebit === isReturn)
+    found.problems.push(
+      `${paymentReference}: a ${isDebit ? 'returned debit entry' : 'credit without return information'} was ignored.`,
+    )
+  else {
+    const amount =
+      elementAt(one, 'Amt') ??
+      elementAt(one, 'AmtDtls', 'TxAmt', 'Amt') ??
+      elementAt(one, 'AmtDtls', 'InstdAmt', 'Amt') ??
+      (isOnly ? elementAt(entry, 'Amt') : undefined)
+    addResult(found, {
+      at: paymentReference,
+      paymentReference,
+      outcome: isReturn ? 'RETURNED' : 'SETTLED',
+      amount: amount?.text,
+      currency: amount?.attributes.Ccy,
+      date: textAt(entry, 'BookgDt', 'Dt') ?? textAt(entry, 'BookgDt', 'DtTm'),
+      reason: codeIn(returned),
+      reference: textAt(one, 'Refs', 'AcctSvcrRef') ?? textAt(entry, 'AcctSvcrRef'),
+    })
+  }
+}

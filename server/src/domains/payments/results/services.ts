@@ -1,0 +1,198 @@
+import { parseCsvTable } from '../../../core/parse-csv.ts'
+import { UnreadableFileError } from '../../../core/unreadable-file.ts'
+import {
+  addOther,
+  addResult,
+  emptyResults,
+  isPaymentReference,
+  type PaymentResult,
+  type ReportedResults,
+  unknownReference,
+} from './result.ts'
+
+/** The columns of a report, in lower case; the first that the file has is used. */
+interface ReportFormat {
+  kind: string
+  paymentReference: string[]
+  status: string[]
+  amount: string[]
+  currency: string[]
+  date: string[]
+  reason: string[]
+  reference: string[]
+  settled: string[]
+  returned: string[]
+  /** The statuses that are not final. Any other is an error. */
+  pending?: string[]
+  /** Rows with another value in a column are other transfers. */
+  only?: [column: string, value: string]
+}
+
+/** https://developer.paypal.com/docs/api/payments.payouts-batch/v1/: the states of a payout item. */
+const PAYPAL_STATES = {
+  settled: ['SUCCESS', 'COMPLETED', 'CLAIMED'],
+  returned: ['FAILED', 'RETURNED', 'REFUNDED', 'REVERSED', 'DENIED', 'CANCELED', 'CANCELLED'],
+}
+
+const FORMATS: ReportFormat[] = [
+  {
+    kind: 'results as CSV',
+    paymentReference: ['paymentreference'],
+    status: ['outcome', 'status'],
+    amount: ['amount'],
+    currency: ['currency'],
+    date: ['date'],
+    reason: ['reason'],
+    reference: ['reference'],
+    settled: ['SETTLED', 'PAID', 'COMPLETED', 'SUCCESS', 'SUCCEEDED'],
+    returned: ['RETURNED', 'FAILED', 'REJECTED', 'REFUNDED', 'REVERSED', 'CANCELED', 'CANCELLED'],
+    pending: ['PENDING', 'PROCESSING', 'SENT'],
+  },
+  {
+    kind: 'Wise transfers',
+    paymentReference: ['reference'],
+    status: ['status'],
+    amount: ['target amount (after fees)'],
+    currency: ['target currency'],
+    date: ['finished on', 'created on'],
+    reason: ['note'],
+    reference: ['id'],
+    settled: ['COMPLETED'],
+    returned: ['REFUNDED', 'CANCELLED', 'CANCELED'],
+    only: ['direction', 'OUT'],
+  },
+  {
+    kind: 'PayPal payouts',
+    paymentReference: ['unique id', 'unique_id', 'sender item id', 'sender_item_id', 'customer id', 'item id'],
+    status: ['transaction status', 'transaction_status', 'status'],
+    amount: ['amount', 'payment amount', 'gross'],
+    currency: ['currency', 'currency code', 'amount currency'],
+    date: ['time processed', 'time_processed', 'date'],
+    reason: ['error', 'error code', 'reason', 'reason/error', 'error message'],
+    reference: ['transaction id', 'transaction_id'],
+    ...PAYPAL_STATES,
+  },
+]
+
+/** Reads a table of results: the transfers of Wise, the payouts of PayPal, or columns named as in the API. */
+export function readTable(text: string, file: string): ReportedResults {
+  const { header, rows } = parseCsvTable(text, file)
+  const names = header.map((name) => name.toLowerCase())
+  const has = (columns: string[]) => columns.some((name) => names.includes(name))
+  const isWise = names.includes('target amount (after fees)')
+  const format = FORMATS.find(
+    (one) => has(one.paymentReference) && has(one.status) && (one.kind.startsWith('Wise') ? isWise : true),
+  )
+  if (!format)
+    throw new UnreadableFileError(
+      `${file} has no known report layout.`,
+      'Use the report of PayPal or Wise, or columns named paymentReference, outcome, amount, currency, date, reason and reference.',
+    )
+  const found = emptyResults(format.kind)
+  // Values in the wrong columns would be read as another amount, or as none.
+  const shifted = rows.find(({ problem }) => problem)
+  if (shifted)
+    throw new UnreadableFileError(
+      `Line ${shifted.line} of ${file} has ${shifted.problem}. Nothing was recorded.`,
+      'Quote a value that contains the separator, such as "1,234.00".',
+    )
+  // Of columns that differ only in case, the last.
+  const indexOf = new Map(names.map((name, i) => [name, i]))
+  for (const { line, fields } of rows) {
+    const cellOf = (name: string) => fields[indexOf.get(name) ?? -1]
+    const cell = (columns: string[]) => columns.map(cellOf).find((value) => value?.trim())
+    const paymentReference = cell(format.paymentReference)
+    const [column = '', value] = format.only ?? []
+    const isOther = value !== undefined && cellOf(column)?.trim().toUpperCase() !== value
+    if (isOther) {
+      found.others++
+      continue
+    }
+    if (!isPaymentReference(paymentReference)) {
+      // In our own CSV format, every row must name a payment.
+      if (format.pending && paymentReference !== undefined) found.problems.push(unknownReference(paymentReference))
+      else addOther(found, paymentReference)
+      continue
+    }
+    const status = cell(format.status)?.trim().toUpperCase() ?? ''
+    const outcome = outcomeOf(format, status)
+    if (!outcome && format.pending && !format.pending.includes(status))
+      found.problems.push(unknownStatus(line, status, format))
+    else if (!outcome) found.pending.push({ paymentReference, status })
+    else
+      addResult(found, {
+        at: `line ${line}`,
+        paymentReference,
+        outcome,
+        amount: cell(format.amount),
+        currency: cell(format.currency),
+        date: cell(format.date),
+        reason: outcome === 'RETURNED' ? cell(format.reason) : undefined,
+        reference: cell(format.reference),
+      })
+  }
+  return found
+}
+
+const unknownStatus = (line: number, status: string, { settled, returned, pending = [] }: ReportFormat) =>
+  `line ${line}: ${status ? `the outcome ${status} is unknown` : 'the outcome is missing'}; use ${settled.join(', ')} for a payment that was made, ${returned.join(', ')} for one that was not, or ${pending.join(', ')} for one that is not final.`
+
+function outcomeOf(
+  { settled, returned }: Pick<ReportFormat, 'settled' | 'returned'>,
+  status: string,
+): PaymentResult['outcome'] | undefined {
+  if (settled.includes(status)) return 'SETTLED'
+  return returned.includes(status) ? 'RETURNED' : undefined
+}
+
+/** Reads the details of a payout batch, as the PayPal API returns them. */
+export function readPaypalDetails(text: string, file: string): ReportedResults {
+  const items = parseJson(text, file)
+  if (!Array.isArray(items)) throw new UnreadableFileError(`${file} has no items of a PayPal payout batch.`)
+  const found = emptyResults('PayPal payouts')
+  for (const [i, item] of items.entries()) {
+    if (typeof item !== 'object' || item === null || Array.isArray(item))
+      throw new UnreadableFileError(
+        `Item ${i + 1} of ${file} is not an item of a PayPal payout batch. Nothing was recorded.`,
+      )
+    const paymentReference = stringAt(item, 'payout_item', 'sender_item_id')
+    if (!isPaymentReference(paymentReference)) {
+      addOther(found, paymentReference)
+      continue
+    }
+    const status = stringAt(item, 'transaction_status') ?? ''
+    const outcome = outcomeOf(PAYPAL_STATES, status)
+    if (!outcome) found.pending.push({ paymentReference, status })
+    else
+      addResult(found, {
+        at: paymentReference,
+        paymentReference,
+        outcome,
+        amount: stringAt(item, 'payout_item', 'amount', 'value'),
+        currency: stringAt(item, 'payout_item', 'amount', 'currency'),
+        date: stringAt(item, 'time_processed'),
+        reason: outcome === 'RETURNED' ? stringAt(item, 'errors', 'name') : undefined,
+        reference: stringAt(item, 'transaction_id'),
+      })
+  }
+  return found
+}
+
+/** The string or number at a path of properties, as a string. */
+function stringAt(item: unknown, ...path: string[]): string | undefined {
+  const value = path.reduce<unknown>(
+    (one, name) =>
+      typeof one === 'object' && one !== null && Object.hasOwn(one, name) ? Reflect.get(one, name) : undefined,
+    item,
+  )
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
+}
+
+/** The items of a payout batch. */
+function parseJson(text: string, file: string): unknown {
+  try {
+    return JSON.parse(text).items
+  } catch {
+    throw new UnreadableFileError(`${file} is not JSON.`)
+  }
+}

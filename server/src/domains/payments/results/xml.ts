@@ -1,0 +1,105 @@
+import sax from 'sax'
+import { UnreadableFileError } from '../../../core/unreadable-file.ts'
+
+/** An element, without the prefixes of namespaces. */
+export interface XmlElement {
+  attributes: Record<string, string>
+  /** Without leading and trailing whitespace. */
+  text: string
+  children: Map<string, XmlElement[]>
+}
+
+interface XmlOptions {
+  /** The elements that are kept. Others are skipped with their content. */
+  keep: ReadonlySet<string>
+  /** Handlers called when an element ends, by name. The element is not kept. */
+  onEnd: Record<string, (element: XmlElement) => void>
+}
+
+/** Keeps the memory of the parser small. */
+const CHUNK_LENGTH = 64 * 1024
+const MAX_DEPTH = 100
+const MAX_TEXT_LENGTH = 10_000
+/** Of the elements that are kept at a time. */
+const MAX_ELEMENTS = 1_000_000
+
+/**
+ * Parses XML in one pass, in memory that does not depend on the length of the text. Document types are rejected, so no entity
+ * is ever defined or loaded.
+ *
+ * @returns the document, whose only child is the root element.
+ * @throws UnreadableFileError
+ */
+export function readXml(text: string, file: string, { keep, onEnd }: XmlOptions): XmlElement {
+  const root = newElement({})
+  const open: { name: string; element: XmlElement }[] = [{ name: '', element: root }]
+  let skipped = 0
+  let kept = 0
+  const reader = sax.parser(true)
+  const addText = (more: string) => {
+    // Whitespace between the elements of a long list would add up.
+    if (skipped > 0 || more.trim() === '') return
+    const { element } = open.at(-1)!
+    element.text += more
+    if (element.text.length > MAX_TEXT_LENGTH)
+      throw new UnreadableFileError(
+        `${file} has an element with more than ${MAX_TEXT_LENGTH} characters on line ${reader.line + 1}, which bank messages never contain.`,
+      )
+  }
+  reader.onerror = ({ message }) => {
+    // The message continues with the position, as lines.
+    throw new UnreadableFileError(`${file} is not well-formed XML: line ${reader.line + 1}: ${message.split('\n')[0]}.`)
+  }
+  reader.ondoctype = () => {
+    throw new UnreadableFileError(`${file} has a document type, which bank messages never contain.`)
+  }
+  reader.ontext = addText
+  reader.oncdata = addText
+  reader.onopentag = ({ name: fullName, attributes }) => {
+    const name = fullName.slice(fullName.indexOf(':') + 1)
+    if (skipped > 0 || !keep.has(name)) {
+      skipped += 1
+      return
+    }
+    kept += 1
+    if (open.length > MAX_DEPTH || kept > MAX_ELEMENTS)
+      throw new UnreadableFileError(
+        `${file} has more than ${open.length > MAX_DEPTH ? `${MAX_DEPTH} nested` : MAX_ELEMENTS} elements.`,
+        'Export a shorter period.',
+      )
+    open.push({ name, element: newElement(attributes as Record<string, string>) })
+  }
+  reader.onclosetag = () => {
+    if (skipped > 0) {
+      skipped -= 1
+      return
+    }
+    const { name, element } = open.pop()!
+    element.text = element.text.trim()
+    if (onEnd[name]) {
+      kept = 0
+      onEnd[name](element)
+      return
+    }
+    const { children } = open.at(-1)!.element
+    const siblings = children.get(name)
+    if (siblings) siblings.push(element)
+    else children.set(name, [element])
+  }
+  for (let start = 0; start < text.length; start += CHUNK_LENGTH) reader.write(text.slice(start, start + CHUNK_LENGTH))
+  reader.close()
+  return root
+}
+
+const newElement = (attributes: Record<string, string>): XmlElement => ({ attributes, text: '', children: new Map() })
+
+export const childrenOf = (element: XmlElement | undefined, name: string): XmlElement[] =>
+  element?.children.get(name) ?? []
+
+/** The first element at a path of names. */
+export const elementAt = (element: XmlElement | undefined, ...path: string[]): XmlElement | undefined =>
+  path.reduce((one, name) => childrenOf(one, name)[0], element)
+
+/** The text of the first element at a path of names, or undefined when it is missing or empty. */
+export const textAt = (element: XmlElement | undefined, ...path: string[]): string | undefined =>
+  elementAt(element, ...path)?.text || undefined

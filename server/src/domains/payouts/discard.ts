@@ -1,0 +1,94 @@
+import { conflict, notFound } from '../../contract/errors.ts'
+import type { components } from '../../contract/schema.d.ts'
+import { type Context, nowIso } from '../../core/context.ts'
+import { type AuditEntry, mutate } from '../../core/mutate.ts'
+import type { Transaction } from '../../database/database.ts'
+import type { PayoutFileRow } from '../../database/tables.ts'
+import { deleteLinesOfFile, findFile, listPreparing, updateFile } from '../payments/line-queries.ts'
+import { StepSize } from './jobs.ts'
+import { findBatch } from './queries.ts'
+
+type PayoutFile = components['schemas']['PayoutFile']
+
+/**
+ * Discards a file that was never uploaded: its lines can be sent in another file. Repeating it changes nothing.
+ *
+ * @throws ApiError 404 `payout_file_not_found`, 409 `payout_file_not_discardable` or `payout_already_paid`.
+ */
+export async function discard(ctx: Context, id: string): Promise<PayoutFile> {
+  const discarded = await mutate(ctx, async (trx) => {
+    const file = await findFile(trx, ctx.shop.id, id)
+    if (!file) throw fileNotFound()
+    if (file.status === 'DISCARDED') return { result: file, audit: null }
+    if (file.settledLines + file.returnedLines > 0)
+      throw notDiscardable('Payments of this file were already reconciled')
+    if (file.assumedPaid) throw notDiscardable('Orders of this file were refunded or canceled since it was created')
+    const batch = await findBatch(trx, ctx.shop.id, file.batchId)
+    if (batch?.status === 'PAID' || batch?.status === 'PROCESSING')
+      throw conflict('payout_already_paid', 'This payout batch is already PAID.')
+    const { after, audit } = await discardFile(ctx, trx, file)
+    return { result: after, audit }
+  })
+  await deleteLines(ctx, [id])
+  return toFile(discarded)
+}
+
+/**
+ * Discards the files of a batch that were not completed, so that nothing of them is sent later.
+ *
+ * @returns their ids and audits; call {@link deleteLines} after the transaction
+ */
+export async function discardPreparing(ctx: Context, trx: Transaction, batchId: string) {
+  const ids: string[] = []
+  const audits: AuditEntry[] = []
+  for (const file of await listPreparing(trx, ctx.shop.id, batchId)) {
+    ids.push(file.id)
+    audits.push((await discardFile(ctx, trx, file)).audit)
+  }
+  return { ids, audits }
+}
+
+/** From here on, its lines do not count. */
+async function discardFile(ctx: Context, trx: Transaction, file: PayoutFileRow) {
+  const changes = { status: 'DISCARDED' as const, lines: 0, totalCents: 0, updatedAt: nowIso(ctx) }
+  await updateFile(trx, file, changes)
+  const { batchId, format, currency, lines, totalCents } = file
+  const data = { batchId, format, currency, lines, totalCents }
+  return { after: { ...file, ...changes }, audit: { action: 'payout_file.discarded', subjectId: file.id, data } }
+}
+
+/** Deletes the lines of discarded files in steps. Those that a kill leaves are deleted when their affiliates are sent again. */
+export async function deleteLines(ctx: Context, fileIds: string[]): Promise<void> {
+  const size = new StepSize()
+  for (const id of fileIds) {
+    for (let deleted = -1; deleted !== 0; ) {
+      const file = { shopId: ctx.shop.id, id, limit: size.rows }
+      deleted = await ctx.db.transact((trx) => size.measure(trx, () => deleteLinesOfFile(trx, file)), ctx.shop.id)
+    }
+  }
+}
+
+export const toFile = (row: PayoutFileRow): PayoutFile => ({
+  id: row.id,
+  batchId: row.batchId,
+  format: row.format,
+  currency: row.currency,
+  status: row.status,
+  executionDate: row.executionDate,
+  lines: row.lines,
+  totalCents: row.totalCents,
+  settledLines: row.settledLines,
+  settledCents: row.settledCents,
+  returnedLines: row.returnedLines,
+  returnedCents: row.returnedCents,
+  createdAt: row.createdAt,
+  updatedAt: row.updatedAt,
+})
+
+export const fileNotFound = () => notFound('payout_file_not_found', 'No payment file with this id exists in your shop.')
+
+const notDiscardable = (reason: string) =>
+  conflict(
+    'payout_file_not_discardable',
+    `${reason}, so it cannot be discarded. Reconcile its remaining payments as RETURNED.`,
+  )

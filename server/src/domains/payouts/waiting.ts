@@ -1,0 +1,222 @@
+import { ApiError } from '../../contract/errors.ts'
+import type { components } from '../../contract/schema.d.ts'
+import type { Body } from '../../contract/spec.ts'
+import type { Context } from '../../core/context.ts'
+import { type Page, toPage } from '../../core/pagination.ts'
+import { runReport } from '../../core/report.ts'
+import { defineReport, type Reader } from '../../database/database.ts'
+import { type BlockedReason, blockedReason, type PaymentMethod } from '../../engine/payment-line.ts'
+import { affiliateMinimumsByCurrency } from '../accounts/settings.ts'
+import { findMethods } from '../affiliates/queries.ts'
+import { minimumPayout, parseCandidateFilter } from './batch.ts'
+import { create, findContacts } from './payouts.ts'
+import {
+  type CandidateFilter,
+  countApproved,
+  listIneligibleAffiliateIds,
+  type Subtotal,
+  sumVisible,
+} from './queries.ts'
+import { listApprovedCurrencies, sumInOpenBatches } from './waiting-queries.ts'
+
+type Schemas = components['schemas']
+
+/** The fate of the approved balance of an affiliate if a batch of everything is created now. */
+export const WAITING_PARTS = ['PAYABLE', 'BLOCKED', 'BELOW_MINIMUM', 'DEBT', 'HELD_BACK'] as const
+export type WaitingPart = (typeof WAITING_PARTS)[number]
+
+interface WaitingSum {
+  affiliates: number
+  commissions: number
+  /** After tax. */
+  netPayableCents: number
+}
+
+/** Approved commissions in one currency that are in no batch. */
+export interface WaitingSums {
+  currency: string
+  parts: Partial<Record<WaitingPart, WaitingSum>>
+  /** Commissions in open batches. */
+  inOpenBatches: Omit<WaitingSum, 'affiliates'>
+  /** The smallest total of a batch; null while two settings of it differ. */
+  minimumPayoutCents: number | null
+}
+
+/** The approved balance of an affiliate that is in no batch. */
+interface Balance extends Omit<WaitingSum, 'affiliates'> {
+  affiliateId: string
+  part: WaitingPart
+  method: PaymentMethod | null
+  reason: BlockedReason | null
+  commissionCents: number
+}
+
+export interface WaitingAffiliate extends Balance {
+  name: string
+  email: string
+}
+
+/** A page of the affiliates of some parts. */
+export interface WaitingList {
+  currency: string
+  parts: readonly WaitingPart[]
+  page: number
+  limit: number
+}
+
+interface WaitingQuery {
+  /** The least that a batch pays to one affiliate, in cents by currency. */
+  minimums: Record<string, number>
+  /** Everything by default. */
+  filter?: CandidateFilter
+  list?: WaitingList
+}
+
+interface Found {
+  sums: Omit<WaitingSums, 'minimumPayoutCents'>[]
+  affiliates?: Page<WaitingAffiliate>
+}
+
+const ALL_TIME = { periodStart: '0001-01-01T00:00:00.000Z', periodEnd: '9999-12-31T23:59:59.999Z' }
+
+/** Reads every approved commission. The affiliates are many, and only sums and one page are copied between threads. */
+export const waitingReport = defineReport(
+  import.meta.url,
+  'waitingReport',
+  async (
+    db,
+    { shopId, query: { minimums, filter, list } }: { shopId: string; query: WaitingQuery },
+  ): Promise<Found> => {
+    const rows = await sumVisible(db, shopId, filter ?? ALL_TIME)
+    // Only the sums of everything are compared with open batches.
+    const batches: Awaited<ReturnType<typeof sumInOpenBatches>> = filter
+      ? new Map()
+      : await sumInOpenBatches(db, shopId)
+    const byCurrency = Map.groupBy(rows, ({ currency }) => currency)
+    const balancesOf = await classifier(db, shopId, rows)
+    const sums: Found['sums'] = []
+    let affiliates: Found['affiliates']
+    for (const currency of [...new Set([...byCurrency.keys(), ...batches.keys()])].sort()) {
+      const balances = balancesOf(byCurrency.get(currency) ?? [], currency, minimums[currency] ?? 0)
+      const inOpenBatches = batches.get(currency) ?? { commissions: 0, netPayableCents: 0 }
+      sums.push({ currency, parts: partsOf(balances), inOpenBatches })
+      if (list?.currency === currency) affiliates = await pageOf(db, shopId, { balances, list })
+    }
+    return { sums, ...(list && { affiliates: affiliates ?? toPage([], list, 0) }) }
+  },
+  { isLong: true },
+)
+
+async function classifier(db: Reader, shopId: string, rows: Subtotal[]) {
+  const heldBack = new Set(await listIneligibleAffiliateIds(db, shopId))
+  const methods = await findMethods(db, shopId, [...new Set(rows.map(({ affiliateId }) => affiliateId))])
+  return (own: Subtotal[], currency: string, minimumCents: number): Balance[] =>
+    [...Map.groupBy(own, ({ affiliateId }) => affiliateId)].map(([affiliateId, some]) => {
+      const commissionCents = Number(some.reduce((sum, one) => sum + one.commissionAmountCents, 0n))
+      const net = commissionCents - Number(some.reduce((sum, one) => sum + one.taxWithheldCents, 0n))
+      const method = methods.get(affiliateId) ?? null
+      const reason = blockedReason(method, currency, net)
+      const part = heldBack.has(affiliateId)
+        ? 'HELD_BACK'
+        : net < 0
+          ? 'DEBT'
+          : net > 0 && net < minimumCents
+            ? 'BELOW_MINIMUM'
+            : net > 0 && reason
+              ? 'BLOCKED'
+              : 'PAYABLE'
+      const commissions = some.reduce((sum, one) => sum + one.commissions, 0)
+      return { affiliateId, part, method, reason, commissions, commissionCents, netPayableCents: net }
+    })
+}
+
+function partsOf(balances: Balance[]): WaitingSums['parts'] {
+  const parts: WaitingSums['parts'] = {}
+  for (const { part, commissions, netPayableCents } of balances) {
+    const sum = parts[part] ?? { affiliates: 0, commissions: 0, netPayableCents: 0 }
+    parts[part] = {
+      affiliates: sum.affiliates + 1,
+      commissions: sum.commissions + commissions,
+      netPayableCents: sum.netPayableCents + netPayableCents,
+    }
+  }
+  return parts
+}
+
+/** Sorted by absolute balance, largest first. */
+async function pageOf(
+  db: Reader,
+  shopId: string,
+  { balances, list }: { balances: Balance[]; list: WaitingList },
+): Promise<Page<WaitingAffiliate>> {
+  const size = ({ netPayableCents }: Balance) => Math.abs(netPayableCents)
+  const own = balances
+    .filter(({ part }) => list.parts.includes(part))
+    .sort((a, b) => size(b) - size(a) || (a.affiliateId < b.affiliateId ? -1 : 1))
+  const shown = own.slice((list.page - 1) * list.limit, list.page * list.limit)
+  const contacts = await findContacts(
+    db,
+    shopId,
+    shown.map(({ affiliateId }) => affiliateId),
+  )
+  const named = shown.map((one) => ({ name: '', email: '', ...contacts.get(one.affiliateId), ...one }))
+  return toPage(named, list, own.length)
+}
+
+/** How many approved commissions there are, in an open batch or in none. */
+export const countWaiting = ({ db, shop }: Context): Promise<number> => countApproved(db.read, shop.id)
+
+/** The currencies in which commissions are approved, in an open batch or in none. */
+export const approvedCurrencies = ({ db, shop }: Context): Promise<string[]> => listApprovedCurrencies(db.read, shop.id)
+
+/**
+ * The approved commissions that are in no batch, by currency, and some of their affiliates. Does not audit; the caller must.
+ *
+ * @param filter those of a batch; all of them by default
+ */
+export async function readWaiting(
+  ctx: Context,
+  { list, filter }: { list?: WaitingList; filter?: CandidateFilter } = {},
+): Promise<{ sums: WaitingSums[]; affiliates: Page<WaitingAffiliate> | undefined }> {
+  const query = { minimums: affiliateMinimumsByCurrency(ctx.shop), ...(filter && { filter }), ...(list && { list }) }
+  const { sums, affiliates } = await runReport(ctx, waitingReport, { shopId: ctx.shop.id, query })
+  return { sums: sums.map((one) => ({ ...one, minimumPayoutCents: minimumOf(ctx, one.currency) })), affiliates }
+}
+
+/** The parts that a batch of everything would contain: blocked payments can be sent later. */
+export const IN_NEW_BATCH: readonly WaitingPart[] = ['PAYABLE', 'BLOCKED']
+
+const MAX_PREVIEWED = 1000
+
+/** The batch that would be created, with its largest payees. */
+export async function previewBatch(ctx: Context, body: Body<'createPayout'>): Promise<Schemas['PayoutBatch']> {
+  const batch = await create(ctx, body)
+  const list = { currency: batch.currency, parts: IN_NEW_BATCH, page: 1, limit: MAX_PREVIEWED }
+  const { affiliates } = await readWaiting(ctx, { list, filter: parseCandidateFilter(body) })
+  const lines = affiliates?.data.map(({ affiliateId, name, email, commissions, commissionCents, netPayableCents }) => {
+    const amounts = { commissionCents, taxWithheldCents: commissionCents - netPayableCents, netPayableCents }
+    return { affiliateId, name, email, commissions, ...amounts }
+  })
+  return { ...batch, lines: lines ?? [] }
+}
+
+/** The sum of several parts. */
+export function sumOf({ parts }: Pick<WaitingSums, 'parts'>, names: readonly WaitingPart[]): WaitingSum {
+  const total = { affiliates: 0, commissions: 0, netPayableCents: 0 }
+  for (const name of names) {
+    const { affiliates = 0, commissions = 0, netPayableCents = 0 } = parts[name] ?? {}
+    total.affiliates += affiliates
+    total.commissions += commissions
+    total.netPayableCents += netPayableCents
+  }
+  return total
+}
+
+function minimumOf(ctx: Context, currency: string): number | null {
+  try {
+    return minimumPayout(ctx, currency)
+  } catch (error) {
+    if (error instanceof ApiError) return null
+    throw error
+  }
+}

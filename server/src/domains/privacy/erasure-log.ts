@@ -1,0 +1,141 @@
+import { ApiError } from '../../contract/errors.ts'
+import { type Context, type Deps, nowIso } from '../../core/context.ts'
+import { splitLines } from '../../core/ndjson.ts'
+import type { Reader } from '../../database/database.ts'
+import { COLUMNS, type Kind, PERSONAL_TABLES } from '../../database/personal-data.ts'
+import { listShops } from '../accounts/queries.ts'
+import { operatorContext } from '../accounts/shops.ts'
+import { completeErasures, type LoggedErasure, repeatErasure } from './erasure.ts'
+import { createPause, pages } from './find.ts'
+import { hashesOfMailbox, isComparable, mailboxesIn } from './person.ts'
+import { findErasure, insertErasure, listErasures } from './queries.ts'
+
+export interface RepeatedErasures {
+  repeated: number
+  /** Erasures that the database already contains, and those of people of whom it contains nothing. */
+  unnecessary: number
+  failed: { shopId: string; id: string; error: string }[]
+}
+
+/** The lines of the log of all erasures, each with its line break. */
+export async function* erasureLogLines(db: Reader): AsyncGenerator<string, void> {
+  const erasures = await listErasures(db)
+  for (const { shopId, id, person, startedAt } of erasures)
+    yield `${JSON.stringify({ shopId, id, person, startedAt } satisfies LoggedErasure)}\n`
+  // Shows that the file is complete.
+  yield `${JSON.stringify({ end: { erasures: erasures.length } })}\n`
+}
+
+/** @throws Error for a file that is incomplete, or another one. */
+export async function readLog(text: AsyncIterable<string>): Promise<LoggedErasure[]> {
+  const erasures: LoggedErasure[] = []
+  for await (const line of splitLines(text)) {
+    const value = parse(line)
+    if (value?.end?.erasures === erasures.length) return erasures
+    if (![value?.shopId, value?.id, value?.person, value?.startedAt].every((one) => typeof one === 'string')) break
+    erasures.push(value)
+  }
+  throw new Error('The file is not a complete log of erasures. Write it again with `privacy log`.')
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: any JSON
+function parse(line: string): any {
+  try {
+    return JSON.parse(line)
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Repeats the erasures of a log that a restored backup does not contain. People are found by the hashes of all addresses
+ * in the database. What was stored after an erasure began belongs to a new person, as it did then.
+ *
+ * @throws Error when an erasure that the database lacks was logged with another encryption key.
+ */
+export async function repeatErasures(deps: Deps, log: LoggedErasure[]): Promise<RepeatedErasures> {
+  const known = new Set((await listErasures(deps.db.read)).map(({ id }) => id))
+  if (!log.every(({ id, person }) => known.has(id) || isComparable(deps.vault, person)))
+    throw new Error('The log contains erasures from before a change of the encryption key. Add the earlier key.')
+  const result: RepeatedErasures = { repeated: 0, unnecessary: 0, failed: [] }
+  const shops = new Set((await listShops(deps.db.read)).map(({ id }) => id))
+  for (const shopId of new Set(log.map((erasure) => erasure.shopId))) {
+    const ofShop = log.filter((erasure) => erasure.shopId === shopId)
+    if (shops.has(shopId)) await repeatInShop(await operatorContext(deps, shopId), ofShop, result)
+    // The backup is older than the shop.
+    else result.unnecessary += ofShop.length
+  }
+  return result
+}
+
+async function repeatInShop(ctx: Context, log: LoggedErasure[], result: RepeatedErasures): Promise<void> {
+  await completeErasures(ctx)
+  const known = await Promise.all(log.map(({ id }) => findErasure(ctx.db.read, ctx.shop.id, id)))
+  const missing = log
+    .filter((_, i) => known[i] === undefined)
+    .sort((a, b) => (a.startedAt < b.startedAt ? -1 : Number(a.startedAt > b.startedAt)))
+  result.unnecessary += log.length - missing.length
+  if (missing.length === 0) return
+  const mailboxes = await findMailboxes(ctx, missing)
+  for (const erasure of missing) {
+    const mailbox = mailboxes.get(erasure.person)
+    try {
+      if (mailbox === undefined) await recordErasure(ctx, erasure)
+      else await repeatErasure(ctx, mailbox, erasure)
+      result[mailbox === undefined ? 'unnecessary' : 'repeated']++
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      result.failed.push({ shopId: ctx.shop.id, id: erasure.id, error: error.message })
+    }
+  }
+}
+
+/** Records an erasure that found nobody, for a restore of another backup. */
+const recordErasure = (ctx: Context, erasure: LoggedErasure): Promise<void> =>
+  ctx.db.transact(
+    (trx) =>
+      insertErasure(trx, ctx.shop.id, {
+        ...erasure,
+        subject: null,
+        rows: 0,
+        mentions: '[]',
+        finishedAt: nowIso(ctx),
+      }),
+    ctx.shop.id,
+  )
+
+/** The mailboxes of the people in a log whom the shop contains, by their hash in the log. */
+async function findMailboxes(ctx: Context, log: LoggedErasure[]): Promise<Map<string, string>> {
+  const wanted = new Set(log.map(({ person }) => person))
+  const found = new Map<string, string>()
+  const compared = new Set<string>()
+  for (const table of PERSONAL_TABLES)
+    for await (const rows of pages(ctx, table)) {
+      const pause = createPause()
+      for (const text of rows.flatMap((row) => textsOf(row, COLUMNS[table]))) {
+        await pause()
+        for (const mailbox of mailboxesIn(text)) {
+          if (compared.has(mailbox)) continue
+          compared.add(mailbox)
+          for (const hash of await hashesOfMailbox(ctx, mailbox)) if (wanted.has(hash)) found.set(hash, mailbox)
+        }
+      }
+    }
+  return found
+}
+
+/** Every text of a row that may mention a person. */
+function textsOf(row: Record<string, unknown>, kinds: Record<string, Kind>): string[] {
+  return Object.entries(row).flatMap(([column, value]) => {
+    const kind = kinds[column]
+    if (typeof value !== 'string' || kind === 'none' || kind === 'shop') return []
+    return [value, ...stringsIn(kind === 'json' || kind === 'special' ? parse(value) : undefined)]
+  })
+}
+
+/** Every string in a JSON value, and the names of its members. */
+function stringsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value]
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([name, inner]) => [name, ...stringsIn(inner)])
+}

@@ -1,0 +1,347 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { conflict, notFound } from '../../contract/errors.ts'
+import type { components } from '../../contract/schema.d.ts'
+import { PERSON_ERASED } from '../../core/audit.ts'
+import { type Context, type Deps, nowIso } from '../../core/context.ts'
+import { toUnits } from '../../core/currencies.ts'
+import { bestEffort } from '../../core/log.ts'
+import { type AuditEntry, mutate } from '../../core/mutate.ts'
+import { countRows } from '../../core/queries.ts'
+import type { Reader } from '../../database/database.ts'
+import type { TableName } from '../../database/personal-data.ts'
+import { CONFIGURED_TABLES, PERSONAL_TABLES } from '../../database/personal-data.ts'
+import type { Row } from '../../database/table-keys.ts'
+import type { AffiliateRow, AuditRow, ErasureRow, UserRow } from '../../database/tables.ts'
+import { operatorContext } from '../accounts/shops.ts'
+import { readBalance } from '../affiliates/balance.ts'
+import { findAffiliatesById, updateAffiliateIfUnchanged } from '../affiliates/queries.ts'
+import { isConfiguredWith, matchPerson } from './concern.ts'
+import { createPause, findIds, pages } from './find.ts'
+import { hashOfPerson, Person, requireAddress } from './person.ts'
+import {
+  addErasedRows,
+  findErasure,
+  incrementErasureVersion,
+  insertErasure,
+  listUnfinishedErasures,
+  updateErasure,
+} from './queries.ts'
+import { type Change, changeRows, toStoredChange } from './write.ts'
+
+type Schemas = components['schemas']
+type Erasure = Schemas['Erasure']
+
+/** How long a request waits for the end of an erasure. */
+const WAIT_MS = 20_000
+/** Rows changed in one transaction, and bytes of the largest column values in them. */
+const STEP_ROWS = 25
+const STEP_BYTES = 256 * 1024
+const KEY_BYTES = 32
+
+/** What an erasure needs to continue after an interruption. Sealed, and deleted when it ends. */
+interface Subject {
+  email: string
+  /** What pseudonyms are computed with. */
+  key: string
+  /** Found before anything is replaced, because a part of the rows no longer leads to the others afterwards. */
+  ids?: Record<'customerIds' | 'sessionIds' | 'affiliateIds' | 'codes', string[]>
+}
+
+/** An erasure as it is kept outside the database. */
+export type LoggedErasure = Pick<ErasureRow, 'shopId' | 'id' | 'person' | 'startedAt'>
+
+export const boundOfErasure = (id: string) => `erasure:${id}`
+
+/** The erasures that this process runs, by id. */
+const running = new Map<string, Promise<void>>()
+
+/**
+ * Erases what is stored about a person: addresses, ids and texts are replaced by pseudonyms that nobody can compute once the
+ * erasure has ended. Money, statuses and times stay. Runs in small transactions; the same request again continues an
+ * interrupted erasure, and waits for it.
+ *
+ * @throws ApiError 400 `invalid_body`, 409 `affiliate_has_open_commissions` or `person_is_user`.
+ */
+export async function erasePerson(ctx: Context, email: string): Promise<Erasure> {
+  const row = (await findUnfinished(ctx, requireAddress(email))) ?? (await begin(ctx, requireAddress(email)))
+  await Promise.race([start(ctx, row), sleep(WAIT_MS, undefined, { signal: ctx.stopping }).catch(() => {})])
+  return readErasure(ctx, row.id)
+}
+
+/** @throws ApiError 404 `erasure_not_found`. */
+export async function readErasure(ctx: Context, id: string): Promise<Erasure> {
+  const row = await findErasure(ctx.db.read, ctx.shop.id, id)
+  if (!row) throw notFound('erasure_not_found', 'No erasure with this id exists in your shop.')
+  return {
+    id: row.id,
+    status: row.finishedAt === null ? 'RUNNING' : 'DONE',
+    rows: row.rows,
+    mentions: JSON.parse(row.mentions),
+    startedAt: row.startedAt,
+    finishedAt: row.finishedAt,
+  }
+}
+
+/** {@link erasePerson} in a separate process: returns when the erasure has ended. */
+export async function erasePersonCompletely(ctx: Context, email: string): Promise<Erasure> {
+  const row = (await findUnfinished(ctx, requireAddress(email))) ?? (await begin(ctx, requireAddress(email)))
+  await run(ctx, row)
+  return readErasure(ctx, row.id)
+}
+
+/**
+ * Repeats an erasure after an earlier backup was restored. What was stored after it had begun is that of a new person.
+ *
+ * @throws ApiError 409 `affiliate_has_open_commissions` or `person_is_user`.
+ */
+export async function repeatErasure(ctx: Context, email: string, logged: LoggedErasure): Promise<void> {
+  await run(ctx, await begin(ctx, email, logged))
+}
+
+/** Completes the unfinished erasures of a shop. */
+export async function completeErasures(ctx: Context): Promise<void> {
+  for (const row of await listUnfinishedErasures(ctx.db.read, ctx.shop.id)) await run(ctx, row)
+}
+
+/** Continues the erasures that a process left when it stopped. */
+export async function continueErasures(deps: Deps): Promise<void> {
+  for (const row of await listUnfinishedErasures(deps.db.read)) {
+    const ctx = await operatorContext(deps, row.shopId)
+    await bestEffort(deps.log, 'erasure_failed', () => start(ctx, row))
+  }
+}
+
+function start(ctx: Context, row: ErasureRow): Promise<void> {
+  const known = running.get(row.id)
+  if (known) return known
+  // The erasure continues when the request ends, and the user who started it may lose access before.
+  const { recheck: _, idempotency: __, ...rest } = ctx
+  const done = run(rest, row).finally(() => running.delete(row.id))
+  running.set(row.id, done)
+  done.catch((error) => ctx.log.error({ erasure: row.id, error: error?.name }, 'erasure interrupted'))
+  return done
+}
+
+async function findUnfinished(ctx: Context, email: string, db: Reader = ctx.db.read): Promise<ErasureRow | undefined> {
+  const person = new Person(email)
+  const rows = await listUnfinishedErasures(db, ctx.shop.id)
+  return rows.find((row) => person.hasAddress(openSubject(ctx, row).email))
+}
+
+function openSubject({ vault }: Context, { id, subject }: ErasureRow): Subject {
+  const text = subject === null ? null : vault.open(subject, boundOfErasure(id))
+  if (text === null)
+    throw conflict(
+      'erasure_unreadable',
+      'An unfinished erasure cannot be decrypted. Restore the encryption key of the server.',
+    )
+  return JSON.parse(text)
+}
+
+const sealSubject = ({ vault }: Context, id: string, subject: Subject): string =>
+  vault.seal(JSON.stringify(subject), boundOfErasure(id))
+
+/** Refuses what cannot be erased yet, and archives the affiliates, so that they earn nothing before they are erased. */
+async function begin(ctx: Context, email: string, logged?: LoggedErasure): Promise<ErasureRow> {
+  const person = new Person(email)
+  await rejectUser(ctx, person)
+  const affiliates: AffiliateRow[] = []
+  for await (const rows of pages(ctx, 'affiliates'))
+    affiliates.push(
+      ...(rows as unknown as AffiliateRow[]).filter(
+        (row) => person.hasAddress(row.email) && !(logged && isLater(logged, row)),
+      ),
+    )
+  for (const affiliate of affiliates) await rejectOpenCommissions(ctx, affiliate)
+  const id = logged?.id ?? ctx.newId('ers')
+  const key = Buffer.from(ctx.random(KEY_BYTES)).toString('base64url')
+  const row: ErasureRow = {
+    shopId: ctx.shop.id,
+    id,
+    person: logged?.person ?? hashOfPerson(ctx, email),
+    subject: sealSubject(ctx, id, { email, key }),
+    rows: 0,
+    mentions: '[]',
+    startedAt: logged?.startedAt ?? nowIso(ctx),
+    finishedAt: null,
+  }
+  return mutate(ctx, async (trx) => {
+    // The same request may have begun since. Two keys would make two people of one.
+    const begun = await findUnfinished(ctx, email, trx)
+    if (begun) return { result: begun, audit: null }
+    const audit: AuditEntry[] = [{ action: 'person.erasure_started', subjectId: id }]
+    const ids = affiliates.map((affiliate) => affiliate.id)
+    const counts = await Promise.all(affiliates.map((affiliate) => countOpen(trx, ctx, affiliate)))
+    // An order has arrived since.
+    if (counts.some((count) => count > 0)) throw openCommissions('This person is an affiliate with new commissions.')
+    for (const affiliate of (await findAffiliatesById(trx, ctx.shop.id, ids)).filter((one) => one.deletedAt === null)) {
+      const now = nowIso(ctx)
+      const changes = { deletedAt: now, updatedAt: now }
+      await updateAffiliateIfUnchanged(trx, ctx.shop.id, affiliate, changes)
+      audit.push({ action: 'affiliate.archived', subjectId: affiliate.id })
+    }
+    await insertErasure(trx, ctx.shop.id, row)
+    await incrementErasureVersion(trx, ctx.shop.id)
+    return { result: row, audit }
+  })
+}
+
+/** @throws ApiError 409 `person_is_user`. */
+async function rejectUser(ctx: Context, person: Person): Promise<void> {
+  for await (const rows of pages(ctx, 'users'))
+    if ((rows as unknown as UserRow[]).some(({ email, revokedAt }) => revokedAt === null && person.hasAddress(email)))
+      throw conflict('person_is_user', 'This address is that of a user of the shop. Revoke the user first.')
+}
+
+const OPEN = ['PENDING', 'APPROVED', 'ACCEPTED', 'PAYABLE'] as const
+
+async function countOpen(db: Context['db']['read'], { shop }: Context, { id: scope }: AffiliateRow): Promise<number> {
+  const counts = await Promise.all(OPEN.map((status) => countRows(db, shop.id, { list: 'commissions', scope, status })))
+  return counts.reduce((sum, count) => sum + count, 0)
+}
+
+const openCommissions = (what: string) =>
+  conflict('affiliate_has_open_commissions', `${what} Pay, cancel or reject them first.`)
+
+/** @throws ApiError 409 `affiliate_has_open_commissions`. */
+async function rejectOpenCommissions(ctx: Context, affiliate: AffiliateRow): Promise<void> {
+  const count = await countOpen(ctx.db.read, ctx, affiliate)
+  if (count === 0) return
+  const { balances } = await readBalance(ctx, affiliate.id)
+  const sums = balances.map(
+    ({ currency, pendingCents, approvedCents, batchedCents }) =>
+      `${toUnits(pendingCents + approvedCents + batchedCents, currency)} ${currency}`,
+  )
+  const what = count === 1 ? 'an unsettled commission' : `${count} unsettled commissions`
+  throw openCommissions(`This person is the affiliate ${affiliate.id} with ${what} of ${sums.join(' and ')}.`)
+}
+
+async function run(ctx: Context, row: ErasureRow): Promise<void> {
+  const person = await personOf(ctx, row)
+  const erased = new Set<number>()
+  const stated = new Set<number>()
+  for (const table of PERSONAL_TABLES)
+    for await (const rows of pages(ctx, table)) {
+      const changed = await erasePage(ctx, { row, person, table }, rows)
+      if (table === 'audits')
+        noteAudits(rows as unknown as AuditRow[], changed as unknown as AuditRow[], { erased, stated })
+    }
+  const auditRows = [...erased].filter((seq) => !stated.has(seq))
+  await finish(ctx, row, { mentions: await findMentions(ctx, person), auditRows })
+}
+
+/** Which rows of the audit no longer have the text that their hash covers, and which of them the audit states already. */
+function noteAudits(
+  rows: AuditRow[],
+  changed: AuditRow[],
+  { erased, stated }: Record<'erased' | 'stated', Set<number>>,
+): void {
+  for (const { seq } of [...changed, ...rows.filter(({ salt }) => salt === null)]) erased.add(seq)
+  for (const { action, data } of rows)
+    if (action === PERSON_ERASED) for (const seq of JSON.parse(data).auditRows) stated.add(seq)
+}
+
+/** The person of an erasure. The ids are stored before anything is replaced. */
+async function personOf(ctx: Context, row: ErasureRow): Promise<Person> {
+  const current = (await findErasure(ctx.db.read, ctx.shop.id, row.id)) ?? row
+  const subject = openSubject(ctx, current)
+  const person = new Person(subject.email, subject.key)
+  if (subject.ids) {
+    const { customerIds, sessionIds, affiliateIds, codes } = subject.ids
+    for (const id of customerIds) person.customerIds.add(id).add(person.pseudonym(id))
+    for (const id of sessionIds) person.sessionIds.add(id).add(person.pseudonym(id))
+    for (const id of affiliateIds) person.affiliateIds.add(id)
+    for (const code of codes) person.codes.add(code)
+    return person
+  }
+  await findIds(ctx, person)
+  const { customerIds, sessionIds, affiliateIds, codes } = person
+  const ids = {
+    customerIds: [...customerIds],
+    sessionIds: [...sessionIds],
+    affiliateIds: [...affiliateIds],
+    codes: [...codes],
+  }
+  const sealed = sealSubject(ctx, row.id, { ...subject, ids })
+  await ctx.db.transact((trx) => updateErasure(trx, ctx.shop.id, row.id, { subject: sealed }), ctx.shop.id)
+  return personOf(ctx, row)
+}
+
+interface Erasing {
+  row: ErasureRow
+  person: Person
+  table: TableName
+}
+
+/** Erases a person from a page of rows, a few rows in each transaction. Returns the rows that were changed. */
+async function erasePage(ctx: Context, { row: erasure, person, table }: Erasing, rows: Row[]): Promise<Row[]> {
+  const all: Row[] = []
+  let step: { row: Row; change: Change }[] = []
+  let bytes = 0
+  const flush = async () => {
+    if (step.length === 0) return
+    const changing = step
+    await ctx.db.transact(async (trx) => {
+      const changed = await changeRows(trx, table, changing, (row) =>
+        changeOf(ctx, { row: erasure, person, table }, row),
+      )
+      await addErasedRows(trx, ctx.shop.id, erasure.id, changed)
+    }, ctx.shop.id)
+    all.push(...changing.map(({ row }) => row))
+    step = []
+    bytes = 0
+  }
+  const pause = createPause()
+  for (const row of rows) {
+    await pause()
+    const change = changeOf(ctx, { row: erasure, person, table }, row)
+    if (!change) continue
+    step.push({ row, change })
+    bytes += Object.values(row).reduce<number>((sum, value) => sum + (typeof value === 'string' ? value.length : 0), 0)
+    if (step.length === STEP_ROWS || bytes > STEP_BYTES) await flush()
+  }
+  await flush()
+  return all
+}
+
+/** What arrives after an erasure has begun is that of a new person. */
+const isLater = ({ startedAt }: LoggedErasure, { createdAt }: { createdAt?: unknown }): boolean =>
+  String(createdAt) > startedAt
+
+function changeOf(ctx: Context, { row: erasure, person, table }: Erasing, row: Row): Change | undefined {
+  if (isLater(erasure, row)) return undefined
+  const concern = matchPerson(person, table, row)
+  return concern && toStoredChange(ctx, person, { table, row, concern })
+}
+
+type Mention = Erasure['mentions'][number]
+
+/** Where the merchant has written about the person. */
+async function findMentions(ctx: Context, person: Person): Promise<Mention[]> {
+  const mentions: Mention[] = []
+  for (const table of CONFIGURED_TABLES)
+    for await (const rows of pages(ctx, table))
+      for (const row of rows.filter((one) => isConfiguredWith(person, table, one)))
+        mentions.push({ table, id: String(row.id) })
+  return mentions
+}
+
+interface Outcome {
+  mentions: Mention[]
+  auditRows: number[]
+}
+
+/** Drops the key, so that nobody can compute the pseudonyms of an address, and states which audit rows were changed. */
+async function finish(ctx: Context, { id }: ErasureRow, { mentions, auditRows }: Outcome): Promise<void> {
+  const finishedAt = nowIso(ctx)
+  await mutate(ctx, async (trx) => {
+    const current = await findErasure(trx, ctx.shop.id, id)
+    // Another process was faster.
+    if (!current || current.finishedAt !== null) return { result: undefined, audit: null }
+    await updateErasure(trx, ctx.shop.id, id, { subject: null, mentions: JSON.stringify(mentions), finishedAt })
+    await incrementErasureVersion(trx, ctx.shop.id)
+    const data = { rows: current.rows, auditRows }
+    return { result: undefined, audit: { action: PERSON_ERASED, subjectId: id, data } }
+  })
+  await ctx.db.overwriteDeleted()
+}

@@ -1,0 +1,242 @@
+import { sql } from 'kysely'
+import { countOf, type PageQuery, pageOf } from '../../core/pagination.ts'
+import { updateIfUnchanged } from '../../core/queries.ts'
+import type { Reader, Transaction } from '../../database/database.ts'
+import { prepared } from '../../database/prepared.ts'
+import type { GeoRuleRow, ProductRuleRow, ProgramRow } from '../../database/tables.ts'
+import type { GeoRule } from '../../engine/facts.ts'
+
+/** Programs with amounts in the shop's currency: flat rates, their own or a rule's, and fixed discounts. */
+export const listProgramsWithAmounts = (db: Reader, shopId: string): Promise<{ name: string }[]> =>
+  db
+    .selectFrom('programs')
+    .select('name')
+    .where('shopId', '=', shopId)
+    .where((eb) =>
+      eb.or([
+        eb('commissionType', '<>', 'PERCENT_OF_SALE'),
+        eb.and([eb('discountType', '=', 'FIXED'), eb('discountValue', '>', 0)]),
+        eb.exists(
+          eb
+            .selectFrom('productRules')
+            .select('productRules.id')
+            .where('productRules.shopId', '=', shopId)
+            .whereRef('productRules.programId', '=', 'programs.id')
+            .where('productRules.commissionType', '<>', 'PERCENT_OF_SALE'),
+        ),
+      ]),
+    )
+    .orderBy('id')
+    .limit(10)
+    .execute()
+
+/** A program with its affiliate count and whether it is the default. */
+export type ProgramView = ProgramRow & { isDefault: 1 | null; affiliateCount: number }
+
+const programs = (db: Reader, shopId: string) =>
+  db
+    .selectFrom('programs')
+    .selectAll('programs')
+    .select([
+      (eb) =>
+        eb
+          .selectFrom('rowCounts')
+          .select(sql<number>`cast(coalesce(sum(rows), 0) as bigint)`.as('count'))
+          .whereRef('rowCounts.shopId', '=', 'programs.shopId')
+          .where('rowCounts.list', '=', 'affiliates')
+          .where('rowCounts.scope', '=', '')
+          .whereRef('rowCounts.programId', '=', 'programs.id')
+          .as('affiliateCount'),
+      (eb) =>
+        eb
+          .selectFrom('shops')
+          .select(sql<1>`1`.as('one'))
+          .whereRef('shops.id', '=', 'programs.shopId')
+          .whereRef('shops.defaultProgramId', '=', 'programs.id')
+          .as('isDefault'),
+    ])
+    .where('programs.shopId', '=', shopId)
+
+const byId = prepared<{ shopId: string; id: string }>()((db, { shopId, id }) =>
+  db.selectFrom('programs').selectAll().where('shopId', '=', shopId).where('id', '=', id).compile(),
+)
+
+export const findProgram = async (db: Reader, shopId: string, id: string): Promise<ProgramRow | undefined> =>
+  (await byId(db, { shopId, id }))[0]
+
+export function findPrograms(db: Reader, shopId: string, ids: string[]): Promise<ProgramRow[]> {
+  const [id] = ids
+  if (id === undefined) return Promise.resolve([])
+  if (ids.length === 1) return byId(db, { shopId, id })
+  return db.selectFrom('programs').selectAll().where('shopId', '=', shopId).where('id', 'in', ids).execute()
+}
+
+export const findProgramView = (db: Reader, shopId: string, id: string) =>
+  programs(db, shopId).$castTo<ProgramView>().where('programs.id', '=', id).executeTakeFirstOrThrow()
+
+export function listPrograms(
+  db: Reader,
+  shopId: string,
+  query: PageQuery & { id?: string; status?: ProgramRow['status'] },
+) {
+  let list = programs(db, shopId)
+    .$castTo<ProgramView>()
+    .orderBy('programs.createdAt', 'desc')
+    .orderBy('programs.id', 'desc')
+  if (query.id) list = list.where('programs.id', '=', query.id)
+  if (query.status) list = list.where('programs.status', '=', query.status)
+  return pageOf(list, query, { list: 'programs' })
+}
+
+const newestNames = prepared<{ shopId: string; limit: number }>()((db, { shopId, limit }) =>
+  db
+    .selectFrom('programs')
+    .select(['id', 'name', 'status'])
+    .where('shopId', '=', shopId)
+    .orderBy('createdAt', 'desc')
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .compile(),
+)
+
+/** The names of the newest programs. */
+export const listProgramNames = (db: Reader, shopId: string, limit: number): Promise<NamedProgram[]> =>
+  newestNames(db, { shopId, limit })
+
+export type NamedProgram = Pick<ProgramRow, 'id' | 'name' | 'status'>
+
+export async function insertProgram(trx: Transaction, shopId: string, row: Omit<ProgramRow, 'shopId'>): Promise<void> {
+  await trx
+    .insertInto('programs')
+    .values({ shopId, ...row })
+    .execute()
+}
+
+/** Updates a program unless it was changed since it was read. Returns whether it was updated. */
+export const updateProgramIfUnchanged = (
+  trx: Transaction,
+  shopId: string,
+  row: ProgramRow,
+  changes: Partial<ProgramRow>,
+): Promise<boolean> => updateIfUnchanged(trx, shopId, 'programs', { row, changes })
+
+/** The longest click window of all programs, in days. */
+export async function longestClickWindow(db: Reader, shopId?: string): Promise<number> {
+  let programs = db.selectFrom('programs').select((eb) => eb.fn.max('cookieDurationDays').as('days'))
+  if (shopId !== undefined) programs = programs.where('shopId', '=', shopId)
+  const row = await programs.executeTakeFirst()
+  return Number(row?.days ?? 0)
+}
+
+/** The distinct click windows of the shop's programs, in days. */
+export async function listClickWindows(db: Reader, shopId: string): Promise<number[]> {
+  const rows = await db
+    .selectFrom('programs')
+    .select('cookieDurationDays')
+    .distinct()
+    .where('shopId', '=', shopId)
+    .execute()
+  return rows.map((row) => row.cookieDurationDays)
+}
+
+/** Newest first. */
+export function listProductRules(db: Reader, shopId: string, query: PageQuery & { programId?: string }) {
+  let list = db.selectFrom('productRules').selectAll().where('shopId', '=', shopId)
+  if (query.programId) list = list.where('programId', '=', query.programId)
+  return pageOf(list.orderBy('createdAt', 'desc').orderBy('id', 'desc'), query)
+}
+
+/** Whether the program has a rule for this product or variant. */
+export async function hasProductRule(
+  db: Reader,
+  shopId: string,
+  rule: Pick<ProductRuleRow, 'programId' | 'kind' | 'value'>,
+): Promise<boolean> {
+  const found = await db
+    .selectFrom('productRules')
+    .select('id')
+    .where('shopId', '=', shopId)
+    .where('programId', '=', rule.programId)
+    .where('kind', '=', rule.kind)
+    .where('value', '=', rule.value)
+    .executeTakeFirst()
+  return found !== undefined
+}
+
+export const countProductRules = (db: Reader, shopId: string): Promise<number> =>
+  countOf(db.selectFrom('productRules').where('shopId', '=', shopId))
+
+export async function insertProductRule(
+  trx: Transaction,
+  shopId: string,
+  row: Omit<ProductRuleRow, 'shopId'>,
+): Promise<void> {
+  await trx
+    .insertInto('productRules')
+    .values({ ...row, shopId })
+    .execute()
+}
+
+/** Deletes a rule. Returns its row, if it existed. */
+export const deleteProductRule = (trx: Transaction, shopId: string, id: string): Promise<ProductRuleRow | undefined> =>
+  trx.deleteFrom('productRules').where('shopId', '=', shopId).where('id', '=', id).returningAll().executeTakeFirst()
+
+/** The programs of a page of rules; each rule can be large. */
+export const listGeoRules = (db: Reader, shopId: string, query: PageQuery) =>
+  pageOf(db.selectFrom('geoRules').select('programId').where('shopId', '=', shopId).orderBy('programId'), query)
+
+/** How many other programs of the shop have a rule. */
+export const countOtherGeoRules = (db: Reader, shopId: string, programId: string): Promise<number> =>
+  countOf(db.selectFrom('geoRules').where('shopId', '=', shopId).where('programId', '<>', programId))
+
+/** Sets a program's rule, replacing the previous one. */
+export async function upsertGeoRule(
+  trx: Transaction,
+  shopId: string,
+  { programId, ...changes }: Omit<GeoRuleRow, 'shopId'>,
+): Promise<void> {
+  await trx
+    .insertInto('geoRules')
+    .values({ shopId, programId, ...changes })
+    .onConflict((conflict) => conflict.columns(['shopId', 'programId']).doUpdateSet(changes))
+    .execute()
+}
+
+/** Deletes a rule. Returns whether it existed. */
+export async function deleteGeoRule(trx: Transaction, shopId: string, programId: string): Promise<boolean> {
+  const { numDeletedRows } = await trx
+    .deleteFrom('geoRules')
+    .where('shopId', '=', shopId)
+    .where('programId', '=', programId)
+    .executeTakeFirst()
+  return numDeletedRows === 1n
+}
+
+interface OfProgram {
+  shopId: string
+  programId: string
+}
+
+const geoRule = prepared<OfProgram>()((db, { shopId, programId }) =>
+  db.selectFrom('geoRules').selectAll().where('shopId', '=', shopId).where('programId', '=', programId).compile(),
+)
+
+export const findGeoRule = async (db: Reader, shopId: string, programId: string): Promise<GeoRuleRow | undefined> =>
+  (await geoRule(db, { shopId, programId }))[0]
+
+/** The places that a program is limited to, or null without limits. */
+export async function findGeoRules(db: Reader, shopId: string, programId: string): Promise<GeoRule | null> {
+  const row = await findGeoRule(db, shopId, programId)
+  return row ? toGeoRule(row) : null
+}
+
+export const toGeoRule = (row: Pick<GeoRuleRow, 'countries' | 'states' | 'cities' | 'postalPrefixes'>): GeoRule => ({
+  countries: JSON.parse(row.countries),
+  states: JSON.parse(row.states),
+  cities: JSON.parse(row.cities),
+  postalPrefixes: JSON.parse(row.postalPrefixes),
+})
+
+/** Whether the shop has a program. */
+export const hasPrograms = async (db: Reader, shopId: string): Promise<boolean> =>
+  (await db.selectFrom('programs').select('id').where('shopId', '=', shopId).limit(1).executeTakeFirst()) !== undefined

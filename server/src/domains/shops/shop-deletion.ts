@@ -1,0 +1,143 @@
+import { concurrentChange, conflict, shopNotFound } from '../../contract/errors.ts'
+import type { components } from '../../contract/schema.d.ts'
+import { type Context, type Deps, nowIso, type Operator } from '../../core/context.ts'
+import { installationContext } from '../../core/installation.ts'
+import { mutate } from '../../core/mutate.ts'
+import type { Transaction } from '../../database/database.ts'
+import { SHOP_TABLES, type TableName } from '../../database/personal-data.ts'
+import { deleteRowsOfShop } from '../../database/table-keys.ts'
+import { findAuditHead, listTestShops, markShopAsDeleted, updateShopIfUnchanged } from '../accounts/queries.ts'
+import { operatorContext } from '../accounts/shops.ts'
+import { hasOpenBatch } from '../payouts/queries.ts'
+
+/** Rows deleted in one transaction, so that other requests wait for milliseconds only. */
+const STEP_ROWS = 200
+/** How long one call deletes. */
+const MAX_CALL_MS = 20_000
+
+/** Deleted first, so that nobody has access to the rest. */
+const CREDENTIALS: TableName[] = ['sessions', 'signInLinks', 'passkeys', 'apiKeys', 'users']
+/** Deleted in the last transaction. */
+const LAST: TableName[] = ['auditHeads', 'shops']
+const isData = (name: TableName) => name !== 'audits' && ![...CREDENTIALS, ...LAST].includes(name)
+const ORDER: TableName[] = [...CREDENTIALS, ...SHOP_TABLES.filter(isData), 'audits']
+
+/** What the operator confirms. */
+export interface Confirmation {
+  /** The name of the shop. */
+  name: string
+  /** The SHA-256 of its export. */
+  digest: string
+  /** Deletes the shop even if it has an open payout batch. */
+  force?: boolean
+}
+
+type Deletion = components['schemas']['ShopDeletionReply']['data']
+
+/**
+ * Deletes every row of a suspended and exported shop and of its test shops, in small transactions and for a limited time. While the result is not
+ * `deleted`, the call is repeated. Once begun, a deletion cannot be undone.
+ *
+ * @throws ApiError 404 `shop_not_found`; 409 `shop_not_suspended`, `shop_name_mismatch`, `shop_export_required`,
+ *   `shop_has_open_batch` or `concurrent_change`.
+ */
+export async function deleteShop(operator: Operator, shopId: string, confirmation: Confirmation): Promise<Deletion> {
+  const ctx = await operatorContext(operator, shopId)
+  await begin(ctx, confirmation)
+  const until = performance.now() + MAX_CALL_MS
+  let rows = 0
+  for (const { id } of await listTestShops(operator.db.read, shopId)) {
+    const done = await deleteTestShopRows(operator, id, until)
+    rows += done.rows
+    if (!done.isComplete) return { id: shopId, deleted: false, rows }
+  }
+  const own = await deleteRows(operator, shopId, until)
+  rows += own.rows
+  if (!own.isComplete) return { id: shopId, deleted: false, rows }
+  return { id: shopId, deleted: true, rows: rows + (await finish(operator, ctx, confirmation)) }
+}
+
+interface Deleted {
+  rows: number
+  isComplete: boolean
+}
+
+/** Deletes the rows of a shop except the last ones, in small transactions and for a limited time. */
+async function deleteRows(deps: Deps, shopId: string, until: number): Promise<Deleted> {
+  const portion = { shopId, limit: STEP_ROWS }
+  // Row counts are derived from the other tables.
+  const steps = [...ORDER, 'rowCounts' as const].map(
+    (table) => (trx: Transaction) => deleteRowsOfShop(trx, table, portion),
+  )
+  let rows = 0
+  for (const step of steps) {
+    for (let deleted = STEP_ROWS; deleted === STEP_ROWS; rows += deleted) {
+      if (performance.now() > until || deps.stopping.aborted) return { rows, isComplete: false }
+      deleted = await deps.db.transact(step, shopId)
+    }
+  }
+  return { rows, isComplete: true }
+}
+
+/**
+ * Begins the deletion of a test shop, in the transaction of the caller: its credentials are gone when it commits.
+ * {@link deleteTestShopRows} deletes the rest. Returns false if the deletion had begun before.
+ */
+export async function beginTestShopDeletion(trx: Transaction, shopId: string, at: string): Promise<boolean> {
+  if (!(await markShopAsDeleted(trx, shopId, at))) return false
+  for (const table of CREDENTIALS)
+    while ((await deleteRowsOfShop(trx, table, { shopId, limit: STEP_ROWS })) === STEP_ROWS);
+  return true
+}
+
+/** Deletes every row of a test shop, for a limited time. It can be repeated, also at the same time. */
+export async function deleteTestShopRows(
+  deps: Deps,
+  shopId: string,
+  until = performance.now() + MAX_CALL_MS,
+): Promise<Deleted> {
+  const { rows, isComplete } = await deleteRows(deps, shopId, until)
+  const last = isComplete ? await deps.db.transact((trx) => deleteLastRows(trx, shopId), shopId) : 0
+  return { rows: rows + last, isComplete }
+}
+
+/** Deletes the last rows of a shop. Returns how many; 0 when a concurrent call was faster. */
+async function deleteLastRows(trx: Transaction, shopId: string): Promise<number> {
+  const deleted = await deleteRowsOfShop(trx, 'shops', { shopId, limit: 1 })
+  if (deleted === 0) return 0
+  return deleted + (await deleteRowsOfShop(trx, 'auditHeads', { shopId, limit: 1 }))
+}
+
+/** Checks what was confirmed, and marks the shop as being deleted. */
+async function begin(ctx: Context, { name, digest, force = false }: Confirmation): Promise<void> {
+  const { shop } = ctx
+  if (shop.suspendedAt === null) throw conflict('shop_not_suspended', 'Suspend the shop before you delete it.')
+  if (name !== shop.name) throw conflict('shop_name_mismatch', 'name does not match the name of this shop.')
+  if (digest !== shop.exportDigest)
+    throw conflict(
+      'shop_export_required',
+      'digest does not match the latest export of the suspended shop. Export the shop again.',
+    )
+  if (shop.deletionStartedAt !== null) return
+  await mutate(ctx, async (trx) => {
+    if (!force && (await hasOpenBatch(trx, shop.id)))
+      throw conflict('shop_has_open_batch', 'The shop has an open payout batch. Pay or cancel it, or send force=1.')
+    const at = nowIso(ctx)
+    if (!(await updateShopIfUnchanged(trx, shop, { deletionStartedAt: at }))) throw concurrentChange()
+    for (const { id } of await listTestShops(trx, shop.id)) await beginTestShopDeletion(trx, id, at)
+    return {
+      result: undefined,
+      audit: { action: 'shop.deletion_started', subjectId: shop.id, data: { digest, force } },
+    }
+  })
+}
+
+/** Deletes the shop itself and records its end in the audit of the installation. Returns how many rows were left. */
+const finish = (operator: Operator, { shop }: Context, { digest }: Confirmation): Promise<number> =>
+  mutate(installationContext(operator), async (trx) => {
+    const head = await findAuditHead(trx, shop.id)
+    const deleted = await deleteLastRows(trx, shop.id)
+    if (deleted === 0) throw shopNotFound()
+    const data = { name: shop.name, export: digest, audit: head ?? null }
+    return { result: deleted, audit: { action: 'shop.deleted', subjectId: shop.id, data } }
+  })
