@@ -9,6 +9,7 @@ import { test } from '../support/test.ts'
 
 const order = { externalOrderId: 'x', amountCents: 1 }
 const ISO = 'must be an ISO 8601 date (2026-10-31) or a timestamp with an offset (2026-10-31T23:59:59.999Z).'
+const CENTS = 'must be an integer from 0 to 2147483647.'
 let store: Promise<Store> | undefined
 const changed = (changes: object) =>
   JSON.stringify({ ...JSON.parse(orderPayload({ id: 7001, currency: 'KWD' })), ...changes })
@@ -53,6 +54,18 @@ test.for<[property: object, sentence: string]>([
   [{ cookieDurationDays: 1.5 }, 'cookieDurationDays must be an integer from 0 to 3650.'],
 ])('a program with %j: %s', async ([property, sentence], { server }) => {
   const reply = await server.request('POST', '/api/v1/programs', { body: { name: 'N', ...property } })
+  expect([reply.status, reply.body.error]).toEqual([400, sentence])
+})
+
+test.for<[property: object, sentence: string]>([
+  [{ minimumPayoutCentsByCurrency: { EUR: -1 } }, `minimumPayoutCentsByCurrency.EUR ${CENTS}`],
+  [{ minimumAffiliatePayoutCentsByCurrency: { EUR: '5' } }, `minimumAffiliatePayoutCentsByCurrency.EUR ${CENTS}`],
+  [
+    { attributionPrecedence: [1, 2, 3, 4] },
+    'attributionPrecedence[0] must be one of COUPON, DIRECT_LINK, CONNECTED_CUSTOMER, CONNECTED_PRODUCT.',
+  ],
+])('settings with %j: %s', async ([body, sentence], { owner }) => {
+  const reply = await owner('PATCH', '/settings', body)
   expect([reply.status, reply.body.error]).toEqual([400, sentence])
 })
 

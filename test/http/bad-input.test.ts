@@ -83,8 +83,20 @@ describe('400 names the field', () => {
     expect(rejection).toEqual({ code: 'invalid_parameter', field })
   })
 
-  test('200 for a list with an unknown parameter', async ({ server }) => {
-    expect((await server.request('GET', '/api/v1/affiliates?unknown=1')).status).toBe(200)
+  test.for([
+    ['PATCH', 'payouts?id=pay_x&action=pay&expectedTotalcents=1', 'expectedTotalcents'],
+    ['POST', 'events?dryrun=1', 'dryrun'],
+    ['POST', 'refunds?dry_run=1', 'dry_run'],
+    ['POST', 'cancellations?colour=red&dryRum=1', 'dryRum'],
+    ['DELETE', 'affiliates?id=aff_x&-ID=aff_y', undefined],
+  ])('%s %s with a misspelled parameter names it', async ([method, address, field], { server }) => {
+    const rejection = await rejected(server, () => server.request(method, `/api/v1/${address}`, { body: order }))
+    expect(rejection).toEqual({ code: 'invalid_parameter', field })
+  })
+
+  test('200 for other unknown parameters, and for a misspelled one of a read', async ({ server }) => {
+    expect((await server.request('GET', '/api/v1/affiliates?unknown=1&Limit=x')).status).toBe(200)
+    expect((await server.request('POST', '/api/v1/events?dryRun=1&unknown=1', { body: order })).status).toBe(200)
   })
 })
 

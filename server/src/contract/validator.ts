@@ -336,11 +336,14 @@ const printable = (name: string) => name.replace(/[\p{Cc}\p{Cf}]/gu, '?').slice(
 export const valueAt = (value: unknown, path: Path): unknown =>
   path.reduce<unknown>((here, step) => (here as Record<PropertyKey, unknown> | undefined | null)?.[step], value)
 
-function schemaAt(schema: Schema, path: Path): Schema {
-  return path.reduce<Schema>((here, step) => {
-    const plain = nonNull(here)
-    return (typeof step === 'number' ? plain.items : plain.properties?.[String(step)]) ?? {}
-  }, schema)
+const schemaAt = (schema: Schema, path: Path): Schema =>
+  path.reduce<Schema>((here, step) => childOf(here, step) ?? {}, schema)
+
+/** The schema of an item or a property, of the first alternative that has one. */
+function childOf(schema: Schema, step: PropertyKey): Schema | undefined {
+  const { items, properties, additionalProperties: others, anyOf } = resolveSchema(schema).object
+  const property = properties?.[String(step)] ?? (typeof others === 'object' ? others : undefined)
+  return (typeof step === 'number' ? items : property) ?? anyOf?.map((one) => childOf(one, step)).find((one) => one)
 }
 
 /** The schema without its null alternative. */

@@ -1,17 +1,17 @@
 import { randomInt } from 'node:crypto'
 import type { Context as HonoContext } from 'hono'
-import { deref, type Parameter, type Schema } from '../contract/document.ts'
+import { deref, type Schema } from '../contract/document.ts'
 import { invalid, invalidBody, unstorableText } from '../contract/errors.ts'
-import { documentedName, type Selection } from '../contract/selection.ts'
+import { documentedName, type Selection, selectionOf } from '../contract/selection.ts'
 import type { Input, Operation, OperationId } from '../contract/spec.ts'
 import { isStorable } from '../database/database.ts'
 import { yieldToEventLoop } from '../database/event-loop.ts'
 
 /**
  * Converts query text to the types of the document: numeric text becomes a number, anything else is left to the validator.
- * Undocumented parameters are dropped.
+ * Undocumented parameters are dropped, unless a request that writes misspells one: a `dryrun` would write.
  */
-function readQuery(parameters: Parameter[], search: URLSearchParams): Record<string, unknown> {
+function readQuery({ method, queryParameters: parameters }: Operation, search: URLSearchParams) {
   const query: Record<string, unknown> = {}
   for (const { name, schema } of parameters) {
     const values = search.getAll(name)
@@ -20,6 +20,12 @@ function readQuery(parameters: Parameter[], search: URLSearchParams): Record<str
     if (values.length > 1) throw invalid('invalid_parameter', `${name} must be sent only once.`)
     if (!isStorable(first)) throw invalid('invalid_parameter', `${name} must not contain the character U+0000.`)
     query[name] = coerce(deref(schema), first)
+  }
+  if (method !== 'GET' && search.size > Object.keys(query).length) {
+    const selection = selectionOf({
+      properties: Object.fromEntries(parameters.map(({ name, schema }) => [name, schema])),
+    })
+    for (const name of search.keys()) if (!(name in query)) rejectMisspelled(`.${name}`, name, selection, 'parameter')
   }
   return query
 }
@@ -45,7 +51,7 @@ export const toLookupText = (text: string): string => (isStorable(text) ? text :
 export function readParameters<Id extends OperationId>(op: Operation<Id>, c: HonoContext): Omit<Input<Id>, 'body'> {
   const { queryParameters, pathParameters, headerParameters } = op
   return {
-    query: op.readQuery(queryParameters.length > 0 ? readQuery(queryParameters, searchParamsOf(c.req.url)) : {}),
+    query: op.readQuery(queryParameters.length > 0 ? readQuery(op, searchParamsOf(c.req.url)) : {}),
     path: op.readPath(pathParameters.length > 0 ? pathParametersOf(c) : {}),
     headers: op.readHeaders(headerParameters.length > 0 ? headersOf(op, c) : {}),
   }
@@ -197,7 +203,7 @@ function select(value: unknown, selection: Selection, ignored?: IgnoredNames, pa
     if (known) kept.push([name, select(inner, known, ignored, `${path}.${name}`)])
     else if (isClosed && !hasUnknown) {
       hasUnknown = true
-      if (ignored) rejectMisspelled(pathOf(`${path}.${name}`), name, selection)
+      if (ignored) rejectMisspelled(`${path}.${name}`, name, selection)
       kept.push([name, select(inner, SCALAR)])
     } else if (byName && !isClosed) ignored?.add(`${path}.${name}`, name, selection)
   }
@@ -221,19 +227,21 @@ class IgnoredNames {
   add(at: string, name: string, selection: Selection): void {
     const path = pathOf(at)
     if (this.#paths.has(path)) return
-    rejectMisspelled(path, name, selection)
+    rejectMisspelled(at, name, selection)
     if (this.#paths.size < MAX_IGNORED) this.#paths.add(path)
   }
 }
 
 const pathOf = (at: string): string => at.slice(1, MAX_PATH_LENGTH).toWellFormed()
 
-function rejectMisspelled(path: string, name: string, selection: Selection): void {
+function rejectMisspelled(at: string, name: string, selection: Selection, kind: keyof typeof CODES = 'property'): void {
   const documented = documentedName(selection, name)
   if (!documented) return
-  const sent = path.replaceAll(/[\p{Cc}\p{Cf}]/gu, '?')
-  throw invalid('unknown_property', `${sent} is not a property of this request. Its name is ${documented}.`)
+  const sent = pathOf(at).replaceAll(/[\p{Cc}\p{Cf}]/gu, '?')
+  throw invalid(CODES[kind], `${sent} is not a ${kind} of this request. Its name is ${documented}.`)
 }
+
+const CODES = { property: 'unknown_property', parameter: 'invalid_parameter' } as const
 
 // In valid UTF-8 only escapes can encode characters that cannot be stored; finding them is cheaper than checking every value.
 const UNSTORABLE = /\\u(0000|d[89a-f])/i
