@@ -2,7 +2,7 @@
  * How many reads of one shop run at a time. PostgreSQL reads on eight connections, which all shops share; without this limit,
  * the lists of one shop occupy them all, and the orders of the others wait.
  */
-const MAX_TURNS = 3
+const MAX_TURNS = 6
 
 /** Limits the concurrent reads of each shop. Further ones wait in the order in which they arrived. */
 export class ReadTurns {
