@@ -2730,7 +2730,7 @@ export interface components {
              * @constant
              */
             type?: "conversion";
-            /** @description Your order id. Required; `orderId` is its alias. Two ids are the same order when they are equal in Unicode form NFC, without leading and trailing whitespace and without invisible characters (Default_Ignorable_Code_Point). Case-sensitive. Returned as first sent. */
+            /** @description Your order id. Required; `orderId` is its alias. Two ids are the same order when they are equal in Unicode form NFC, without whitespace at the start, at the end, and after a leading `#`, and without invisible characters (Default_Ignorable_Code_Point). Case-sensitive. Returned as first sent. */
             externalOrderId?: string | null;
             /** @description Alias of `externalOrderId`. */
             orderId?: string | null;

@@ -101,6 +101,63 @@ test('approving by a filter leaves possible duplicates out', async ({ owner }) =
   expect(await commissionOf(second)).toMatchObject(APPROVED)
 })
 
+const TWINS: [string, (n: number) => [Report, Report]][] = [
+  ...['# 1', '#\u00a01', '#\u200b1', '#\t\u3000 1', ' #1 ', '\u200b1', 'gid://shopify/Order/1'].flatMap(
+    (text): [string, (n: number) => [Report, Report]][] => {
+      const of = (n: number) => text.replace('1', `${n}`)
+      const api = (n: number) => ({ api: { externalOrderId: of(n) } })
+      const name = (n: number) => ({ api: { externalOrderId: `cart-${n}`, orderName: of(n) } })
+      return [
+        [`${text} as id and the id`, (n) => [api(n), { store: { id: n, name: '' } }]],
+        [`${text} as id and the name`, (n) => [api(n), { store: { id: 90_000 + n, name: `#${n}` } }]],
+        [`${text} as name and the name`, (n) => [name(n), { store: { id: 90_000 + n, name: `${n}` } }]],
+        [
+          `${text} as the store's name`,
+          (n) => [{ api: { externalOrderId: `${n}` } }, { store: { id: 90_000 + n, name: of(n) } }],
+        ],
+      ]
+    },
+  ),
+]
+
+test('spellings of an id or a name are the same, whichever arrives first', async () => {
+  for (const [index, [name, pair]] of TWINS.entries()) {
+    for (const [first, second] of [pair(2000 + 2 * index), pair(2001 + 2 * index).toReversed() as [Report, Report]]) {
+      await report(first)
+      await report(second)
+      expect([name, await commissionOf(first), await commissionOf(second)]).toMatchObject([name, APPROVED, PENDING])
+    }
+  }
+})
+
+test('a reopened order is a possible duplicate while an order of another source is credited', async ({ owner }) => {
+  const pair = (id: number): [Report, Report] => [{ api: { externalOrderId: `${id}` } }, { store: { id, name: '' } }]
+  for (const [first, second] of [pair(700), pair(701).toReversed() as [Report, Report]]) {
+    await report(first)
+    const one = await commissionOf(first)
+    await expectOk(owner('POST', `/commissions/${one.id}/reject`))
+    await report(second)
+    const two = await commissionOf(second)
+    await expectOk(owner('POST', `/commissions/${two.id}/approve`))
+    await expectOk(owner('POST', `/commissions/${one.id}/reopen`))
+    await expectOk(owner('POST', '/commissions/moderate', { action: 'approve', filter: {} }))
+    expect([await commissionOf(first), await commissionOf(second)]).toMatchObject([PENDING, APPROVED])
+    const explained = await expectOk(owner('GET', `/orders/${storedId(first)}/explanation`))
+    const [, number] = storedId(second).split(':')
+    expect(explained).toMatchObject({
+      restriction: { code: 'POSSIBLE_DUPLICATE', because: expect.stringContaining(`order ${number}`) },
+      replay: { identical: true },
+    })
+
+    await expectOk(owner('POST', `/commissions/${two.id}/reject`))
+    await expectOk(owner('POST', `/commissions/${one.id}/reject`))
+    await expectOk(owner('POST', '/commissions/moderate', { action: 'reopen', ids: [one.id, two.id] }))
+    const both = [await commissionOf(first), await commissionOf(second)]
+    expect(both.map((each) => each.orderStatus)).toEqual(['PENDING', 'PENDING'])
+    expect(both.map((each) => each.restrictionReasonCode).toSorted()).toEqual(['POSSIBLE_DUPLICATE', null])
+  }
+})
+
 test('the explanation and the overview name the first order until the second is approved', async ({
   server,
   owner,

@@ -82,22 +82,28 @@ const ORDER_SOURCES = ['api', 'shopify'] as const
 type OrderSource = (typeof ORDER_SOURCES)[number]
 
 /**
- * The form in which order ids are compared and stored: Unicode form NFC, case-sensitive, without invisible characters and
- * without leading and trailing whitespace or control characters. Normalized twice, because an invisible character may
- * separate a letter from its accent.
+ * The form in which order ids and names are compared and stored: Unicode form NFC, case-sensitive, without invisible
+ * characters and without whitespace or control characters at the start, at the end, and after a leading `#`. Normalized
+ * twice, because an invisible character may separate a letter from its accent.
  */
-export function orderKey(id: string): string {
-  return withoutInvisible(id.normalize('NFC')).normalize('NFC').replace(OUTER_WHITESPACE, '')
+export function orderKey(text: string): string {
+  const key = withoutInvisible(text.normalize('NFC')).normalize('NFC').replace(OUTER_WHITESPACE, '')
+  return key.startsWith('#') ? `#${key.slice(1).replace(OUTER_WHITESPACE, '')}` : key
 }
 
 /** The stored id of a caller's order, such as `api:1001`. */
 export const storedOrderId = (source: OrderSource, externalOrderId: string): string =>
   `${source}:${orderKey(externalOrderId)}`
 
-/** What may name an order in another source too: its id and its name, without the `#` that stores put before it. */
-export function orderTexts(externalOrderId: string, orderName: string | null): string[] {
-  const texts = [externalOrderId, orderName ?? ''].map((text) => orderKey(text).replace(/^#/, ''))
-  return [...new Set(texts)].filter((text) => text !== '')
+/** What stores and their integrations put before the id or the name of an order. */
+const SPELLINGS = ['', '#', 'gid://shopify/Order/']
+
+/** The spellings of an order's id and name in any source. */
+export function orderSpellings(externalOrderId: string, orderName: string | null): string[] {
+  const texts = [externalOrderId, orderName ?? ''].map((text) =>
+    orderKey(text).replace(/^(#|gid:\/\/shopify\/Order\/)/, ''),
+  )
+  return [...new Set(texts)].filter((text) => text !== '').flatMap((text) => SPELLINGS.map((before) => before + text))
 }
 
 /** The stored ids that a text names in other sources than an order's own. */

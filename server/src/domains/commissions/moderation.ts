@@ -17,7 +17,7 @@ import { parseFacts, serializeFacts } from '../../engine/stored-facts.ts'
 import { connectCustomer } from '../affiliates/connections.ts'
 import { findAffiliatesById, findConnectedAffiliate } from '../affiliates/queries.ts'
 import { hasOrderNotice } from '../orders/notice-queries.ts'
-import { upsertOrder } from '../orders/queries.ts'
+import { findDuplicateOf, upsertOrder } from '../orders/queries.ts'
 import { updateFile } from '../payments/line-queries.ts'
 import { type ChangedCommission, recomputeBatch } from '../payouts/batch.ts'
 import { adjustmentRejected, commissionNotFound, findEffectiveStatus, findRecordedOrder } from './commissions.ts'
@@ -334,7 +334,14 @@ export function sumMovable(ctx: Context, action: ModerationAction, filter: SentF
  */
 export async function decideAgain(ctx: Context, trx: Transaction, row: CommissionRow): Promise<Partial<CommissionRow>> {
   const order = await findRecordedOrder(ctx, trx, row.orderId)
-  const facts = await withCurrentStatuses(ctx, trx, parseFacts(order.facts))
+  const { duplicateOf: _, ...recorded } = parseFacts(order.facts)
+  // The order of another source may have been credited since, or is no longer.
+  const duplicateOf = await findDuplicateOf(trx, ctx.shop.id, { ...order, order: recorded.order }, [
+    'REJECTED',
+    'CANCELED',
+  ])
+  const known = await withCurrentStatuses(ctx, trx, recorded)
+  const facts: Facts = { ...known, ...(duplicateOf !== undefined && { duplicateOf }) }
   const decision = decide(facts)
   if (!decision.eligible) {
     throw conflict(

@@ -7,6 +7,7 @@ import { checkPeriod, parseQueryInstant } from '../../core/time.ts'
 import { defineReport, type Reader } from '../../database/database.ts'
 import { prepared } from '../../database/prepared.ts'
 import type { CommissionRow } from '../../database/tables.ts'
+import { orderKey } from '../../engine/normalize.ts'
 import { listJobs, toEffective } from './job-queries.ts'
 import { findCommissionsById, listRefundedCents, toCommission } from './queries.ts'
 
@@ -117,8 +118,10 @@ export async function findByOrderName(ctx: Context, name: string): Promise<Commi
   return rows.map((row) => toCommission(toEffective(row, jobs)))
 }
 
-const listByOrderName = (db: Reader, shopId: string, name: string): Promise<CommissionRow[]> =>
-  byName(db, { shopId, name, hashed: `#${name}`, limit: MAX_NAMED })
+const listByOrderName = (db: Reader, shopId: string, text: string): Promise<CommissionRow[]> => {
+  const name = orderKey(text)
+  return byName(db, { shopId, name, hashed: `#${name}`, limit: MAX_NAMED })
+}
 
 /** The order as the merchant knows it. */
 export const orderNameOf = (one: Pick<Commission, 'orderName' | 'externalOrderId' | 'orderId'>): string =>

@@ -50,7 +50,7 @@ export async function recordConversion(ctx: Context, body: Conversion): Promise<
 /** @throws ApiError 400, same as {@link recordConversion}. */
 export function toIncomingOrder(ctx: Context, body: Conversion): IncomingOrder {
   const order = toOrder(ctx, body)
-  const orderName = body.orderName ?? null
+  const orderName = orderKey(body.orderName ?? '') || null
   return { order, orderId: storedOrderId('api', order.externalOrderId), orderName, trackingMethod: 'API' }
 }
 

@@ -2,9 +2,9 @@ import { sql } from 'kysely'
 import { isOneOf } from '../../core/queries.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import { prepared, preparedByShape, preparedWrite } from '../../database/prepared.ts'
-import type { OrderRow } from '../../database/tables.ts'
+import type { CommissionRow, OrderRow } from '../../database/tables.ts'
 import type { Order } from '../../engine/facts.ts'
-import { idsInOtherSources, orderTexts } from '../../engine/normalize.ts'
+import { idsInOtherSources, orderKey, orderSpellings } from '../../engine/normalize.ts'
 
 const orderById = prepared<{ shopId: string; orderId: string }>()((db, { shopId, orderId }) =>
   db.selectFrom('orders').selectAll().where('shopId', '=', shopId).where('orderId', '=', orderId).compile(),
@@ -17,9 +17,11 @@ export const findOrder = async (db: Reader, shopId: string, orderId: string): Pr
 /** More rows than a name of one order has; a shop may give every order the same name. */
 const MAX_SAME = 20
 
+const SAME = ['orderId', 'orderStatus', 'happenedAt'] as const
+
 const sameOrders = preparedByShape<Record<string, string>>()((db, values) => {
   const listOf = (kind: string) => Object.keys(values).flatMap((key) => (key.startsWith(kind) ? values[key]! : []))
-  const rows = db.selectFrom('commissions').select(['orderId', 'happenedAt']).where('shopId', '=', values.shopId!)
+  const rows = db.selectFrom('commissions').select(SAME).where('shopId', '=', values.shopId!)
   // The order of the index, which PostgreSQL then uses whatever it expects of the names.
   const named = rows
     .where('orderName', 'in', listOf('name'))
@@ -28,7 +30,7 @@ const sameOrders = preparedByShape<Record<string, string>>()((db, values) => {
     .limit(sql.lit(MAX_SAME))
   return rows
     .where('orderId', 'in', listOf('id'))
-    .unionAll(db.selectFrom(named.as('named')).select(['orderId', 'happenedAt']))
+    .unionAll(db.selectFrom(named.as('named')).select(SAME))
     .compile()
 })
 
@@ -41,13 +43,18 @@ export interface IdentifiedOrder {
   orderName: string | null
 }
 
-/** The stored id of a credited order of another source that has the same id or name, and is at most 30 days apart. */
+/**
+ * The stored id of a credited order of another source that has the same id or name, and is at most 30 days apart.
+ *
+ * @param except the statuses of orders that do not count
+ */
 export async function findDuplicateOf(
   db: Reader,
   shopId: string,
   { order, orderId, orderName }: IdentifiedOrder,
+  except: CommissionRow['orderStatus'][] = [],
 ): Promise<string | undefined> {
-  const names = orderTexts(order.externalOrderId, orderName).flatMap((text) => [text, `#${text}`])
+  const names = orderSpellings(order.externalOrderId, orderName)
   const ids = names.flatMap((name) => idsInOtherSources(orderId, name))
   const numbered = (kind: string, list: string[]) => list.map((text, n) => [`${kind}${n}`, text])
   const found = await sameOrders(
@@ -56,7 +63,9 @@ export async function findDuplicateOf(
   )
   const isNear = (at: string) => Math.abs(Date.parse(at) - Date.parse(order.orderAt)) <= DUPLICATE_WINDOW_MS
   const source = orderId.slice(0, orderId.indexOf(':') + 1)
-  const others = found.filter((row) => !row.orderId.startsWith(source) && isNear(row.happenedAt))
+  const others = found.filter(
+    (row) => !row.orderId.startsWith(source) && isNear(row.happenedAt) && !except.includes(row.orderStatus),
+  )
   return others.map((row) => row.orderId).sort()[0]
 }
 
@@ -150,8 +159,10 @@ const uncreditedByName = prepared<{ shopId: string; name: string; hashed: string
 )
 
 /** The stored id of an order without a commission, by its name with or without `#`. */
-export const findUncreditedByName = async (db: Reader, shopId: string, name: string): Promise<string | undefined> =>
-  (await uncreditedByName(db, { shopId, name, hashed: `#${name}` }))[0]?.orderId
+export async function findUncreditedByName(db: Reader, shopId: string, text: string): Promise<string | undefined> {
+  const name = orderKey(text)
+  return (await uncreditedByName(db, { shopId, name, hashed: `#${name}` }))[0]?.orderId
+}
 
 /** What lists show of an order. Its facts, which are long, are read only for the name of an order without one. */
 export type OrderSummary = Omit<OrderRow, 'facts' | 'decision' | 'shopId' | 'createdAt' | 'updatedAt'> & {

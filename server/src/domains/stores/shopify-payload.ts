@@ -72,7 +72,7 @@ export function toStoreOrder(ctx: Context, body: StoreOrder): IncomingStoreOrder
       lines,
       shipping: toShippingAddress(body.shipping_address),
     },
-    orderName: matchableText(body.name),
+    orderName: orderKey(matchableText(body.name) ?? '') || null,
     codes: (body.discount_codes ?? []).flatMap(({ code }) => matchableText(code) ?? []),
   }
 }
