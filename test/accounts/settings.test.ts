@@ -77,6 +77,13 @@ describe('settings', () => {
     await expectOk(patch(owner, { minimumPayoutCents: null, legacyMinimumPayout: null }))
   })
 
+  test('400 a store secret that can be guessed', async ({ owner }) => {
+    for (const storeWebhookSecret of ['', ' ', 'a', 'x'.repeat(15), ' '.repeat(16)]) {
+      const reply = rejectionOf(await patch(owner, { storeWebhookSecret }))
+      expect(reply, storeWebhookSecret).toEqual({ status: 400, code: 'invalid_body', field: 'storeWebhookSecret' })
+    }
+  })
+
   test('200 the secret of the store is encrypted, never shown, and bound to its shop', async ({ server, owner }) => {
     const secret = 'canary-secret-of-the-store'
     expect(await expectOk(patch(owner, { storeWebhookSecret: secret }))).toMatchObject({ hasStoreWebhookSecret: true })

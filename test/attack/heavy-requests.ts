@@ -9,7 +9,7 @@ import { expectOk, newAffiliate } from '../support/shop.ts'
 import { LARGE, type Size } from './large-shop.ts'
 import type { Call, HeavyRequest } from './stall.ts'
 
-export const STORE_SECRET = 'hush'
+export const STORE_SECRET = 'hush-hush-hush-hush'
 const ALL_TIME = 'from=0001-01-01&to=9999-12-31'
 const LINES = Array.from({ length: 1000 }, (_, i) => ({
   productId: `${7000 + i}`,

@@ -35,7 +35,11 @@ export async function holdUploads(uploads: number): Promise<Memory> {
     const port = Number(new URL(server.url).port)
     const rss = () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))?.[1]) / 1024
     try {
-      const set = await call(server, ownerToken, ['PATCH', '/admin/v1/settings', { storeWebhookSecret: 'hush' }])
+      const set = await call(server, ownerToken, [
+        'PATCH',
+        '/admin/v1/settings',
+        { storeWebhookSecret: 'hush-hush-hush-hush' },
+      ])
       if (set.status !== 200) throw new Error(`the secret was refused: ${set.text}`)
       const signature = signed('another body')['X-Shopify-Hmac-Sha256']
       const body = Buffer.alloc(UPLOAD - 1, ' ')

@@ -165,7 +165,8 @@ test('a flat rate is shown as money of the shop', async () => {
 
 test('settings are changed one by one, as text, JSON or a secret', async () => {
   const { env } = shop
-  const set = (...args: string[]) => cli(['settings', 'set', ...args, '--json'], { env, input: 'store secret\n' })
+  const set = (...args: string[]) =>
+    cli(['settings', 'set', ...args, '--json'], { env, input: 'the secret of the store\n' })
   expect(JSON.parse((await set('timeZone', 'Europe/Berlin')).stdout)).toMatchObject({ timeZone: 'Europe/Berlin' })
   expect(JSON.parse((await set('minimumPayoutCentsByCurrency', '{"EUR":2500}')).stdout)).toMatchObject({
     minimumPayoutCentsByCurrency: { EUR: 2500 },

@@ -7,8 +7,8 @@ import { watchRows } from '../support/watch-rows.ts'
 import type { Call } from './call.ts'
 import type { Known } from './from-schema.ts'
 
-const SECRET = 'hush'
-const STRANGE = 'hush, stranger'
+const SECRET = 'hush-hush-hush-hush'
+const STRANGE = 'hush-hush, stranger'
 
 /** Streams never end; they have their own tests. */
 export const fuzzed = allOperations

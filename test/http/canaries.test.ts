@@ -22,7 +22,7 @@ import { expectOk } from '../support/shop.ts'
 import { test } from '../support/test.ts'
 
 /** Everywhere that a value might remain: logs, error responses, metrics and audit records. */
-const STORE_SECRET = 'cnryStoreSecret'
+const STORE_SECRET = 'cnrySecretOfTheStore'
 const WEBHOOK_SECRET = 'cnryWebhookSecret'
 const window = async () => ({ limit: 100, remaining: 100, reset: 60, exceeded: false })
 const metrics = createMetrics()

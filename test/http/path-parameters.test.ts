@@ -6,7 +6,7 @@ import { OPERATOR_TOKEN } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
 import { test } from '../support/test.ts'
 
-const SECRET = 'hush'
+const SECRET = 'hush-hush-hush-hush'
 
 test.beforeAll(async ({ ownerServer: server }) => {
   await expectOk(admin(server, 'PATCH', '/settings', { storeWebhookSecret: SECRET }))

@@ -15,7 +15,7 @@ import { expectOk } from '../support/shop.ts'
 import { test } from '../support/test.ts'
 
 const KIB = 1024
-const SECRET = 'hush'
+const SECRET = 'hush-hush-hush-hush'
 
 let other: TestShop
 let listener: Server

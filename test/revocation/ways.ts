@@ -197,7 +197,7 @@ export const sessionWays: Record<string, Way> = {
   ),
 }
 
-const SECRET = 'hush'
+const SECRET = 'hush-hush-hush-hush'
 
 export const signed = (body: string, secret = SECRET) => ({
   'X-Shopify-Hmac-Sha256': createHmac('sha256', secret).update(body).digest('base64'),
@@ -225,7 +225,7 @@ const newSecret = (storeWebhookSecret: string | null) =>
 
 /** Ways to invalidate the secret that a store signs with, and its other requirements. */
 export const storeWays: Record<string, Way> = {
-  'the secret was replaced': newSecret('another'),
+  'the secret was replaced': newSecret('another-store-secret'),
   'the secret was removed': newSecret(null),
   'the plan was lowered': storeWay(
     [403, 'plan_required'],

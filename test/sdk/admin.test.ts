@@ -125,7 +125,7 @@ describe('with a server', () => {
   })
 
   test("a store's notifications are signed: the order is recorded once, refunded and canceled", async () => {
-    const store = { shopId: server.shopId, secret: 'sécret', domain: 'hats.myshopify.com' }
+    const store = { shopId: server.shopId, secret: 'sécret of the store', domain: 'hats.myshopify.com' }
     await admin.settings.update({ storeWebhookSecret: store.secret, storeDomain: store.domain })
     const order = {
       id: 1,

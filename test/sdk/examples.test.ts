@@ -103,8 +103,12 @@ const values: Record<string, (clients: Clients) => unknown> = {
     return (await admin.deliveries.list()).data[0]
   },
   store: async ({ admin }) => {
-    await admin.settings.update({ storeWebhookSecret: 'a store secret', storeDomain: 'hats.myshopify.com' })
-    return { shopId: (await admin.session.get()).shop.id, secret: 'a store secret', domain: 'hats.myshopify.com' }
+    await admin.settings.update({ storeWebhookSecret: 'the secret of a store', storeDomain: 'hats.myshopify.com' })
+    return {
+      shopId: (await admin.session.get()).shop.id,
+      secret: 'the secret of a store',
+      domain: 'hats.myshopify.com',
+    }
   },
   event: () => ({ event: 'test', timestamp: '', shop_id: '', data: { test: true, message: 'It works.' } }),
   error: () => undefined,

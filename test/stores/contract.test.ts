@@ -9,7 +9,7 @@ import { admin } from '../support/owner.ts'
 import { type Reply, type RequestOptions, type TestServer, testServer } from '../support/server.ts'
 import { expectOk, withAffiliate } from '../support/shop.ts'
 
-const SECRET = 'hush'
+const SECRET = 'hush-hush-hush-hush'
 const ops = ownerOperations.filter((op) => op.path.startsWith('/integrations/'))
 
 interface Given {

@@ -159,7 +159,13 @@ describe('with a domain', () => {
     const mine = await store.server.createShop()
     const key = mine.ownerToken
     await expectOk(
-      admin(store.server, 'PATCH', '/settings', { storeWebhookSecret: 'hush hush', storeDomain: OTHER }, { key }),
+      admin(
+        store.server,
+        'PATCH',
+        '/settings',
+        { storeWebhookSecret: 'hush-hush-hush-hush', storeDomain: OTHER },
+        { key },
+      ),
     )
     const bytes = of(orderPayload({ id: store.nextId(), codes }), urlOf(DOMAIN))
     expect((await send('orders-paid', bytes, DOMAIN)).status).toBe(200)

@@ -6,7 +6,7 @@ import { expectOk, withAffiliate } from '../support/shop.ts'
 
 export type Topic = 'orders-paid' | 'orders-cancelled' | 'refunds-create'
 
-const SECRET = 'hush hush'
+const SECRET = 'hush-hush-hush-hush'
 
 export const sign = (text: string, secret = SECRET) => createHmac('sha256', secret).update(text).digest('base64')
 

@@ -99,7 +99,7 @@ const CLICKS: object[] = [
 type Call = (server: OwnerServer) => Promise<Pick<Reply, 'status' | 'body'>>
 
 /** The secret of store notifications. */
-export const STORE_SECRET = 'hush'
+export const STORE_SECRET = 'hush-hush-hush-hush'
 
 /** A store's notification: the document's example, changed by `more`. */
 const notify =

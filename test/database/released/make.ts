@@ -63,7 +63,7 @@ async function fillTheRest(server: TestServer): Promise<Released['answered']> {
 
 /** A store cancels an order before it is recorded. */
 async function cancelStoreOrder(server: TestServer): Promise<void> {
-  const secret = 'of the store'
+  const secret = 'the secret of the store'
   await expectOk(admin(server, 'PATCH', '/settings', { storeWebhookSecret: secret }))
   const raw = canceledPayload({ id: 5_600_000_000_001 })
   const signature = createHmac('sha256', secret).update(raw).digest('base64')
