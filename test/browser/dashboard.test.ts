@@ -190,8 +190,9 @@ describe.skipIf(whyNoChromium())('the dashboard', () => {
   test('gives STAFF read access, without keys and money', async () => {
     const page = await visit()
     await signIn(page, staffToken)
-    const menu = await page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allTextContents()
-    expect(menu).toEqual([
+    const links = page.getByRole('navigation', { name: 'Pages' }).getByRole('link')
+    await links.first().waitFor()
+    expect(await links.allTextContents()).toEqual([
       'Overview',
       'Orders',
       'Commissions',

@@ -18,6 +18,6 @@ export const toBytes = (body: unknown): Bytes => {
     ? new Uint8Array(body as ArrayBuffer).slice()
     : reject(
         'body_parsed',
-        "The body is not raw bytes. Use express.raw() before express.json(), Fastify parseAs: 'buffer' or Next bodyParser: false.",
+        "The body is not raw bytes. Use express.raw({ type: '*/*' }) before express.json(), Fastify parseAs: 'buffer' or Next bodyParser: false.",
       )
 }

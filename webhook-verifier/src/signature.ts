@@ -57,7 +57,7 @@ export const verifySignature = async (
     for (const signature of signatures)
       if (await subtle.verify('HMAC', key, signature, message))
         return { secretIndex, dedupeKey: toHex(await subtle.digest('SHA-256', body)) }
-  return reject('signature_mismatch', 'Check the secret, and that the body was not decoded or re-serialized.')
+  return reject('signature_mismatch', 'Check the secret, and that the body was not re-serialized.')
 }
 
 const parseSignatures = (

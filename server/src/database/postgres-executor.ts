@@ -57,14 +57,15 @@ function statementName(sql: string): string | undefined {
 
 type SqlText = Pick<CompiledQuery, 'sql' | 'parameters'>
 
-/** Runs a query as a prepared statement. @throws StorageError */
-export async function run<R>(on: pg.Pool | pg.PoolClient, { sql: text, parameters }: SqlText): Promise<QueryResult<R>> {
+/** Runs a query, by default as a prepared statement. @throws StorageError */
+export async function run<R>(
+  on: pg.Pool | pg.PoolClient,
+  { sql: text, parameters }: SqlText,
+  { isPrepared = true } = {},
+): Promise<QueryResult<R>> {
   try {
-    const { rows, rowCount, command } = await on.query({
-      name: statementName(text),
-      text,
-      values: parameters as unknown[],
-    })
+    const name = isPrepared ? statementName(text) : undefined
+    const { rows, rowCount, command } = await on.query({ name, text, values: parameters as unknown[] })
     const changed = command === 'INSERT' || command === 'UPDATE' || command === 'DELETE'
     return changed ? { rows, numAffectedRows: BigInt(rowCount ?? 0) } : { rows }
   } catch (error) {

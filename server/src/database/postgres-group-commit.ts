@@ -30,6 +30,11 @@ interface FailedJob {
   error: unknown
 }
 
+interface Connection {
+  client: pg.PoolClient
+  isPrepared: boolean
+}
+
 /** Runs a query on a connection that the transactions do not use. */
 type Ask = (text: string, values: unknown[]) => Promise<{ rows: { status: string; hasTrace: boolean }[] }>
 
@@ -142,19 +147,20 @@ export class PostgresGroupCommit {
 
   /** Settles all jobs, except those whose shop is locked. */
   async #run(jobs: Job[]): Promise<void> {
-    let error = await this.#tryRun(jobs)
-    // Nothing has changed when the connection is lost before the commit.
-    if (error?.isLost) error = await this.#tryRun(jobs)
+    let error = await this.#tryRun(jobs, true)
+    // Nothing has changed when the connection is lost before the commit. After a migration, every connection has prepared
+    // statements whose columns have changed, so none is used.
+    if (error?.isLost) error = await this.#tryRun(jobs, false)
     if (error) for (const job of jobs) settle(job, () => job.reject(error))
   }
 
   /** Returns an error that concerns all jobs that are not settled. */
-  async #tryRun(jobs: Job[]): Promise<StorageError | undefined> {
+  async #tryRun(jobs: Job[], isPrepared: boolean): Promise<StorageError | undefined> {
     let client: pg.PoolClient | undefined
     try {
       client = await this.#pool.connect()
       await this.#runOn(
-        client,
+        { client, isPrepared },
         jobs.filter(({ isSettled }) => !isSettled),
       )
       client.release()
@@ -166,23 +172,23 @@ export class PostgresGroupCommit {
   }
 
   /** Jobs that fail after they changed something run again alone, where each statement is awaited, after the others. */
-  async #runOn(client: pg.PoolClient, jobs: Job[]): Promise<void> {
+  async #runOn(on: Connection, jobs: Job[]): Promise<void> {
     const separate: Job[] = []
     let group = jobs
     while (group.length > 0 && separate.length < MAX_FAILURES) {
-      const failed = await this.#commit(client, group, true)
+      const failed = await this.#commit(on, group, true)
       if (!failed) group = []
       else {
         separate.push(failed.job)
         group = group.filter((job) => job !== failed.job)
       }
     }
-    for (const job of [...group, ...separate]) await this.#runAlone(client, job)
+    for (const job of [...group, ...separate]) await this.#runAlone(on, job)
   }
 
-  async #runAlone(client: pg.PoolClient, job: Job): Promise<void> {
+  async #runAlone(on: Connection, job: Job): Promise<void> {
     for (let attempt = 1; ; attempt++) {
-      const failed = await this.#commit(client, [job], false)
+      const failed = await this.#commit(on, [job], false)
       if (!failed) return
       const { code } = failed.error as { code?: string }
       if (attempt === MAX_ATTEMPTS || !RETRYABLE.includes(code ?? ''))
@@ -197,10 +203,13 @@ export class PostgresGroupCommit {
    *
    * @throws StorageError
    */
-  async #commit(client: pg.PoolClient, jobs: Job[], isPipelined: boolean): Promise<FailedJob | undefined> {
+  async #commit({ client, isPrepared }: Connection, jobs: Job[], isPipelined: boolean): Promise<FailedJob | undefined> {
     const { beginSql, lockTimeoutMs } = this.#pool
     const { shopId } = jobs[0]!
-    const transaction = new PostgresTransaction(client, { beginSql, lockTimeoutMs, shopId, isPipelined })
+    const transaction = new PostgresTransaction(client, {
+      ...{ beginSql, lockTimeoutMs, shopId },
+      ...{ isPipelined, isPrepared },
+    })
     const jobOf = new Map<OpenWork, Job>()
     const settlements: (() => void)[] = []
     let thrown: FailedJob | undefined

@@ -32,6 +32,7 @@ interface TransactionOptions {
    * statement is awaited.
    */
   isPipelined: boolean
+  isPrepared: boolean
 }
 
 /** How long a transaction waits for the lock of its shop before the connection serves another shop. */
@@ -70,14 +71,16 @@ export class PostgresTransaction {
   readonly #client: pg.PoolClient
   readonly #shopId: string | undefined
   readonly #isPipelined: boolean
+  readonly #isPrepared: boolean
   readonly #pending: Promise<unknown>[] = []
   readonly #locking: Promise<AuditHead>
   #movedHead: AuditHead | undefined
 
-  constructor(client: pg.PoolClient, { beginSql, lockTimeoutMs, shopId, isPipelined }: TransactionOptions) {
+  constructor(client: pg.PoolClient, { beginSql, lockTimeoutMs, shopId, ...options }: TransactionOptions) {
     this.#client = client
     this.#shopId = shopId
-    this.#isPipelined = isPipelined
+    this.#isPipelined = options.isPipelined
+    this.#isPrepared = options.isPrepared
     // Later statements are sent without waiting for these, and run behind them.
     this.#sendText(shopId === undefined ? beginSql : `${beginSql}; set local lock_timeout = ${LOCK_WAIT_MS}`)
     this.#locking = this.#lock(shopId)
@@ -108,7 +111,7 @@ export class PostgresTransaction {
     const send = async <R>(query: CompiledQuery): Promise<QueryResult<R>> => {
       if (hasEnded) throw new Error('The work has ended')
       const { isRead, insertedRows } = describeStatement(query)
-      const sent = run<R>(this.#client, query)
+      const sent = run<R>(this.#client, query, { isPrepared: this.#isPrepared })
       this.#track(sent, work)
       if (isRead) return sent
       // What fails or matches nothing has changed nothing.

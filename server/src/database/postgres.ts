@@ -84,7 +84,10 @@ const openReportPool = (url: string) =>
 const readFrom =
   (pool: pg.Pool): Send =>
   <R>(query: CompiledQuery) =>
-    run<R>(pool, query).catch((error: StorageError) => retryRead(error, () => run<R>(pool, query)))
+    run<R>(pool, query).catch((error: StorageError) =>
+      // Not prepared: after a migration, every connection has statements whose columns have changed.
+      retryRead(error, () => run<R>(pool, query, { isPrepared: false })),
+    )
 
 function timed(send: Send, onRead: DatabaseObserver['onRead']): Send {
   if (!onRead) return send
