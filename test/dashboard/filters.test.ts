@@ -84,7 +84,7 @@ test('payouts are filtered by status, currency, and period, with the total of wh
     ['From Sep 1, 2026', '/admin/payouts?status=OPEN&currency=EUR'],
     ['Currency EUR', '/admin/payouts?status=OPEN&from=2026-09-01'],
   ])
-  // The API has no such filter, and ignores it as any unknown parameter.
+  // The API has no such filter, and a read ignores unknown parameters.
   expect((await server.request('GET', '/api/v1/payouts?currency=EUR')).body.pagination.total).toBe(4)
 })
 

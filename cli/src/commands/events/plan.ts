@@ -38,9 +38,9 @@ export interface PlanOptions extends MoneyOptions {
   timeZone?: string
   dateFormat?: DateFormat
   prices?: PriceBasis
-  /** `status=Column` names the column of the payment status. */
+  /** `status=Column` names the payment status column. */
   map?: string[]
-  /** Statuses that mean paid, besides those of the format. */
+  /** More words that mean paid, in addition to the format's own. */
   paidStatus?: string[]
   /** Of rows without a currency. Defaults to USD, as in the API. */
   currency?: string
