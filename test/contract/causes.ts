@@ -79,6 +79,7 @@ export const sharedCauses: Record<string, Cause> = {
   },
   storage_unavailable: ({ server }, op) => whileBroken(removeTable(server, 'apiKeys'), () => callOperation(server, op)),
   api_disabled: ({ server, switchedOff }, op) => callOperation(server, op, { key: switchedOff.key }),
+  invalid_parameter: calling({ query: 'dryRun=1' }),
   invalid_json: calling({ raw: '{"email": ' }),
   body_timeout: ({ server }, op) => withStalledBody(server, (given) => callOperation(server, op, given)),
   server_busy: ({ server }, op) =>

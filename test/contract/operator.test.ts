@@ -113,6 +113,7 @@ const sharedCauses: Record<string, Cause> = {
   audit_unavailable: (op) =>
     whileBroken(rejectWrites(server, 'insert', 'audits'), () => callOperator(server, op, VALID(op))),
   outcome_unknown: (op) => whileBroken(loseCommits(server), () => callOperator(server, op, VALID(op))),
+  invalid_parameter: calling({ query: 'dryRun=1' }),
   invalid_json: calling({ raw: '{"name": ' }),
   body_timeout: (op) => withStalledBody(server, (given) => callOperator(server, op, given)),
   server_busy: (op) => withoutMemory(server, () => callOperator(server, op)),

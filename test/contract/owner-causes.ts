@@ -93,6 +93,7 @@ export const sharedCauses: Record<string, Cause> = {
   },
   outcome_unknown: (server, op) =>
     whileBroken(loseCommits(server), () => callOwner(server, op, sessionFor(server, op))),
+  invalid_parameter: calling({ query: 'dryRun=1' }),
   invalid_json: calling({ raw: '{"token": ' }),
   body_timeout: (server, op) => withStalledBody(server, (given) => callOwner(server, op, given)),
   server_busy: (server, op) =>

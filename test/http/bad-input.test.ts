@@ -89,7 +89,10 @@ describe('400 names the field', () => {
     ['POST', 'refunds?dry_run=1', 'dry_run'],
     ['POST', 'cancellations?colour=red&dryRum=1', 'dryRum'],
     ['DELETE', 'affiliates?id=aff_x&-ID=aff_y', undefined],
-  ])('%s %s with a misspelled parameter names it', async ([method, address, field], { server }) => {
+    ['POST', 'payouts?dryRun=1', 'dryRun'],
+    ['PATCH', 'payouts?id=pay_x&action=pay&dryrun=1', 'dryRun'],
+    ['DELETE', 'refunds?externalOrderId=1&externalRefundId=2&dryRun=1', 'dryRun'],
+  ])('%s %s with a misspelled or misplaced parameter names it', async ([method, address, field], { server }) => {
     const rejection = await rejected(server, () => server.request(method, `/api/v1/${address}`, { body: order }))
     expect(rejection).toEqual({ code: 'invalid_parameter', field })
   })
@@ -107,6 +110,7 @@ describe('400 for a body that is not a JSON object', () => {
     ['cut off', '{"email":', 'invalid_json'],
     ['a trailing comma', '{"email":"a@b.co",}', 'invalid_json'],
     ['bytes that are not UTF-8', new Uint8Array([0x22, 0xff, 0x22]), 'invalid_json'],
+    ['a property twice', '{"email":"a@b.co","name":"A","n\\u0061me":"B"}', 'invalid_body'],
     ['a list', '[]', 'invalid_body'],
     ['null', 'null', 'invalid_body'],
     ['text', '"x"', 'invalid_body'],

@@ -9,7 +9,7 @@ import { yieldToEventLoop } from '../database/event-loop.ts'
 
 /**
  * Converts query text to the types of the document: numeric text becomes a number, anything else is left to the validator.
- * Undocumented parameters are dropped, unless a request that writes misspells one: a `dryrun` would write.
+ * Undocumented parameters are dropped, unless a request that writes misspells one, or would write despite `dryRun`.
  */
 function readQuery({ method, queryParameters: parameters }: Operation, search: URLSearchParams) {
   const query: Record<string, unknown> = {}
@@ -22,13 +22,18 @@ function readQuery({ method, queryParameters: parameters }: Operation, search: U
     query[name] = coerce(deref(schema), first)
   }
   if (method !== 'GET' && search.size > Object.keys(query).length) {
-    const selection = selectionOf({
-      properties: Object.fromEntries(parameters.map(({ name, schema }) => [name, schema])),
-    })
-    for (const name of search.keys()) if (!(name in query)) rejectMisspelled(`.${name}`, name, selection, 'parameter')
+    const own = selectionOf({ properties: Object.fromEntries(parameters.map(({ name, schema }) => [name, schema])) })
+    for (const name of search.keys()) {
+      if (name in query) continue
+      rejectMisspelled(`.${name}`, name, own, 'parameter')
+      if (documentedName(DRY_RUN, name))
+        throw invalid('invalid_parameter', 'dryRun is not a parameter of this request. See whether its body has it.')
+    }
   }
   return query
 }
+
+const DRY_RUN = selectionOf({ properties: { dryRun: {} } })
 
 function coerce({ type, format }: Schema, text: string): unknown {
   // An unencoded plus sign arrives as a space.
@@ -51,7 +56,7 @@ export const toLookupText = (text: string): string => (isStorable(text) ? text :
 export function readParameters<Id extends OperationId>(op: Operation<Id>, c: HonoContext): Omit<Input<Id>, 'body'> {
   const { queryParameters, pathParameters, headerParameters } = op
   return {
-    query: op.readQuery(queryParameters.length > 0 ? readQuery(op, searchParamsOf(c.req.url)) : {}),
+    query: op.readQuery(queryParameters.length > 0 || op.readBody ? readQuery(op, searchParamsOf(c.req.url)) : {}),
     path: op.readPath(pathParameters.length > 0 ? pathParametersOf(c) : {}),
     headers: op.readHeaders(headerParameters.length > 0 ? headersOf(op, c) : {}),
   }
@@ -101,8 +106,10 @@ export interface ParsedBody {
  */
 export async function parseBody(bytes: Uint8Array, selection: Selection): Promise<ParsedBody> {
   if (bytes.length === 0) return { all: {}, value: {}, ignored: [] }
-  const text = await readText(bytes, BODY_LIMITS)
+  const { text, properties } = await readText(bytes, BODY_LIMITS)
   const all = parse(text)
+  if (countProperties(all) < properties)
+    throw invalidBody('The request body must not contain an object with the same property twice.')
   if (UNSTORABLE.test(text)) rejectUnstorable(all)
   if (bytes.length > LARGE_BODY_BYTES) await yieldToEventLoop()
   const ignored = new IgnoredNames()
@@ -119,7 +126,7 @@ export async function parseBody(bytes: Uint8Array, selection: Selection): Promis
  */
 export async function parseNotification(bytes: Uint8Array, selection: Selection): Promise<ParsedBody> {
   if (bytes.length === 0) return { all: {}, value: {}, ignored: [] }
-  const text = await readText(bytes, NOTIFICATION_LIMITS)
+  const { text } = await readText(bytes, NOTIFICATION_LIMITS)
   const exact = /\d{16}/.test(text) ? text.replace(TEXT_OR_LONG_INTEGER, quoteUnsafe) : text
   if (bytes.length > LARGE_BODY_BYTES) await yieldToEventLoop()
   const all = parse(exact)
@@ -133,11 +140,11 @@ const TEXT_OR_LONG_INTEGER = /"[^"\\]*(?:\\.[^"\\]*)*"|(?<![\d.eE+-])-?\d{16,}(?
 const quoteUnsafe = (token: string) => (token[0] === '"' || Number.isSafeInteger(Number(token)) ? token : `"${token}"`)
 
 /** Decodes a text that `JSON.parse` reads in little time, or rejects it. */
-async function readText(bytes: Uint8Array, limits: JsonLimits): Promise<string> {
-  checkLimits(bytes, limits)
+async function readText(bytes: Uint8Array, limits: JsonLimits): Promise<{ text: string; properties: number }> {
+  const properties = checkLimits(bytes, limits)
   if (bytes.length > LARGE_BODY_BYTES) await yieldToEventLoop()
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    return { text: new TextDecoder('utf-8', { fatal: true }).decode(bytes), properties }
   } catch {
     throw malformed()
   }
@@ -154,10 +161,13 @@ const CLOSING_OBJECT = 0x7d
 /** Random, so that nobody can choose names with equal hashes. */
 const HASH_FACTOR = randomInt(2 ** 30) * 2 + 1
 
-/** Counts levels, values and different names of a JSON text in one pass, whether it is valid or not. */
-function checkLimits(bytes: Uint8Array, limits: JsonLimits): void {
+/**
+ * Counts levels, values and different names of a JSON text in one pass, whether it is valid or not. Returns the number of
+ * properties.
+ */
+function checkLimits(bytes: Uint8Array, limits: JsonLimits): number {
   const names = new Set<number>()
-  let [at, depth, values, hash] = [0, 0, 1, 0]
+  let [at, depth, values, properties, hash] = [0, 0, 1, 0, 0]
   while (at < bytes.length) {
     const byte = bytes[at++]
     if (byte === QUOTE) {
@@ -167,8 +177,10 @@ function checkLimits(bytes: Uint8Array, limits: JsonLimits): void {
         hash = Math.imul(hash + inner, HASH_FACTOR)
       }
     } else if (byte === COMMA) values++
-    else if (byte === COLON) names.add(hash)
-    else if (byte === OPENING_LIST || byte === OPENING_OBJECT) {
+    else if (byte === COLON) {
+      properties++
+      names.add(hash)
+    } else if (byte === OPENING_LIST || byte === OPENING_OBJECT) {
       values++
       if (++depth > limits.depth)
         throw invalidBody(`The request body must not be nested more than ${limits.depth} levels deep.`)
@@ -178,6 +190,14 @@ function checkLimits(bytes: Uint8Array, limits: JsonLimits): void {
     if (names.size > MAX_NAMES)
       throw invalidBody(`The request body must not contain more than ${MAX_NAMES} different property names.`)
   }
+  return properties
+}
+
+/** Of two properties with the same name, `JSON.parse` keeps one. */
+function countProperties(value: unknown): number {
+  if (value === null || typeof value !== 'object') return 0
+  const inner = Object.values(value)
+  return inner.reduce((count, one) => count + countProperties(one), Array.isArray(value) ? 0 : inner.length)
 }
 
 function parse(text: string): unknown {
