@@ -32,10 +32,6 @@ export function formatMoney(cents: number | bigint, currency: string): string {
   return `${grouped}${rest === undefined ? '' : `.${rest}`} ${currency}`
 }
 
-/** Amounts in sentences of the API, such as `1440 USD cents`, as money. */
-export const withMoney = (sentence: string): string =>
-  sentence.replace(/(-?\d+) ([A-Z]{3}) cents\b/g, (_all, cents, currency) => formatMoney(BigInt(cents), currency))
-
 /**
  * Parses an amount that a user typed, with or without grouping commas and the currency code.
  *

@@ -146,6 +146,6 @@ test('--each-currency creates one batch per currency, and reports a currency bel
   expect(set.code).toBe(0)
   const some = await payouts('create', '--month', '2026-06', '--each-currency', '--json=currency')
   expect({ code: some.code, data: JSON.parse(some.stdout) }).toEqual({ code: 8, data: [{ currency: 'USD' }] })
-  expect(some.stderr).toMatch(/EUR: .*1600 cents/)
+  expect(some.stderr).toMatch(/EUR: .*16\.00 EUR/)
   expect((await payouts('preview', '--month', '2026-07')).stderr).toContain('(16.00 EUR)')
 }, 30_000)

@@ -260,7 +260,7 @@ test('the calculation adds up line by line, including refunds', async ({ server,
   expect(again.arithmetic).toEqual([
     {
       step: 'subtotal',
-      text: 'Goods before discount, shipping and tax: 1 × 5000 + 2 × 2500',
+      text: 'Goods before discount, shipping and tax: 1 × 50.00 USD + 2 × 25.00 USD',
       cents: 10_000,
       currency: 'USD',
     },
@@ -271,11 +271,11 @@ test('the calculation adds up line by line, including refunds', async ({ server,
       cents: 9000,
       currency: 'USD',
     },
-    { step: 'group', text: '4500 × 1600 ÷ 10000, rounded half up', cents: 720, currency: 'USD' },
-    { step: 'group', text: '250 × 2 pieces', cents: 500, currency: 'USD' },
+    { step: 'group', text: '45.00 USD × 16%', cents: 720, currency: 'USD' },
+    { step: 'group', text: '2.50 USD × 2 pieces', cents: 500, currency: 'USD' },
     { step: 'commission', text: 'The commission', cents: 1220, currency: 'USD' },
-    { step: 'tax', text: 'Withheld: 1220 × 1000 ÷ 10000, rounded half up', cents: 122, currency: 'USD' },
-    { step: 'refund', text: 'Refund r of 4500 cents of goods', cents: -720, currency: 'USD' },
+    { step: 'tax', text: 'Withheld: 12.20 USD × 10%', cents: 122, currency: 'USD' },
+    { step: 'refund', text: 'Refund r of 45.00 USD of goods', cents: -720, currency: 'USD' },
     { step: 'now', text: 'Commission after refunds', cents: 500, currency: 'USD' },
   ])
   expect(await pageOf(server, explained.externalOrderId)).toContain('Withheld')
@@ -289,8 +289,8 @@ describe('what remains of a commission is part of the summary and the calculatio
     ['cancel', 'CANCELED', 'The order was canceled', 1440],
     ['reject', 'REJECTED', 'The commission was rejected', 1440],
     ['reverse', 'REVERSED', 'The paid commission was reversed', 1440],
-    ['refund', 'APPROVED', 'After refunds, 1280 USD cents remain.', 160],
-    ['refund all', 'REFUNDED', 'After refunds, 0 USD cents remain.', 1440],
+    ['refund', 'APPROVED', 'After refunds, 12.80 USD remain.', 160],
+    ['refund all', 'REFUNDED', 'After refunds, 0.00 USD remain.', 1440],
   ] as const)('%s', async ([action, status, text, lessCents], { server, owner }) => {
     const { commission, externalOrderId } = await order(server, { couponCode: 'NISA16' })
     const refund = { externalRefundId: 'r', amountCents: action === 'refund' ? 1000 : 9000 }
@@ -302,10 +302,8 @@ describe('what remains of a commission is part of the summary and the calculatio
     const explained = await expectOk(owner('GET', `/orders/${externalOrderId}/explanation`))
     expect(explained.commission.orderStatus).toBe(status)
     const left = 1440 - lessCents
-    const ending = isRefund ? text : `${text}: 0 USD cents remain.`
-    expect(explained.summary).toBe(
-      `The coupon NISA16 won and earns 1440 USD cents on 9000 USD cents of goods. ${ending}`,
-    )
+    const ending = isRefund ? text : `${text}: 0.00 USD remain.`
+    expect(explained.summary).toBe(`The coupon NISA16 won and earns 14.40 USD on 90.00 USD of goods. ${ending}`)
     const [change, now] = explained.arithmetic.slice(-2)
     expect(change).toMatchObject({ step: isRefund ? 'refund' : 'canceled', cents: -lessCents })
     expect(now).toMatchObject({ step: 'now', cents: left })

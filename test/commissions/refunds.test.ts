@@ -66,7 +66,7 @@ describe('before payment', () => {
     await expectOk(till.refund(id, 'a', 8000))
     const reply = await till.refund(id, 'b', 1001)
     expect(codeOf(reply)).toEqual([409, 'refund_exceeds_order'])
-    expect(reply.body.error).toContain('1000 cents')
+    expect(reply.body.error).toContain('10.00 USD')
     expect((await till.row(id)).commissionAmountCents).toBe(160)
   })
 
@@ -112,7 +112,7 @@ test('refunds from before totals were stored count in the next refund', async ({
   deleteRows(server, 'refundTotals')
   const reply = await refundPieces('c', 3)
   expect(codeOf(reply)).toEqual([409, 'refund_exceeds_order'])
-  expect(reply.body.error).toContain('4000 cents')
+  expect(reply.body.error).toContain('40.00 USD')
   expect((await refundPieces('c', 1)).body.data.commissionAmountCents).toBe(240)
   expect((await till.refund(id, 'd')).body.data).toMatchObject({ commissionAmountCents: 0, orderStatus: 'REFUNDED' })
 })

@@ -49,7 +49,7 @@ test('a page says what to do in its own words, not in those of the API', async (
   expect(noticeOf(created)).toMatch(/EUR and USD.* “Currency”/)
   const { id } = await client.payouts.create({ periodStart: '2026-10-01', periodEnd: '2026-10-31', currency: 'EUR' })
   const paid = await owner.submit(`/admin/payouts/${id}/pay`, [['total', '1.00']])
-  expect(noticeOf(paid)).toMatch(/1\.00 EUR; .* [\d.]+ EUR\. .*type/)
+  expect(noticeOf(paid)).toMatch(/[\d.]+ EUR.* 1\.00 EUR\. .*type/)
   const program = await client.programs.create({ name: 'P' })
   const rate = await owner.open(
     `/admin/programs/${program.id}/backtest?commissionType=PERCENT_OF_SALE&commissionPercent=2&cookieDurationDays=1.5`,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { typedAmount, typedCents } from '../../server/src/dashboard/amount-input.ts'
 import { change, chart } from '../../server/src/dashboard/chart.ts'
-import { money, withMoney } from '../../server/src/dashboard/format.ts'
+import { money } from '../../server/src/dashboard/format.ts'
 import { typedRate } from '../../server/src/dashboard/program-form.ts'
 
 test.each([
@@ -65,15 +65,6 @@ test('the currency of an amount is text, whatever a form contains', () => {
   expect(typedCents('10.50', '(A+)+B')).toBe(1050)
   expect(typedCents(`${'A'.repeat(40)}!`, '(A+)+B')).toBeUndefined()
   expect(typedCents('10.50 (', '(')).toBe(1050)
-})
-
-test.each([
-  ['earns 1618 USD cents on 10000 USD cents of goods', 'earns 16.18 USD on 100.00 USD of goods'],
-  ['The batch pays 500 cents, not the expected 100 cents.', 'The batch pays 5.00 EUR, not the expected 1.00 EUR.'],
-  ['Refund R-1 of -250 cents of goods', 'Refund R-1 of −2.50 EUR of goods'],
-  ['no amount', 'no amount'],
-])('the message %s is shown with amounts of money: %s', (text, shown) => {
-  expect(withMoney(text, 'EUR')).toBe(shown)
 })
 
 test('an amount is typed as it is read', () => {

@@ -90,7 +90,7 @@ test('flat and percentage on one order in another currency: the flat part earns 
     ],
   })
   expect(body.data.arithmetic.map(({ text }: { text: string }) => text)).toContain(
-    'The flat rate of 200 cents is in USD and cannot be added to percentages of an order in EUR, so it earns nothing',
+    'The flat rate of 2.00 USD cannot be added to percentages of an order in EUR, so it earns nothing',
   )
   expect(body.data.replay.identical).toBe(true)
 

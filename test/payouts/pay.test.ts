@@ -72,8 +72,8 @@ describe('409', () => {
     async (cents, { server, client }) => {
       const reply = await pay(server, `&expectedTotalCents=${cents}`)
       expect(reply.headers.get('X-Error-Code')).toBe('payout_total_mismatch')
-      expect(reply.body.error).toContain('1440 cents')
-      expect(reply.body.error).toContain(`${cents} cents`)
+      expect(reply.body.error).toContain('14.40 USD')
+      expect(reply.body.error).toContain(`${(cents / 100).toFixed(2).replace('-', '−')} USD`)
       expect(await paid(client)).toEqual([])
     },
   )

@@ -22,6 +22,13 @@ export const isCurrency = (text: string): boolean => CURRENCIES.has(text)
 /** The number of minor-unit digits of a currency: 2 for USD and for an unknown one, 0 for JPY, 3 for KWD. */
 export const minorUnitDigits = (currency: string): number => DIGITS.get(currency) ?? 2
 
+/** Minor units as users read them: `1,440.00 USD`. */
+export function money(cents: number | bigint, currency: string): string {
+  const [whole = '', fraction] = toUnits(cents < 0 ? -cents : cents, currency).split('.')
+  const units = whole.replace(/\B(?=(\d{3})+$)/g, ',')
+  return `${cents < 0 ? '−' : ''}${units}${fraction === undefined ? '' : `.${fraction}`} ${currency}`
+}
+
 /** An amount in currency units, with exactly the digits of the currency: `-14.40`. */
 export function toUnits(cents: number | bigint, currency: string): string {
   const digits = minorUnitDigits(currency)

@@ -1,5 +1,4 @@
-import { ApiError, type ErrorCode } from '../contract/errors.ts'
-import { withMoney } from './format.ts'
+import type { ApiError, ErrorCode } from '../contract/errors.ts'
 import { nameOf } from './status.ts'
 
 /** Remedies for page users, where the API's remedy addresses API callers. */
@@ -122,24 +121,11 @@ function withLabels(message: string): string {
 }
 
 /**
- * The message of an error as a page shows it: in the words of its form, with money instead of cents.
- *
- * @param currency of amounts without one
+ * The message of an error as a page shows it: in the words of its form.
  */
-export function pageText({ code, message, problem }: ApiError, currency: string): string {
+export function pageText({ code, message, problem }: ApiError): string {
   const own = SENTENCES.find(([begins]) => begins.test(message))
   if (own) return message.replace(...own)
-  const [, pays, typed] = /^The batch pays (.+), not the expected (.+)\.$/.exec(problem ?? '') ?? []
-  if (pays && typed) return withMoney(`You typed ${typed}; the batch pays ${pays}. ${REMEDIES[code]}`, currency)
   const remedy = REMEDIES[code]
-  return withMoney(withLabels(problem !== undefined && remedy ? `${problem} ${remedy}` : message), currency)
-}
-
-/** The error with money instead of cents, which are not always in the currency of the shop. */
-export function inCurrency(error: unknown, currency: string): unknown {
-  if (!(error instanceof ApiError)) return error
-  const { status, code, message, problem } = error
-  return new ApiError(status, code, withMoney(message, currency), {
-    ...(problem !== undefined && { problem: withMoney(problem, currency) }),
-  })
+  return withLabels(problem !== undefined && remedy ? `${problem} ${remedy}` : message)
 }

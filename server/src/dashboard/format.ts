@@ -1,13 +1,7 @@
-import { minorUnitDigits } from '../core/currencies.ts'
+import { money } from '../core/currencies.ts'
 import { type Html, html } from './html.ts'
 
-/** Formats minor units as `1,440.00 USD`. */
-export function money(cents: number | bigint, currency: string): string {
-  const digits = minorUnitDigits(currency)
-  const text = String(cents < 0 ? -cents : cents).padStart(digits + 1, '0')
-  const units = text.slice(0, text.length - digits).replace(/\B(?=(\d{3})+$)/g, ',')
-  return `${cents < 0 ? '−' : ''}${units}${digits ? `.${text.slice(-digits)}` : ''} ${currency}`
-}
+export { money }
 
 /** Goods of an order, and what is left of them after refunds. */
 export const goods = (cents: number, refundedCents: number, currency: string): Html =>
@@ -21,10 +15,6 @@ export const earned = (cents: number, currency: string, status: string): Html =>
   cents !== 0 && UNDONE.has(status)
     ? html`<s>${money(cents, currency)}</s><span class="visually-hidden"> (not owed)</span>`
     : html`${money(cents, currency)}`
-
-/** Amounts in sentences of the API, such as `1618 USD cents` or `100 cents`, as money. */
-export const withMoney = (sentence: string, currency: string): string =>
-  sentence.replace(/(-?\d+)(?: ([A-Z]{3}))? cents\b/g, (_all, cents, own) => money(Number(cents), own ?? currency))
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 

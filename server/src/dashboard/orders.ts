@@ -4,7 +4,7 @@ import { explain } from '../domains/commissions/explain.ts'
 import { findOrderName } from '../domains/orders/reported.ts'
 import { facts } from './components.ts'
 import { field } from './form.ts'
-import { count, money, rateText, time, UNDONE, withMoney } from './format.ts'
+import { count, money, rateText, time, UNDONE } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import { changes, moveOrder, refundList, refundOrder } from './order-changes.ts'
 import { ORDER_FILTERS } from './order-filter.ts'
@@ -83,7 +83,7 @@ const explanation = (
   names: Names,
   query: URLSearchParams,
 ): Html => html`<section class="card" aria-labelledby="decision"><h2 id="decision">Decision</h2>
-<p>${badge(shownOutcome(found))} ${isolated(withMoney(found.summary, String(found.order.currency)))}</p></section>
+<p>${badge(shownOutcome(found))} ${isolated(found.summary)}</p></section>
 <h2>Evidence</h2>
 <p class="hint">In your shop’s order of precedence. The first kind with valid evidence wins. If there are several clicks, the ${found.clickTouch.toLowerCase()} one counts.</p>
 <ol class="evidence card">${found.evidence.map((one) => kind(one, names, query))}</ol>
@@ -197,7 +197,7 @@ const arithmetic = (found: Explanation): Html => {
   const lines = found.arithmetic.filter(({ step, cents }) => step !== 'tax' || (isWithheld && cents !== 0))
   const rows = withSumOfRefunds(lines).map(({ step, text, cents, currency }) => ({
     className: step,
-    cells: [STEPS[step], inMoney(text, step, found), money(cents, currency)],
+    cells: [STEPS[step], step === 'restricted' ? nameText(text) : text, money(cents, currency)],
   }))
   const { tax, payable } = payableOf(found)
   if (!payable) return table('Calculation', columns, rows, 'ledger')
@@ -228,22 +228,6 @@ function withSumOfRefunds(lines: Line[]): Line[] {
   const cents = refunds.reduce((sum, line) => sum + line.cents, 0)
   const sum = { ...first, text: `${count(refunds.length)} refunds, listed below`, cents }
   return lines.flatMap((line) => (line === first ? [sum] : line.step === 'refund' ? [] : [line]))
-}
-
-/** The texts of the calculation contain minor units, such as `10000 × 1600 ÷ 10000`. */
-function inMoney(text: string, step: string, { order, arithmetic }: Explanation): string {
-  if (step === 'restricted') return nameText(text)
-  const orderCurrency = String(order.currency)
-  const currency = arithmetic.at(-1)?.currency ?? orderCurrency
-  return withMoney(text, step === 'refund' ? orderCurrency : currency)
-    .replace(
-      /(-?\d+) × (\d+) ÷ 10000, rounded half up/g,
-      (_all, cents, bps) =>
-        `${money(Number(cents), step === 'group' ? orderCurrency : currency)} × ${Number(bps) / 100}%${(BigInt(cents) * BigInt(bps)) % 10_000n ? ', rounded' : ''}`,
-    )
-    .replace(/^(\d+) for the order$/, (_all, cents) => `${money(Number(cents), currency)} for the order`)
-    .replace(/^(\d+) × (\d+) pieces$/, (_all, cents, pieces) => `${money(Number(cents), currency)} × ${pieces} pieces`)
-    .replace(/(\d+) × (\d+)(?= \+|$)/g, (_all, pieces, cents) => `${pieces} × ${money(Number(cents), orderCurrency)}`)
 }
 
 const replay = ({ replay }: Explanation): Html =>

@@ -52,7 +52,7 @@ export async function preview(request: PageRequest, batchInput: BatchInput): Pro
   const rest = html`${unpaid ? unpaidAfter(request, unpaid, !batch) : ''}${asOf}`
   if (batch)
     return html`${offer(request, batchInput, batch)}${payees ? payeeSection(request, batch, payees) : ''}${rest}`
-  const text = rejected ? pageText(rejected, batchInput.currency ?? ctx.shop.currency) : ''
+  const text = rejected ? pageText(rejected) : ''
   return html`<p class="notice wait" role="status">${text}</p>${rest}`
 }
 

@@ -11,7 +11,6 @@ import { typedCents } from './amount-input.ts'
 import { COMMISSION_COLUMNS, commissionCells, namesOf } from './commission-table.ts'
 import { empty, tabs } from './components.ts'
 import { fileLink } from './csv-download.ts'
-import { inCurrency } from './error-text.ts'
 import { checkbox, confirmation, field, form, input } from './form.ts'
 import { counted, count as counts, day, dayText, money } from './format.ts'
 import { type Html, html } from './html.ts'
@@ -242,15 +241,13 @@ async function pay(request: PageRequest) {
   if (typed === undefined) throw invalidBody('Type the total exactly as shown, such as 1,440.00.')
   const expectedTotalCents = totals.netPayableCents
   const dueCents = expectedTotalCents - returnedOf(await payoutFiles.findAll(request.ctx, id))
-  if (typed !== dueCents) throw inCurrency(payouts.totalMismatch(dueCents, typed), currency)
+  if (typed !== dueCents) throw payouts.totalMismatch(dueCents, typed, currency)
   const unsent = request.form.has('outside') ? { lines: 0, cents: 0 } : await sumUnsent(request.ctx, id)
   if (unsent.lines > 0)
     throw invalidBody(
       `No payment file contains ${counted(unsent.lines, 'payment')} (${money(unsent.cents, currency)}). Create a file for them, or confirm that you paid them another way.`,
     )
-  await payouts.pay(request.ctx, { id, expectedTotalCents, action: 'pay' }).catch((error) => {
-    throw inCurrency(error, currency)
-  })
+  await payouts.pay(request.ctx, { id, expectedTotalCents, action: 'pay' })
   return { to: `${PATH}/${id}`, flash: { text: 'Batch and commissions marked as paid.' } }
 }
 

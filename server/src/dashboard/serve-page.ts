@@ -129,7 +129,7 @@ async function renderError({ c, server, request }: Call, route: Route, thrown: E
   if (isSessionOver(reason)) return askToSignIn(c, route, reason)
   const error = toApiError(server, reason, logFields(c.get('request')))
   const field = fieldOf(error)
-  const text = error.code === 'role_missing' ? forbiddenText(route.path) : pageText(error, request.ctx.shop.currency)
+  const text = error.code === 'role_missing' ? forbiddenText(route.path) : pageText(error)
   if ('show' in route && field !== undefined && route.filters?.includes(field)) {
     request.problem = { field, text }
     const page = layout(request, await route.show(request), { path: route.path })

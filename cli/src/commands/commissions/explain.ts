@@ -1,6 +1,6 @@
 import type { components } from '@referral/sdk'
 import { unwrap } from '../../errors.ts'
-import { formatMoney, withMoney } from '../../money.ts'
+import { formatMoney } from '../../money.ts'
 import { sanitizeText } from '../../output/text.ts'
 import type { Run } from '../../run.ts'
 
@@ -13,7 +13,7 @@ export async function explain(run: Run, externalOrderId: string): Promise<undefi
     await owner.GET('/admin/v1/orders/{externalOrderId}/explanation', { params: { path: { externalOrderId } } }),
   )
   if (run.style.format === 'table') run.printText(toText(run, data))
-  else run.printRecord(run.style.format === 'plain' ? { ...data, summary: withMoney(data.summary) } : data)
+  else run.printRecord(data)
 }
 
 function toText(run: Run, data: Explanation): string {
@@ -28,7 +28,7 @@ function toText(run: Run, data: Explanation): string {
     ({ text, cents, currency }) => `  ${formatMoney(cents, currency).padStart(16)}  ${sanitizeText(text)}`,
   )
   const lines = [
-    bold(sanitizeText(withMoney(data.summary))),
+    bold(sanitizeText(data.summary)),
     '',
     'Evidence',
     ...evidence,

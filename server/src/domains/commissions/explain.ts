@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { notFound } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Context } from '../../core/context.ts'
+import { money } from '../../core/currencies.ts'
 import { forEachYielding } from '../../database/event-loop.ts'
 import type { CommissionRow, OrderNoticeRow, OrderRow, RefundRow } from '../../database/tables.ts'
 import { codeKey } from '../../engine/affiliate-codes.ts'
@@ -193,23 +194,26 @@ function arithmeticOf(
   const { subtotalCents, baseCents, amountCents, taxWithheldCents } = decision
   const goods = goodsOf(facts.order)
   const line = arithmeticLine(facts.order.currency)
-  const earned = arithmeticLine(decision.currency ?? facts.order.currency)
+  const commissionCurrency = decision.currency ?? facts.order.currency
+  const earned = arithmeticLine(commissionCurrency)
   const lines = [line('subtotal', subtotalText(facts), subtotalCents)]
   if (goods.base !== subtotalCents) lines.push(line('discount', 'Discount on goods', goods.base - subtotalCents))
   if (goods.base !== baseCents) {
     lines.push(line('outside', 'Lines that are not connected to the affiliate', baseCents - goods.base))
   }
   lines.push(line('base', 'Commissionable amount, excluding shipping and tax', baseCents))
-  lines.push(...decision.groups.map((group) => earned('group', groupText(group, facts), group.amountCents)))
+  lines.push(
+    ...decision.groups.map((group) => earned('group', groupText(group, facts, commissionCurrency), group.amountCents)),
+  )
   if (decision.status === null) return lines
   const { restrictionReasonCode: code } = decision
   if (code && !decision.eligible) lines.push(earned('restricted', code, 0))
   const bps = facts.settings.taxWithholdingBps
   lines.push(
     earned('commission', 'The commission', amountCents),
-    earned('tax', `Withheld: ${amountCents} × ${bps} ÷ 10000, rounded half up`, taxWithheldCents),
+    earned('tax', `Withheld: ${percentText(amountCents, bps, commissionCurrency)}`, taxWithheldCents),
     ...refunds.map((refund) =>
-      earned('refund', refundText(refund, withUnknownItem.has(refund)), refund.commissionCents),
+      earned('refund', refundText(refund, facts.order.currency, withUnknownItem.has(refund)), refund.commissionCents),
     ),
   )
   const left = leftOf(decision, refunds)
@@ -234,31 +238,41 @@ function changeText(decision: Decision, commission: CommissionRow | undefined, r
   if (!commission || !decision.eligible) return ''
   const { orderStatus, currency } = commission
   const canceled = CANCELLATION_TEXTS[orderStatus]
-  if (canceled) return ` The ${canceled}: 0 ${currency} cents remain.`
+  if (canceled) return ` The ${canceled}: ${money(0, currency)} remain.`
   const left = leftOf(decision, refunds)
-  return left === decision.amountCents ? '' : ` After refunds, ${left} ${currency} cents remain.`
+  return left === decision.amountCents ? '' : ` After refunds, ${money(left, currency)} remain.`
 }
 
-function subtotalText({ order: { amountCents, lines } }: Facts): string {
+function subtotalText({ order: { amountCents, lines, currency } }: Facts): string {
   if (amountCents !== null) return 'Goods before discount, shipping and tax, as they were reported'
-  const terms = lines.slice(0, 10).map(({ quantity, priceCents }) => `${quantity} × ${priceCents}`)
+  const terms = lines
+    .slice(0, 10)
+    .map(({ quantity, priceCents }) => `${quantity} × ${money(priceCents ?? 0, currency)}`)
   return `Goods before discount, shipping and tax: ${terms.join(' + ')}${lines.length > 10 ? ' + …' : ''}`
 }
 
-function groupText(group: RateGroup, { order, settings }: Facts): string {
-  const { commissionType, rate, baseCents, quantity, unpaidReasonCode } = group
-  if (unpaidReasonCode) {
-    return `The flat rate of ${rate} cents is in ${settings.currency} and cannot be added to percentages of an order in ${order.currency}, so it earns nothing`
-  }
-  if (commissionType === 'PERCENT_OF_SALE') return `${baseCents} × ${rate} ÷ 10000, rounded half up`
-  return commissionType === 'FLAT_PER_ORDER' ? `${rate} for the order` : `${rate} × ${quantity} pieces`
+/** A part of an amount, such as `90.00 USD × 16%`. */
+function percentText(cents: number, bps: number, currency: string): string {
+  const isRounded = (BigInt(cents) * BigInt(bps)) % 10_000n > 0n
+  return `${money(cents, currency)} × ${bps / 100}%${isRounded ? ', rounded' : ''}`
 }
 
-function refundText({ externalRefundId, goodsCents }: RefundRow, hasUnknownItem: boolean): string {
+function groupText(group: RateGroup, { order, settings }: Facts, currency: string): string {
+  const { commissionType, rate, baseCents, quantity, unpaidReasonCode } = group
+  if (unpaidReasonCode) {
+    return `The flat rate of ${money(rate, settings.currency ?? order.currency)} cannot be added to percentages of an order in ${order.currency}, so it earns nothing`
+  }
+  if (commissionType === 'PERCENT_OF_SALE') return percentText(baseCents, rate, order.currency)
+  return commissionType === 'FLAT_PER_ORDER'
+    ? `${money(rate, currency)} for the order`
+    : `${money(rate, currency)} × ${quantity} pieces`
+}
+
+function refundText({ externalRefundId, goodsCents }: RefundRow, currency: string, hasUnknownItem: boolean): string {
   const canceled = canceledRefundOf(externalRefundId)
-  if (canceled !== undefined) return `Refund ${canceled} was canceled: ${-goodsCents} cents of goods`
+  if (canceled !== undefined) return `Refund ${canceled} was canceled: ${money(-goodsCents, currency)} of goods`
   const unknown = hasUnknownItem ? '; it names a line item that the order does not have' : ''
-  return `Refund ${externalRefundId} of ${goodsCents} cents of goods${unknown}`
+  return `Refund ${externalRefundId} of ${money(goodsCents, currency)} of goods${unknown}`
 }
 
 type Schemas = components['schemas']
@@ -334,8 +348,8 @@ export function summaryOf(decision: Decision, facts: Facts): string {
   const code = decision.restrictionReasonCode
   const because = code ? ` ${restrictionTexts(code, { facts, decision }).merchant}` : ''
   if (!decision.eligible) return `${who}, but earns nothing.${because}`
-  const earned = `${decision.amountCents} ${decision.currency ?? currency} cents`
-  return `${who} and earns ${earned} on ${decision.baseCents} ${currency} cents of goods.${because}`
+  const earned = money(decision.amountCents, decision.currency ?? currency)
+  return `${who} and earns ${earned} on ${money(decision.baseCents, currency)} of goods.${because}`
 }
 
 /** Why the evidence that comes first credits nobody. */

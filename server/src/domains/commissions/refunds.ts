@@ -2,6 +2,7 @@ import { concurrentChange, conflict, conflictWithRemedy, invalid } from '../../c
 import type { components } from '../../contract/schema.d.ts'
 import type { Body } from '../../contract/spec.ts'
 import { type Context, nowIso } from '../../core/context.ts'
+import { money } from '../../core/currencies.ts'
 import { type Mutation, mutate } from '../../core/mutate.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import type { CommissionRow, RefundRow } from '../../database/tables.ts'
@@ -206,7 +207,7 @@ export async function planRefund(
   const found = await findEffectiveStatus(ctx, db, before)
   const { status } = found
   if (CLOSED_STATUSES.includes(status) && !input.alreadyHappened) throw notRefundable(status)
-  if (status === 'REFUNDED' && !input.alreadyHappened) throw refundExceedsOrder(0)
+  if (status === 'REFUNDED' && !input.alreadyHappened) throw refundExceedsOrder(0, before.orderCurrency)
   if (!isInOrderCurrency(input, before)) throw currencyMismatch(before.orderCurrency)
   const applied = await applyToOrder(ctx, db, before, { input, snapshot })
   const totals = status === 'REFUNDED' ? await findRefundTotals(db, ctx.shop.id, before.id) : undefined
@@ -336,7 +337,7 @@ const difference = (before: RefundTarget, after: RefundTarget) => ({
 async function applyToOrder(
   ctx: Context,
   db: Reader,
-  { id, orderId }: CommissionRow,
+  { id, orderId, orderCurrency }: CommissionRow,
   { input, snapshot: provided }: { input: RefundInput; snapshot: RefundSnapshot | undefined },
 ): Promise<AppliedRefund> {
   const snapshot = provided ?? readRefundSnapshot(await findRecordedOrder(ctx, db, orderId))
@@ -348,7 +349,7 @@ async function applyToOrder(
         'The order has no such line item. Use an id, variantId or productId of the order.',
       )
     }
-    throw refundExceedsOrder(applied.before.leftCents)
+    throw refundExceedsOrder(applied.before.leftCents, orderCurrency)
   }
   return applied
 }
@@ -402,9 +403,9 @@ export const toRefundLine = ({
   ...(typeof amountCents === 'number' && { amountCents }),
 })
 
-const refundExceedsOrder = (leftCents: number) =>
+const refundExceedsOrder = (leftCents: number, currency: string) =>
   conflictWithRemedy('refund_exceeds_order', {
-    problem: `Only ${leftCents} cents of goods are left to refund.`,
+    problem: `Only ${money(leftCents, currency)} of goods are left to refund.`,
     remedy: 'Send a smaller amount.',
   })
 

@@ -8,7 +8,7 @@ import {
 } from '../../contract/errors.ts'
 import type { Body } from '../../contract/spec.ts'
 import { type Context, nowIso } from '../../core/context.ts'
-import { minorUnitDigits } from '../../core/currencies.ts'
+import { minorUnitDigits, money } from '../../core/currencies.ts'
 import type { WebhookEvent } from '../../core/outbox.ts'
 import { parseBodyInstant } from '../../core/time.ts'
 import type { Transaction } from '../../database/database.ts'
@@ -235,7 +235,8 @@ export function checkPlan(ctx: Context, estimate: Estimate, initial: () => Estim
     const before = initial()
     const earlier = before.computed[before.currencies.indexOf(currency)]
     const isClaimed = earlier === null || (earlier && earlier.totals.netPayableCents >= minimumPayoutCents)
-    throw isClaimed ? belowMinimumAfterClaim(total, minimumPayoutCents) : belowMinimum(total, minimumPayoutCents)
+    const amounts = { total: money(total, currency), minimum: money(minimumPayoutCents, currency) }
+    throw isClaimed ? belowMinimumAfterClaim(amounts) : belowMinimum(amounts)
   }
   return { ...computed, currency, minimumPayoutCents, belowMinimum: estimate.belowMinimum[currency] ?? [] }
 }
@@ -258,7 +259,7 @@ export function minimumPayout({ shop, config }: Context, currency: string): numb
   const cents = shop.minimumPayoutCents ?? config.minimumPayoutCents
   throw conflict(
     'payout_threshold_needs_reconciliation',
-    `The legacy minimum payout setting (${shop.legacyMinimumPayout}) and the current one (${cents} cents) conflict. Change one of them and retry.`,
+    `The legacy minimum payout setting (${shop.legacyMinimumPayout}) and the current one (${money(cents, shop.currency)}) conflict. Change one of them and retry.`,
   )
 }
 
@@ -286,10 +287,10 @@ function mixedCurrencies(currencies: string[]) {
   })
 }
 
-const belowMinimum = (cents: number, minimum: number) =>
+const belowMinimum = ({ total, minimum }: { total: string; minimum: string }) =>
   conflict(
     'payout_below_threshold',
-    `The eligible total of ${cents} cents is below the minimum payout of ${minimum} cents. Choose a longer period.`,
+    `The eligible total of ${total} is below the minimum payout of ${minimum}. Choose a longer period.`,
   )
 
 const allBelowMinimum = () =>
@@ -298,8 +299,8 @@ const allBelowMinimum = () =>
     'Every affiliate is below the minimum payout per affiliate. Lower the minimum, or include earlier commissions.',
   )
 
-const belowMinimumAfterClaim = (cents: number, minimum: number) =>
+const belowMinimumAfterClaim = ({ total, minimum }: { total: string; minimum: string }) =>
   conflict(
     'payout_below_threshold_after_claim',
-    `Another payout batch claimed some of these commissions. The remaining ${cents} cents are below the minimum payout of ${minimum} cents.`,
+    `Another payout batch claimed some of these commissions. The remaining ${total} are below the minimum payout of ${minimum}.`,
   )

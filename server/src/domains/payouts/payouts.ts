@@ -2,6 +2,7 @@ import { ApiError, concurrentChange, conflict, conflictWithRemedy } from '../../
 import type { components } from '../../contract/schema.d.ts'
 import type { Body, Query } from '../../contract/spec.ts'
 import { type Arrival, type Context, nowIso } from '../../core/context.ts'
+import { money } from '../../core/currencies.ts'
 import { findStoredResponse, replayStoredResponse } from '../../core/idempotency.ts'
 import { laterId } from '../../core/ids.ts'
 import { type AuditEntry, mutate } from '../../core/mutate.ts'
@@ -251,16 +252,17 @@ function newBatch(
 }
 
 /** @throws ApiError 409 `payout_already_paid`, `payout_not_payable` or `payout_total_mismatch`. */
-export function rejectUnpayable({ status, netPayableCents }: PayoutBatchRow, expectedCents: number | undefined): void {
+export function rejectUnpayable(batch: PayoutBatchRow, expectedCents: number | undefined): void {
+  const { status, netPayableCents, currency } = batch
   if (status === 'PAID') throw conflict('payout_already_paid', 'This payout batch is already PAID.')
   if (status === 'FAILED') throw conflict('payout_not_payable', 'This payout batch is FAILED and cannot be paid.')
   if (expectedCents !== undefined && expectedCents !== netPayableCents)
-    throw totalMismatch(netPayableCents, expectedCents)
+    throw totalMismatch(netPayableCents, expectedCents, currency)
 }
 
-export const totalMismatch = (cents: number, expectedCents: number) =>
+export const totalMismatch = (cents: number, expectedCents: number, currency: string) =>
   conflictWithRemedy('payout_total_mismatch', {
-    problem: `The batch pays ${cents} cents, not the expected ${expectedCents} cents.`,
+    problem: `The batch pays ${money(cents, currency)}, not the expected ${money(expectedCents, currency)}.`,
     remedy: 'Fetch it again and retry.',
   })
 
