@@ -1,6 +1,6 @@
 import type { Context } from '../../core/context.ts'
 import { countRows, sumByCurrency } from '../../core/queries.ts'
-import { countApproved, hasOpenBatch } from '../payouts/queries.ts'
+import { countApproved, hasOpenBatch } from '../ledger/payouts.ts'
 import { hasPrograms } from '../programs/queries.ts'
 import { listSubscriptions } from '../webhooks/queries.ts'
 

@@ -14,7 +14,7 @@ import { patchRate, type RateError } from '../../engine/program-rate.ts'
 import { parseFacts } from '../../engine/stored-facts.ts'
 import { precedenceOf } from '../accounts/settings.ts'
 import { findAffiliatesById } from '../affiliates/queries.ts'
-import { listOrders } from '../orders/queries.ts'
+import { listOrders } from '../ledger/orders.ts'
 import { rateError } from '../programs/programs.ts'
 import { findProgram } from '../programs/queries.ts'
 

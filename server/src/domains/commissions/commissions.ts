@@ -7,12 +7,12 @@ import { readList, runReport } from '../../core/report.ts'
 import { checkPeriod, parseQueryInstant } from '../../core/time.ts'
 import type { Reader } from '../../database/database.ts'
 import type { CommissionRow, OrderRow, PayoutBatchRow, PayoutJobRow } from '../../database/tables.ts'
-import { findOrder } from '../orders/queries.ts'
-import { findSentFile } from '../payments/line-queries.ts'
-import { findBatch } from '../payouts/queries.ts'
-import { isInterim, isReservation, listJobs, steppedColumns } from './job-queries.ts'
-import { commissionList, effectiveCommissionList, readsManyRows } from './list-queries.ts'
-import { findCommission, findCommissionsById } from './queries.ts'
+import { commissionList, effectiveCommissionList, readsManyRows } from '../ledger/commission-lists.ts'
+import { findCommission, findCommissionsById } from '../ledger/commissions.ts'
+import { isInterim, isReservation, listJobs, steppedColumns } from '../ledger/jobs.ts'
+import { findOrder } from '../ledger/orders.ts'
+import { findSentFile } from '../ledger/payment-lines.ts'
+import { findBatch } from '../ledger/payouts.ts'
 
 /**
  * Lists commissions by `happenedAt`, newest first.

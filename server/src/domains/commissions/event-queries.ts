@@ -3,7 +3,7 @@ import type { WebhookEvent } from '../../core/outbox.ts'
 import { hasId } from '../../core/queries.ts'
 import type { Transaction } from '../../database/database.ts'
 import type { CommissionRow, RefundRow } from '../../database/tables.ts'
-import { toCommission } from './queries.ts'
+import { toCommission } from '../ledger/commissions.ts'
 
 /** A refund as in openapi.yaml. */
 export const toRefund = (row: RefundRow): components['schemas']['Refund'] => ({

@@ -16,20 +16,6 @@ import { refundTarget } from '../../engine/refund.ts'
 import { parseFacts, serializeFacts } from '../../engine/stored-facts.ts'
 import { connectCustomer } from '../affiliates/connections.ts'
 import { findAffiliatesById, findConnectedAffiliate } from '../affiliates/queries.ts'
-import { hasOrderNotice } from '../orders/notice-queries.ts'
-import { findDuplicateOf, upsertOrder } from '../orders/queries.ts'
-import { updateFile } from '../payments/line-queries.ts'
-import { type ChangedCommission, recomputeBatch } from '../payouts/batch.ts'
-import { adjustmentRejected, commissionNotFound, findEffectiveStatus, findRecordedOrder } from './commissions.ts'
-import { statusEvents } from './event-queries.ts'
-import { insertReservationChange, listJobs, toEffective } from './job-queries.ts'
-import {
-  type ModerationFilter,
-  type MovableCommissions,
-  type MovableSums,
-  movableReport,
-  movableSumsReport,
-} from './moderation-queries.ts'
 import {
   clawbackRow,
   findCommission,
@@ -38,7 +24,21 @@ import {
   settleRefunds,
   toCommission,
   updateCommissionIfUnchanged,
-} from './queries.ts'
+} from '../ledger/commissions.ts'
+import { insertReservationChange, listJobs, toEffective } from '../ledger/jobs.ts'
+import { hasOrderNotice } from '../ledger/order-notices.ts'
+import { findDuplicateOf, upsertOrder } from '../ledger/orders.ts'
+import { updateFile } from '../ledger/payment-lines.ts'
+import { type ChangedCommission, recomputeBatch } from '../payouts/batch.ts'
+import { adjustmentRejected, commissionNotFound, findEffectiveStatus, findRecordedOrder } from './commissions.ts'
+import { statusEvents } from './event-queries.ts'
+import {
+  type ModerationFilter,
+  type MovableCommissions,
+  type MovableSums,
+  movableReport,
+  movableSumsReport,
+} from './moderation-queries.ts'
 import {
   findRefundedGoods,
   readRefundSnapshot,

@@ -5,7 +5,7 @@ import type { Decision, Facts } from '../../engine/facts.ts'
 import { canceledRefundOf, cancellationIdOf } from '../../engine/normalize.ts'
 import { addRefund, NO_REFUNDS, type Refund, type RefundedGoods, type RefundSnapshot } from '../../engine/refund.ts'
 import { parseFacts } from '../../engine/stored-facts.ts'
-import { findRefund, findRefundTotals, listRefundIds, upsertRefundTotals } from './queries.ts'
+import { findRefund, findRefundTotals, listRefundIds, upsertRefundTotals } from '../ledger/commissions.ts'
 
 /**
  * The goods of a commission's order that were refunded so far; undefined before the first refund. Reads stored totals, so

@@ -15,18 +15,6 @@ import {
   type RefundTarget,
   refundTarget,
 } from '../../engine/refund.ts'
-import { hasOrderNotice } from '../orders/notice-queries.ts'
-import { updateFile } from '../payments/line-queries.ts'
-import { recomputeBatch } from '../payouts/batch.ts'
-import {
-  adjustmentRejected,
-  commissionNotFound,
-  type EffectiveStatus,
-  findEffectiveStatus,
-  findRecordedOrder,
-} from './commissions.ts'
-import { refundEvent, toRefund } from './event-queries.ts'
-import { insertReservationChange } from './job-queries.ts'
 import {
   clawbackRow,
   findCommission,
@@ -36,7 +24,19 @@ import {
   insertRefund,
   toCommission,
   updateCommissionIfUnchanged,
-} from './queries.ts'
+} from '../ledger/commissions.ts'
+import { insertReservationChange } from '../ledger/jobs.ts'
+import { hasOrderNotice } from '../ledger/order-notices.ts'
+import { updateFile } from '../ledger/payment-lines.ts'
+import { recomputeBatch } from '../payouts/batch.ts'
+import {
+  adjustmentRejected,
+  commissionNotFound,
+  type EffectiveStatus,
+  findEffectiveStatus,
+  findRecordedOrder,
+} from './commissions.ts'
+import { refundEvent, toRefund } from './event-queries.ts'
 import { findRefundedGoods, readRefundSnapshot, recomputeRefundedGoods, storeRefundedGoods } from './refunded-goods.ts'
 
 /** A refund to record; `amountCents` is goods net of discount. */

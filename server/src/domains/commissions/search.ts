@@ -8,8 +8,8 @@ import { defineReport, type Reader } from '../../database/database.ts'
 import { prepared } from '../../database/prepared.ts'
 import type { CommissionRow } from '../../database/tables.ts'
 import { orderKey } from '../../engine/normalize.ts'
-import { listJobs, toEffective } from './job-queries.ts'
-import { findCommissionsById, listRefundedCents, toCommission } from './queries.ts'
+import { findCommissionsById, listRefundedCents, toCommission } from '../ledger/commissions.ts'
+import { listJobs, toEffective } from '../ledger/jobs.ts'
 
 type Commission = components['schemas']['Commission']
 

@@ -4,7 +4,7 @@ import { defineReport, type Reader, type Transaction } from '../../database/data
 import { indexedBy, prepared, preparedInsert, preparedWrite } from '../../database/prepared.ts'
 import type { CommissionRow, JourneyRow } from '../../database/tables.ts'
 import { CLOCK_TOLERANCE_MS, DEFAULT_CLICK_WINDOW_DAYS } from '../../engine/attribution.ts'
-import { EFFECTIVE, withJob } from '../commissions/job-queries.ts'
+import { EFFECTIVE, withJob } from '../ledger/jobs.ts'
 
 interface JourneyFilter {
   sessionId?: string

@@ -16,8 +16,8 @@ import {
   type OrderSession,
   type StoredClick,
 } from '../journey/queries.ts'
+import { findDuplicateOf, type IdentifiedOrder } from '../ledger/orders.ts'
 import { listClickWindows, toGeoRule } from '../programs/queries.ts'
-import { findDuplicateOf, type IdentifiedOrder } from './queries.ts'
 
 /** Reads everything that the engine needs to decide an order, in two round trips on PostgreSQL. */
 export async function gatherFacts(db: Reader, shop: ShopRow, incoming: IdentifiedOrder): Promise<Facts> {

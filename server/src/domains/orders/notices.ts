@@ -14,7 +14,6 @@ import {
   recomputeLeftBatches,
   TRANSITIONS,
 } from '../commissions/moderation.ts'
-import { findCommissionByOrder } from '../commissions/queries.ts'
 import { readRefundSnapshot } from '../commissions/refunded-goods.ts'
 import {
   cancelRefund,
@@ -24,8 +23,9 @@ import {
   type RefundInput,
   recordRefund,
 } from '../commissions/refunds.ts'
-import { hasOrderNotice, insertOrderNoticeIfNew, listOrderNotices, listStoredRefunds } from './notice-queries.ts'
-import { findOrder } from './queries.ts'
+import { findCommissionByOrder } from '../ledger/commissions.ts'
+import { hasOrderNotice, insertOrderNoticeIfNew, listOrderNotices, listStoredRefunds } from '../ledger/order-notices.ts'
+import { findOrder } from '../ledger/orders.ts'
 import { type IncomingOrder, type RecordedOrder, recordOrder } from './record-order.ts'
 
 /** Converts the body of a notice to a refund. Sources differ in their format, and their ids in their prefix. */

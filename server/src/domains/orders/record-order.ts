@@ -9,10 +9,10 @@ import { emailKey } from '../../engine/normalize.ts'
 import { serializeFacts } from '../../engine/stored-facts.ts'
 import { connectCustomer } from '../affiliates/connections.ts'
 import { auditedAmounts, statusEvents } from '../commissions/event-queries.ts'
-import { insertCommission, toCommission } from '../commissions/queries.ts'
 import { insertJourneyEntry, replaceJourneyEntry } from '../journey/queries.ts'
+import { insertCommission, toCommission } from '../ledger/commissions.ts'
+import { findOrder, hasSameAmounts, upsertOrder } from '../ledger/orders.ts'
 import { gatherFacts } from './gather-facts.ts'
-import { findOrder, hasSameAmounts, upsertOrder } from './queries.ts'
 
 /** An order from any source, before it is decided. */
 export interface IncomingOrder {

@@ -8,7 +8,7 @@ import type { CommissionRow, OrderNoticeRow } from '../../database/tables.ts'
 import { orderKey, storedOrderId } from '../../engine/normalize.ts'
 import type { RecordedRefund, RefundInput } from '../commissions/refunds.ts'
 import { REFUND_WARNINGS, readRefundId, toRefundLine } from '../commissions/refunds.ts'
-import { listOrderNotices } from './notice-queries.ts'
+import { listOrderNotices } from '../ledger/order-notices.ts'
 import {
   type ParseRefund,
   previewCancellation,

@@ -5,8 +5,8 @@ import { readList } from '../../core/report.ts'
 import type { CommissionRow } from '../../database/tables.ts'
 import { storedOrderIds } from '../../engine/normalize.ts'
 import { parseFacts } from '../../engine/stored-facts.ts'
-import { findCommission, findCommissionsById, listRefundedCents } from '../commissions/queries.ts'
 import { findByOrderName } from '../commissions/search.ts'
+import { findCommission, findCommissionsById, listRefundedCents } from '../ledger/commissions.ts'
 import {
   findOrder,
   findOrdersById,
@@ -14,7 +14,7 @@ import {
   hasMoreOrders,
   listPossibleDuplicates,
   type OrderSummary,
-} from './queries.ts'
+} from '../ledger/orders.ts'
 import {
   isByCommission,
   NO_AFFILIATE,

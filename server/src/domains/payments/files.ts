@@ -12,11 +12,6 @@ import { blockedReason, METHODS_OF, paymentReference } from '../../engine/paymen
 import { payoutLines } from '../../engine/payout.ts'
 import { openPayee, type PayeeDetails, toAccount } from '../affiliates/payees.ts'
 import { findAffiliatesById, findPayees } from '../affiliates/queries.ts'
-import { onlyProgramOf, payoutNotFound } from '../payouts/batch.ts'
-import { fileNotFound, toFile } from '../payouts/discard.ts'
-import { StepSize } from '../payouts/jobs.ts'
-import { rejectUnpayable } from '../payouts/payouts.ts'
-import { findBatch, sumLine } from '../payouts/queries.ts'
 import {
   deleteDiscardedLines,
   deleteFile,
@@ -27,7 +22,12 @@ import {
   listFiles,
   listLinesOfFile,
   updateFile,
-} from './line-queries.ts'
+} from '../ledger/payment-lines.ts'
+import { findBatch, sumLine } from '../ledger/payouts.ts'
+import { onlyProgramOf, payoutNotFound } from '../payouts/batch.ts'
+import { fileNotFound, toFile } from '../payouts/discard.ts'
+import { StepSize } from '../payouts/jobs.ts'
+import { rejectUnpayable } from '../payouts/payouts.ts'
 import { sendableReport } from './lines.ts'
 import { paymentText } from './payment-file.ts'
 

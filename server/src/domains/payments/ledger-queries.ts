@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { joinSumParts, sumParts } from '../../core/queries.ts'
 import type { Reader } from '../../database/database.ts'
-import { EFFECTIVE, withJob } from '../commissions/job-queries.ts'
+import { EFFECTIVE, withJob } from '../ledger/jobs.ts'
 
 /** The last row of a page. */
 export interface LedgerCursor {

@@ -6,7 +6,6 @@ import { paymentReference } from '../../engine/payment-line.ts'
 import { payoutLines } from '../../engine/payout.ts'
 import { findShop } from '../accounts/queries.ts'
 import { operatorContext } from '../accounts/shops.ts'
-import { findBatch, sumLine } from '../payouts/queries.ts'
 import {
   deleteDiscardedLines,
   deleteFile,
@@ -16,7 +15,8 @@ import {
   insertFile,
   insertLines,
   listLinesOfFile,
-} from './line-queries.ts'
+} from '../ledger/payment-lines.ts'
+import { findBatch, sumLine } from '../ledger/payouts.ts'
 
 type SentFile = Awaited<ReturnType<typeof sentFiles>>[number]
 

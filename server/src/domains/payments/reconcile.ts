@@ -8,11 +8,7 @@ import type { Transaction } from '../../database/database.ts'
 import type { PayoutFileRow, PayoutLineRow } from '../../database/tables.ts'
 import { decideResult, lineIdOf, type PaymentDecision } from '../../engine/payment-line.ts'
 import { findPaidEvents } from '../commissions/event-queries.ts'
-import { adjustmentRow, insertCommission } from '../commissions/queries.ts'
-import { payoutNotFound } from '../payouts/batch.ts'
-import { batchEvent } from '../payouts/batch-resource.ts'
-import { changeBatch } from '../payouts/change-batch.ts'
-import * as queries from '../payouts/queries.ts'
+import { adjustmentRow, insertCommission } from '../ledger/commissions.ts'
 import {
   findFile,
   findLines,
@@ -23,7 +19,11 @@ import {
   updateFile,
   updateLine,
   updateToPaidById,
-} from './line-queries.ts'
+} from '../ledger/payment-lines.ts'
+import * as queries from '../ledger/payouts.ts'
+import { payoutNotFound } from '../payouts/batch.ts'
+import { batchEvent } from '../payouts/batch-resource.ts'
+import { changeBatch } from '../payouts/change-batch.ts'
 
 type Schemas = components['schemas']
 type PaymentResult = Schemas['PaymentResult']

@@ -7,7 +7,7 @@ import { UnreadableFileError } from '../../core/unreadable-file.ts'
 import { defineReport, type Reader } from '../../database/database.ts'
 import { lineIdOf, paymentReference } from '../../engine/payment-line.ts'
 import { findAffiliatesById } from '../affiliates/queries.ts'
-import { findFile, findLines, listLinesOfFile } from './line-queries.ts'
+import { findFile, findLines, listLinesOfFile } from '../ledger/payment-lines.ts'
 import type { ReportedResults } from './payment-results.ts'
 import { previewDecisions } from './reconcile.ts'
 

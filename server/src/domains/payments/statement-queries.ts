@@ -2,7 +2,7 @@ import { type Expression, sql } from 'kysely'
 import { hasId, joinSumParts, sumParts } from '../../core/queries.ts'
 import type { Reader } from '../../database/database.ts'
 import type { CommissionRow, PayoutBatchRow, RefundRow } from '../../database/tables.ts'
-import { EFFECTIVE, withJob } from '../commissions/job-queries.ts'
+import { EFFECTIVE, withJob } from '../ledger/jobs.ts'
 
 /** One affiliate and a period, both instants inclusive. */
 export interface StatementScope {

@@ -15,8 +15,6 @@ import type { Transaction } from '../../database/database.ts'
 import type { CommissionRow, PayoutBatchRow } from '../../database/tables.ts'
 import { carryDebts, currenciesOf, type PayoutTotals, payoutTotals, resolveMinimumPayout } from '../../engine/payout.ts'
 import { affiliateMinimumsByCurrency, minimumsByCurrency } from '../accounts/settings.ts'
-import { batchEvent } from './batch-resource.ts'
-import { type Debt, insertDebts, insertPendingDebts } from './debts.ts'
 import {
   type CandidateFilter,
   findBatch,
@@ -25,7 +23,9 @@ import {
   sumBatch,
   sumLine,
   updateBatchIfUnchanged,
-} from './queries.ts'
+} from '../ledger/payouts.ts'
+import { batchEvent } from './batch-resource.ts'
+import { type Debt, insertDebts, insertPendingDebts } from './debts.ts'
 
 const EMPTY_BATCH_REASON = 'Every commission left this batch before it was paid.'
 

@@ -5,7 +5,14 @@ import { mutate } from '../../core/mutate.ts'
 import { defineReport, type Transaction } from '../../database/database.ts'
 import type { CommissionRow, PayoutJobRow, ReservationChangeRow } from '../../database/tables.ts'
 import { heldBackTotals, payoutTotals } from '../../engine/payout.ts'
-import { findJob, isReservation, listJobs } from '../commissions/job-queries.ts'
+import { findJob, isReservation, listJobs } from '../ledger/jobs.ts'
+import {
+  type CandidateFilter,
+  firstInstant,
+  listIneligibleAffiliateIds,
+  type Subtotal,
+  sumVisible,
+} from '../ledger/payouts.ts'
 import {
   type BatchPlan,
   checkPlan,
@@ -16,7 +23,6 @@ import {
   toEstimate,
 } from './batch.ts'
 import { leaseEnd, newLease, StepSize, tryRunJob } from './jobs.ts'
-import { type CandidateFilter, firstInstant, listIneligibleAffiliateIds, type Subtotal, sumVisible } from './queries.ts'
 import * as queries from './step-queries.ts'
 
 /** The contents of a batch, read before it is created. */

@@ -2,8 +2,8 @@ import type { Context } from '../../core/context.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import type { CommissionRow, ReservationChangeRow } from '../../database/tables.ts'
 import { type CarriedDebt, carryDebts, type DebtRow } from '../../engine/payout.ts'
-import { adjustmentRow, insertCommissions } from '../commissions/queries.ts'
-import { findBatch, type Subtotal } from './queries.ts'
+import { adjustmentRow, insertCommissions } from '../ledger/commissions.ts'
+import { findBatch, type Subtotal } from '../ledger/payouts.ts'
 
 /** A debt that a batch carries forward. `programId`: of a debt that comes from one program only. */
 export type Debt = CarriedDebt & { programId: string | null }

@@ -4,9 +4,9 @@ import { type Context, nowIso } from '../../core/context.ts'
 import { type AuditEntry, mutate } from '../../core/mutate.ts'
 import type { Transaction } from '../../database/database.ts'
 import type { PayoutFileRow } from '../../database/tables.ts'
-import { deleteLinesOfFile, findFile, listPreparing, updateFile } from '../payments/line-queries.ts'
+import { deleteLinesOfFile, findFile, listPreparing, updateFile } from '../ledger/payment-lines.ts'
+import { findBatch } from '../ledger/payouts.ts'
 import { StepSize } from './jobs.ts'
-import { findBatch } from './queries.ts'
 
 type PayoutFile = components['schemas']['PayoutFile']
 

@@ -8,7 +8,7 @@ import { isSqlite } from '../../database/event-loop.ts'
 import type { PayoutJobRow } from '../../database/tables.ts'
 import { findShop } from '../accounts/queries.ts'
 import { findPaidEvents } from '../commissions/event-queries.ts'
-import { findJob, listJobs } from '../commissions/job-queries.ts'
+import { findJob, listJobs } from '../ledger/jobs.ts'
 import { hasPendingDebts, insertPendingDebts } from './debts.ts'
 import * as queries from './step-queries.ts'
 

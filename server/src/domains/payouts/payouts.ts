@@ -15,7 +15,9 @@ import { heldBackTotals, payoutLines } from '../../engine/payout.ts'
 import { affiliateMinimumsByCurrency } from '../accounts/settings.ts'
 import { findAffiliatesById } from '../affiliates/queries.ts'
 import { findPaidEvents } from '../commissions/event-queries.ts'
-import { sumFiles, sumReturned, sumReturnedByBatch } from '../payments/line-queries.ts'
+import { sumFiles, sumReturned, sumReturnedByBatch } from '../ledger/payment-lines.ts'
+import type { BatchFilter } from '../ledger/payouts.ts'
+import * as queries from '../ledger/payouts.ts'
 import {
   type BatchPlan,
   batchTooLarge,
@@ -32,8 +34,6 @@ import { createLargeBatch, dryRunReport, type HeldBackSum, previewReport, reject
 import { insertDebts, insertFirstDebts, sumPendingDebts } from './debts.ts'
 import { deleteLines, discardPreparing } from './discard.ts'
 import { awaitJobs } from './jobs.ts'
-import type { BatchFilter } from './queries.ts'
-import * as queries from './queries.ts'
 
 export type { BatchFilter }
 

@@ -3,8 +3,8 @@ import type { Context } from '../../core/context.ts'
 import { monthPeriod } from '../../core/time-zone.ts'
 import type { PayoutBatchRow, PayoutLineRow } from '../../database/tables.ts'
 import { lineIdOf } from '../../engine/payment-line.ts'
-import { findLines } from '../payments/line-queries.ts'
-import { findBatch, listNewestBatches } from './queries.ts'
+import { findLines } from '../ledger/payment-lines.ts'
+import { findBatch, listNewestBatches } from '../ledger/payouts.ts'
 
 /** A batch in a choice of several. */
 export type FoundBatch = Pick<PayoutBatchRow, 'id' | 'currency' | 'periodStart' | 'periodEnd'> & {

@@ -3,8 +3,8 @@ import { hasId } from '../../core/queries.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import { yieldToEventLoop } from '../../database/event-loop.ts'
 import type { CommissionRow, PayoutJobRow, ReservationChangeRow } from '../../database/tables.ts'
-import { isUnpaid, PHASE_STATUSES, paidColumns } from '../commissions/job-queries.ts'
-import { APPROVED, type CandidateFilter, firstInstant } from './queries.ts'
+import { isUnpaid, PHASE_STATUSES, paidColumns } from '../ledger/jobs.ts'
+import { APPROVED, type CandidateFilter, firstInstant } from '../ledger/payouts.ts'
 
 /**
  * A column whose index must not find the rows of a step, which their ids find: PostgreSQL has no statistics of a batch that

@@ -7,9 +7,8 @@ import { parseQueryInstant } from '../../core/time.ts'
 import { defineReport } from '../../database/database.ts'
 import { exactSum } from '../../engine/money.ts'
 import { affiliateMinimumsByCurrency } from '../accounts/settings.ts'
-
+import { type CandidateFilter, listIneligibleAffiliateIds, sumUnbatched, type UnbatchedSum } from '../ledger/payouts.ts'
 import { findContacts } from './payouts.ts'
-import { type CandidateFilter, listIneligibleAffiliateIds, sumUnbatched, type UnbatchedSum } from './queries.ts'
 
 type Schemas = components['schemas']
 type Reason = 'LATE' | 'BELOW_MINIMUM' | 'DEBT' | 'HELD_BACK'

@@ -8,15 +8,15 @@ import { defineReport, type Reader } from '../../database/database.ts'
 import { type BlockedReason, blockedReason, type PaymentMethod } from '../../engine/payment-line.ts'
 import { affiliateMinimumsByCurrency } from '../accounts/settings.ts'
 import { findMethods } from '../affiliates/queries.ts'
-import { minimumPayout, parseCandidateFilter } from './batch.ts'
-import { create, findContacts } from './payouts.ts'
 import {
   type CandidateFilter,
   countApproved,
   listIneligibleAffiliateIds,
   type Subtotal,
   sumVisible,
-} from './queries.ts'
+} from '../ledger/payouts.ts'
+import { minimumPayout, parseCandidateFilter } from './batch.ts'
+import { create, findContacts } from './payouts.ts'
 import { listApprovedCurrencies, sumInOpenBatches } from './waiting-queries.ts'
 
 type Schemas = components['schemas']

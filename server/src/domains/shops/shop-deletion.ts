@@ -8,7 +8,7 @@ import { SHOP_TABLES, type TableName } from '../../database/personal-data.ts'
 import { deleteRowsOfShop } from '../../database/table-keys.ts'
 import { findAuditHead, listTestShops, markShopAsDeleted, updateShopIfUnchanged } from '../accounts/queries.ts'
 import { operatorContext } from '../accounts/shops.ts'
-import { hasOpenBatch } from '../payouts/queries.ts'
+import { hasOpenBatch } from '../ledger/payouts.ts'
 
 /** Rows deleted in one transaction, so that other requests wait for milliseconds only. */
 const STEP_ROWS = 200

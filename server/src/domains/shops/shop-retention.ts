@@ -4,7 +4,7 @@ import { idBoundary } from '../../core/ids.ts'
 import type { Transaction } from '../../database/database.ts'
 import type { JourneyRow, ShopRow } from '../../database/tables.ts'
 import { deleteJourney, hasJourneyBefore, listJourneyBefore } from '../journey/queries.ts'
-import { deletePendingNotices, listOrdersWithNotices } from '../orders/notice-queries.ts'
+import { deletePendingNotices, listOrdersWithNotices } from '../ledger/order-notices.ts'
 import { longestClickWindow } from '../programs/queries.ts'
 import {
   deleteFinishedDeliveries,

@@ -6,8 +6,8 @@ import { defineReport, type Reader } from '../../database/database.ts'
 import { preparedByShape } from '../../database/prepared.ts'
 import type { CommissionRow } from '../../database/tables.ts'
 import { storedOrderIds } from '../../engine/normalize.ts'
-import { EFFECTIVE, listJobs, withJob } from './job-queries.ts'
-import { findCommissionByOrder } from './queries.ts'
+import { findCommissionByOrder } from './commissions.ts'
+import { EFFECTIVE, listJobs, withJob } from './jobs.ts'
 
 /** A column whose index can find the rows. */
 type IndexedColumn = 'id' | 'orderId' | 'payoutBatchId' | 'affiliateId' | 'orderStatus' | 'programId'

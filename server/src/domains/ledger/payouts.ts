@@ -8,16 +8,8 @@ import { isSqlite } from '../../database/event-loop.ts'
 import { prepared } from '../../database/prepared.ts'
 import type { CommissionRow, PayoutBatchRow, Tables } from '../../database/tables.ts'
 import { ineligibleAffiliates } from '../affiliates/queries.ts'
-import { BY_AFFILIATE, isUnpaid, paidColumns } from '../commissions/job-queries.ts'
-import {
-  type Condition,
-  ofBatch,
-  ofPeriod,
-  partsOf,
-  type Range,
-  singlePart,
-  updateCommissions,
-} from '../commissions/queries.ts'
+import { type Condition, ofBatch, ofPeriod, partsOf, type Range, singlePart, updateCommissions } from './commissions.ts'
+import { BY_AFFILIATE, isUnpaid, paidColumns } from './jobs.ts'
 
 export interface BatchFilter {
   id?: string

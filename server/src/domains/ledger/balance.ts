@@ -6,8 +6,8 @@ import { countRows, withoutIndex } from '../../core/queries.ts'
 import { runReport } from '../../core/report.ts'
 import { defineReport } from '../../database/database.ts'
 import type { CommissionRow } from '../../database/tables.ts'
-import { EFFECTIVE, isBatchedReversal, withJob } from '../commissions/job-queries.ts'
-import { findAffiliate } from './queries.ts'
+import { findAffiliate } from '../affiliates/queries.ts'
+import { EFFECTIVE, isBatchedReversal, withJob } from './jobs.ts'
 
 type Balance = components['schemas']['Balance']
 
