@@ -1,10 +1,5 @@
+import { DAY_ONLY, endOfDay, type Period } from './days.ts'
 import { usageError } from './errors.ts'
-
-/** Both ends are inclusive. */
-export interface Period {
-  from: string
-  to: string
-}
 
 export interface PeriodOptions {
   month?: string
@@ -12,8 +7,6 @@ export interface PeriodOptions {
   to?: string
   timeZone?: string
 }
-
-export const DAY_ONLY = /^\d{4}-\d{2}-\d{2}$/
 
 /** A whole month in UTC, from its first to its last millisecond. `last` and `this` are relative to `now`. */
 export function monthPeriod(month: string, now: number): Period {
@@ -30,17 +23,6 @@ export function monthPeriod(month: string, now: number): Period {
   const end = Date.UTC(start.getUTCFullYear(), start.getUTCMonth() + 1) - 1
   return { from: start.toISOString(), to: new Date(end).toISOString() }
 }
-
-/** An instant's date in a time zone, such as 2026-10-01. */
-export const dayIn = (instant: string, timeZone: string): string =>
-  new Intl.DateTimeFormat('sv-SE', { timeZone }).format(new Date(instant))
-
-/** An instant's date and time of day in a time zone, such as 2026-10-01 14:30. */
-export const timeIn = (instant: string, timeZone: string): string =>
-  new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'short' }).format(new Date(instant))
-
-/** Extends a date to the end of its day. The API reads a date as midnight, which would exclude the day. */
-export const endOfDay = (to: string): string => (DAY_ONLY.test(to) ? `${to}T23:59:59.999Z` : to)
 
 /** Where a period gets the current time and the time zone of the shop from. */
 interface PeriodSource {

@@ -4,7 +4,8 @@ import type { CliContext } from './context.ts'
 import { addTopics, topics } from './topics.ts'
 import { version } from './version.ts'
 
-type RegisterCommands = (program: Command) => void
+/** `createFullProgram` builds the tree of all commands, for those that describe it. */
+type RegisterCommands = (program: Command, createFullProgram: () => Promise<Command>) => void
 
 interface CommandGroup {
   names: readonly string[]
@@ -81,7 +82,7 @@ export async function createProgram(context?: CliContext, name?: string): Promis
   for (const { heading, load } of matching.length ? matching : groups) {
     program.commandsGroup(heading)
     const addCommands = await load()
-    addCommands(program)
+    addCommands(program, createProgram)
   }
   if (context) attachContext(program, context)
   return program

@@ -1,6 +1,6 @@
 import { Temporal } from 'temporal-polyfill'
+import { DAY_ONLY, type Period } from './days.ts'
 import { usageError } from './errors.ts'
-import { DAY_ONLY, type Period } from './period.ts'
 
 // Apart from the other options, because most shops are in UTC and need not load the rules of time zones.
 

@@ -3,11 +3,12 @@ import { expect, test } from 'vitest'
 import { detectMoneyColumn, toCents } from '../../cli/src/commands/events/money-columns.ts'
 import { parseCsv } from '../../cli/src/csv/parse.ts'
 import { csvCell, csvLine } from '../../cli/src/csv/write.ts'
+import { endOfDay } from '../../cli/src/days.ts'
 import { formatMoney, parseTypedAmount, toDecimal } from '../../cli/src/money.ts'
 import { paletteFor } from '../../cli/src/output/color.ts'
 import { type OutputStyle, renderRecord, renderRows } from '../../cli/src/output/render.ts'
 import { sanitizeText, toJson, widthOf } from '../../cli/src/output/text.ts'
-import { endOfDay, monthPeriod } from '../../cli/src/period.ts'
+import { monthPeriod } from '../../cli/src/period.ts'
 
 test('minor units have as many digits as in ISO 4217', () => {
   const shown = {

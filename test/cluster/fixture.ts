@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { readConfig } from '../../server/src/config.ts'
 import { createDeps } from '../../server/src/core/context.ts'
-import { openDatabase } from '../../server/src/database/database.ts'
+import { openDatabase } from '../../server/src/database/open.ts'
 import { createApiKey } from '../../server/src/domains/accounts/keys.ts'
 import * as shops from '../../server/src/domains/accounts/shops.ts'
 import { check } from '../../server/src/operator/check.ts'

@@ -2,7 +2,7 @@
 // SQLite only: one writes at a time, whichever process it is.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { openDatabase } from '../../server/src/database/database.ts'
+import { openDatabase } from '../../server/src/database/open.ts'
 import { seed } from '../../server/src/operator/seed.ts'
 import { testServer } from '../support/server.ts'
 

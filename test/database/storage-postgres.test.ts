@@ -2,7 +2,8 @@
 // PostgreSQL only: the guarantees of connections to a server.
 import { sql } from 'kysely'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type Database, openDatabase, type Reader, type Transaction } from '../../server/src/database/database.ts'
+import type { Database, Reader, Transaction } from '../../server/src/database/database.ts'
+import { openDatabase } from '../../server/src/database/open.ts'
 import { StorageError } from '../../server/src/database/storage-error.ts'
 import { administer, databaseUrl, type TestDatabase, testDatabase } from '../support/database.ts'
 

@@ -4,7 +4,7 @@ import { chmodSync, chownSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openDatabase } from '../../server/src/database/database.ts'
+import { openDatabase } from '../../server/src/database/open.ts'
 import { createCluster, LENT, type PostgresCluster, whyNoPostgres } from '../support/postgres-cluster.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type Database, openDatabase, type Transaction } from '../../server/src/database/database.ts'
+import type { Database, Transaction } from '../../server/src/database/database.ts'
+import { openDatabase } from '../../server/src/database/open.ts'
 import { isUniqueViolation } from '../../server/src/database/storage-error.ts'
 import { type TestDatabase, testDatabase } from '../support/database.ts'
 

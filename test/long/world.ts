@@ -1,6 +1,7 @@
 import { readConfig } from '../../server/src/config.ts'
 import { createDeps } from '../../server/src/core/context.ts'
-import { type Database, openDatabase } from '../../server/src/database/database.ts'
+import type { Database } from '../../server/src/database/database.ts'
+import { openDatabase } from '../../server/src/database/open.ts'
 import * as shops from '../../server/src/domains/accounts/shops.ts'
 import { check } from '../../server/src/operator/check.ts'
 import { administer, databaseUrl } from '../support/database.ts'

@@ -1,6 +1,6 @@
 import { readConfig } from '../../server/src/config.ts'
 import { createDeps, type Deps } from '../../server/src/core/context.ts'
-import { openDatabase } from '../../server/src/database/database.ts'
+import { openDatabase } from '../../server/src/database/open.ts'
 import type { TestServer } from './server.ts'
 
 /** The use cases on the database of a server process, instead of a process for each operator command. */

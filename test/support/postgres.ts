@@ -1,4 +1,4 @@
-import { openDatabase } from '../../server/src/database/database.ts'
+import { openDatabase } from '../../server/src/database/open.ts'
 import { administer, databaseUrl } from './database.ts'
 import { createCluster } from './postgres-cluster.ts'
 import { SCRATCH } from './scratch.ts'

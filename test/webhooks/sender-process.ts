@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { createVault } from '../../server/src/core/vault.ts'
-import { openDatabase } from '../../server/src/database/database.ts'
+import { openDatabase } from '../../server/src/database/open.ts'
 import { createDispatcher } from '../../server/src/domains/webhooks/delivery/dispatcher.ts'
 
 /** A sender in a separate process with the test server's database; it runs until it is killed. */

@@ -7,7 +7,7 @@ import { version } from '../version.ts'
 const PAGES = { admin: '/admin', docs: '/api/v1/docs', spec: '/openapi.yaml' }
 
 /** Commands about the CLI itself. */
-export function addMeta(program: Command): void {
+export function addMeta(program: Command, createFullProgram: () => Promise<Command>): void {
   defineCommand<{ print?: boolean }>(program, 'open', {
     summary: 'open a page of the service in the browser',
     output: 'Address',
@@ -25,10 +25,10 @@ export function addMeta(program: Command): void {
     output: 'Address',
     action: (run, { options }) => openPage(run, PAGES.docs, options),
   }).option('--print', 'print the URL instead')
-  addCliInfo(program)
+  addCliInfo(program, createFullProgram)
 }
 
-function addCliInfo(program: Command): void {
+function addCliInfo(program: Command, createFullProgram: () => Promise<Command>): void {
   defineCommand(program, 'completion', {
     summary: 'print a completion script for your shell',
     output: 'Text',
@@ -59,8 +59,6 @@ function addCliInfo(program: Command): void {
     },
   })
 }
-
-const createFullProgram = async () => (await import('../program.ts')).createProgram()
 
 async function openPage(run: Run, path: string, { print }: { print?: boolean }): Promise<undefined> {
   const url = run.settings.baseUrl + path

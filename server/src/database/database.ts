@@ -1,5 +1,4 @@
 import type { Kysely } from 'kysely'
-import { isPostgresUrl } from '../config.ts'
 import type { AuditHeadRow, Tables } from './tables.ts'
 
 /** Reads of committed rows. */
@@ -66,24 +65,6 @@ export interface PoolState {
   waiting: number
 }
 
-/** Opens `file:<path>` (SQLite) or `postgres://…`. */
-export async function openDatabase(url: string, observer: DatabaseObserver = {}): Promise<Database> {
-  const db = await openEngine(url, observer)
-  const { onChange } = observer
-  if (!onChange) return db
-  const transact: Database['transact'] = (...change) => {
-    const startedAt = performance.now()
-    return db.transact(...change).finally(() => onChange((performance.now() - startedAt) / 1000))
-  }
-  return { ...db, transact }
-}
-
-async function openEngine(url: string, observer: DatabaseObserver): Promise<Database> {
-  if (url.startsWith('file:')) return (await import('./sqlite.ts')).openSqlite(url.slice('file:'.length), observer)
-  if (isPostgresUrl(url)) return (await import('./postgres.ts')).openPostgres(url, observer)
-  throw new Error(`The database must be file:<path> or postgres://…, not ${url.split(':')[0]}:…`)
-}
-
 /** Reads committed rows. Writing through it does not compile. */
 export type Reader = Pick<Kysely<Tables>, 'selectFrom' | 'fn' | 'getExecutor'>
 
@@ -114,16 +95,6 @@ export const NO_CHAIN: AuditChain = {
   append: () => Promise.reject(new Error('A transaction that writes to an audit needs a shopId')),
 }
 
-/** Runs `work` with one plain connection and ordinary transactions, for work on the whole database such as a copy. */
-export async function withConnection<T, Schema = Tables>(
-  url: string,
-  work: (db: Kysely<Schema>) => Promise<T>,
-): Promise<T> {
-  return isPostgresUrl(url)
-    ? (await import('./postgres.ts')).withPostgresConnection(url, work)
-    : (await import('./sqlite.ts')).withSqliteConnection(url.replace(/^file:/, ''), work)
-}
-
 /** Runs `work` with reads of one snapshot of the database, in which later commits are not visible. */
 export type InSnapshot = <T>(work: (db: Reader) => Promise<T>) => Promise<T>
 
@@ -132,12 +103,6 @@ export interface ReportReader {
   db: Kysely<Tables>
   inSnapshot: InSnapshot
 }
-
-/** Opens a read-only connection that stays open as long as its thread. */
-export const openReader = async (url: string): Promise<ReportReader> =>
-  isPostgresUrl(url)
-    ? (await import('./postgres.ts')).openPostgresReader(url)
-    : (await import('./sqlite.ts')).openSqliteReader(url.replace(/^file:/, ''))
 
 /**
  * A query that reads so much that it would block other requests, so it runs in the report thread. Input and result are

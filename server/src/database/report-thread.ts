@@ -1,6 +1,7 @@
 import { getPriority, setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
-import { openReader, type Report, type ReportRequest } from './database.ts'
+import type { Report, ReportRequest } from './database.ts'
+import { openReader } from './open.ts'
 import type { Bug, ReportResponse } from './report-worker.ts'
 import { isStorageError } from './storage-error.ts'
 

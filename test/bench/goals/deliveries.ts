@@ -5,7 +5,7 @@ import SQLite from 'better-sqlite3'
 import { readConfig } from '../../../server/src/config.ts'
 import { createDeps } from '../../../server/src/core/context.ts'
 import { insertDeliveries, insertWebhookEvent } from '../../../server/src/core/outbox.ts'
-import { openDatabase } from '../../../server/src/database/database.ts'
+import { openDatabase } from '../../../server/src/database/open.ts'
 import {
   deleteSubscription,
   insertSubscription,

@@ -15,7 +15,7 @@ import SQLite from 'better-sqlite3'
 import { readConfig } from '../../../server/src/config.ts'
 import type { Deps } from '../../../server/src/core/context.ts'
 import { createDeps } from '../../../server/src/core/context.ts'
-import { openDatabase } from '../../../server/src/database/database.ts'
+import { openDatabase } from '../../../server/src/database/open.ts'
 import * as shops from '../../../server/src/domains/accounts/shops.ts'
 import { listAffiliates } from '../../../server/src/domains/affiliates/queries.ts'
 import {

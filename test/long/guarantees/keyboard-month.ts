@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { sql } from 'kysely'
 import { chromium, type Page } from 'playwright-core'
-import { withConnection } from '../../../server/src/database/database.ts'
+import { withConnection } from '../../../server/src/database/open.ts'
 import { FLAGS, watch } from '../../browser/fixture.ts'
 import { call } from '../../support/calls.ts'
 import { CHROMIUM, whyNoChromium } from '../../support/chromium.ts'

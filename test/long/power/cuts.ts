@@ -1,6 +1,6 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { openDatabase } from '../../../server/src/database/database.ts'
+import { openDatabase } from '../../../server/src/database/open.ts'
 import { until, withAffiliate } from '../../support/calls.ts'
 import { Load } from '../load.ts'
 import { createWorld } from '../world.ts'

@@ -1,7 +1,7 @@
 import type { components, PayoutBatch, ReferralClient, WebhookSubscription } from '@referral/sdk'
+import type { Period } from '../../days.ts'
 import { formatMoney } from '../../money.ts'
 import { counted } from '../../output/text.ts'
-import type { Period } from '../../period.ts'
 import type { Settings } from '../../settings.ts'
 
 /** The result of one check. */

@@ -1,36 +1,13 @@
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { paymentText } from '@referral/server/payment-file'
 import { csvLine } from '../../csv/write.ts'
 import { CliError, type ExitCode, exitCode, usageError } from '../../errors.ts'
 import { formatMoney, sumCents } from '../../money.ts'
-import { writePrivateFile } from '../../private-file.ts'
 import type { Run } from '../../run.ts'
 import { type ExportFormat, exportFormats, type PayoutRow } from './batch-formats.ts'
 import { type BatchWithLines, checkTotal, dueCentsOf, readBatch } from './batches.ts'
-
-export interface ExportOptions {
-  format: keyof typeof exportFormats | 'sepa'
-  /** Marks the lines as sent under this id. */
-  fileId?: string
-  fromName?: string
-  fromIban?: string
-  fromBic?: string
-  executionDate?: string
-  dir: string
-  force?: boolean
-  expectTotal?: number
-}
-
-interface ExportedFile {
-  file: string
-  currency: string
-  rows: number
-  totalCents: number
-  sha256: string
-  written: boolean
-}
+import { type ExportOptions, type FileDraft, printFiles, writeFiles } from './export-files.ts'
 
 /** Exports the payees of batches: one file per currency, split at the maximum number of rows. */
 export async function exportBatches(
@@ -81,12 +58,6 @@ async function exportSent(
   return exportPaymentFile(run, batchId, options)
 }
 
-export const printFiles = (run: Run, files: readonly FileDraft[]): void =>
-  run.printRows<ExportedFile>(
-    files.map(({ text: _, ...file }) => ({ ...file, written: !run.dryRun })),
-    ['file', 'currency', 'rows', 'totalCents', 'sha256'],
-  )
-
 /** Rejects a batch whose lines do not add up to its total. */
 function verifyTotals(batch: BatchWithLines): BatchWithLines {
   const sum = sumCents(batch.lines.map((line) => line.netPayableCents))
@@ -105,7 +76,6 @@ function verifyTotals(batch: BatchWithLines): BatchWithLines {
   return batch
 }
 
-export type FileDraft = Omit<ExportedFile, 'written'> & { text: string }
 type ExcludedPayee = { payee: PayoutRow; currency: string; reason: string }
 
 function buildFiles(
@@ -156,31 +126,4 @@ function renderFile(
       },
     )
   return { text, rows: rows.length, totalCents, sha256: createHash('sha256').update(text).digest('hex') }
-}
-
-/** The files contain personal data: only their owner can read them. */
-export function writeFiles(files: readonly FileDraft[], { dir, force }: ExportOptions): void {
-  const existing = files.find(({ file }) => existsSync(file) && readFileSync(file, 'utf8') !== findText(files, file))
-  if (existing && !force)
-    throw usageError(
-      `${existing.file} already exists with different content.`,
-      'Add --force to overwrite it, or choose another --dir.',
-    )
-  mkdirSync(dir, { recursive: true })
-  for (const { file, text } of files) writePrivateFile(file, text)
-  writeChecksums(files, join(dir, 'SHA256SUMS'))
-}
-
-const findText = (files: readonly FileDraft[], name: string) => files.find(({ file }) => file === name)?.text
-
-/** Writes the checksums in the format of `sha256sum -c`. Those of other exports are kept. */
-function writeChecksums(files: readonly FileDraft[], sums: string): void {
-  const lines = new Map<string, string>()
-  const old = existsSync(sums) ? readFileSync(sums, 'utf8').split('\n').filter(Boolean) : []
-  for (const line of old) lines.set(line.slice(66), line)
-  for (const { file, sha256 } of files) {
-    const name = basename(file)
-    lines.set(name, `${sha256}  ${name}`)
-  }
-  writePrivateFile(sums, [...lines.values()].map((line) => `${line}\n`).join(''))
 }

@@ -6,7 +6,7 @@ import { type ExitCode, exitCode, unwrap, usageError } from '../../errors.ts'
 import { formatMoney, sumCents } from '../../money.ts'
 import { counted } from '../../output/text.ts'
 import type { Run } from '../../run.ts'
-import { type ExportOptions, type FileDraft, printFiles, writeFiles } from './export.ts'
+import { type ExportOptions, type FileDraft, printFiles, writeFiles } from './export-files.ts'
 
 type Schemas = components['schemas']
 type PayoutFile = Schemas['PayoutFile']

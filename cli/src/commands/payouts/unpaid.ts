@@ -1,8 +1,9 @@
 import type { PayoutCreate, ReferralClient, Unpaid } from '@referral/sdk'
+import { dayIn } from '../../days.ts'
 import { formatMoney } from '../../money.ts'
 import type { Column } from '../../output/render.ts'
 import { counted } from '../../output/text.ts'
-import { dayIn, type PeriodOptions, requirePeriod } from '../../period.ts'
+import { type PeriodOptions, requirePeriod } from '../../period.ts'
 import type { Run } from '../../run.ts'
 
 export interface UnpaidOptions extends PeriodOptions {

@@ -220,17 +220,6 @@ export async function insertShop(trx: Transaction, row: ShopRow): Promise<void> 
   await trx.insertInto('shops').values(row).execute()
 }
 
-/** Makes a program the shop's default unless it has one. Returns whether it did. */
-export async function setDefaultProgramIfNone(trx: Transaction, shopId: string, programId: string): Promise<boolean> {
-  const { numUpdatedRows } = await trx
-    .updateTable('shops')
-    .set({ defaultProgramId: programId })
-    .where('id', '=', shopId)
-    .where('defaultProgramId', 'is', null)
-    .executeTakeFirst()
-  return numUpdatedRows === 1n
-}
-
 /** Updates a shop unless it was changed since it was read. Returns whether it was updated. */
 export async function updateShopIfUnchanged(
   trx: Transaction,

@@ -1,6 +1,7 @@
 import { type Context, type Deps, nowIso } from '../../core/context.ts'
 import { mutate } from '../../core/mutate.ts'
-import { type Reader, type Transaction, withConnection } from '../../database/database.ts'
+import type { Reader, Transaction } from '../../database/database.ts'
+import { withConnection } from '../../database/open.ts'
 import type { PayoutBatchRow, PayoutFileRow, PayoutLineRow } from '../../database/tables.ts'
 import { paymentReference } from '../../engine/payment-line.ts'
 import { payoutLines } from '../../engine/payout.ts'

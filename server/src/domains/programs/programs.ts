@@ -17,7 +17,6 @@ import {
   type RateError,
   rateFromInput,
 } from '../../engine/program-rate.ts'
-import { setDefaultProgramIfNone } from '../accounts/queries.ts'
 import * as programs from './queries.ts'
 
 /** Lists programs, newest first, with their affiliate counts. */
@@ -79,7 +78,7 @@ export async function create(ctx: Context, body: Body<'createProgram'>) {
       updatedAt: createdAt,
     }
     await programs.insertProgram(trx, ctx.shop.id, row)
-    const isDefault = await setDefaultProgramIfNone(trx, ctx.shop.id, row.id)
+    const isDefault = await programs.setDefaultProgramIfNone(trx, ctx.shop.id, row.id)
     const result = toProgram(await programs.findProgramView(trx, ctx.shop.id, row.id))
     return { result, audit: { action: 'program.created', subjectId: row.id, data: { isDefault } } }
   })

@@ -240,3 +240,14 @@ export const toGeoRule = (row: Pick<GeoRuleRow, 'countries' | 'states' | 'cities
 /** Whether the shop has a program. */
 export const hasPrograms = async (db: Reader, shopId: string): Promise<boolean> =>
   (await db.selectFrom('programs').select('id').where('shopId', '=', shopId).limit(1).executeTakeFirst()) !== undefined
+
+/** Makes a program the shop's default unless it has one. Returns whether it did. */
+export async function setDefaultProgramIfNone(trx: Transaction, shopId: string, programId: string): Promise<boolean> {
+  const { numUpdatedRows } = await trx
+    .updateTable('shops')
+    .set({ defaultProgramId: programId })
+    .where('id', '=', shopId)
+    .where('defaultProgramId', 'is', null)
+    .executeTakeFirst()
+  return numUpdatedRows === 1n
+}
