@@ -2059,7 +2059,7 @@ export interface components {
          * @description Why an attributed order earns nothing or, for `POSSIBLE_DUPLICATE`, why it waits for approval.
          * @enum {string}
          */
-        RestrictionReasonCode: "AFFILIATE_ARCHIVED" | "AFFILIATE_REJECTED" | "AFFILIATE_NOT_APPROVED" | "PROGRAM_MISSING" | "SELF_REFERRAL" | "GEO_UNKNOWN" | "GEO_NOT_ELIGIBLE" | "ZERO_BASE" | "POSSIBLE_DUPLICATE";
+        RestrictionReasonCode: "AFFILIATE_ARCHIVED" | "AFFILIATE_REJECTED" | "AFFILIATE_NOT_APPROVED" | "PROGRAM_MISSING" | "SELF_REFERRAL" | "GEO_UNKNOWN" | "GEO_NOT_ELIGIBLE" | "TERMS_NOT_MET" | "ZERO_BASE" | "POSSIBLE_DUPLICATE";
         Pagination: {
             page: number;
             limit: number;

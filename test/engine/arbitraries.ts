@@ -1,7 +1,15 @@
 import fc from 'fast-check'
 import { PRECEDENCE_PRESETS } from '../../server/src/engine/attribution.ts'
-import type { CommissionType, Facts, GeoRule, Order, OrderLine, ProductRule } from '../../server/src/engine/facts.ts'
-import { at } from './facts.ts'
+import type {
+  CommissionType,
+  Facts,
+  GeoRule,
+  Order,
+  OrderLine,
+  ProductRule,
+  TermsRule,
+} from '../../server/src/engine/facts.ts'
+import { at, terms as termsOf } from './facts.ts'
 
 const DAY = 86_400_000
 const MAX_CENTS = 2_147_483_647
@@ -76,9 +84,22 @@ const geoRule: fc.Arbitrary<GeoRule | null> = fc.oneof(
   }),
 )
 
+const termsRule: fc.Arbitrary<TermsRule> = fc.record(
+  {
+    when: fc.constantFrom({}, { customerOrder: { from: 2 } }, { orderSubtotalCents: { to: 9999 } }),
+    rate: fc.oneof(fc.constant(null), bps),
+    maxCommissionCents: fc.constantFrom(1, 99, 2000),
+  },
+  { requiredKeys: ['when', 'rate'] },
+)
+const terms = fc
+  .tuple(commissionType, fc.constantFrom('USD', 'EUR'), fc.array(termsRule, { maxLength: 3 }))
+  .map(([type, currency, rules]) => [termsOf({ commissionType: type, currency, rules })])
+
 const program = (id: string) =>
   fc
     .tuple(
+      fc.oneof(fc.constant({}), fc.record({ terms })),
       rate,
       fc.array(productRule, { maxLength: 3 }),
       geoRule,
@@ -86,7 +107,8 @@ const program = (id: string) =>
       fc.boolean(),
       fc.boolean(),
     )
-    .map(([own, productRules, geo, cookieDurationDays, autoApproveOrder, lifetimeCommission]) => ({
+    .map(([versions, own, productRules, geo, cookieDurationDays, autoApproveOrder, lifetimeCommission]) => ({
+      ...versions,
       ...own,
       id,
       productRules,

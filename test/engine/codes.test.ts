@@ -5,7 +5,7 @@ import { decide, ENGINE_VERSION } from '../../server/src/engine/decide.ts'
 import type { Facts, ReasonCode, RestrictionCode } from '../../server/src/engine/facts.ts'
 import { parseFacts, serializeFacts } from '../../server/src/engine/stored-facts.ts'
 import { document } from '../support/document.ts'
-import { affiliate, at, click, couponFacts, facts, line, program } from './facts.ts'
+import { affiliate, at, click, couponFacts, facts, line, program, terms } from './facts.ts'
 import { FACTS } from './golden-facts.ts'
 
 const GERMANY = program({ geoRule: { countries: ['DE'], states: [], cities: [], postalPrefixes: [] } })
@@ -27,6 +27,10 @@ const RESTRICTIONS: Record<RestrictionCode, [cause: string, Facts]> = {
   SELF_REFERRAL: ['the buyer is the affiliate', couponFacts({ order: { customerEmail: 'a@example.com' } })],
   GEO_UNKNOWN: ['a geo rule and an order without a country', couponFacts({ programs: [GERMANY] })],
   GEO_NOT_ELIGIBLE: ['an order to another country', couponFacts({ order: { shipping: FRANCE }, programs: [GERMANY] })],
+  TERMS_NOT_MET: [
+    'a rule that pays nothing',
+    couponFacts({ programs: [program({ terms: [terms({ rules: [{ when: {}, rate: null }] })] })] }),
+  ],
   ZERO_BASE: ['a discount of the whole amount', couponFacts({ order: { discountCents: 10_000 } })],
   POSSIBLE_DUPLICATE: ['an order that a store reported too', { ...couponFacts(), duplicateOf: 'shopify:1' }],
 }

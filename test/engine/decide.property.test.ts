@@ -53,16 +53,19 @@ test('every amount is a whole number and never negative', () => {
   )
 })
 
-test('the groups of an earning order add up to its base and its amount, and hold each line once', () => {
+test('the groups of an earning order add up to its base and, unless it is capped, its amount, and hold each line once', () => {
   fc.assert(
     fc.property(anyFacts, (facts) => {
-      const { eligible, groups, baseCents, amountCents, attribution } = decide(facts)
+      const { eligible, groups, baseCents, amountCents, attribution, programId, terms } = decide(facts)
       if (!eligible) {
         expect(groups).toEqual([])
         return
       }
       expect(total(groups.map((group) => group.baseCents))).toBe(baseCents)
-      expect(total(groups.map((group) => group.amountCents))).toBe(amountCents)
+      const rule = facts.programs[programId!]!.terms?.[0]?.rules[terms?.rule ?? -1]
+      const cap = rule?.maxCommissionCents ?? Number.POSITIVE_INFINITY
+      const full = total(groups.map((group) => group.amountCents))
+      expect([full, Math.min(full, cap)]).toContain(amountCents)
       const held = groups.flatMap((group) => group.lines)
       expect(new Set(held).size).toBe(held.length)
       if (attribution.method !== 'CONNECTED_PRODUCT') expect(held).toHaveLength(facts.order.lines.length)

@@ -7,6 +7,7 @@ import type {
   Order,
   OrderLine,
   ProgramFact,
+  TermsFact,
 } from '../../server/src/engine/facts.ts'
 
 export const ORDER_AT = '2026-11-20T12:00:00.000Z'
@@ -64,12 +65,27 @@ export function program(over: Partial<ProgramFact> = {}): ProgramFact {
   }
 }
 
+/** Terms that were in force long before the order. */
+export function terms(over: Partial<TermsFact> = {}): TermsFact {
+  return {
+    version: 2,
+    createdAt: '2020-01-01T00:00:00.000Z',
+    commissionType: 'PERCENT_OF_SALE',
+    currency: 'USD',
+    holdDays: 0,
+    appliesTo: 'ORDERS',
+    rules: [],
+    ...over,
+  }
+}
+
 export interface FactsInput {
   order?: Partial<Order>
   matches?: Partial<Matches>
   affiliates?: AffiliateFact[]
   programs?: ProgramFact[]
   settings?: Partial<Facts['settings']>
+  customer?: Facts['customer']
 }
 
 /** Facts about an order of affiliates A and B, both of program prg_1 by default. */
@@ -97,6 +113,7 @@ export function facts(input: FactsInput = {}): Facts {
     },
     affiliates: Object.fromEntries(affiliates.map((entry) => [entry.id, entry])),
     programs: Object.fromEntries(programs.map((entry) => [entry.id, entry])),
+    ...(input.customer && { customer: input.customer }),
   }
 }
 

@@ -1,5 +1,5 @@
 import { PRECEDENCE_PRESETS } from '../../server/src/engine/attribution.ts'
-import type { Facts } from '../../server/src/engine/facts.ts'
+import type { Facts, TermsFact, TermsRange } from '../../server/src/engine/facts.ts'
 import { affiliate, at, click, facts, line, program } from './facts.ts'
 
 const DAY = 86_400_000
@@ -11,6 +11,7 @@ const DAY = 86_400_000
 export const FACTS: Record<string, () => Facts[]> = {
   '2': () => Array.from({ length: 300 }, (_, seed) => factsOfVersion2(seed + 1)),
   '3': () => Array.from({ length: 300 }, (_, seed) => factsOfVersion3(seed + 1)),
+  '4': () => Array.from({ length: 300 }, (_, seed) => factsOfVersion4(seed + 1)),
 }
 
 /** Mulberry32: the same choices for the same seed on every platform. */
@@ -112,4 +113,56 @@ function factsOfVersion3(seed: number): Facts {
     ...choose({}, { includedTaxCents: choose(0, 16, 399) }),
   }))
   return { ...others, order: { ...order, lines }, ...choose({}, {}, { duplicateOf: 'shopify:1' }) }
+}
+
+/** Version 4 reads the terms of programs, and what was counted for them. */
+function factsOfVersion4(seed: number): Facts {
+  const choose = chooser(2000 + seed)
+  const { affiliates, programs, ...others } = factsOfVersion3(seed)
+  const range = (...values: number[]): TermsRange =>
+    choose({}, { from: choose(...values) }, { to: choose(...values) }, { from: values[0]!, to: values[1]! })
+  const period = () => choose('MONTH' as const, 'ALL_TIME' as const)
+  const rule = () => ({
+    when: {
+      ...choose({}, { customerOrder: range(1, 2, 3) }),
+      ...choose({}, { customerMonth: range(0, 11, 12) }),
+      ...choose({}, {}, { affiliateIds: choose(['A'], ['B', 'C']) }),
+      ...choose({}, {}, { affiliateOrders: { period: period(), ...range(0, 9, 10) } }),
+      ...choose({}, {}, { affiliateRevenueCents: { period: period(), ...range(0, 99_999, 100_000) } }),
+      ...choose({}, {}, { orderSubtotalCents: range(0, 999, 1000) }),
+    },
+    rate: choose(null, 50, 3333, 10_000),
+    ...choose({}, {}, { maxCommissionCents: choose(1, 700) }),
+  })
+  const version = (number: number, createdAt: string): TermsFact => ({
+    version: number,
+    createdAt,
+    commissionType: choose('PERCENT_OF_SALE', 'PERCENT_OF_SALE', 'FLAT_PER_ORDER', 'FLAT_PER_ITEM'),
+    currency: choose('USD', 'USD', 'EUR'),
+    holdDays: choose(0, 30, 365),
+    appliesTo: choose('ORDERS', 'CUSTOMERS'),
+    rules: choose([], [rule()], [rule(), rule(), rule()]),
+  })
+  const customer = choose(
+    undefined,
+    { orders: 0, firstOrderAt: null, month: 0 },
+    { orders: choose(1, 2), firstOrderAt: at(-400 * DAY), month: choose(11, 12, 13) },
+  )
+  const counts = () => ({ orders: choose(0, 9, 10), revenueCents: choose(0, 99_999, 100_000) })
+  return {
+    ...others,
+    ...(customer && { customer }),
+    affiliates: Object.fromEntries(
+      Object.entries(affiliates).map(([id, one]) => [
+        id,
+        { ...one, ...choose({}, { counted: { MONTH: counts(), ALL_TIME: counts() } }) },
+      ]),
+    ),
+    programs: Object.fromEntries(
+      Object.entries(programs).map(([id, one]) => [
+        id,
+        { ...one, ...choose({}, { terms: [version(2, at(-500 * DAY)), version(3, at(choose(-DAY, 0, DAY)))] }) },
+      ]),
+    ),
+  }
 }

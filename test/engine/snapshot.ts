@@ -1,3 +1,4 @@
+import { toRefundSnapshot } from '../../server/src/domains/commissions/refunded-goods.ts'
 import { decide } from '../../server/src/engine/decide.ts'
 import type { Facts } from '../../server/src/engine/facts.ts'
 import type { Refund, RefundedGoods, RefundLine } from '../../server/src/engine/refund.ts'
@@ -5,9 +6,7 @@ import { applyRefund, type RefundSnapshot, type RefundTarget, refundTarget } fro
 
 /** What is recorded of a decision and read again by a refund. */
 export function snapshotOf(facts: Facts): RefundSnapshot {
-  const { subtotalCents, baseCents, groups } = decide(facts)
-  const { discountCents, lines } = facts.order
-  return { subtotalCents, discountCents, lines, baseCents, groups, taxWithholdingBps: facts.settings.taxWithholdingBps }
+  return toRefundSnapshot(facts, decide(facts))
 }
 
 /** A refund by amount; null: all that is left. */

@@ -303,6 +303,7 @@ export type RestrictionReasonCode =
   | 'SELF_REFERRAL'
   | 'GEO_UNKNOWN'
   | 'GEO_NOT_ELIGIBLE'
+  | 'TERMS_NOT_MET'
   | 'ZERO_BASE'
   | 'POSSIBLE_DUPLICATE'
   | (string & {})

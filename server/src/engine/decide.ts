@@ -14,9 +14,10 @@ import type {
 } from './facts.ts'
 import { basisPointsOf } from './money.ts'
 import { mailboxKeys, trimToNull } from './normalize.ts'
+import { type MatchedTerms, matchTerms } from './terms.ts'
 
 /** Incremented when the same facts could give another decision; recorded with every commission. */
-export const ENGINE_VERSION = '3'
+export const ENGINE_VERSION = '4'
 
 /**
  * Decides which affiliate earns how much on an order. Conversions, store orders, dry runs and explanations all use it.
@@ -32,18 +33,23 @@ export function decide(facts: Facts): Decision {
     attributed.winner.kind === 'CONNECTED_PRODUCT' ? connectedLines(facts, affiliate.id) : 'WHOLE_ORDER'
   const baseCents = baseOf(goods, scope)
   const { currency: shop = facts.order.currency } = facts.settings
-  const { currency, groups } = resolveCurrency(program ? rateGroups(program, facts.order.lines, goods, scope) : [], {
+  const terms = program && matchTerms(facts, program, { affiliate, subtotalCents: goods.subtotal })
+  const paying = program && { ...program, ...terms?.rate }
+  const { currency, groups } = resolveCurrency(paying ? rateGroups(paying, facts.order.lines, goods, scope) : [], {
     order: facts.order.currency,
     shop,
   })
-  const restriction = restrictionOf({ order: facts.order, affiliate, program, baseCents, groups })
+  const restriction = restrictionOf({ order: facts.order, affiliate, program, terms, baseCents, groups })
   return {
     ...unattributed(attributed, goods),
     attribution: attributionOf(attributed.winner),
-    ...programFields(program),
+    ...programFields(paying),
     baseCents,
     ...(facts.settings.currency !== undefined && { currency }),
-    ...(program && restriction === null ? earnedFields(facts, program, groups) : restrictedFields(restriction)),
+    ...(program && restriction === null
+      ? earnedFields(facts, { program, terms, groups })
+      : restrictedFields(restriction)),
+    ...(terms && { terms: terms.decided }),
   }
 }
 
@@ -80,10 +86,9 @@ function programFields(program: ProgramFact | null): Pick<Decision, 'programId' 
 
 function earnedFields(
   { order, settings, duplicateOf }: Facts,
-  program: ProgramFact,
-  groups: RateGroup[],
+  { program, terms, groups }: { program: ProgramFact; terms: MatchedTerms | null; groups: RateGroup[] },
 ): Partial<Decision> {
-  const amountCents = totalAmount(groups)
+  const amountCents = Math.min(totalAmount(groups), terms?.maxCommissionCents ?? Number.POSITIVE_INFINITY)
   const isKnown = trimToNull(order.customerId) !== null || trimToNull(order.customerEmail) !== null
   return {
     status: program.autoApproveOrder && duplicateOf === undefined ? 'APPROVED' : 'PENDING',
@@ -106,6 +111,7 @@ export interface EligibilityInput {
   order: Order
   affiliate: AffiliateFact
   program: ProgramFact | null
+  terms?: MatchedTerms | null
   baseCents: number
   groups: RateGroup[]
 }
@@ -122,7 +128,7 @@ export function restrictionOf(input: EligibilityInput): RestrictionCode | null {
   if (program === null) return 'PROGRAM_MISSING'
   const buyer = [order.customerEmail, ...(order.otherEmails ?? [])]
   if (buyer.some((email) => isSelfReferral(email, affiliate.email))) return 'SELF_REFERRAL'
-  return geoRestriction(program.geoRule, order.shipping) ?? zeroBase(input)
+  return geoRestriction(program.geoRule, order.shipping) ?? (input.terms?.isUnmet ? 'TERMS_NOT_MET' : zeroBase(input))
 }
 
 function isSelfReferral(buyer: string | null, affiliate: string): boolean {

@@ -83,6 +83,65 @@ export interface AffiliateFact {
   status: AffiliateStatus
   archived: boolean
   programId: string | null
+  /** The affiliate's credited orders before this one, for the periods that the program's terms ask for. */
+  counted?: Partial<Record<TermsPeriod, CountedOrders>>
+}
+
+/** The calendar month of the order in the shop's time zone, or ever. */
+export type TermsPeriod = 'MONTH' | 'ALL_TIME'
+
+export interface CountedOrders {
+  orders: number
+  /** Goods after discount, of orders in the shop's currency. */
+  revenueCents: number
+}
+
+/** The customer's credited orders in the shop before this one. */
+export interface CustomerFact {
+  orders: number
+  /** Null before the first. */
+  firstOrderAt: string | null
+  /** Whole calendar months since the first order, in the shop's time zone. */
+  month: number
+}
+
+/** Inclusive bounds. */
+export interface TermsRange {
+  from?: number
+  to?: number
+}
+
+/** All conditions that are given must hold. */
+export interface TermsCondition {
+  customerOrder?: TermsRange
+  customerMonth?: TermsRange
+  affiliateIds?: string[]
+  affiliateOrders?: TermsRange & { period: TermsPeriod }
+  affiliateRevenueCents?: TermsRange & { period: TermsPeriod }
+  orderSubtotalCents?: TermsRange
+}
+
+export interface TermsRule {
+  when: TermsCondition
+  /** Like the rate of a program; null earns nothing. */
+  rate: number | null
+  /** The most that one order earns, before tax. */
+  maxCommissionCents?: number
+}
+
+/** One version of a program's terms. */
+export interface TermsFact {
+  version: number
+  /** In force from here until the next version. */
+  createdAt: string
+  /** Of the rates of the rules. */
+  commissionType: CommissionType
+  /** Of all amounts in the rules. */
+  currency: string
+  holdDays: number
+  /** Whether a customer keeps the version of the first credited order. */
+  appliesTo: 'ORDERS' | 'CUSTOMERS'
+  rules: TermsRule[]
 }
 
 /** Basis points for PERCENT_OF_SALE, cents for the flat types. */
@@ -112,6 +171,8 @@ export interface ProgramFact extends Rate {
   lifetimeCommission: boolean
   productRules: ProductRule[]
   geoRule: GeoRule | null
+  /** The versions in force at the customer's first credited order and at this order, in their order. Missing before the first one. */
+  terms?: TermsFact[]
 }
 
 export interface EngineSettings {
@@ -132,6 +193,8 @@ export interface Facts {
   programs: Record<string, ProgramFact>
   /** The stored id of a credited order of another source that has the same id or name. Missing when there is none. */
   duplicateOf?: string
+  /** Missing when the order names no customer, or no terms ask for it. */
+  customer?: CustomerFact
 }
 
 export type MatchCode =
@@ -153,6 +216,7 @@ export type RestrictionCode =
   | 'SELF_REFERRAL'
   | 'GEO_UNKNOWN'
   | 'GEO_NOT_ELIGIBLE'
+  | 'TERMS_NOT_MET'
   | 'ZERO_BASE'
   | 'POSSIBLE_DUPLICATE'
 
@@ -198,7 +262,7 @@ export interface Decision {
   eligible: boolean
   programId: string | null
   commissionType: CommissionType | null
-  /** The program's rate in basis points; 0 for the flat types. */
+  /** The rate of the program, or of the rule of its terms, in basis points; 0 for the flat types. */
   rateBps: number
   subtotalCents: number
   baseCents: number
@@ -209,4 +273,15 @@ export interface Decision {
   groups: RateGroup[]
   /** This order connects its customer to the affiliate for later orders (lifetime commission). */
   connectsCustomer: boolean
+  /** Missing when the program has no terms of its own. */
+  terms?: DecidedTerms
+}
+
+/** The version of the terms that decided. */
+export interface DecidedTerms {
+  version: number
+  /** The index of the first rule that matches; null for none. */
+  rule: number | null
+  /** A batch takes the commission from here on. */
+  availableAt: string
 }

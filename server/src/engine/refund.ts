@@ -10,6 +10,8 @@ export interface RefundSnapshot {
   /** The recorded base, which may be less than the order's goods; see `RateGroup` for the parts it consists of. */
   baseCents: number
   groups: RateGroup[]
+  /** What the terms capped the sum of the groups to. */
+  cappedCents?: number
   taxWithholdingBps: number
 }
 
@@ -50,6 +52,7 @@ interface OrderParts {
   partOf: number[]
   /** Indexes of the lines by each of their ids. */
   indexes: Record<LineId, ReadonlyMap<string, readonly number[]>>
+  cappedCents: number | undefined
   taxWithholdingBps: number
 }
 
@@ -57,7 +60,8 @@ interface OrderParts {
  * The commission after all refunds so far; without totals, before the first one. It depends on the totals alone:
  * refunding twice equals refunding the sum once. A percentage is taken of what is left of the base; FLAT_PER_ITEM pays
  * the pieces that are left (an amount without line items changes it only when nothing is left); FLAT_PER_ORDER stays
- * until nothing is left. Refunds without line items are shared by all parts of the order pro rata.
+ * until nothing is left. Refunds without line items are shared by all parts of the order pro rata. A capped commission
+ * keeps the share of its goods that is left.
  */
 export function refundTarget(snapshot: RefundSnapshot, refunded = NO_REFUNDS): RefundTarget {
   const cut = partsOf(snapshot)
@@ -202,15 +206,23 @@ function targetOf(cut: OrderParts, refunded: RefundedGoods, { pieces, worth }: P
   const kept = cut.groups.map((group, part) =>
     isRefunded[part] ? 0 : remainingAmount(group, remaining[part]!, pieces),
   )
-  const amountCents = Number(sum(kept.map(toBigInt)))
+  const remainingBaseCents = totalOf(remaining.slice(0, cut.groups.length))
+  const amountCents = Math.min(Number(sum(kept.map(toBigInt))), cappedAmount(cut, remainingBaseCents))
   return {
     amountCents,
     taxWithheldCents: basisPointsOf(amountCents, cut.taxWithholdingBps),
-    remainingBaseCents: totalOf(remaining.slice(0, cut.groups.length)),
+    remainingBaseCents,
     refundedCents,
     leftCents: base - refundedCents,
     fullyRefunded: isRefunded.every(Boolean),
   }
+}
+
+/** The most that is left of a capped commission. */
+function cappedAmount({ cappedCents, bases, groups }: OrderParts, remainingBaseCents: number): number {
+  if (cappedCents === undefined) return Number.POSITIVE_INFINITY
+  const base = totalOf(bases.slice(0, groups.length))
+  return base === 0 ? cappedCents : mulDiv(cappedCents, remainingBaseCents, base)
 }
 
 /** `refundedCents` does not show that an order of zero was refunded. */
@@ -233,7 +245,7 @@ function partsOf(snapshot: RefundSnapshot): OrderParts {
 
 /** A restricted commission has no groups; its base becomes one part that pays nothing. */
 function splitOrder(snapshot: RefundSnapshot): OrderParts {
-  const { subtotalCents, discountCents, lines, baseCents, groups, taxWithholdingBps } = snapshot
+  const { subtotalCents, discountCents, lines, baseCents, groups, cappedCents, taxWithholdingBps } = snapshot
   const goods: Goods = goodsOf({ amountCents: subtotalCents, discountCents, lines })
   const paid = groups.length > 0 ? groups : [unpaidGroup(baseCents)]
   const bases = paid.map((group) => group.baseCents)
@@ -253,6 +265,7 @@ function splitOrder(snapshot: RefundSnapshot): OrderParts {
       variantId: indexLines(lines, 'variantId'),
       productId: indexLines(lines, 'productId'),
     },
+    cappedCents,
     taxWithholdingBps,
   }
 }

@@ -50,6 +50,11 @@ const TEXTS: Record<RestrictionCode, (detail: string) => RestrictionTexts> = {
     affiliate: 'The program is limited to certain regions, and the order ships elsewhere.',
     clause: 'the address of the order is not eligible',
   }),
+  TERMS_NOT_MET: () => ({
+    merchant: "The rule of the program's terms that matches the order pays nothing.",
+    affiliate: 'The program pays nothing for such an order.',
+    clause: "the program's terms pay nothing for it",
+  }),
   ZERO_BASE: () => ({
     merchant: 'The amount after the discount is 0, so a percentage of it is 0.',
     affiliate: 'Nothing was left after the discount.',

@@ -1,6 +1,7 @@
 import type {
   AffiliateFact,
   Click,
+  CustomerFact,
   Facts,
   Matches,
   Order,
@@ -8,6 +9,8 @@ import type {
   Place,
   ProductRule,
   ProgramFact,
+  TermsFact,
+  TermsRule,
 } from './facts.ts'
 
 /*
@@ -71,6 +74,15 @@ const PROGRAM: Pick<ProgramFact, 'productRules' | 'geoRule'> = { productRules: [
 const RULE: Pick<ProductRule, 'productId' | 'variantId'> = { productId: null, variantId: null }
 const GEO_RULE = { countries: [], states: [], cities: [], postalPrefixes: [] }
 
+const CUSTOMER: Pick<CustomerFact, 'firstOrderAt'> = { firstOrderAt: null }
+const TERMS_RULE: Pick<TermsRule, 'rate'> = { rate: null }
+
+/** A rule without a rate earns nothing. */
+const withRules = ({ rules = [], ...terms }: TermsFact): TermsFact => ({
+  ...terms,
+  rules: rules.map((rule) => ({ ...TERMS_RULE, ...rule })),
+})
+
 /** Values by id, with what was left out of each. */
 const withIds = <Value extends { id: string }>(values: Record<string, Value>, complete: (value: Value) => Value) =>
   Object.fromEntries(Object.entries(values).map(([id, value]) => [id, complete({ ...value, id: value.id ?? id })]))
@@ -88,6 +100,7 @@ export function parseFacts(text: string): Facts {
       shipping: order.shipping && { ...PLACE, ...order.shipping },
     },
     settings: { ...stored.settings, precedence: stored.settings.precedence ?? [] },
+    ...(stored.customer && { customer: { ...CUSTOMER, ...stored.customer } }),
     matches: {
       ...matches,
       click: matches.click && { ...CLICK, ...matches.click },
@@ -95,11 +108,12 @@ export function parseFacts(text: string): Facts {
     },
     affiliates: withIds(stored.affiliates, (affiliate) => ({ ...AFFILIATE, ...affiliate })),
     programs: withIds(stored.programs, (program) => {
-      const { productRules, geoRule, ...rest } = { ...PROGRAM, ...program }
+      const { productRules, geoRule, terms, ...rest } = { ...PROGRAM, ...program }
       return {
         ...rest,
         productRules: productRules.map((rule) => ({ ...RULE, ...rule })),
         geoRule: geoRule && { ...GEO_RULE, ...geoRule },
+        ...(terms && { terms: terms.map(withRules) }),
       }
     }),
   }

@@ -1,6 +1,7 @@
 import type { Reader, Transaction } from '../../database/database.ts'
 import { forEachYielding } from '../../database/event-loop.ts'
 import type { CommissionRow, OrderRow, RefundRow } from '../../database/tables.ts'
+import { totalAmount } from '../../engine/commission.ts'
 import type { Decision, Facts } from '../../engine/facts.ts'
 import { canceledRefundOf, cancellationIdOf } from '../../engine/normalize.ts'
 import { addRefund, NO_REFUNDS, type Refund, type RefundedGoods, type RefundSnapshot } from '../../engine/refund.ts'
@@ -84,5 +85,6 @@ export const toRefundSnapshot = ({ order, settings }: Facts, decision: Decision)
   lines: order.lines,
   baseCents: decision.baseCents,
   groups: decision.groups,
+  ...(decision.amountCents < totalAmount(decision.groups) && { cappedCents: decision.amountCents }),
   taxWithholdingBps: settings.taxWithholdingBps,
 })

@@ -1,0 +1,98 @@
+import type {
+  AffiliateFact,
+  DecidedTerms,
+  Facts,
+  ProgramFact,
+  Rate,
+  TermsCondition,
+  TermsFact,
+  TermsRange,
+  TermsRule,
+} from './facts.ts'
+
+/** What a program's terms say about an order. */
+export interface MatchedTerms {
+  decided: DecidedTerms
+  /** Of the rule that matches; null for the program's. */
+  rate: Rate | null
+  /** The rule that matches earns nothing. */
+  isUnmet: boolean
+  maxCommissionCents: number | undefined
+}
+
+/** The values that conditions compare. */
+interface Winner {
+  affiliate: AffiliateFact
+  subtotalCents: number
+}
+
+/** Decides by the version of the terms that counts and its first rule that matches; null without terms. */
+export function matchTerms(facts: Facts, program: ProgramFact, winner: Winner): MatchedTerms | null {
+  const terms = termsInForce(facts, program)
+  if (!terms) return null
+  const index = terms.rules.findIndex((rule) => unmetCondition(facts, terms, { rule, ...winner }) === null)
+  const rule = terms.rules[index]
+  const decided = {
+    version: terms.version,
+    rule: rule ? index : null,
+    availableAt: availableAt(facts.order.orderAt, terms.holdDays),
+  }
+  const isInShopCurrency = facts.order.currency === terms.currency
+  return {
+    decided,
+    rate: rule && rule.rate !== null ? { commissionType: terms.commissionType, rate: rule.rate } : null,
+    isUnmet: rule?.rate === null,
+    maxCommissionCents: isInShopCurrency ? rule?.maxCommissionCents : undefined,
+  }
+}
+
+/** The version at the customer's first credited order, if customers keep it; otherwise the version at this order. */
+export function termsInForce({ order, customer }: Facts, { terms = [] }: ProgramFact): TermsFact | undefined {
+  const versionAt = (at: string) => terms.findLast(({ createdAt }) => createdAt <= at)
+  const first = customer?.firstOrderAt ? versionAt(customer.firstOrderAt) : undefined
+  return first?.appliesTo === 'CUSTOMERS' ? first : versionAt(order.orderAt)
+}
+
+/** Why a rule does not match. */
+export type Unmet = keyof TermsCondition | 'currency'
+
+/** The first condition that does not hold; null when the rule matches. */
+export function unmetCondition(
+  facts: Facts,
+  terms: TermsFact,
+  { rule, affiliate, subtotalCents }: Winner & { rule: TermsRule },
+): Unmet | null {
+  const { order, settings, customer } = facts
+  const { when } = rule
+  if (hasMoneyCondition(when) && order.currency !== terms.currency) return 'currency'
+  // Flat rates are paid in the shop's currency.
+  const isFlat = rule.rate !== null && terms.commissionType !== 'PERCENT_OF_SALE'
+  if (isFlat && (settings.currency ?? terms.currency) !== terms.currency) return 'currency'
+  const counted = (period: keyof NonNullable<AffiliateFact['counted']> = 'ALL_TIME') => affiliate.counted?.[period]
+  const holds: Record<keyof TermsCondition, boolean> = {
+    customerOrder: isWithin(when.customerOrder, (customer?.orders ?? 0) + 1),
+    customerMonth: isWithin(when.customerMonth, customer?.month ?? 0),
+    affiliateIds: when.affiliateIds?.includes(affiliate.id) ?? true,
+    affiliateOrders: isWithin(when.affiliateOrders, counted(when.affiliateOrders?.period)?.orders ?? 0),
+    affiliateRevenueCents: isWithin(
+      when.affiliateRevenueCents,
+      counted(when.affiliateRevenueCents?.period)?.revenueCents ?? 0,
+    ),
+    orderSubtotalCents: isWithin(when.orderSubtotalCents, subtotalCents),
+  }
+  return (Object.keys(holds) as (keyof TermsCondition)[]).find((name) => !holds[name]) ?? null
+}
+
+export const hasMoneyCondition = ({ affiliateRevenueCents, orderSubtotalCents }: TermsCondition): boolean =>
+  affiliateRevenueCents !== undefined || orderSubtotalCents !== undefined
+
+/** Both bounds are inclusive; a missing one is open. */
+const isWithin = ({ from = 0, to = Number.POSITIVE_INFINITY }: TermsRange = {}, value: number): boolean =>
+  from <= value && value <= to
+
+const DAY_MS = 86_400_000
+/** Later instants do not sort as text. */
+const MAX_AT = Date.parse('9999-12-31T23:59:59.999Z')
+
+const availableAt = (orderAt: string, holdDays: number): string =>
+  new Date(Math.min(Date.parse(orderAt) + holdDays * DAY_MS, MAX_AT)).toISOString()
