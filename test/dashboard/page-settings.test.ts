@@ -40,7 +40,7 @@ test('settings are shown as they are typed, and saved', async () => {
     ['minimumBatch', 'much'],
     ...fields.slice(3),
   ])
-  expect(noticeOf(wrong)).toMatch(/^Minimum in USD must/)
+  expect(noticeOf(wrong)).toMatch(/^Per batch must/)
   const { body } = await admin(shop.server, 'GET', '/settings')
   expect(body.data).toMatchObject({
     minimumPayoutCents: 5000,

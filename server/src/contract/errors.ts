@@ -3,6 +3,15 @@ import type { components } from './schema.d.ts'
 export type ErrorCode = components['schemas']['ErrorCode']
 export type ErrorStatus = 400 | 401 | 403 | 404 | 405 | 409 | 429 | 500 | 503
 
+interface ErrorOptions {
+  retryAfter?: number
+  headers?: Record<string, string>
+  problem?: string
+  field?: string
+  rule?: string
+  cause?: unknown
+}
+
 /** An error the caller can act on, sent as `{ error }` with the header `X-Error-Code`. */
 export class ApiError extends Error {
   readonly status: ErrorStatus
@@ -13,40 +22,42 @@ export class ApiError extends Error {
   readonly headers: Record<string, string>
   /** What is wrong, without what a caller of the API sends instead. Set where the message contains both. */
   readonly problem: string | undefined
+  /** The property or parameter that is wrong, as the API names it: `debtor.iban`. */
+  readonly field: string | undefined
+  /** What is wrong with the field, without its name: `must not be in the past.` A page puts its own label in front. */
+  readonly rule: string | undefined
 
-  constructor(
-    status: ErrorStatus,
-    code: ErrorCode,
-    message: string,
-    options: { retryAfter?: number; headers?: Record<string, string>; problem?: string; cause?: unknown } = {},
-  ) {
+  constructor(status: ErrorStatus, code: ErrorCode, message: string, options: ErrorOptions = {}) {
     super(message, { cause: options.cause })
     this.status = status
     this.code = code
     this.retryAfter = options.retryAfter
     this.headers = options.headers ?? {}
     this.problem = options.problem
+    this.field = options.field
+    this.rule = options.rule
   }
 }
 
 export const invalid = (code: ErrorCode, message: string) => new ApiError(400, code, message)
+
+/** 400 for a field of which a rule says what is wrong: `must not be in the past.` */
+export const invalidField = (code: ErrorCode, field: string, rule: string) =>
+  new ApiError(400, code, `${field} ${rule}`, { field, rule })
 export const invalidBody = (message: string) => invalid('invalid_body', message)
 
 /** 400 `invalid_body` for text that the database cannot store unchanged. */
 export const unstorableText = () => invalidBody('Text must not contain the character U+0000 or a lone surrogate.')
 export const forbidden = (code: ErrorCode, message: string) => new ApiError(403, code, message)
 export const notFound = (code: ErrorCode, message: string) => new ApiError(404, code, message)
-export const conflict = (code: ErrorCode, message: string, cause?: unknown) =>
-  new ApiError(409, code, message, { cause })
+/** @param field what the conflict is about, if a caller can change it */
+export const conflict = (code: ErrorCode, message: string, field?: string) =>
+  new ApiError(409, code, message, field === undefined ? {} : { field })
 
 /** A message of two sentences: what is wrong, and what a caller of the API does about it. Pages have their own remedy. */
 export const conflictWithRemedy = (
   code: ErrorCode,
-  {
-    problem,
-    remedy,
-    ...options
-  }: { problem: string; remedy: string; headers?: Record<string, string>; cause?: unknown },
+  { problem, remedy, ...options }: ErrorOptions & { problem: string; remedy: string },
 ) => new ApiError(409, code, `${problem} ${remedy}`, { ...options, problem })
 
 export const concurrentChange = (cause?: unknown) =>

@@ -1,7 +1,7 @@
 import { setImmediate as breathe } from 'node:timers/promises'
 import * as z from 'zod'
 import { alternativesOf, deref, document, type ResolvedSchema, resolveSchema, type Schema } from './document.ts'
-import { type ErrorCode, invalid } from './errors.ts'
+import { type ErrorCode, invalid, invalidField } from './errors.ts'
 
 /**
  * Checks a value against a schema of the document.
@@ -40,7 +40,7 @@ export function validator<T>(schema: Schema, options: ValidatorOptions): BodyVal
   const select = (value: unknown): [BodyValidator<T>, unknown] => {
     const named = isRecord(value) ? (value[tag] ?? defaultTag) : defaultTag
     const check = byTag.get(named)
-    if (!check) throw invalid(options.code, `${tag} must be one of ${[...byTag.keys()].join(', ')}.`)
+    if (!check) throw invalidField(options.code, tag, `must be one of ${[...byTag.keys()].join(', ')}.`)
     return [check, isRecord(value) && (value[tag] ?? null) === null ? { ...value, [tag]: defaultTag } : value]
   }
   const read = (sent: unknown) => {
@@ -79,7 +79,7 @@ function schemaValidator<T>(schema: Schema, { code }: ValidatorOptions): BodyVal
     const problem = result.success
       ? checks().choices?.(result.data)
       : validationMessage(schema, value, result.error.issues)
-    if (problem) throw invalid(problem.code ?? code, problem.message)
+    if (problem) throw toError(problem, code)
     // The generated type and this schema both come from openapi.yaml.
     return result.data as T
   }
@@ -256,7 +256,7 @@ function choiceMessage({ alternatives, message }: Choice, value: unknown, path: 
   const others = failed.flatMap((one) => (one === meant ? [] : (one.schema.required ?? [])))
   if (issue && isBlank(valueAt(value, issue.path)) && others.length > 0) {
     const name = formatPath([...path, ...issue.path])
-    return { code: undefined, message: `${name} is required when ${others.join(' or ')} is not sent.` }
+    return { code: undefined, field: name, rule: `is required when ${others.join(' or ')} is not sent.` }
   }
   return validationMessage(meant.schema, value, meant.issues, path)
 }
@@ -271,10 +271,16 @@ const isBlank = (value: unknown): boolean =>
 type Issue = z.core.$ZodIssue
 export type Path = readonly PropertyKey[]
 
-export interface ValidationMessage {
-  code: ErrorCode | undefined
-  message: string
-}
+/** What is wrong with a field, or the message of a body that lacks all of several fields. */
+export type ValidationMessage = { code: ErrorCode | undefined } & (
+  | { field: string; rule: string }
+  | { message: string }
+)
+
+const toError = (problem: ValidationMessage, code: ErrorCode) =>
+  'message' in problem
+    ? invalid(problem.code ?? code, problem.message)
+    : invalidField(problem.code ?? code, problem.field, problem.rule)
 
 /**
  * Returns one sentence about the first violation, derived from the schema: what the value must be.
@@ -289,22 +295,22 @@ export function validationMessage(
 ): ValidationMessage {
   const issue = deepestIssue(issues)
   if (issue.code === 'unrecognized_keys') {
-    const name = printable(formatPath([...home, ...issue.path, issue.keys[0] ?? '']))
-    return { code: 'unknown_property', message: `${name} is not a property of this request.` }
+    const field = printable(formatPath([...home, ...issue.path, issue.keys[0] ?? '']))
+    return { code: 'unknown_property', field, rule: 'is not a property of this request.' }
   }
-  const name = formatPath([...home, ...issue.path])
+  const field = formatPath([...home, ...issue.path])
   const given = valueAt(value, issue.path)
-  if (issue.path.length > 0 && given === undefined) return { code: undefined, message: `${name} is required.` }
+  if (issue.path.length > 0 && given === undefined) return { code: undefined, field, rule: 'is required.' }
   const expected =
     issue.code === 'invalid_key'
       ? deref(nonNull(schemaAt(schema, issue.path.slice(0, -1))).propertyNames ?? {})
       : schemaAt(schema, issue.path)
   if (issue.code === 'invalid_format' && nonNull(expected).pattern === NOT_BLANK)
-    return { code: undefined, message: `${name} must not be blank.` }
+    return { code: undefined, field, rule: 'must not be blank.' }
   const code = nonNull(expected)['x-error-code']
   if (code && !isOfType(given, nonNull(expected)))
-    return { code: undefined, message: `${name} must ${requirement({ type: nonNull(expected).type })}.` }
-  return { code, message: `${name} must ${requirement(expected)}.` }
+    return { code: undefined, field, rule: `must ${requirement({ type: nonNull(expected).type })}.` }
+  return { code, field, rule: `must ${requirement(expected)}.` }
 }
 
 /** A property's own error code is for values of its type; another type gets the general code. */

@@ -1,5 +1,5 @@
 import type { ExpressionBuilder, Selectable, SelectQueryBuilder } from 'kysely'
-import { invalid } from '../contract/errors.ts'
+import { invalid, invalidField } from '../contract/errors.ts'
 import type { Reader } from '../database/database.ts'
 import { prepared } from '../database/prepared.ts'
 import type { Tables } from '../database/tables.ts'
@@ -19,7 +19,7 @@ export async function readCursor(
   // Pages are counted from the start of the list, so a page after an item is not defined.
   if (page > 1) throw invalid('invalid_parameter', 'Send after or page, not both.')
   const cursor = await findCursor(ctx.db.read, ctx.shop.id, list, after)
-  if (!cursor) throw invalid('invalid_parameter', 'after must be the id of an item of this list.')
+  if (!cursor) throw invalidField('invalid_parameter', 'after', 'must be the id of an item of this list.')
   return cursor
 }
 

@@ -1,4 +1,4 @@
-import { type ErrorCode, invalid } from '../contract/errors.ts'
+import { type ErrorCode, invalidField } from '../contract/errors.ts'
 import { CLOCK_TOLERANCE_MS } from '../engine/attribution.ts'
 import { type Context, nowIso } from './context.ts'
 
@@ -31,7 +31,7 @@ export function parseBodyInstant(name: string, text: string | null | undefined):
 export function checkPeriod<From extends string | undefined, To extends string | undefined>(from: From, to: To) {
   const [first, last]: (string | undefined)[] = [from, to]
   if (first !== undefined && last !== undefined && last < first) {
-    throw invalid('period_invalid', 'to must not be before from.')
+    throw invalidField('period_invalid', 'to', 'must not be before the start of the period.')
   }
   return { from, to }
 }
@@ -56,7 +56,7 @@ function read(code: ErrorCode, name: string, text: string | null | undefined): s
   const instant = normalize(text)
   if (instant) return instant
   const forms = 'an ISO 8601 date (2026-10-31) or a timestamp with an offset (2026-10-31T23:59:59.999Z)'
-  throw invalid(code, `${name} must be ${forms}.`)
+  throw invalidField(code, name, `must be ${forms}.`)
 }
 
 function normalize(text: string): string | undefined {
@@ -85,5 +85,5 @@ export function readOccurredAt(ctx: Context, occurredAt: string | null | undefin
 /** Rejects an instant in the future, within the tolerance for clocks. @throws ApiError 400 `occurred_at_in_future`. */
 export function rejectFuture(ctx: Context, at: string): void {
   if (Date.parse(at) <= ctx.now() + CLOCK_TOLERANCE_MS) return
-  throw invalid('occurred_at_in_future', 'occurredAt must not be more than 5 minutes in the future.')
+  throw invalidField('occurred_at_in_future', 'occurredAt', 'must not be more than 5 minutes in the future.')
 }

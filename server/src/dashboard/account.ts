@@ -72,7 +72,7 @@ ${party ? await addForm(request, party) : html`<p class="notice info">Passkeys a
 
 async function addForm(request: PageRequest, party: passkeys.RelyingParty): Promise<Html> {
   const inner = html`${hidden('csrf', request.csrf)}
-${input({ name: 'name', label: 'Name', value: request.form.get('name') ?? '', placeholder: 'My laptop', maxlength: 60 })}
+${input(request, { name: 'name', label: 'Name', placeholder: 'My laptop', maxlength: 60 })}
 <button class="main">Add a passkey</button>`
   const options = await passkeys.registrationOptions(request.ctx, party)
   return html`<section class="card narrow" aria-labelledby="add"><h2 id="add">Add a passkey</h2>

@@ -48,7 +48,7 @@ async function edit(request: PageRequest): Promise<View> {
   const value = (name: keyof Affiliate) => (sent.size ? (sent.get(name) ?? '') : (one[name] ?? ''))
   const programs = await programOptions(request)
   const group = (name: string, fields: Partial<Record<Field, { label: string }>>, more: Html | Html[] = []) =>
-    html`<fieldset><legend>${name}</legend><div class="fields">${(Object.entries(fields) as [Field, { label: string }][]).map(([name, field]) => input({ ...field, ...limitsOf('updateAffiliate', name), name, value: value(name) }))}${more}</div></fieldset>`
+    html`<fieldset><legend>${name}</legend><div class="fields">${(Object.entries(fields) as [Field, { label: string }][]).map(([name, field]) => input(request, { ...field, ...limitsOf('updateAffiliate', name), name, value: value(name) }))}${more}</div></fieldset>`
   return {
     title: `Edit ${one.name}`,
     crumb: { to: `${LIST}/${one.id}`, text: one.name },

@@ -235,7 +235,7 @@ function aliasSection(request: PageRequest, { id }: Affiliate, others: Alias[]):
     request,
     `${LIST}/${id}/aliases`,
     html`${select('aliasKind', 'Kind', ALIAS_KINDS, sent.get('aliasKind') ?? 'CODE')}
-${input({ name: 'alias', label: 'Value', value: sent.get('alias') ?? '', required: true, ...limitsOf('createAlias', 'value'), hint: 'For example SARAH10, or sarah for ?ref=sarah. Up to 100 characters, no spaces; 0 and o are allowed.' })}
+${input(request, { name: 'alias', label: 'Value', required: true, ...limitsOf('createAlias', 'value'), hint: 'For example SARAH10, or sarah for ?ref=sarah. Up to 100 characters, no spaces; 0 and o are allowed.' })}
 <button class="main">Add</button>`,
   )}</details>`
 }
@@ -293,7 +293,7 @@ ${
         request,
         `${LIST}/${id}/connections`,
         html`<div class="fields">${select('kind', 'Kind', KINDS, sent.get('kind') ?? 'customerEmail')}
-${input({ name: 'value', label: 'Value', value: sent.get('value') ?? '', required: true, ...limitsOf('createConnection', 'value'), hint: 'An email address, or the numeric ID of the customer, product or variant in your store.' })}</div>
+${input(request, { name: 'value', label: 'Value', required: true, ...limitsOf('createConnection', 'value'), hint: 'An email address, or the numeric ID of the customer, product or variant in your store.' })}</div>
 <button class="main">Connect</button>`,
       )}</section></details>`
     : ''

@@ -341,8 +341,8 @@ async function creation(request: PageRequest): Promise<View> {
     body: html`<section class="card narrow">${form(
       request,
       `${PATH}/new`,
-      html`${input({ name: 'name', label: 'Name', value: value('name'), required: true, ...limitsOf('createAffiliate', 'name') })}
-${input({ name: 'email', label: 'Email', type: 'email', value: value('email'), required: true, ...limitsOf('createAffiliate', 'email') })}
+      html`${input(request, { name: 'name', label: 'Name', value: value('name'), required: true, ...limitsOf('createAffiliate', 'name') })}
+${input(request, { name: 'email', label: 'Email', type: 'email', value: value('email'), required: true, ...limitsOf('createAffiliate', 'email') })}
 ${select('campaignId', 'Program', [['', 'The default program of the shop'], ...programs], value('campaignId'))}
 <div class="sticky"><button class="main">Create affiliate</button> <a class="button" href="${PATH}">Back</a></div>`,
     )}</section>`,

@@ -53,7 +53,7 @@ ${filterForm(request, {
   path: pathOf(one),
   fields: html`${select('commissionType', 'Commission', RATE_TYPES, asked.commissionType)}
 ${filterInput(request, { name: 'commissionPercent', label: 'Rate', value: asked.commissionPercent, required: true, maxlength: 20 })}
-${filterInput(request, { name: 'cookieDurationDays', label: 'Click window (days)', type: 'number', value: asked.cookieDurationDays, required: true, ...limitsOf('runBacktest', 'cookieDurationDays') })}`,
+${filterInput(request, { name: 'cookieDurationDays', label: 'Click window', suffix: ' (days)', type: 'number', value: asked.cookieDurationDays, required: true, ...limitsOf('runBacktest', 'cookieDurationDays') })}`,
   more: {
     names: ['from', 'to'],
     fields: html`${filterInput(request, { name: 'from', label: 'Orders from', type: 'date', value: given.from ?? '', maxlength: 10 })}

@@ -1,4 +1,4 @@
-import { invalid } from '../contract/errors.ts'
+import { invalidField } from '../contract/errors.ts'
 import { nowIso } from '../core/context.ts'
 import { addDays, endOfDay, isDay, localDate, startOfDay } from '../core/time-zone.ts'
 import { tabs } from './components.ts'
@@ -55,13 +55,15 @@ function requireRange({ from: first = '', to = '' }: Given, today: string): { fi
   for (const [name, text] of [
     ['from', first],
     ['to', last],
-  ])
-    if (!isDay(text ?? '')) throw invalid('period_invalid', `${name} must be a day, such as ${today}.`)
-  if (last > today) throw invalid('period_invalid', 'to must not be in the future.')
+  ] as const)
+    if (!isDay(text)) throw invalidField('period_invalid', name, `must be a day, such as ${today}.`)
+  if (last > today) throw invalidField('period_invalid', 'to', 'must not be in the future.')
   if (last < first)
-    throw invalid('period_invalid', to ? 'to must not be before “From”.' : 'from must not be in the future.')
+    throw to
+      ? invalidField('period_invalid', 'to', 'must not be before the first day.')
+      : invalidField('period_invalid', 'from', 'must not be in the future.')
   if (daysBetween(first, last) > MAX_DAYS)
-    throw invalid('period_invalid', `from must be at most ${MAX_DAYS} days before “To”.`)
+    throw invalidField('period_invalid', 'from', `must be at most ${MAX_DAYS} days before the last day.`)
   return { first, last }
 }
 

@@ -138,7 +138,7 @@ ${filterInput(request, { name: 'affiliate', label: 'Affiliate', placeholder: 'Na
       names: MORE,
       fields: html`<div class="wide">${select('programId', 'Program', [['', 'All'], ...programs], given.programId ?? '')}</div>
 ${dateInputs(request)}
-${amountInputs(request, 'Commission')}`,
+${amountInputs(request, 'commission')}`,
     },
   })}
 ${monthLinks(request, PATH, { ...given, status: tab })}

@@ -115,17 +115,17 @@ async function assignment(request: PageRequest): Promise<View> {
     body: html`<section class="card narrow">${form(
       request,
       `${PATH}/new`,
-      html`${input({ name: 'affiliate', label: 'Affiliate', value: request.form.get('affiliate') ?? '', required: true, placeholder: 'Name, email or current code', maxlength: 320 })}
+      html`${input(request, { name: 'affiliate', label: 'Affiliate', required: true, placeholder: 'Name, email or current code', maxlength: 320 })}
 ${codeForm(request, '')}`,
     )}</section>`,
   }
 }
 
 /** The field of a code, with the nearest allowed code when the one that was sent is not allowed. */
-export function codeForm({ form: sent }: PageRequest, current: string): Html {
-  const typed = sent.get('code') ?? current
+export function codeForm(request: PageRequest, current: string): Html {
+  const typed = request.form.get('code') ?? current
   const nearest = coupons.nearestAllowed(typed)
-  return html`${codeInput({ id: 'code', value: typed })}
+  return html`${codeInput(request, { id: 'code', value: typed })}
 <p class="row"><button class="main">Assign code</button>${nearest ? html` <button name="code" value="${nearest}">Assign ${isolated(nearest)} instead</button>` : ''}</p>`
 }
 
@@ -144,7 +144,9 @@ export async function assignCode({ ctx, form }: PageRequest, affiliateId: string
     const isAboutCode = error instanceof ApiError && /^discount_code_(invalid|taken)$/.test(error.code)
     const free = isAboutCode && code ? await coupons.findFreeCode(ctx, code) : undefined
     if (!isAboutCode || !free) throw error
-    throw new ApiError(error.status, error.code, `${error.message} The nearest free code is ${free}.`)
+    const nearest = ` The nearest free code is ${free}.`
+    const { status, code: errorCode, message, field = 'code', rule } = error
+    throw new ApiError(status, errorCode, message + nearest, { field, ...(rule && { rule: rule + nearest }) })
   }
 }
 

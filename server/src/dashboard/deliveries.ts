@@ -134,10 +134,11 @@ ${form(
   }
 }
 
-const periodForm = ({ query }: PageRequest, subscriptionId: string): Html => {
+const periodForm = (request: PageRequest, subscriptionId: string): Html => {
+  const { query } = request
   const kept = { subscriptionId, status: query.get('status') ?? 'FAILED', event: query.get('event') ?? '' }
   const at = (name: string, label: string) =>
-    input({ name, label, type: 'datetime-local', value: query.get(name) ?? '', maxlength: 30 })
+    input(request, { name, label, type: 'datetime-local', value: query.get(name) ?? '', maxlength: 30 })
   return html`<form class="filters" method="get" action="${PATH}/redeliver" aria-label="Period">${Object.entries(kept).map(([name, value]) => hidden(name, value))}
 ${at('from', 'Created from')}
 ${at('to', 'To')}

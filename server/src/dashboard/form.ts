@@ -120,7 +120,12 @@ export const formOfButtons = ({ csrf }: PageRequest, id: string, inner: Html | H
 export interface Input {
   name: string
   label: string
+  /** What follows the label: ` (optional)`. */
+  suffix?: string
+  /** The field of the API, where its name differs: `debtor.iban`. */
+  field?: string
   type?: string
+  /** What was sent by default, except passwords. */
   value?: string | undefined
   hint?: Html | string
   required?: boolean
@@ -130,8 +135,6 @@ export interface Input {
   min?: number | undefined
   max?: number | undefined
   pattern?: string | undefined
-  /** Set if the value was rejected: the id of the reason. */
-  problemId?: string
   /** Values to choose from while typing. */
   choices?: readonly string[]
   /** Differs from the name where a page has several fields of this name. */
@@ -159,37 +162,67 @@ export function limitsOf(id: OperationId, path: string, method?: string) {
   }
   const { minimum: min, maximum: max, maxLength: maxlength, pattern } = schema
   // HTML compares the whole value with a pattern, and typed text may begin or end with a space.
-  return { min, max, maxlength, pattern: pattern?.startsWith('^') ? `\\s*${pattern.slice(1, -1)}\\s*` : undefined }
+  return {
+    field: path,
+    min,
+    max,
+    maxlength,
+    pattern: pattern?.startsWith('^') ? `\\s*${pattern.slice(1, -1)}\\s*` : undefined,
+  }
 }
 
 const hintOf = (id: string, hint: Html | string | undefined): Html =>
   hint ? html`<p class="hint" id="${id}-hint">${hint}</p>` : html``
 
-/** Renders a labeled input with an optional hint. */
-export const input = ({ name, label, hint, id = name, problemId, ...given }: Input): Html => {
-  const { type = 'text', value = '', required = false, placeholder = '', autocomplete = 'off', maxlength = 500 } = given
-  const about = [problemId, hint && `${id}-hint`].filter(Boolean).join(' ')
-  return html`<div class="field"><label for="${id}">${label}</label>
-<input id="${id}" name="${name}" type="${type}" value="${value}" placeholder="${placeholder}" autocomplete="${autocomplete}" maxlength="${maxlength}"${limitAttributes(given)}${required ? html` required` : ''}${about ? html` aria-describedby="${about}"` : ''}${problemId ? html` aria-invalid="true" autofocus` : ''}${given.choices ? html` list="${`${id}-choices`}"` : ''}>
-${given.choices ? html`<datalist id="${`${id}-choices`}">${given.choices.map((one) => html`<option value="${one}"></option>`)}</datalist>` : ''}${hintOf(id, hint)}</div>`
+/** What a form shows again when it was rejected. */
+type Sent = Pick<PageRequest, 'form' | 'problem' | 'formProblem'>
+
+/** The attributes that connect an input with its hints and its problem, and the problem itself. */
+function problemOf(sent: Sent, { name, label, field = name, id = name }: Input, hints: string[]) {
+  // Another form of the page may have a field of this name.
+  const problem = sent.form.has(name) ? sent.formProblem : sent.problem
+  const text = problem?.under(field, label)
+  const about = [...(text ? [`${id}-problem`] : []), ...hints].join(' ')
+  return {
+    attributes: html`${about ? html` aria-describedby="${about}"` : ''}${text ? html` aria-invalid="true" autofocus` : ''}`,
+    reason: text ? html`<p class="hint bad-text" id="${id}-problem">${text}</p>` : '',
+  }
 }
 
-const limitAttributes = ({ type, min, max, pattern }: Omit<Input, 'name' | 'label'>): Html =>
+/** Renders a labeled input with an optional hint, and the problem of its field. */
+export const input = (sent: Sent, given: Input): Html => {
+  const { name, label, suffix = '', hint, id = name, type = 'text', required = false, placeholder = '' } = given
+  const { value = (type !== 'password' && sent.form.get(name)) || '', autocomplete = 'off', maxlength = 500 } = given
+  const { attributes, reason } = problemOf(sent, given, hint ? [`${id}-hint`] : [])
+  return html`<div class="field"><label for="${id}">${label}${suffix}</label>
+<input id="${id}" name="${name}" type="${type}" value="${value}" placeholder="${placeholder}" autocomplete="${autocomplete}" maxlength="${maxlength}"${limitAttributes(given)}${required ? html` required` : ''}${attributes}${given.choices ? html` list="${`${id}-choices`}"` : ''}>
+${given.choices ? html`<datalist id="${`${id}-choices`}">${given.choices.map((one) => html`<option value="${one}"></option>`)}</datalist>` : ''}${reason}${hintOf(id, hint)}</div>`
+}
+
+const limitAttributes = ({ type, min, max, pattern }: Input): Html =>
   type === 'number'
     ? html` min="${String(min)}" max="${String(max)}"`
     : html`${pattern && type !== 'email' ? html` pattern="${pattern}"` : ''}`
 
 /** Renders a labeled text of several lines. */
-export const textarea = ({ name, label, hint, id = name, value = '', maxlength = 5000 }: Input): Html =>
-  html`<div class="field"><label for="${id}">${label}</label>
-<textarea id="${id}" name="${name}" maxlength="${maxlength}"${hint ? html` aria-describedby="${`${id}-hint`}"` : ''}>${value}</textarea>
-${hintOf(id, hint)}</div>`
+export const textarea = (sent: Sent, given: Input): Html => {
+  const { name, label, hint, id = name, value = sent.form.get(name) ?? '', maxlength = 5000 } = given
+  const { attributes, reason } = problemOf(sent, given, hint ? [`${id}-hint`] : [])
+  return html`<div class="field"><label for="${id}">${label}</label>
+<textarea id="${id}" name="${name}" maxlength="${maxlength}"${attributes}>${value}</textarea>
+${reason}${hintOf(id, hint)}</div>`
+}
 
 /** Renders the field of a code. The script validates the code while typing; the server validates it again. */
-export const codeInput = ({ id, value, label = 'Code' }: { id: string; value: string; label?: string }): Html =>
-  html`<div class="field"><label for="${id}">${label}</label>
-<input id="${id}" name="code" value="${value}" maxlength="60" autocomplete="off" spellcheck="false" data-code="${`${id}-check`}" aria-describedby="${`${id}-hint ${id}-check`}">
-<p class="hint" id="${id}-hint">${CODE_RULE}</p><p class="hint bad-text" id="${id}-check" aria-live="polite"></p></div>`
+export const codeInput = (
+  sent: Sent,
+  { id, value, label = 'Code' }: { id: string; value: string; label?: string },
+): Html => {
+  const { attributes, reason } = problemOf(sent, { name: 'code', label, id }, [`${id}-hint`, `${id}-check`])
+  return html`<div class="field"><label for="${id}">${label}</label>
+<input id="${id}" name="code" value="${value}" maxlength="60" autocomplete="off" spellcheck="false" data-code="${`${id}-check`}"${attributes}>
+${reason}<p class="hint" id="${id}-hint">${CODE_RULE}</p><p class="hint bad-text" id="${id}-check" aria-live="polite"></p></div>`
+}
 
 const CODE_RULE =
   'Up to 9 characters, without spaces and without 0, o and O, which customers confuse when they type a code. Leave empty to generate a code of 8 characters.'

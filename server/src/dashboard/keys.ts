@@ -73,8 +73,8 @@ function creation(request: PageRequest): Html {
 ${form(
   request,
   PATH,
-  html`${newIdField(request, 'key')}<div class="fields">${input({ name: 'label', label: 'Label', value: request.form.get('label') ?? presetLabel(preset), required: true, ...limitsOf('createKey', 'label'), hint: 'Where the key is used, such as “Checkout”.' })}
-${input({ name: 'expiresAt', label: 'Expires (optional)', type: 'date', value: request.form.get('expiresAt') ?? '', hint: 'The key stops working at midnight UTC at the start of this day.' })}</div>
+  html`${newIdField(request, 'key')}<div class="fields">${input(request, { name: 'label', label: 'Label', value: request.form.get('label') ?? presetLabel(preset), required: true, ...limitsOf('createKey', 'label'), hint: 'Where the key is used, such as “Checkout”.' })}
+${input(request, { name: 'expiresAt', label: 'Expires', suffix: ' (optional)', type: 'date', hint: 'The key stops working at midnight UTC at the start of this day.' })}</div>
 ${accessFields(PATH, request.form, preset)}
 <button class="main">Create key</button>`,
 )}</section>`

@@ -1,4 +1,4 @@
-import { invalid } from '../contract/errors.ts'
+import { invalidField } from '../contract/errors.ts'
 import { nowIso } from '../core/context.ts'
 import { isCurrency } from '../core/currencies.ts'
 import { isLargeList } from '../core/list-size.ts'
@@ -49,7 +49,7 @@ export function readPeriod({ zone, problem }: PageRequest, given: Given): Period
   if (problem) return {}
   const from = parseQueryInstant('from', given.from && firstInstantOf(given.from, zone))
   const to = parseQueryInstant('to', given.to && lastInstantOf(given.to, zone))
-  if (from && to && to < from) throw invalid('period_invalid', 'to must not be before “From”.')
+  if (from && to && to < from) throw invalidField('period_invalid', 'to', 'must not be before the first day.')
   return { ...(from && { from }), ...(to && { to }) }
 }
 
@@ -68,10 +68,11 @@ export function readAmounts({ ctx, problem }: PageRequest, given: Given): Amount
   const own = given.min || given.max ? ctx.shop.currency : undefined
   const currency = given.currency?.toUpperCase() ?? own
   if (problem || currency === undefined) return { currency, min: undefined, max: undefined }
-  if (!isCurrency(currency)) throw invalid('invalid_parameter', 'currency must be a currency of ISO 4217, such as USD.')
+  if (!isCurrency(currency))
+    throw invalidField('invalid_parameter', 'currency', 'must be a currency of ISO 4217, such as USD.')
   const [min, max] = ['min', 'max'].map((name) => requireAmount(given, name, currency))
   if (min !== undefined && max !== undefined && max < min)
-    throw invalid('invalid_parameter', 'max must not be less than “At least”.')
+    throw invalidField('invalid_parameter', 'max', 'must not be less than the minimum.')
   return { currency, min, max }
 }
 
@@ -80,7 +81,7 @@ function requireAmount(given: Given, name: string, currency: string): number | u
   if (!text) return undefined
   const cents = typedCents(text, currency)
   if (cents === undefined)
-    throw invalid('invalid_parameter', `${name} must be an amount, such as ${typedAmount(1050, currency)}.`)
+    throw invalidField('invalid_parameter', name, `must be an amount, such as ${typedAmount(1050, currency)}.`)
   return cents
 }
 
@@ -129,14 +130,11 @@ export function affiliateNotice(
 }
 
 /** An input of a filter with what was sent, marked if it was rejected. */
-export const filterInput = ({ form: sent, query, problem }: PageRequest, given: Input): Html =>
-  input({
-    value: (sent.size ? sent : query).get(given.name)?.trim() ?? '',
+export const filterInput = (request: PageRequest, given: Input): Html =>
+  input(request, {
+    value: (request.form.size ? request.form : request.query).get(given.name)?.trim() ?? '',
     ...given,
-    ...(problem?.field === given.name && { problemId: PROBLEM_ID }),
   })
-
-const PROBLEM_ID = 'filter-problem'
 
 interface FilterFields {
   path: string
@@ -153,14 +151,11 @@ interface FilterFields {
 /** The form above a list. A rejected filter is shown again, with the reason. */
 export function filterForm({ problem, query }: PageRequest, given: FilterFields): Html {
   const { path, fields, more, button = 'Filter', label, isMain } = given
-  const isBehind = problem !== undefined && more?.names.includes(problem.field) === true
-  const reason = problem
-    ? html`<p class="problem bad-text" role="alert" id="${PROBLEM_ID}">${problem.text}</p>`
-    : html``
+  const isBehind = problem?.field !== undefined && more?.names.includes(problem.field)
   return html`<form class="filters" method="get" action="${path}"${label ? '' : html` role="search"`} aria-label="${label ?? 'Filter'}">
 ${sizeOf(query) === PAGE_SIZE ? '' : hidden('size', String(sizeOf(query)))}${fields}
-${more ? html`<details${isBehind ? html` open` : ''}><summary>${icon('filter')}More filters</summary><div>${more.fields}${isBehind ? reason : ''}</div></details>` : ''}
-<div class="row"><button class="${isMain ? 'main' : ''}">${button}</button></div>${isBehind ? '' : reason}</form>`
+${more ? html`<details${isBehind ? html` open` : ''}><summary>${icon('filter')}More filters</summary><div>${more.fields}</div></details>` : ''}
+<div class="row"><button class="${isMain ? 'main' : ''}">${button}</button></div></form>`
 }
 
 export const dateInputs = (request: PageRequest): Html =>
@@ -182,12 +177,12 @@ export function monthLinks({ ctx, query, zone }: PageRequest, path: string, give
 /**
  * The inputs of {@link readAmounts}.
  *
- * @param amount what is compared: `Commission`
+ * @param amount what is compared: `commission`
  */
 export function amountInputs(request: PageRequest, amount: string): Html {
   const own = request.ctx.shop.currency
-  return html`${filterInput(request, { name: 'min', label: `${amount} at least`, placeholder: typedAmount(1000, own), maxlength: 20 })}
-${filterInput(request, { name: 'max', label: `${amount} at most`, maxlength: 20 })}
+  return html`${filterInput(request, { name: 'min', label: `Minimum ${amount}`, placeholder: typedAmount(1000, own), maxlength: 20 })}
+${filterInput(request, { name: 'max', label: `Maximum ${amount}`, maxlength: 20 })}
 ${filterInput(request, { name: 'currency', label: 'Currency', placeholder: own, maxlength: 3 })}`
 }
 

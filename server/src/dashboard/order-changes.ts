@@ -1,4 +1,4 @@
-import { invalidBody } from '../contract/errors.ts'
+import { invalidBody, invalidField } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import { moderate } from '../domains/commissions/moderation.ts'
 import { refund } from '../domains/commissions/refunds.ts'
@@ -85,7 +85,6 @@ const REFUNDABLE = ['PENDING', 'APPROVED', 'ACCEPTED', 'PAYABLE', 'PAID']
 
 /** The actions of an owner on the commission of an order. */
 export function changes(request: PageRequest, one: Commission, { refunds, arithmetic }: Schemas['Explanation']): Html {
-  const { form: sent } = request
   const goods = refunds.reduce(
     (left, { goodsCents }) => left - goodsCents,
     one.orderSubtotalCents - one.orderDiscountCents,
@@ -110,9 +109,9 @@ ${
 ${form(
   request,
   `${PATH}/refund`,
-  html`${fields}<div class="fields">${input({ name: 'externalRefundId', label: 'Refund ID', value: sent.get('externalRefundId') ?? '', ...limitsOf('refundCommission', 'externalRefundId'), hint: 'The ID of the refund in your store; leave empty to generate one. The same ID again changes nothing.' })}${hidden('ownRefundId', request.ctx.newId('rfd'))}
-${input({ name: 'amount', label: `Goods refunded, in ${one.orderCurrency}`, value: sent.get('amount') ?? '', maxlength: 30, hint: `After discount, without shipping and tax. Leave empty to refund the rest: ${money(Math.max(0, goods), one.orderCurrency)}, with ${money(earned, one.currency)} of commission.` })}</div>
-${input({ name: 'reason', label: 'Reason', value: sent.get('reason') ?? '', ...limitsOf('refundCommission', 'reason') })}
+  html`${fields}<div class="fields">${input(request, { name: 'externalRefundId', label: 'Refund ID', ...limitsOf('refundCommission', 'externalRefundId'), hint: 'The ID of the refund in your store; leave empty to generate one. The same ID again changes nothing.' })}${hidden('ownRefundId', request.ctx.newId('rfd'))}
+${input(request, { name: 'amount', field: 'amountCents', label: 'Goods refunded', suffix: `, in ${one.orderCurrency}`, maxlength: 30, hint: `After discount, without shipping and tax. Leave empty to refund the rest: ${money(Math.max(0, goods), one.orderCurrency)}, with ${money(earned, one.currency)} of commission.` })}</div>
+${input(request, { name: 'reason', label: 'Reason', ...limitsOf('refundCommission', 'reason') })}
 ${hidden('currency', one.orderCurrency)}<button class="main">Record refund</button>`,
 )}</section>`
     : ''
@@ -135,7 +134,8 @@ export async function refundOrder(request: PageRequest) {
   const text = field(form, 'amount')
   const currency = form.get('currency') ?? ctx.shop.currency
   const amountCents = text === undefined ? undefined : typedCents(text, currency)
-  if (text !== undefined && amountCents === undefined) throw invalidBody('The amount must be written like 10.50.')
+  if (text !== undefined && amountCents === undefined)
+    throw invalidField('invalid_body', 'amountCents', 'must be written like 10.50.')
   const sent = {
     externalRefundId: field(form, 'externalRefundId') ?? field(form, 'ownRefundId') ?? '',
     reason: field(form, 'reason') ?? null,

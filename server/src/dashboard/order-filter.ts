@@ -68,7 +68,7 @@ export function orderFilterForm(request: PageRequest, filter: OrderListFilter): 
     fields: html`${filterInput(request, { name: 'id', label: 'Order', maxlength: 260, placeholder: '#1001' })}
 ${filterInput(request, { name: 'affiliate', label: 'Affiliate', placeholder: 'Name, email or code', maxlength: 320 })}
 ${select('outcome', 'Outcome', [['', 'All'], ...outcomes], given.outcome ?? '')}`,
-    more: { names: MORE, fields: html`${dateInputs(request)}${amountInputs(request, 'Goods')}` },
+    more: { names: MORE, fields: html`${dateInputs(request)}${amountInputs(request, 'goods value')}` },
     button: 'Find',
   })}
 ${monthLinks(request, PATH, given)}

@@ -77,17 +77,16 @@ async function show(request: PageRequest): Promise<View> {
       request,
       path,
       html`${hidden('method', method)}${hidden('back', back)}
-${(fieldsOf(method)).map((one) => detail(one as keyof typeof LABELS, sent, method))}
+${(fieldsOf(method)).map((one) => detail(request, one as keyof typeof LABELS, method))}
 <div class="sticky"><button class="main">${known ? 'Replace the details' : 'Save'}</button> <a class="button" href="${back}">Back</a></div>`,
     )}</section>`,
   }
 }
 
-const detail = (name: keyof typeof LABELS, sent: URLSearchParams, method: string): Html =>
-  input({
+const detail = (request: PageRequest, name: keyof typeof LABELS, method: string): Html =>
+  input(request, {
     name,
     label: LABELS[name],
-    value: sent.get(name) ?? '',
     ...limitsOf('setPayee', name, method),
     required: ['email', 'name', 'iban', 'townName', 'country'].includes(name),
     ...(name === 'country' && { hint: 'Two capital letters, such as DE.' }),

@@ -6,13 +6,13 @@ import { parseCandidateFilter } from '../domains/payouts/batch.ts'
 import * as payouts from '../domains/payouts/payouts.ts'
 import { describe } from '../domains/payouts/unpaid.ts'
 import { countWaiting, IN_NEW_BATCH, readWaiting } from '../domains/payouts/waiting.ts'
-import { pageText } from './error-text.ts'
 import { form, hidden } from './form.ts'
 import { counted, count as counts, day, money } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import { firstInstantOf, lastInstantOf } from './list-filter.ts'
 import { batchAbout, batchFacts } from './payout-summary.ts'
 import { affiliateTable, minimumsOf } from './payout-waiting.ts'
+import { Problem } from './problem.ts'
 import { figuresAsOf, loadingNotice, readCached } from './report-cache.ts'
 import { type PageRequest, validateBody } from './route.ts'
 import { type Cell, type Column, nameColumn, numberColumn, pageOf, pager, table } from './table.ts'
@@ -40,6 +40,7 @@ interface Preview {
 
 /** The preview of a batch, with the form that creates it. */
 export async function preview(request: PageRequest, batchInput: BatchInput): Promise<Html> {
+  if (request.problem) return problemNotice(request.problem)
   const { ctx, zone } = request
   const { value, readAt } = await readCached(request.ctx, {
     key: ['preview', minimumsOf(request), batchInput, pageOf(request.query, PAYEES)],
@@ -52,9 +53,10 @@ export async function preview(request: PageRequest, batchInput: BatchInput): Pro
   const rest = html`${unpaid ? unpaidAfter(request, unpaid, !batch) : ''}${asOf}`
   if (batch)
     return html`${offer(request, batchInput, batch)}${payees ? payeeSection(request, batch, payees) : ''}${rest}`
-  const text = rejected ? pageText(rejected) : ''
-  return html`<p class="notice wait" role="status">${text}</p>${rest}`
+  return html`${rejected ? problemNotice(new Problem(rejected)) : ''}${rest}`
 }
+
+const problemNotice = ({ text }: Problem): Html => html`<p class="notice wait" role="status">${text}</p>`
 
 async function readPreview(request: PageRequest, batchInput: BatchInput): Promise<Preview> {
   try {
@@ -66,7 +68,18 @@ async function readPreview(request: PageRequest, batchInput: BatchInput): Promis
   } catch (error) {
     // A rejected preview is a valid result of the page.
     if (!(error instanceof ApiError) || error.status === 503) throw error
-    return { rejected: error, unpaid: error.status === 400 ? undefined : await readUnpaid(request, batchInput) }
+    return { rejected: error, unpaid: await readUnpaid(request, batchInput) }
+  }
+}
+
+/** Why no batch can have this period, currency or dates. */
+export function problemWith(request: PageRequest, batchInput: BatchInput): Problem | undefined {
+  try {
+    parseCandidateFilter(bodyFrom(request, batchInput))
+    return undefined
+  } catch (error) {
+    if (error instanceof ApiError) return new Problem(error)
+    throw error
   }
 }
 

@@ -86,11 +86,11 @@ ${
   }
 }
 
-const debtorFields = ({ ctx, form: sent, zone }: PageRequest): Html =>
-  html`${input({ name: 'debtorName', label: 'Account holder', value: sent.get('debtorName') ?? ctx.shop.name, required: true, ...limitsOf('createPayoutFile', 'debtor.name') })}
-${input({ name: 'debtorIban', label: 'IBAN', value: sent.get('debtorIban') ?? '', required: true, ...limitsOf('createPayoutFile', 'debtor.iban') })}
-${input({ name: 'debtorBic', label: 'BIC (optional)', value: sent.get('debtorBic') ?? '', ...limitsOf('createPayoutFile', 'debtor.bic') })}
-${input({ name: 'executionDate', label: 'Execution date', type: 'date', value: sent.get('executionDate') ?? localDate(nowIso(ctx), zone), required: true, maxlength: 10 })}`
+const debtorFields = (request: PageRequest): Html =>
+  html`${input(request, { name: 'debtorName', label: 'Account holder', value: request.form.get('debtorName') ?? request.ctx.shop.name, required: true, ...limitsOf('createPayoutFile', 'debtor.name') })}
+${input(request, { name: 'debtorIban', label: 'IBAN', required: true, ...limitsOf('createPayoutFile', 'debtor.iban') })}
+${input(request, { name: 'debtorBic', label: 'BIC', suffix: ' (optional)', ...limitsOf('createPayoutFile', 'debtor.bic') })}
+${input(request, { name: 'executionDate', label: 'Execution date', type: 'date', value: request.form.get('executionDate') ?? localDate(nowIso(request.ctx), request.zone), required: true, maxlength: 10 })}`
 
 async function send({ ctx, params, form: sent }: PageRequest) {
   const batchId = params.id ?? ''

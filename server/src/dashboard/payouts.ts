@@ -24,7 +24,7 @@ import {
   payoutLineRoutes,
   readPayments,
 } from './payout-lines.ts'
-import { type BatchInput, bodyFrom, preview } from './payout-preview.ts'
+import { type BatchInput, bodyFrom, preview, problemWith } from './payout-preview.ts'
 import { batchAbout, batchFacts, period } from './payout-summary.ts'
 import { currencyChoice, payoutWaitingRoutes, waitingSection } from './payout-waiting.ts'
 import { payoutListFileRoutes } from './payouts-csv.ts'
@@ -115,14 +115,16 @@ async function showNew(request: PageRequest): Promise<View> {
   const { field: currencyField, currency } = await currencyChoice(request, given.currency)
   const batchInput = { ...given, currency }
   const isSubmitted = sent.has('from') && !request.form.size
+  const problem = isSubmitted ? problemWith(request, batchInput) : undefined
+  if (problem) request.problem = problem
   return {
     title: 'New payout batch',
     crumb: { to: PATH, text: 'Payouts' },
     lead: `A batch contains the approved commissions of a period that are not in another batch. Dates are in the time zone ${zone}.`,
     skipAudit: !isSubmitted,
     body: html`<form class="filters" method="get" action="${PATH}/new">
-${input({ name: 'from', label: 'First day', type: 'date', value: batchInput.from, required: true })}
-${input({ name: 'until', label: 'Last day', type: 'date', value: batchInput.until, required: true })}
+${input(request, { name: 'from', field: 'periodStart', label: 'First day', type: 'date', value: batchInput.from, required: true })}
+${input(request, { name: 'until', field: 'periodEnd', label: 'Last day', type: 'date', value: batchInput.until, required: true })}
 ${currencyField}
 ${checkbox('includeEarlier', 'Include earlier commissions', batchInput.includeEarlier, 'Those from before the first day that were approved late or were below the minimum.')}
 <div class="row"><button class="${isSubmitted ? '' : 'main'}">Preview</button></div></form>
@@ -226,7 +228,7 @@ function payment(request: PageRequest, { batch: { id, totals, currency }, files,
 ${form(
   request,
   `${PATH}/${id}/pay`,
-  html`${input({ name: 'total', label: `Type the total to pay, ${money(totals.netPayableCents - returnedCents, currency)}`, value: request.form.get('total') ?? '', required: true, maxlength: 30, hint: `${returned}Send the money first. This only records the payment, and cannot be undone.` })}
+  html`${input(request, { name: 'total', field: 'expectedTotalCents', label: 'Type the total to pay', suffix: `, ${money(totals.netPayableCents - returnedCents, currency)}`, required: true, maxlength: 30, hint: `${returned}Send the money first. This only records the payment, and cannot be undone.` })}
 ${unsent?.lines === 0 ? '' : checkbox('outside', outside, request.form.has('outside'))}
 <button class="main">Mark as paid</button>`,
 )}</details>`

@@ -1,4 +1,4 @@
-import { invalidBody } from '../contract/errors.ts'
+import { invalidField } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import { typedAmount } from './amount-input.ts'
 import { checkbox, input, limitsOf, select, textarea } from './form.ts'
@@ -26,29 +26,31 @@ export const typedRate = (
 ): string => (commissionType === 'PERCENT_OF_SALE' ? String(rate / 100) : typedAmount(rate, currency))
 
 /** The fields of a program; those that only exist once it was created, for an existing one. */
-export function programFields({ form: sent, ctx }: PageRequest, known: Program | undefined): Html {
+export function programFields(request: PageRequest, known: Program | undefined): Html {
+  const { form: sent, ctx } = request
   const text = (name: string, otherwise: string) => (sent.size ? (sent.get(name) ?? '') : otherwise)
   const isOn = (name: string, otherwise: boolean | undefined) => (sent.size ? sent.has(name) : Boolean(otherwise))
   const rate =
     known && typedRate({ commissionType: known.commissionType, rate: known.defaultCommissionBps }, ctx.shop.currency)
-  return html`${input({ name: 'name', label: 'Name', value: text('name', known?.name ?? ''), required: true, ...limitsOf('updateProgram', 'name') })}
-${textarea({ name: 'description', label: 'Description', value: text('description', known?.description ?? ''), ...limitsOf('updateProgram', 'description'), hint: 'For yourself and your affiliates.' })}
+  return html`${input(request, { name: 'name', label: 'Name', value: text('name', known?.name ?? ''), required: true, ...limitsOf('updateProgram', 'name') })}
+${textarea(request, { name: 'description', label: 'Description', value: text('description', known?.description ?? ''), ...limitsOf('updateProgram', 'description'), hint: 'For yourself and your affiliates.' })}
 <div class="fields">${select('commissionType', 'Commission', RATE_TYPES, text('commissionType', known?.commissionType ?? 'PERCENT_OF_SALE'))}
-${input({ name: 'commissionPercent', label: 'Rate', value: text('commissionPercent', rate ?? '16'), required: true, maxlength: 20, hint: `In percent, or in ${ctx.shop.currency} for an amount.` })}
-${input({ name: 'cookieDurationDays', label: 'Click window', type: 'number', value: text('cookieDurationDays', String(known?.cookieDurationDays ?? 30)), required: true, ...limitsOf('updateProgram', 'cookieDurationDays'), hint: 'Days that a click counts. 0: links earn nothing.' })}
+${input(request, { name: 'commissionPercent', label: 'Rate', value: text('commissionPercent', rate ?? '16'), required: true, maxlength: 20, hint: `In percent, or in ${ctx.shop.currency} for an amount.` })}
+${input(request, { name: 'cookieDurationDays', label: 'Click window', type: 'number', value: text('cookieDurationDays', String(known?.cookieDurationDays ?? 30)), required: true, ...limitsOf('updateProgram', 'cookieDurationDays'), hint: 'Days that a click counts. 0: links earn nothing.' })}
 ${select('status', 'Status', STATUSES, text('status', known?.status ?? 'PUBLISH'), { hint: 'Who sees the program. Affiliates earn in every status.' })}</div>
 <fieldset><legend>Approval</legend>
 ${checkbox('autoApproveAffiliate', 'Approve new affiliates automatically', isOn('autoApproveAffiliate', known?.autoApproveAffiliate))}
 ${checkbox('autoApproveOrder', 'Approve commissions automatically', isOn('autoApproveOrder', known?.autoApproveOrder), 'Without it, each commission awaits your approval.')}</fieldset>
-${known ? laterFields(text, isOn, known, ctx.shop.currency) : ''}`
+${known ? laterFields(request, { text, isOn, known }) : ''}`
 }
 
-function laterFields(
-  text: (name: string, otherwise: string) => string,
-  isOn: (name: string, otherwise: boolean | undefined) => boolean,
-  known: Program,
-  currency: string,
-): Html {
+interface LaterFields {
+  text: (name: string, otherwise: string) => string
+  isOn: (name: string, otherwise: boolean | undefined) => boolean
+  known: Program
+}
+
+function laterFields(request: PageRequest, { text, isOn, known }: LaterFields): Html {
   return html`<fieldset><legend>Customers</legend>
 ${checkbox('lifetimeCommission', 'Lifetime commission', isOn('lifetimeCommission', known.lifetimeCommission), 'The first order of a customer connects the customer to the affiliate permanently.')}
 ${checkbox('discountEnabled', 'The code gives a discount', isOn('discountEnabled', known.discountEnabled), 'Shown with each code. Your store applies the discount.')}</fieldset>
@@ -57,17 +59,18 @@ ${checkbox('discountEnabled', 'The code gives a discount', isOn('discountEnabled
     'Discount',
     [
       ['PERCENT', 'Percent'],
-      ['FIXED', `Amount in ${currency}`],
+      ['FIXED', `Amount in ${request.ctx.shop.currency}`],
     ],
     text('discountType', known.discountType ?? 'PERCENT'),
   )}
-${input({ name: 'discountValue', label: 'Value', value: text('discountValue', known.discountValue === null ? '' : String(known.discountValue)), maxlength: 20 })}</div>`
+${input(request, { name: 'discountValue', label: 'Value', value: text('discountValue', known.discountValue === null ? '' : String(known.discountValue)), maxlength: 20 })}</div>`
 }
 
 /** A typed number. @throws ApiError 400 for other text. */
 export function typedNumber(name: string, text: string | null): number {
   const bare = (text ?? '').trim().replace(/%$/, '')
-  if (!/^-?\d{1,12}(\.\d{1,6})?$/.test(bare)) throw invalidBody(`${name} must be a number, such as 12.5.`)
+  if (!/^-?\d{1,12}(\.\d{1,6})?$/.test(bare))
+    throw invalidField('invalid_body', name, `must be a number, such as 12.5.`)
   return Number(bare)
 }
 

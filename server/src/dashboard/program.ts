@@ -93,9 +93,9 @@ ${
         request,
         `${LIST}/${id}/rules`,
         html`<div class="fields">${select('kind', 'Kind', RULE_KINDS, sent.get('kind') ?? 'product')}
-${input({ name: 'value', label: 'ID in the store', value: sent.get('value') ?? '', required: true, ...limitsOf('createProductRule', 'value'), hint: 'Digits only.' })}
+${input(request, { name: 'value', label: 'ID in the store', required: true, ...limitsOf('createProductRule', 'value'), hint: 'Digits only.' })}
 ${select('commissionType', 'Commission', RATE_TYPES, sent.get('commissionType') ?? 'PERCENT_OF_SALE')}
-${input({ name: 'commissionPercent', label: 'Rate', value: sent.get('commissionPercent') ?? '', required: true, maxlength: 20, hint: `In percent, or in ${ctx.shop.currency} for an amount.` })}</div>
+${input(request, { name: 'commissionPercent', label: 'Rate', required: true, maxlength: 20, hint: `In percent, or in ${ctx.shop.currency} for an amount.` })}</div>
 <button class="main">Add rate</button>`,
       )}</section></details>`
     : ''
@@ -144,7 +144,7 @@ ${
     ? html`<details${sent.has('countries') ? html` open` : ''}><summary>Change the regions</summary><section class="card">${form(
         request,
         `${LIST}/${id}/places`,
-        html`<div class="halves">${PLACES.map(({ name, label, hint }) => textarea({ name, label, hint, value: sent.get(name) ?? rule?.[name].join('\n') ?? '', maxlength: 20_000 }))}</div>
+        html`<div class="halves">${PLACES.map(({ name, label, hint }) => textarea(request, { name, label, hint, value: sent.get(name) ?? rule?.[name].join('\n') ?? '', maxlength: 20_000 }))}</div>
 <button class="main">Save regions</button> <span class="hint">Empty lists remove the limit.</span>`,
       )}</section></details>`
     : ''

@@ -63,7 +63,7 @@ async function show(request: PageRequest): Promise<View> {
 <input id="file" name="file" type="file" accept=".xml,.csv,.json,.txt,text/csv,application/xml,application/json" aria-describedby="file-hint">
 <p class="hint" id="file-hint">An account statement (camt.053, camt.054) or status report (pain.002) of a bank, the payouts of PayPal, or the transfers of Wise. Up to 8 MiB; larger files can be read with the command line.</p></div>
 <details${request.form.size && !request.file ? html` open` : ''}><summary>Type the payments instead</summary>
-${textarea({
+${textarea(request, {
   name: 'report',
   label: 'Report',
   value: request.form.get('report') ?? `${HEADING}\n`,

@@ -2,6 +2,7 @@ import { type Body, type OperationId, operations } from '../contract/spec.ts'
 import type { OwnerContext } from '../core/context.ts'
 import type { UserRow } from '../database/tables.ts'
 import type { Html } from './html.ts'
+import type { Problem } from './problem.ts'
 
 /** A page request or form submission of a signed-in user. */
 export interface PageRequest {
@@ -18,7 +19,9 @@ export interface PageRequest {
   params: Record<string, string>
   query: URLSearchParams
   /** Why the filter of the page was rejected: the page shows its form again, without what it would find. */
-  problem?: { field: string; text: string }
+  problem?: Problem
+  /** Why the form was rejected that the page shows again. */
+  formProblem?: Problem
   /** Submitted form fields, to show a rejected form with its input; empty for page requests. */
   form: URLSearchParams
   /** The message of the form that led here. */

@@ -1,4 +1,4 @@
-import { invalid } from '../contract/errors.ts'
+import { invalidField } from '../contract/errors.ts'
 import { type FoundAffiliate, findByText } from '../domains/affiliates/search.ts'
 import * as programs from '../domains/programs/programs.ts'
 import type { PageRequest } from './route.ts'
@@ -13,7 +13,8 @@ const MAX_TEXT = 320
 
 /** The affiliates that a typed text can mean. @throws ApiError 400 for a text that is too long to be one. */
 export async function findAffiliates({ ctx }: PageRequest, text: string): Promise<FoundAffiliate[]> {
-  if (text.length > MAX_TEXT) throw invalid('invalid_parameter', `affiliate must have at most ${MAX_TEXT} characters.`)
+  if (text.length > MAX_TEXT)
+    throw invalidField('invalid_parameter', 'affiliate', `must have at most ${MAX_TEXT} characters.`)
   return findByText(ctx, text, MAX_MATCHES)
 }
 

@@ -20,12 +20,11 @@ import { toLookupText } from '../http/parse-request.ts'
 import { limitPublic } from '../http/rate-limit.ts'
 import { toApiError } from '../http/response.ts'
 import { type Env, logFields, type Server } from '../http/server.ts'
-import { pageText } from './error-text.ts'
-import { fieldOf, withReason } from './field-problem.ts'
 import { MAX_FORM_BYTES, readForm, readUpload } from './form.ts'
 import { clearFlashCookie, FLASH_COOKIE, flashCookie, layout, readFlash } from './layout.ts'
+import { Problem } from './problem.ts'
 import { invalidate } from './report-cache.ts'
-import { type Action, type Page, type PageRequest, type Route, SIGN_OUT } from './route.ts'
+import { type Action, type Page, type PageRequest, type Route, type Show, SIGN_OUT } from './route.ts'
 import { forbiddenText, problemView, sendFile, sendPage } from './send.ts'
 import { PastLastPage } from './table.ts'
 
@@ -128,23 +127,22 @@ async function renderError({ c, server, request }: Call, route: Route, thrown: E
   const reason = 'act' in route ? await findSessionError(request.ctx).then((ended) => ended ?? thrown) : thrown
   if (isSessionOver(reason)) return askToSignIn(c, route, reason)
   const error = toApiError(server, reason, logFields(c.get('request')))
-  const field = fieldOf(error)
-  const text = error.code === 'role_missing' ? forbiddenText(route.path) : pageText(error)
-  if ('show' in route && field !== undefined && route.filters?.includes(field)) {
-    request.problem = { field, text }
-    const page = layout(request, await route.show(request), { path: route.path })
-    return sendPage(c, { ...error, status: error.status, page })
-  }
-  const formPage = 'act' in route && [400, 404, 409].includes(error.status) ? route.page : undefined
+  const problem = new Problem(error)
+  const again = pageAgain(route, error)
+  if (again) request['show' in route ? 'problem' : 'formProblem'] = problem
   // The page of the form may no longer exist.
-  const view = (await formPage?.(request).catch(() => undefined)) ?? problemView(error.status, text, route.path)
-  const page = layout(request, view, { path: route.path, problem: formPage ? text : undefined })
-  const isMarked = formPage !== undefined && field !== undefined
-  return sendPage(c, {
-    ...error,
-    status: error.status,
-    page: isMarked ? await withReason(page, { action: c.req.path, name: field, text }) : page,
-  })
+  const view = await again?.(request).catch(() => undefined)
+  const text = error.code === 'role_missing' ? forbiddenText(route.path) : problem.text
+  const page = view
+    ? layout(request, view, { path: route.path, problem: problem.text })
+    : layout(request, problemView(error.status, text, route.path), { path: route.path })
+  return sendPage(c, { ...error, status: error.status, page })
+}
+
+/** The page of what was rejected: of a form, or a page whose filter is wrong. */
+function pageAgain(route: Route, { status, field }: ApiError): Show | undefined {
+  if ('act' in route) return [400, 404, 409].includes(status) ? route.page : undefined
+  return field !== undefined && route.filters?.includes(field) ? route.show : undefined
 }
 
 /** Returns the error if the session ended while the form was in transit. */

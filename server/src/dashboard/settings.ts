@@ -1,7 +1,8 @@
-import { invalidBody } from '../contract/errors.ts'
+import { invalidField } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import { isCurrency } from '../core/currencies.ts'
 import * as settings from '../domains/accounts/settings.ts'
+import { MAX_CENTS } from '../engine/program-rate.ts'
 import { typedAmount, typedCents } from './amount-input.ts'
 import { facts } from './components.ts'
 import { checkbox, field, form, input, limitsOf, select } from './form.ts'
@@ -62,9 +63,9 @@ const shownValue = ({ form: sent }: PageRequest, name: string, otherwise: string
 function moneySection(request: PageRequest, known: Settings): Html {
   const { currency } = known
   return html`<section class="card" aria-labelledby="money"><h2 id="money">Money and months</h2><div class="fields">
-${input({ name: 'timeZone', label: 'Time zone', value: shownValue(request, 'timeZone', known.timeZone), required: true, ...limitsOf('updateSettings', 'timeZone'), placeholder: 'Europe/Berlin', choices: ZONES, hint: 'Used for days and months on these pages and in the CLI.' })}
-${input({ name: 'currency', label: 'Currency', value: shownValue(request, 'currency', currency), required: true, maxlength: 3, choices: CURRENCIES, hint: 'Currency of flat rates and the minimum payout. Existing commissions are not changed.' })}
-${input({ name: 'tax', label: 'Tax withheld, in percent', value: shownValue(request, 'tax', String(known.taxWithholdingBps / 100)), maxlength: 10, hint: 'Withheld from every new commission.' })}</div>
+${input(request, { name: 'timeZone', label: 'Time zone', value: shownValue(request, 'timeZone', known.timeZone), required: true, ...limitsOf('updateSettings', 'timeZone'), placeholder: 'Europe/Berlin', choices: ZONES, hint: 'Used for days and months on these pages and in the CLI.' })}
+${input(request, { name: 'currency', label: 'Currency', value: shownValue(request, 'currency', currency), required: true, maxlength: 3, choices: CURRENCIES, hint: 'Currency of flat rates and the minimum payout. Existing commissions are not changed.' })}
+${input(request, { name: 'tax', label: 'Tax withheld', suffix: ', in percent', value: shownValue(request, 'tax', String(known.taxWithholdingBps / 100)), maxlength: 10, hint: 'Withheld from every new commission.' })}</div>
 ${minimumRows(request, known)}
 ${known.legacyMinimumPayout === null ? '' : html`<p class="notice wait">A previous version stored a minimum of ${known.legacyMinimumPayout} ${currency}. Batches cannot be created until you resolve the difference.</p>${checkbox('dropLegacyMinimum', 'Use the minimum payout above instead', request.form.has('dropLegacyMinimum'))}`}</section>`
 }
@@ -108,9 +109,9 @@ const minimumRows = (request: PageRequest, known: Settings): Html => html`<field
 ${rowsOf(request, known).map((row, at) => {
   const id = (name: string) => `${name}-${at}`
   return html`<div class="fields three" role="group" aria-label="${row.currency || 'Another currency'}">
-${input({ name: 'minimumCurrency', id: id('minimumCurrency'), label: 'Currency', value: row.currency, maxlength: 3, placeholder: 'EUR', choices: CURRENCIES })}
-${input({ name: 'minimumBatch', id: id('minimumBatch'), label: 'Per batch', value: row.batch, maxlength: 20 })}
-${input({ name: 'minimumAffiliate', id: id('minimumAffiliate'), label: 'Per affiliate', value: row.affiliate, maxlength: 20 })}</div>`
+${input(request, { name: 'minimumCurrency', id: id('minimumCurrency'), field: id('minimumCurrency'), label: 'Currency', value: row.currency, maxlength: 3, placeholder: 'EUR', choices: CURRENCIES })}
+${input(request, { name: 'minimumBatch', id: id('minimumBatch'), field: id('minimumBatch'), label: 'Per batch', value: row.batch, maxlength: 20 })}
+${input(request, { name: 'minimumAffiliate', id: id('minimumAffiliate'), field: id('minimumAffiliate'), label: 'Per affiliate', value: row.affiliate, maxlength: 20 })}</div>`
 })}</fieldset>`
 
 /** The preset with this order of evidence; empty for another order. */
@@ -128,8 +129,8 @@ ${select('clickTouch', 'If there are several clicks', TOUCHES, shownValue(reques
 
 const storeSection = (request: PageRequest, known: Settings): Html =>
   html`<section class="card" aria-labelledby="store"><h2 id="store">Store and API</h2><div class="fields">
-${input({ name: 'storeDomain', label: 'Store domain', value: shownValue(request, 'storeDomain', known.storeDomain ?? ''), placeholder: 'hats.myshopify.com', ...limitsOf('updateSettings', 'storeDomain'), hint: 'Store notifications must come from this domain. Affiliate links point to it.' })}
-${input({ name: 'storeWebhookSecret', label: known.hasStoreWebhookSecret ? 'Replace the store secret' : 'Store secret', type: 'password', autocomplete: 'new-password', ...limitsOf('updateSettings', 'storeWebhookSecret'), hint: known.hasStoreWebhookSecret ? 'A secret is set. Leave empty to keep it.' : 'Signs the notifications of your store. Stored encrypted.' })}</div>
+${input(request, { name: 'storeDomain', label: 'Store domain', value: shownValue(request, 'storeDomain', known.storeDomain ?? ''), placeholder: 'hats.myshopify.com', ...limitsOf('updateSettings', 'storeDomain'), hint: 'Store notifications must come from this domain. Affiliate links point to it.' })}
+${input(request, { name: 'storeWebhookSecret', label: known.hasStoreWebhookSecret ? 'Replace the store secret' : 'Store secret', type: 'password', autocomplete: 'new-password', ...limitsOf('updateSettings', 'storeWebhookSecret'), hint: known.hasStoreWebhookSecret ? 'A secret is set. Leave empty to keep it.' : 'Signs the notifications of your store. Stored encrypted.' })}</div>
 ${checkbox('apiEnabled', 'API enabled', request.form.size ? request.form.has('apiEnabled') : known.apiEnabled, 'When it is off, every API request of this shop is rejected with 503.')}</section>`
 
 interface Minimums {
@@ -143,20 +144,32 @@ function typedMinimums(form: URLSearchParams): Minimums {
   const [codes = [], batches = [], affiliates = []] = ROW.map((name) => form.getAll(name))
   for (const [at, typed] of codes.entries()) {
     const currency = typed.trim().toUpperCase()
-    for (const [kind, text] of [
-      ['batch', batches[at]?.trim()],
-      ['affiliate', affiliates[at]?.trim()],
+    for (const [kind, text, name] of [
+      ['batch', batches[at]?.trim(), ROW[1]],
+      ['affiliate', affiliates[at]?.trim(), ROW[2]],
     ] as const) {
       if (!text) continue
-      if (!isCurrency(currency)) throw invalidBody('minimumCurrency must be a currency of ISO 4217, such as USD.')
-      if (currency in minimums[kind]) throw invalidBody(`minimumCurrency must not be ${currency} twice.`)
+      if (!isCurrency(currency))
+        throw invalidField('invalid_body', `minimumCurrency-${at}`, 'must be a currency of ISO 4217, such as USD.')
+      if (currency in minimums[kind])
+        throw invalidField('invalid_body', `minimumCurrency-${at}`, `must not be ${currency} twice.`)
       const cents = typedCents(text, currency)
-      if (cents === undefined)
-        throw invalidBody(`Minimum in ${currency} must be an amount, such as ${typedAmount(5000, currency)}.`)
+      if (cents === undefined || cents < 0 || cents > MAX_CENTS)
+        throw invalidField(
+          'invalid_body',
+          `${name}-${at}`,
+          `must be an amount, such as ${typedAmount(5000, currency)}.`,
+        )
       minimums[kind][currency] = cents
     }
   }
   return minimums
+}
+
+function typedTax(form: URLSearchParams): number {
+  const bps = Math.round(typedNumber('tax', form.get('tax')) * 100)
+  if (bps < 0 || bps > 10_000) throw invalidField('invalid_body', 'tax', 'must be from 0 to 100, such as 12.5.')
+  return bps
 }
 
 async function change({ ctx, form }: PageRequest) {
@@ -171,7 +184,7 @@ async function change({ ctx, form }: PageRequest) {
     minimumPayoutCentsByCurrency: others,
     minimumAffiliatePayoutCentsByCurrency: affiliate,
     timeZone: field(form, 'timeZone') ?? 'UTC',
-    taxWithholdingBps: Math.round(typedNumber('Tax withheld', form.get('tax')) * 100),
+    taxWithholdingBps: typedTax(form),
     ...(precedence && { attributionPrecedence: precedence }),
     clickTouch: form.get('clickTouch') ?? '',
     storeDomain: field(form, 'storeDomain') ?? null,

@@ -112,7 +112,7 @@ function page(server: Server, { token, next, note }: Given): Html {
   return signedOutLayout(
     'Sign in',
     html`${note}<form method="post" action="${PATH}">${way}
-${input({ name: 'token', label: 'Access token', type: 'password', required: true, autocomplete: 'current-password', hint: server.deps.config.demo ? `${TOKEN_HINT} The token of the demo shop is in the file demo.env of the server.` : TOKEN_HINT })}
+${input({ form: new URLSearchParams() }, { name: 'token', label: 'Access token', type: 'password', required: true, autocomplete: 'current-password', hint: server.deps.config.demo ? `${TOKEN_HINT} The token of the demo shop is in the file demo.env of the server.` : TOKEN_HINT })}
 <button class="main">Sign in</button></form>
 ${withPasskey(server, way)}${withOidc(server, next)}
 <p class="hint">No token? Ask an owner of your shop for a sign-in link. If you are the only owner, ask the operator of the server.</p>

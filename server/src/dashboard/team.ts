@@ -51,7 +51,7 @@ ${pager(PATH, request.query, pagination)}
 ${form(
   request,
   PATH,
-  html`${input({ name: 'email', label: 'Email', type: 'email', value: request.form.get('email') ?? '', required: true, ...limitsOf('createShopUser', 'email') })}
+  html`${input(request, { name: 'email', label: 'Email', type: 'email', required: true, ...limitsOf('createShopUser', 'email') })}
 ${select('role', 'Role', ROLES, request.form.get('role') ?? 'STAFF')}
 <p class="hint">Staff can view orders, commissions, and affiliates, and redeliver webhooks. Owners have full access, including payouts and API keys. The access token is shown once.</p>
 <button class="main">Add user</button>`,

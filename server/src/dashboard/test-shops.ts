@@ -37,7 +37,7 @@ ${pager(PATH, request.query, pagination)}
 ${form(
   request,
   PATH,
-  html`${input({ name: 'name', label: 'Name', value: request.form.get('name') ?? '', placeholder: `${ctx.shop.name} (test)`, ...limitsOf('createTestShop', 'name'), hint: `At most ${counted(testShops.MAX_TEST_SHOPS, 'test shop')}. They have this shop’s plan, currency, and time zone.` })}
+  html`${input(request, { name: 'name', label: 'Name', placeholder: `${ctx.shop.name} (test)`, ...limitsOf('createTestShop', 'name'), hint: `At most ${counted(testShops.MAX_TEST_SHOPS, 'test shop')}. They have this shop’s plan, currency, and time zone.` })}
 <button class="main">Create test shop</button>`,
 )}</section>`,
   }

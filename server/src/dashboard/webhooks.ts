@@ -136,7 +136,7 @@ const fields = (request: PageRequest, known: KnownFields): Html => {
   const { form } = request
   const url = form.get('url') ?? known.url
   const hint = 'Without retries, an event is lost when the receiver does not respond at that moment.'
-  return html`${input({ name: 'url', label: 'URL', type: 'url', value: url, required: true, ...limitsOf('createWebhook', 'url'), placeholder: 'https://shop.example/webhooks', hint: 'A public https URL.' })}
+  return html`${input(request, { name: 'url', label: 'URL', type: 'url', value: url, required: true, ...limitsOf('createWebhook', 'url'), placeholder: 'https://shop.example/webhooks', hint: 'A public https URL.' })}
 ${eventFields(request, known)}
 ${select('retryPolicy', 'When a delivery fails', RETRY_POLICIES, form.get('retryPolicy') ?? known.retryPolicy, { hint })}`
 }

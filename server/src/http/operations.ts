@@ -1,4 +1,4 @@
-import { invalid, invalidBody } from '../contract/errors.ts'
+import { invalidBody, invalidField } from '../contract/errors.ts'
 import type { Handlers } from '../contract/spec.ts'
 import type { Contexts } from '../core/context.ts'
 import { exportAudit } from '../domains/accounts/audit-export.ts'
@@ -166,7 +166,7 @@ export const handlers: Handlers<Contexts> = {
 
   recordEvent: async (ctx, { query, body }) => {
     if (body.type === 'click' || body.type === 'page_view') {
-      if (query.dryRun) throw invalid('invalid_parameter', 'dryRun is not allowed for clicks and page views.')
+      if (query.dryRun) throw invalidField('invalid_parameter', 'dryRun', 'is not allowed for clicks and page views.')
       return { status: 202, body: await clicks.recordTouch(ctx, body) }
     }
     const { orderId, processedAt, ...named } = body

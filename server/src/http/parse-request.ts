@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import type { Context as HonoContext } from 'hono'
 import { deref, type Schema } from '../contract/document.ts'
-import { invalid, invalidBody, unstorableText } from '../contract/errors.ts'
+import { invalid, invalidBody, invalidField, unstorableText } from '../contract/errors.ts'
 import { documentedName, type Selection, selectionOf } from '../contract/selection.ts'
 import type { Input, Operation, OperationId } from '../contract/spec.ts'
 import { isStorable } from '../database/database.ts'
@@ -17,8 +17,8 @@ function readQuery({ method, queryParameters: parameters }: Operation, search: U
     const values = search.getAll(name)
     const [first] = values
     if (first === undefined) continue
-    if (values.length > 1) throw invalid('invalid_parameter', `${name} must be sent only once.`)
-    if (!isStorable(first)) throw invalid('invalid_parameter', `${name} must not contain the character U+0000.`)
+    if (values.length > 1) throw invalidField('invalid_parameter', name, `must be sent only once.`)
+    if (!isStorable(first)) throw invalidField('invalid_parameter', name, `must not contain the character U+0000.`)
     query[name] = coerce(deref(schema), first)
   }
   if (method !== 'GET' && search.size > Object.keys(query).length) {
@@ -27,7 +27,11 @@ function readQuery({ method, queryParameters: parameters }: Operation, search: U
       if (name in query) continue
       rejectMisspelled(`.${name}`, name, own, 'parameter')
       if (documentedName(DRY_RUN, name))
-        throw invalid('invalid_parameter', 'dryRun is not a parameter of this request. See whether its body has it.')
+        throw invalidField(
+          'invalid_parameter',
+          'dryRun',
+          'is not a parameter of this request. See whether its body has it.',
+        )
     }
   }
   return query

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs'
-import { invalid } from '../../contract/errors.ts'
+import { invalidField } from '../../contract/errors.ts'
 import { findChainBreak, listChain, UnstatedErasures } from '../../core/audit.ts'
 import type { Context } from '../../core/context.ts'
 import { splitLines, toByteStream } from '../../core/ndjson.ts'
@@ -27,7 +27,7 @@ export async function exportAudit(ctx: Context, after = 0): Promise<ReadableStre
 /** The row of a chain with this number. @throws ApiError 400 `invalid_parameter`. */
 export async function findPosition({ read }: Pick<Reads, 'read'>, shopId: string, seq: number): Promise<Position> {
   const [row] = seq === 0 ? [START] : await listChain(read, shopId, seq - 1, 1)
-  if (row?.seq !== seq) throw invalid('invalid_parameter', 'after must be the number of a record of the audit.')
+  if (row?.seq !== seq) throw invalidField('invalid_parameter', 'after', 'must be the number of a record of the audit.')
   return { seq, hash: row.hash }
 }
 

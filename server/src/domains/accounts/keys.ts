@@ -1,4 +1,4 @@
-import { concurrentChange, conflict, invalidBody, notFound } from '../../contract/errors.ts'
+import { concurrentChange, conflict, invalidField, notFound } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import { type Context, nowIso, systemClock } from '../../core/context.ts'
 import { mutate } from '../../core/mutate.ts'
@@ -51,7 +51,8 @@ export async function list(ctx: Context): Promise<{ data: ApiKey[] }> {
 export async function create(ctx: Context, input: KeyInput): Promise<ApiKey & { secret: string }> {
   const { label, scopes } = readKeyInput(input)
   const expiresAt = parseBodyInstant('expiresAt', input.expiresAt) ?? null
-  if (expiresAt !== null && expiresAt <= systemTime(ctx)) throw invalidBody('expiresAt must be in the future.')
+  if (expiresAt !== null && expiresAt <= systemTime(ctx))
+    throw invalidField('invalid_body', 'expiresAt', 'must be in the future.')
   return mutate(ctx, async (trx) => {
     const limitSubject = await assignWindow(ctx, trx)
     const { secret, ...stored } = newSecret(ctx)
@@ -131,11 +132,12 @@ export async function createApiKey(ctx: Context, input: KeyInput): Promise<{ key
 
 function readKeyInput(input: KeyInput): { label: string; scopes: Scope[] } {
   const label = input.label.trim()
-  if (!label) throw invalidBody('label is required.')
+  if (!label) throw invalidField('invalid_body', 'label', 'is required.')
   const scopes = SCOPES.filter((scope) => input.scopes.includes(scope))
   const unknown = input.scopes.find((scope) => !(SCOPES as string[]).includes(scope))
-  if (unknown) throw invalidBody(`scopes must not contain ${unknown}. Use any of ${SCOPES.join(', ')}.`)
-  if (scopes.length === 0) throw invalidBody('scopes must contain at least one scope.')
+  if (unknown)
+    throw invalidField('invalid_body', 'scopes', `must not contain ${unknown}. Use any of ${SCOPES.join(', ')}.`)
+  if (scopes.length === 0) throw invalidField('invalid_body', 'scopes', 'must contain at least one scope.')
   return { label, scopes }
 }
 

@@ -1,4 +1,4 @@
-import { concurrentChange, conflictWithRemedy, invalidBody } from '../../contract/errors.ts'
+import { concurrentChange, conflictWithRemedy, invalidField } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Body } from '../../contract/spec.ts'
 import { type Context, nowIso } from '../../core/context.ts'
@@ -50,6 +50,7 @@ async function requireNoAmounts(db: Reader, shop: ShopRow, sent: Body<'updateSet
   throw conflictWithRemedy('currency_in_use', {
     problem: `The currency cannot change while amounts are in ${shop.currency}: ${new Intl.ListFormat('en').format(uses)}.`,
     remedy: 'Change or remove them first, or send the minimum payout in the new currency.',
+    field: 'currency',
   })
 }
 
@@ -68,7 +69,11 @@ function changedColumns(ctx: Context, body: Body<'updateSettings'>): Partial<Sho
   const sent: Partial<ShopRow> = { ...plain }
   const { legacyMinimumPayout: legacy, currency = ctx.shop.currency } = plain
   if (typeof legacy === 'string' && scaled(Number(legacy), minorUnitDigits(currency)) === null)
-    throw invalidBody(`legacyMinimumPayout must have at most ${minorUnitDigits(currency)} decimals in ${currency}.`)
+    throw invalidField(
+      'invalid_body',
+      'legacyMinimumPayout',
+      `must have at most ${minorUnitDigits(currency)} decimals in ${currency}.`,
+    )
   if (precedence !== undefined) sent.attributionPrecedence = JSON.stringify(precedenceOf(precedence))
   if (minimums !== undefined) sent.minimumPayoutCentsByCurrency = JSON.stringify(sortedByName(minimums))
   if (affiliateMinimums !== undefined)
@@ -89,7 +94,11 @@ function changedColumns(ctx: Context, body: Body<'updateSettings'>): Partial<Sho
 export function precedenceOf(input: components['schemas']['PrecedenceInput']): Settings['attributionPrecedence'] {
   if (typeof input === 'string') return [...PRECEDENCE_PRESETS[input]]
   if (new Set(input).size < PRECEDENCE_PRESETS.default.length) {
-    throw invalidBody(`attributionPrecedence must contain each of ${PRECEDENCE_PRESETS.default.join(', ')} once.`)
+    throw invalidField(
+      'invalid_body',
+      'attributionPrecedence',
+      `must contain each of ${PRECEDENCE_PRESETS.default.join(', ')} once.`,
+    )
   }
   return input
 }

@@ -1,4 +1,4 @@
-import { concurrentChange, conflict, invalidBody, shopNotFound } from '../../contract/errors.ts'
+import { concurrentChange, conflict, invalidField, shopNotFound } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Query } from '../../contract/spec.ts'
 import { type Context, clockOf, type Deps, nowIso, type Operator } from '../../core/context.ts'
@@ -76,7 +76,7 @@ export async function create(
     test = false,
   }: NewShop,
 ): Promise<components['schemas']['ShopCreatedReply']['data']> {
-  if (!isCurrency(currency)) throw invalidBody('currency must be a currency of ISO 4217, like USD.')
+  if (!isCurrency(currency)) throw invalidField('invalid_body', 'currency', 'must be a currency of ISO 4217, like USD.')
   const named = { name: checkName(name), plan, currency, isTest: test ? 1 : 0, testOf: null } as const
   const shop = { ...newShop(operator, named), timeZone: toTimeZone(timeZone) }
   return mutate(toShopContext(operator, shop), async (trx) => {
@@ -93,13 +93,13 @@ export async function create(
 /** @throws ApiError 400 `invalid_body`. */
 export function toTimeZone(text: string): string {
   const name = timeZoneName(text)
-  if (!name) throw invalidBody('timeZone must be an IANA time zone, like Europe/Berlin.')
+  if (!name) throw invalidField('invalid_body', 'timeZone', 'must be an IANA time zone, like Europe/Berlin.')
   return name
 }
 
 function checkName(name: string): string {
   const trimmed = name.trim()
-  if (!trimmed) throw invalidBody('name must not be blank.')
+  if (!trimmed) throw invalidField('invalid_body', 'name', 'must not be blank.')
   return trimmed
 }
 

@@ -1,6 +1,6 @@
 import { createHmac, type Hmac, timingSafeEqual } from 'node:crypto'
 import { domainToASCII } from 'node:url'
-import { ApiError, invalidBody } from '../../contract/errors.ts'
+import { ApiError, invalidField } from '../../contract/errors.ts'
 import type { Deps } from '../../core/context.ts'
 import type { Reader } from '../../database/database.ts'
 import type { ShopRow } from '../../database/tables.ts'
@@ -14,7 +14,7 @@ const DOMAIN = /^[a-z0-9-]+(\.[a-z0-9-]+)+$/
 /** Normalizes a domain: lower case, ASCII, without a trailing dot. @throws ApiError 400 `invalid_body`. */
 export function toDomain(name: string, text: string): string {
   const domain = domainToASCII(text.trim().replace(/\.$/, ''))
-  if (!DOMAIN.test(domain)) throw invalidBody(`${name} must be a domain, like hats.myshopify.com.`)
+  if (!DOMAIN.test(domain)) throw invalidField('invalid_body', name, `must be a domain, like hats.myshopify.com.`)
   return domain
 }
 

@@ -39,7 +39,7 @@ export async function create(
 ): Promise<UserWithToken> {
   return mutate(ctx, async (trx) => {
     if (await findUserByEmail(trx, ctx.shop.id, email))
-      throw conflict('user_exists', 'The shop already has a user with this email address.')
+      throw conflict('user_exists', 'The shop already has a user with this email address.', 'email')
     const { row, ownerToken } = newUser(ctx, { shopId: ctx.shop.id, email, role })
     await insertUser(trx, ctx.shop.id, row)
     return {

@@ -1,4 +1,11 @@
-import { affiliateNotFound, concurrentChange, conflict, invalidBody, programNotFound } from '../../contract/errors.ts'
+import {
+  affiliateNotFound,
+  concurrentChange,
+  conflict,
+  invalidBody,
+  invalidField,
+  programNotFound,
+} from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Body, Query } from '../../contract/spec.ts'
 import { type Context, type KeyContext, nowIso } from '../../core/context.ts'
@@ -77,7 +84,7 @@ export async function create(ctx: Context, body: Body<'createAffiliate'>) {
  *   `concurrent_change`.
  */
 export async function update(ctx: Context, id: string, body: Body<'updateAffiliate'>) {
-  if (body.name?.trim() === '') throw invalidBody('name must not be blank.')
+  if (body.name?.trim() === '') throw invalidField('invalid_body', 'name', 'must not be blank.')
   const before = await affiliates.findAffiliate(ctx.db.read, ctx.shop.id, id)
   if (!before) throw affiliateNotFound()
   const changes = changedFields(before, body)
@@ -164,7 +171,11 @@ async function defaultProgramId(ctx: Context, trx: Transaction): Promise<string 
 async function rejectTakenEmail(ctx: Context, trx: Transaction, email: string, exceptId?: string): Promise<void> {
   const holder = await affiliates.findAffiliateByEmail(trx, ctx.shop.id, emailKey(email))
   if (holder && holder.id !== exceptId) {
-    throw conflict('email_taken', 'Another affiliate of your shop has this email address. Use a different address.')
+    throw conflict(
+      'email_taken',
+      'Another affiliate of your shop has this email address. Use a different address.',
+      'email',
+    )
   }
 }
 

@@ -1,4 +1,4 @@
-import { affiliateNotFound, conflict, invalid, notFound } from '../../contract/errors.ts'
+import { affiliateNotFound, conflict, invalidField, notFound } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Body, Query } from '../../contract/spec.ts'
 import { type Context, nowIso } from '../../core/context.ts'
@@ -34,7 +34,7 @@ export const listOf = async ({ db, shop }: Context, affiliateId: string): Promis
  */
 export async function create(ctx: Context, { affiliateId, kind, value }: Body<'createAlias'>): Promise<Alias> {
   if (!isValidAlias(value)) {
-    throw invalid('alias_invalid', 'value must be 1 to 100 visible characters without spaces.')
+    throw invalidField('alias_invalid', 'value', 'must be 1 to 100 visible characters without spaces.')
   }
   const key = codeKey(value)
   return mutate(ctx, async (trx) => {
@@ -44,6 +44,7 @@ export async function create(ctx: Context, { affiliateId, kind, value }: Body<'c
       throw conflict(
         'alias_taken',
         'Another affiliate of your shop has this code or link name. Choose a different one, or remove it there first.',
+        'value',
       )
     }
     const own = await findAliases(trx, ctx.shop.id, affiliateId)

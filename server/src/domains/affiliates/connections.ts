@@ -1,4 +1,4 @@
-import { affiliateNotFound, conflict, invalidBody, notFound } from '../../contract/errors.ts'
+import { affiliateNotFound, conflict, invalidField, notFound } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Body, Query } from '../../contract/spec.ts'
 import { type Context, nowIso } from '../../core/context.ts'
@@ -72,7 +72,7 @@ export async function remove(ctx: Context, id: string) {
 /** A value in the form in which orders are compared with it. */
 function storedForm(kind: ConnectionRow['kind'], text: string): string {
   const value = text.trim()
-  if (!value) throw invalidBody('value is required.')
+  if (!value) throw invalidField('invalid_body', 'value', 'is required.')
   if (kind === 'product' || kind === 'variant') return requireProductId(value)
   return kind === 'customerEmail' ? emailKey(value) : value
 }

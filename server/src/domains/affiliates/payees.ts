@@ -1,5 +1,5 @@
 import { electronicFormatIBAN, isSEPACountry, isValidBIC, isValidIBAN } from 'ibantools'
-import { affiliateNotFound, invalid, notFound } from '../../contract/errors.ts'
+import { affiliateNotFound, invalidField, notFound } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Body } from '../../contract/spec.ts'
 import { type Context, nowIso } from '../../core/context.ts'
@@ -80,7 +80,8 @@ export async function removePayee(ctx: Context, affiliateId: string): Promise<Sc
 
 const payeeNotFound = () => notFound('payee_not_found', 'This affiliate has no payee details.')
 
-const payeeInvalid = (message: string) => invalid('payee_invalid', `${message} Compare it with a bank statement.`)
+const payeeInvalid = (field: string, rule: string) =>
+  invalidField('payee_invalid', field, `${rule} Compare it with a bank statement.`)
 
 /** @throws ApiError 400 `payee_invalid`. */
 function toDetails(body: Body<'setPayee'>): PayeeDetails {
@@ -111,13 +112,13 @@ export function toAccount(
   at = '',
 ): { iban: string; bic: string | null } {
   const iban = electronicFormatIBAN(sent.iban) ?? ''
-  if (!isValidIBAN(iban)) throw payeeInvalid(`${at}iban is not a valid IBAN.`)
+  if (!isValidIBAN(iban)) throw payeeInvalid(`${at}iban`, 'must be a complete IBAN, with its country code.')
   const country = iban.slice(0, 2)
-  if (!isSEPACountry(country)) throw invalid('payee_invalid', `${at}iban must belong to a SEPA country.`)
+  if (!isSEPACountry(country)) throw invalidField('payee_invalid', `${at}iban`, 'must belong to a SEPA country.')
   const bic = sent.bic?.replace(/\s/g, '').toUpperCase() || null
-  if (bic !== null && !isValidBIC(bic)) throw payeeInvalid(`${at}bic is not a valid BIC.`)
+  if (bic !== null && !isValidBIC(bic)) throw payeeInvalid(`${at}bic`, 'must be a BIC, like DEUTDEFF.')
   if (bic !== null && !countriesOfBics(country).includes(bic.slice(4, 6)))
-    throw payeeInvalid(`${at}bic and ${at}iban must belong to the same country.`)
+    throw payeeInvalid(`${at}bic`, 'must belong to the country of the IBAN.')
   return { iban, bic }
 }
 

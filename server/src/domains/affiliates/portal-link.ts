@@ -1,4 +1,4 @@
-import { ApiError, affiliateNotFound, invalidBody } from '../../contract/errors.ts'
+import { ApiError, affiliateNotFound, invalidField } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import { type Context, clockOf, type Deps, nowIso, systemClock } from '../../core/context.ts'
 import { recordAccess } from '../../core/mutate.ts'
@@ -35,7 +35,11 @@ export async function createPortalLink(
   hours: number,
 ): Promise<{ path: string; expiresAt: string }> {
   if (!LINK_HOURS.includes(hours))
-    throw invalidBody(`hours must be ${LINK_HOURS.slice(0, -1).join(', ')} or ${LINK_HOURS.at(-1)}.`)
+    throw invalidField(
+      'invalid_body',
+      'hours',
+      `must be ${LINK_HOURS.slice(0, -1).join(', ')} or ${LINK_HOURS.at(-1)}.`,
+    )
   const row = await findAffiliate(ctx.db.read, ctx.shop.id, affiliateId)
   if (!row) throw affiliateNotFound()
   const expiresAt = new Date(systemClock(ctx).now() + hours * HOUR_MS).toISOString()

@@ -1,4 +1,4 @@
-import { ApiError, concurrentChange, conflict, invalidBody } from '../../contract/errors.ts'
+import { ApiError, concurrentChange, conflict, invalidBody, invalidField } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Body } from '../../contract/spec.ts'
 import { type Context, nowIso } from '../../core/context.ts'
@@ -310,7 +310,7 @@ function readModerationFilter(action: ModerationAction, filter: SentFilter): Mod
   const bounds = checkPeriod(parseBodyInstant('from', filter.from), parseBodyInstant('to', filter.to))
   const { status, affiliateId, programId, currency, minAmountCents, maxAmountCents } = filter
   if (status && !from.includes(status)) {
-    throw invalidBody(`filter.status must be one of ${from.join(', ')} to ${action}.`)
+    throw invalidField('invalid_body', 'filter.status', `must be one of ${from.join(', ')} to ${action}.`)
   }
   const amounts = { currency, minAmountCents, maxAmountCents }
   return { statuses: status ? [status] : from, affiliateId, programId, ...amounts, ...bounds }

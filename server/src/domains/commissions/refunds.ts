@@ -1,4 +1,4 @@
-import { concurrentChange, conflict, conflictWithRemedy, invalid } from '../../contract/errors.ts'
+import { concurrentChange, conflict, conflictWithRemedy, invalid, invalidField } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Body } from '../../contract/spec.ts'
 import { type Context, nowIso } from '../../core/context.ts'
@@ -376,9 +376,10 @@ const toRefundRow = (ctx: Context, { id }: CommissionRow, input: RefundInput, ch
 export function readRefundId(text: string, code: 'invalid_body' | 'invalid_parameter' = 'invalid_body'): string {
   const refundId = orderKey(text)
   if (!refundId || RESERVED_IDS.includes(refundId) || canceledRefundOf(refundId) !== undefined)
-    throw invalid(
+    throw invalidField(
       code,
-      `externalRefundId must be your refund id. Reserved: ${RESERVED_IDS.join(', ')}, and ids that end with ${cancellationIdOf('')}.`,
+      'externalRefundId',
+      `must be your refund id. Reserved: ${RESERVED_IDS.join(', ')}, and ids that end with ${cancellationIdOf('')}.`,
     )
   return refundId
 }
@@ -407,6 +408,7 @@ const refundExceedsOrder = (leftCents: number, currency: string) =>
   conflictWithRemedy('refund_exceeds_order', {
     problem: `Only ${money(leftCents, currency)} of goods are left to refund.`,
     remedy: 'Send a smaller amount.',
+    field: 'amountCents',
   })
 
 const notRefundable = (status: CommissionRow['orderStatus']) =>

@@ -1,4 +1,4 @@
-import { affiliateNotFound, concurrentChange, conflict, invalid } from '../../contract/errors.ts'
+import { affiliateNotFound, concurrentChange, conflict, invalidField } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Body, Query } from '../../contract/spec.ts'
 import { type Context, nowIso } from '../../core/context.ts'
@@ -33,7 +33,7 @@ export async function assign(ctx: Context, body: Body<'assignCoupon'>) {
   if (replay) return replay
   const requested = body.code ?? undefined
   if (requested !== undefined && codeProblem(requested)) {
-    throw invalid('discount_code_invalid', 'code must be 1 to 9 visible characters without spaces, 0, o or O.')
+    throw invalidField('discount_code_invalid', 'code', 'must be 1 to 9 visible characters without spaces, 0, o or O.')
   }
   const before = await affiliates.findAffiliate(ctx.db.read, ctx.shop.id, body.affiliateId)
   if (!before) throw affiliateNotFound()
@@ -51,7 +51,11 @@ export async function assign(ctx: Context, body: Body<'assignCoupon'>) {
     const discountCode = requested ?? (await unusedCode(ctx, trx))
     const holders = await findNameHolders(trx, ctx.shop.id, codeKey(discountCode))
     if (holders.some(({ affiliateId, name }) => name !== 'SLUG' && affiliateId !== before.id)) {
-      throw conflict('discount_code_taken', 'Another affiliate of your shop has this code. Choose a different code.')
+      throw conflict(
+        'discount_code_taken',
+        'Another affiliate of your shop has this code. Choose a different code.',
+        'code',
+      )
     }
     const changes: Partial<AffiliateRow> = { discountCode, codeKey: codeKey(discountCode), updatedAt: nowIso(ctx) }
     if (!(await affiliates.updateAffiliateIfUnchanged(trx, ctx.shop.id, before, changes))) throw concurrentChange()

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { affiliateNotFound, invalid } from '../../contract/errors.ts'
+import { affiliateNotFound, invalidField } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Context } from '../../core/context.ts'
 import { countRows, withoutIndex } from '../../core/queries.ts'
@@ -61,7 +61,7 @@ export async function balanceOf(
   ctx: Context,
   affiliateId: string | undefined,
 ): Promise<components['schemas']['AffiliateBalance']> {
-  if (affiliateId === undefined) throw invalid('invalid_parameter', 'affiliateId is required.')
+  if (affiliateId === undefined) throw invalidField('invalid_parameter', 'affiliateId', 'is required.')
   if (!(await findAffiliate(ctx.db.read, ctx.shop.id, affiliateId))) throw affiliateNotFound()
   return { affiliateId, ...(await readBalance(ctx, affiliateId)) }
 }

@@ -1,4 +1,4 @@
-import { invalid, invalidBody } from '../../contract/errors.ts'
+import { invalid, invalidField } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Context } from '../../core/context.ts'
 import { mutate } from '../../core/mutate.ts'
@@ -107,7 +107,8 @@ const MAX_CLICK_ID = 255
  */
 export function toOrder(ctx: Context, body: Conversion): Order {
   const externalOrderId = trimToNull(body.externalOrderId)
-  if (!externalOrderId || !orderKey(externalOrderId)) throw invalidBody('externalOrderId is required.')
+  if (!externalOrderId || !orderKey(externalOrderId))
+    throw invalidField('invalid_body', 'externalOrderId', 'is required.')
   const lines = (body.lineItems ?? []).map(toLine)
   const amountCents = body.amountCents ?? null
   checkAmount(amountCents, lines)
@@ -143,11 +144,12 @@ const toLine = (line: components['schemas']['LineItem']): OrderLine => ({
 
 function checkAmount(amountCents: number | null, lines: OrderLine[]): void {
   if (lines.reduce((sum, line) => sum + line.quantity, 0) > MAX_QUANTITY) {
-    throw invalidBody(`lineItems must not contain more than ${MAX_QUANTITY} items in total.`)
+    throw invalidField('invalid_body', 'lineItems', `must not contain more than ${MAX_QUANTITY} items in total.`)
   }
   if (amountCents !== null) return
   const total = lines.reduce((sum, line) => sum + line.quantity * (line.priceCents ?? 0), 0)
-  if (total > MAX_CENTS) throw invalidBody(`lineItems must not add up to more than ${MAX_CENTS} cents.`)
+  if (total > MAX_CENTS)
+    throw invalidField('invalid_body', 'lineItems', `must not add up to more than ${MAX_CENTS} cents.`)
 }
 
 /** The click id in an order's note attributes, where it may be text or a number. */

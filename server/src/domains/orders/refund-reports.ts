@@ -1,4 +1,4 @@
-import { invalid, invalidBody } from '../../contract/errors.ts'
+import { invalidBody, invalidField } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Context } from '../../core/context.ts'
 import { mutate } from '../../core/mutate.ts'
@@ -113,7 +113,7 @@ interface OrderIds {
 
 function readOrderId(sent: string, code: 'invalid_body' | 'invalid_parameter' = 'invalid_body'): OrderIds {
   const externalOrderId = sent.trim()
-  if (!orderKey(externalOrderId)) throw invalid(code, 'externalOrderId is required.')
+  if (!orderKey(externalOrderId)) throw invalidField(code, 'externalOrderId', 'is required.')
   return { externalOrderId, orderId: storedOrderId('api', externalOrderId) }
 }
 

@@ -1,4 +1,4 @@
-import { invalid } from '../../contract/errors.ts'
+import { invalidField } from '../../contract/errors.ts'
 import type { Context } from '../../core/context.ts'
 import { MAX_INLINE_ROWS } from '../../core/list-size.ts'
 import { readList } from '../../core/report.ts'
@@ -86,7 +86,7 @@ export async function listReported(
   if (after !== undefined) {
     const last = await findOrder(db.read, shop.id, after)
     const id = isByCommission(filter) ? last?.commissionId : last?.orderId
-    if (!last || !id) throw invalid('invalid_parameter', 'after must be the id of an order of this list.')
+    if (!last || !id) throw invalidField('invalid_parameter', 'after', 'must be the id of an order of this list.')
     search.start = { at: last.orderAt, id }
   }
   const { ids, next, total } = await readList(ctx, orderSearchReport, search, isLong)

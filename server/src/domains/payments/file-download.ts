@@ -1,4 +1,4 @@
-import { invalid } from '../../contract/errors.ts'
+import { invalidField } from '../../contract/errors.ts'
 import { type Context, nowIso } from '../../core/context.ts'
 import { toByteStream } from '../../core/ndjson.ts'
 import { runReport } from '../../core/report.ts'
@@ -30,7 +30,7 @@ export async function download(ctx: Context, id: string, part: number) {
   if (row.status === 'DISCARDED') throw fileDiscarded()
   const file = toFile(row)
   if (!Number.isInteger(part) || part < 1 || part > partsOf(file))
-    throw invalid('invalid_parameter', `part must be an integer from 1 to ${partsOf(file)}.`)
+    throw invalidField('invalid_parameter', 'part', `must be an integer from 1 to ${partsOf(file)}.`)
   const batch = await findBatch(read, ctx.shop.id, row.batchId)
   if (!batch) throw payoutNotFound()
   const debtor = row.debtor === null ? null : openDebtor(ctx, row)

@@ -1,4 +1,4 @@
-import { conflict, conflictWithRemedy, invalid, invalidBody } from '../../contract/errors.ts'
+import { conflict, conflictWithRemedy, invalidBody, invalidField } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Body, Query } from '../../contract/spec.ts'
 import { type Context, nowIso } from '../../core/context.ts'
@@ -104,12 +104,13 @@ export async function create(ctx: Context, id: string, body: Body<'createPayoutF
   const debtor = toDebtor(body)
   const batch = await findBatch(ctx.db.read, ctx.shop.id, batchId)
   if (!batch) throw payoutNotFound()
-  if (!FILE_ID.test(id)) throw invalid('invalid_parameter', 'id must be 1 to 30 letters, digits and hyphens.')
+  if (!FILE_ID.test(id)) throw invalidField('invalid_parameter', 'id', 'must be 1 to 30 letters, digits and hyphens.')
   const existing = await findFile(ctx.db.read, ctx.shop.id, id)
   if (existing?.status === 'DISCARDED') throw fileDiscarded()
   if (existing && !isSameFile(ctx, existing, { body, debtor })) throw fileExists()
   if (existing?.status === 'SENT') return toFile(existing)
-  if (body.format === 'sepa' && !debtor) throw invalidBody('debtor is required for the format sepa.')
+  if (body.format === 'sepa' && !debtor)
+    throw invalidField('invalid_body', 'debtor', 'is required for the format sepa.')
   if (!existing && body.executionDate) rejectPast(ctx, body.executionDate)
   rejectUnpayable(batch, undefined)
   if (body.format === 'sepa' && batch.currency !== 'EUR') throw currencyNotSupported()
@@ -310,8 +311,8 @@ const todayOf = (ctx: Context): string => localDate(nowIso(ctx), ctx.shop.timeZo
  * @throws ApiError 400 `invalid_body`.
  */
 function rejectPast(ctx: Context, executionDate: string): void {
-  if (!isDay(executionDate)) throw invalidBody('executionDate must be a date, like 2026-11-05.')
-  if (executionDate < todayOf(ctx)) throw invalidBody('executionDate must not be in the past.')
+  if (!isDay(executionDate)) throw invalidField('invalid_body', 'executionDate', 'must be a date, like 2026-11-05.')
+  if (executionDate < todayOf(ctx)) throw invalidField('invalid_body', 'executionDate', 'must not be in the past.')
 }
 
 /** @throws ApiError 400 `invalid_body` or `payee_invalid`. */

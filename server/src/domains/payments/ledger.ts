@@ -1,4 +1,4 @@
-import { invalid } from '../../contract/errors.ts'
+import { invalidField } from '../../contract/errors.ts'
 import type { Context } from '../../core/context.ts'
 import { csvLine } from '../../core/csv.ts'
 import { recordAccess } from '../../core/mutate.ts'
@@ -41,7 +41,7 @@ const HEADER = [
  */
 export async function exportLedger(ctx: Context, month: string): Promise<ReadableStream<Uint8Array>> {
   if (month.startsWith('0000') || month.startsWith('9999'))
-    throw invalid('invalid_parameter', 'month must be YYYY-MM, such as 2026-10.')
+    throw invalidField('invalid_parameter', 'month', 'must be YYYY-MM, such as 2026-10.')
   await recordAccess(ctx, 'ledger.exported', null)
   return toByteStream(linesOf(ctx, month))
 }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { affiliateNotFound, conflict, invalid } from '../../contract/errors.ts'
+import { affiliateNotFound, conflict, invalidField } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { JsonText } from '../../contract/spec.ts'
 import type { Context } from '../../core/context.ts'
@@ -87,7 +87,7 @@ export async function read(
 }
 
 function accountOf({ shop }: Context, affiliateId: string, month: string) {
-  if (!isMonth(month)) throw invalid('invalid_parameter', 'month must be YYYY-MM, from 0001-01 to 9998-12.')
+  if (!isMonth(month)) throw invalidField('invalid_parameter', 'month', 'must be YYYY-MM, from 0001-01 to 9998-12.')
   const { name: shopName, timeZone } = shop
   const { from: periodStart, to: periodEnd } = monthPeriod(month, timeZone)
   return { affiliateId, month, timeZone, shopName, periodStart, periodEnd }

@@ -2,7 +2,7 @@ import {
   concurrentChange,
   conflict,
   conflictWithRemedy,
-  invalid,
+  invalidField,
   notFound,
   totalTooLarge,
 } from '../../contract/errors.ts'
@@ -156,7 +156,8 @@ export interface BatchPlan extends ComputedBatch {
 export function parseCandidateFilter(body: Body<'createPayout'>): CandidateFilter {
   const periodStart = parseBodyInstant('periodStart', body.periodStart)
   const periodEnd = parseBodyInstant('periodEnd', body.periodEnd)
-  if (periodEnd <= periodStart) throw invalid('period_invalid', 'periodEnd must be after periodStart.')
+  if (periodEnd <= periodStart)
+    throw invalidField('period_invalid', 'periodEnd', 'must be after the start of the period.')
   const { currency, affiliateIds, programId } = body
   return { periodStart, periodEnd, includeEarlier: body.includeEarlier === true, currency, affiliateIds, programId }
 }

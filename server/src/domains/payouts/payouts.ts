@@ -264,6 +264,7 @@ export const totalMismatch = (cents: number, expectedCents: number, currency: st
   conflictWithRemedy('payout_total_mismatch', {
     problem: `The batch pays ${money(cents, currency)}, not the expected ${money(expectedCents, currency)}.`,
     remedy: 'Fetch it again and retry.',
+    field: 'expectedTotalCents',
   })
 
 const recordAudit = (ctx: Context, audit: AuditEntry) => mutate(ctx, async () => ({ result: undefined, audit }))

@@ -1,4 +1,4 @@
-import { invalid, totalTooLarge } from '../../contract/errors.ts'
+import { invalidField, totalTooLarge } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Context } from '../../core/context.ts'
 import { recordAccess } from '../../core/mutate.ts'
@@ -30,7 +30,8 @@ interface UnpaidInput {
 export async function read(ctx: Context, input: UnpaidInput): Promise<Schemas['Unpaid']> {
   const periodStart = parseQueryInstant('periodStart', input.periodStart)
   const periodEnd = parseQueryInstant('periodEnd', input.periodEnd)
-  if (periodEnd <= periodStart) throw invalid('period_invalid', 'periodEnd must be after periodStart.')
+  if (periodEnd <= periodStart)
+    throw invalidField('period_invalid', 'periodEnd', 'must be after the start of the period.')
   await recordAccess(ctx, 'payouts.accessed', null)
   return describe(ctx, { ...input, periodStart, periodEnd })
 }

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { domainToUnicode } from 'node:url'
-import { invalidBody } from '../../contract/errors.ts'
+import { invalidField } from '../../contract/errors.ts'
 import type { Context } from '../../core/context.ts'
 import type { Vault } from '../../core/vault.ts'
 import { ERASED_DOMAIN, emailKey, mailboxKey, mailboxKeys, orderKey, withoutInvisible } from '../../engine/normalize.ts'
@@ -187,7 +187,8 @@ const unescapePercent = (text: string): string =>
 /** The address of a request, without surrounding whitespace. @throws ApiError 400 `invalid_body`. */
 export function requireAddress(email: string): string {
   const address = email.trim()
-  if (!/^[^@]+@[^@]+$/.test(mailboxKey(address))) throw invalidBody('email must be an email address.')
+  if (!/^[^@]+@[^@]+$/.test(mailboxKey(address)))
+    throw invalidField('invalid_body', 'email', 'must be an email address.')
   return address
 }
 

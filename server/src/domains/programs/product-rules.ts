@@ -1,4 +1,4 @@
-import { conflict, invalidBody, notFound, programNotFound } from '../../contract/errors.ts'
+import { conflict, invalidField, notFound, programNotFound } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Body, Query } from '../../contract/spec.ts'
 import { type Context, nowIso } from '../../core/context.ts'
@@ -92,5 +92,9 @@ const toProductRule = (row: ProductRuleRow): components['schemas']['ProductRule'
  */
 export function requireProductId(value: string): string {
   if (/^\d+$/.test(value)) return value
-  throw invalidBody('value must be a numeric id as text, such as "1001". The gid:// form is not supported.')
+  throw invalidField(
+    'invalid_body',
+    'value',
+    'must be a numeric id as text, such as "1001". The gid:// form is not supported.',
+  )
 }

@@ -1,4 +1,4 @@
-import { type ApiError, concurrentChange, invalid, invalidBody, programNotFound } from '../../contract/errors.ts'
+import { type ApiError, concurrentChange, invalidField, programNotFound } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Body, Query } from '../../contract/spec.ts'
 import { type Context, nowIso } from '../../core/context.ts'
@@ -133,7 +133,7 @@ const rateColumns = (rate: Rate) => ({
 })
 
 function requireName(name: string): string {
-  if (!name.trim()) throw invalidBody('name must not be blank.')
+  if (!name.trim()) throw invalidField('invalid_body', 'name', 'must not be blank.')
   return name.trim()
 }
 
@@ -144,9 +144,9 @@ function checkDiscount({ discountType, discountValue }: ProgramRow, currency: st
   if (discountValue === null || discountError(type, discountValue, digits) === null) return
   const range =
     type === 'PERCENT'
-      ? 'from 0 to 100 for PERCENT, with at most 2 decimals'
-      : `from 0 to ${toUnits(MAX_CENTS, currency)} for FIXED, with ${decimalsOf(currency)}`
-  throw invalid('discount_value_invalid', `discountValue must be ${range}.`)
+      ? 'from 0 to 100 for a percentage, with at most 2 decimals'
+      : `from 0 to ${toUnits(MAX_CENTS, currency)} for an amount, with ${decimalsOf(currency)}`
+  throw invalidField('discount_value_invalid', 'discountValue', `must be ${range}.`)
 }
 
 const decimalsOf = (currency: string): string => {
@@ -160,16 +160,17 @@ export function rateError(
   { type, currency }: { type: ProgramRow['commissionType']; currency: string },
 ): ApiError {
   if (reason === 'NEEDS_COMMISSION_PERCENT') {
-    return invalid(
+    return invalidField(
       'commission_percent_required',
-      'commissionPercent is required when commissionType changes between a flat amount and a percentage.',
+      'commissionPercent',
+      'is required to change between a flat amount and a percentage.',
     )
   }
   const range =
     type === 'PERCENT_OF_SALE'
-      ? 'at most 100 for PERCENT_OF_SALE, with at most 2 decimals'
-      : `at most ${toUnits(MAX_CENTS, currency)} for ${type}, with ${decimalsOf(currency)}`
-  return invalid('commission_percent_invalid', `commissionPercent must be above 0 and ${range}.`)
+      ? 'at most 100 for a percentage, with at most 2 decimals'
+      : `at most ${toUnits(MAX_CENTS, currency)} for an amount, with ${decimalsOf(currency)}`
+  return invalidField('commission_percent_invalid', 'commissionPercent', `must be above 0 and ${range}.`)
 }
 
 /** A row as in openapi.yaml, without internal columns. */

@@ -1,4 +1,4 @@
-import { concurrentChange, conflict, invalidBody, notFound } from '../../contract/errors.ts'
+import { concurrentChange, conflict, invalidBody, invalidField, notFound } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import { clockOf, nowIso, type OwnerContext, systemClock } from '../../core/context.ts'
 import { bestEffort } from '../../core/log.ts'
@@ -109,7 +109,12 @@ export async function advance(
     throw invalidBody('Send either advanceSeconds or to.')
   const ms = instant === undefined ? (advanceSeconds ?? 0) * 1000 : Date.parse(instant) - clockOf(system, shop).now()
   const advanced = { ...shop, clockOffsetMs: shop.clockOffsetMs + ms }
-  if (ms <= 0) throw invalidBody('to must be after the current time of the test shop, because its clock only advances.')
+  if (ms <= 0)
+    throw invalidField(
+      'invalid_body',
+      'to',
+      'must be after the current time of the test shop, because its clock only advances.',
+    )
   if (advanced.clockOffsetMs > MAX_OFFSET_MS)
     throw invalidBody('The clock of a test shop can be at most 100 years ahead.')
   const target = { ...ctx, ...clockOf(system, advanced), shop, recheck: (db: Reader) => recheckTestShop(ctx, db, id) }

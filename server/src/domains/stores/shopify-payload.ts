@@ -1,4 +1,4 @@
-import { invalidBody } from '../../contract/errors.ts'
+import { invalidBody, invalidField } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import { type Context, nowIso } from '../../core/context.ts'
 import { isCurrency, minorUnitDigits } from '../../core/currencies.ts'
@@ -29,7 +29,8 @@ const MAX_CENTS = 1_000_000_000_000
 /** The id of an order or refund in a notification, as text. @throws ApiError 400 `invalid_body` when it is blank. */
 export function requireId(name: string, id: string | number): string {
   const text = String(id).trim()
-  if (!orderKey(text)) throw invalidBody(`${name} must be an integer or text of 1 to ${MAX_TEXT} characters.`)
+  if (!orderKey(text))
+    throw invalidField('invalid_body', name, `must be an integer or text of 1 to ${MAX_TEXT} characters.`)
   return text
 }
 
@@ -40,12 +41,12 @@ export function requireId(name: string, id: string | number): string {
  */
 export function toStoreOrder(ctx: Context, body: StoreOrder): IncomingStoreOrder {
   const currency = body.currency || ctx.shop.currency
-  if (!isCurrency(currency)) throw invalidBody('currency must be a currency of ISO 4217, like USD.')
+  if (!isCurrency(currency)) throw invalidField('invalid_body', 'currency', 'must be a currency of ISO 4217, like USD.')
   const lines = (body.line_items ?? [])
     .filter(({ quantity }) => quantity !== 0)
     .map((line) => toLine(line, currency, body.taxes_included === true))
   if (lines.reduce((sum, line) => sum + line.quantity, 0) > MAX_QUANTITY) {
-    throw invalidBody(`line_items must not contain more than ${MAX_QUANTITY} items.`)
+    throw invalidField('invalid_body', 'line_items', `must not contain more than ${MAX_QUANTITY} items.`)
   }
   const cents = (amount: Schemas['StoreMoney'] | undefined) => Math.max(0, centsOf(amount, currency) ?? 0)
   const emails = [body.email, body.contact_email, body.customer?.email]
@@ -103,8 +104,10 @@ function goodsOf(body: StoreOrder, lines: OrderLine[], currency: string): Pick<O
   const gross = centsOf(body.total_line_items_price, currency) ?? (isPriced ? toSafeNumber(priced) : null)
   const subtotal = centsOf(body.subtotal_price, currency)
   if (gross === null || gross < 0 || gross > MAX_CENTS)
-    throw invalidBody(
-      `total_line_items_price must be an amount from 0 to ${MAX_CENTS} minor units. Send the price of the goods.`,
+    throw invalidField(
+      'invalid_body',
+      'total_line_items_price',
+      `must be an amount from 0 to ${MAX_CENTS} minor units. Send the price of the goods.`,
     )
   const discount = subtotal === null ? (centsOf(body.total_discounts, currency) ?? 0) : gross - subtotal
   const amountCents = Math.max(0, gross - taxes)

@@ -1,4 +1,4 @@
-import { concurrentChange, conflict, invalid, invalidBody, notFound } from '../../contract/errors.ts'
+import { concurrentChange, conflict, invalidField, notFound } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Body } from '../../contract/spec.ts'
 import { type Context, clockOf, type Deps, nowIso, systemClock } from '../../core/context.ts'
@@ -122,7 +122,7 @@ export function sendTest(ctx: Context): Promise<components['schemas']['ActionRep
 /** @throws ApiError 400 `invalid_body` without a URL, `webhook_url_refused` for one that is not public. */
 async function checkUrl(ctx: WebhookContext, text: string | null | undefined): Promise<string> {
   const url = text?.trim()
-  if (!url) throw invalidBody('url is required.')
+  if (!url) throw invalidField('invalid_body', 'url', 'is required.')
   const target = readTarget(url, ctx.config.webhookAllow)
   if (!target) throw isPrivateUrl(url) ? webhookUrlPrivate() : webhookUrlRefused()
   if (!(await hasPublicAddresses(target, ctx.resolve ?? resolveBySystem))) throw webhookUrlPrivate()
@@ -153,15 +153,17 @@ const tooManyNames = () =>
   )
 
 const webhookUrlRefused = () =>
-  invalid(
+  invalidField(
     'webhook_url_refused',
-    'url must be a public https:// address. Use a URL that is reachable from the Internet.',
+    'url',
+    'must be a public https:// address. Use a URL that is reachable from the Internet.',
   )
 
 const webhookUrlPrivate = () =>
-  invalid(
+  invalidField(
     'webhook_url_refused',
-    'url leads to a private address. To receive events on your machine, run `referral webhooks listen`. To send to a private network, set REFERRAL_WEBHOOK_ALLOW on the server.',
+    'url',
+    'leads to a private address. To receive events on your machine, run `referral webhooks listen`. To send to a private network, set REFERRAL_WEBHOOK_ALLOW on the server.',
   )
 
 /** @throws ApiError 409 `webhook_disabled` when a subscription is disabled. */
