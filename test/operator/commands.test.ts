@@ -76,6 +76,9 @@ test('an owner token is replaced while the server runs, and the old one is inval
   const replaced = await json('owner', 'token', '--shop', shopId, '--email', 'o@caps.example')
   expect(replaced).toEqual({ userId: expect.stringMatching(/^usr_/), ownerToken: expect.stringMatching(/^ro_/) })
   expect([await session(old), await session(replaced.ownerToken)]).toEqual([403, 200])
+  const REFERRAL_PUBLIC_URL = 'https://caps.example'
+  const link = ['owner', 'link', '--shop', shopId, '--email', 'o@caps.example']
+  expect((await run(link, { ...env, REFERRAL_PUBLIC_URL })).stdout).toMatch(/ https:\/\/caps\.example\/admin\S+\n$/)
 })
 
 test('a shop is limited, suspended, exported and deleted; its key is rotated with an overlap', async () => {

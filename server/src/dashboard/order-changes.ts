@@ -131,19 +131,22 @@ const orderOf = (request: PageRequest): string => {
 export async function refundOrder(request: PageRequest) {
   const { ctx, form } = request
   const to = orderOf(request)
-  const text = field(form, 'amount')
+  const typed = field(form, 'amount')
   const currency = form.get('currency') ?? ctx.shop.currency
-  const amountCents = text === undefined ? undefined : typedCents(text, currency)
-  if (text !== undefined && amountCents === undefined)
+  const amountCents = typed === undefined ? undefined : typedCents(typed, currency)
+  if (typed !== undefined && amountCents === undefined)
     throw invalidField('invalid_body', 'amountCents', 'must be written like 10.50.')
   const sent = {
     externalRefundId: field(form, 'externalRefundId') ?? field(form, 'ownRefundId') ?? '',
     reason: field(form, 'reason') ?? null,
     ...(amountCents !== undefined && { amountCents }),
   }
-  const { refund: done, data } = await refund(ctx, form.get('id') ?? '', validateBody('refundCommission', sent))
-  const change = money(done.commissionCents, data.currency)
-  return { to, flash: { text: `Refund recorded. Commission changed by ${change}.` } }
+  const reply = await refund(ctx, form.get('id') ?? '', validateBody('refundCommission', sent))
+  const { refund: done, data, alreadyRecorded } = reply
+  const text = alreadyRecorded
+    ? `Refund ${done.externalRefundId} was recorded before, with goods of ${money(done.goodsCents, data.orderCurrency)}. Nothing was changed.`
+    : `Refund recorded. Commission changed by ${money(done.commissionCents, data.currency)}.`
+  return { to, flash: { text } }
 }
 
 export async function moveOrder(request: PageRequest) {

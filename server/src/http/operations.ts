@@ -125,7 +125,10 @@ export const handlers: Handlers<Contexts> = {
   reverseCommission: (ctx, { path }) => data(moderate(ctx, 'reverse', path.id)),
   reopenCommission: (ctx, { path }) => data(moderate(ctx, 'reopen', path.id)),
   moderateCommissions: (ctx, { body }) => data(moderateMany(ctx, body)),
-  refundCommission: (ctx, { path, body }) => ok(refunds.refund(ctx, path.id, body)),
+  refundCommission: async (ctx, { path, body }) => {
+    const { data, refund } = await refunds.refund(ctx, path.id, body)
+    return ok({ data, refund })
+  },
   explainOrder: (ctx, { path }) => data(explain(ctx, path.externalOrderId)),
 
   listPayouts: (ctx, { query }) => ok(payouts.list(ctx, query)),

@@ -194,10 +194,10 @@ function addOwnerCommands(owner: Command, add: AddCommand): void {
   ofUser(
     add<UserOptions>(owner, 'link', 'create a single-use sign-in link for a user', async (deps, print, options) => {
       const { userId, path } = await users.createLink(await shops.operatorContext(deps, options.shop), options)
-      print(
-        { userId, path },
-        `Single-use link, valid for 15 minutes; replace the host if needed: ${baseUrlOf(deps.config)}${path}`,
-      )
+      const { publicUrl } = deps.config
+      const note = publicUrl ? '' : '; replace the host if needed, or set REFERRAL_PUBLIC_URL'
+      const link = `${publicUrl ?? baseUrlOf(deps.config)}${path}`
+      print({ userId, path }, `Single-use link, valid for 15 minutes${note}: ${link}`)
     }),
   )
   ofUser(

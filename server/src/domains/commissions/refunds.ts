@@ -99,7 +99,8 @@ export async function refund(ctx: Context, id: string, body: Body<'refundCommiss
   if (!before) throw commissionNotFound()
   return mutate(ctx, async (trx) => {
     const { result, ...written } = await recordRefund(ctx, trx, before, input)
-    return { ...written, result: { data: toCommission(result.row), refund: toRefund(result.refund) } }
+    const { alreadyRecorded } = result
+    return { ...written, result: { data: toCommission(result.row), refund: toRefund(result.refund), alreadyRecorded } }
   })
 }
 
