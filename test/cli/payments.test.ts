@@ -328,6 +328,10 @@ test('the total to confirm excludes a returned payment, which is in the next bat
   }
   const untracked = await cli(['payouts', 'export', id, '--dir', folder.path, '--dry-run'], { env: shop.env })
   expect(untracked.stderr).toContain('Add --file-id')
+  for (const format of ['paypal', 'wise']) {
+    const twice = await cli(['payouts', 'export', id, '--format', format, '--dir', folder.path, '--json'], shop)
+    expect([format, twice.code, JSON.parse(twice.stderr).code]).toEqual([format, 5, 'payout_has_sent_lines'])
+  }
   expect(untracked.stderr).toContain(`--expect-total ${5010 - line.amountCents}`)
   for (const _ of ['first', 'again']) expect((await pay(5010 - line.amountCents)).code).toBe(0)
   expect(await linesOf(id)).toContainEqual(

@@ -350,6 +350,8 @@ export interface PayoutBatch {
   failureReason: string | null
   /** The payees. Only with `include=lines`, and in a dry run with a key that has the scope `payouts:read`: there, the 1,000 with the largest amounts. */
   lines?: Array<PayoutLine>
+  /** The part of `netPayableCents` that payment files contain, also where the payment was returned. Only with `include=lines`. */
+  sentCents?: number
   /** The part of `netPayableCents` whose payments were returned: the next batch pays it. Only with `include=lines`. */
   returnedCents?: number
   createdAt: Instant

@@ -24,14 +24,17 @@ export async function exportBatches(
   const client = await run.client()
   const batches: BatchWithLines[] = []
   for (const id of new Set(ids)) batches.push(verifyTotals(await readBatch(client, id)))
-  for (const batch of batches) checkTotal(batch, options.expectTotal, 'Nothing was exported.')
+  for (const batch of batches) {
+    checkTotal(batch, options.expectTotal, 'Nothing was exported.')
+    rejectSent(batch, format)
+  }
   for (const batch of batches)
     if (batch.status === 'OPEN')
       run.reporter.info(`${batch.id} is open and can still change. Pay it with --expect-total ${dueCentsOf(batch)}`)
-  for (const { id, currency, returnedCents } of batches)
-    if (returnedCents)
+  for (const { id, currency, sentCents } of batches)
+    if (sentCents)
       run.reporter.warn(
-        `${id} has ${formatMoney(returnedCents, currency)} that was returned and is in the next batch; the files contain it. Add --file-id to export only what is not sent.`,
+        `${id} has ${formatMoney(sentCents, currency)} that payment files contain already, and this one too. Add --file-id to export only what is not sent.`,
       )
   const { files, excluded } = buildFiles(batches, { ...options, format, timeZone: await run.timeZone() })
   if (!run.dryRun) writeFiles(files, options)
@@ -126,4 +129,14 @@ function renderFile(
       },
     )
   return { text, rows: rows.length, totalCents, sha256: createHash('sha256').update(text).digest('hex') }
+}
+
+/** A file for a payment service must not pay what another file pays, or what the next batch pays because it was returned. */
+function rejectSent({ id, currency, sentCents }: BatchWithLines, format: ExportOptions['format']): void {
+  if (!sentCents || format === 'csv') return
+  const sent = formatMoney(sentCents, currency)
+  throw new CliError(exitCode.conflict, `Payment files of ${id} contain ${sent} already, which would be paid twice.`, {
+    code: 'payout_has_sent_lines',
+    hint: 'Add --file-id with a new id to export only what is not sent.',
+  })
 }

@@ -200,21 +200,25 @@ export async function sumFiles(db: Reader, shopId: string, batchId: string): Pro
   return { isPreparing: preparing > 0, ...sums }
 }
 
-/** What was returned of the payments of each batch. */
-export async function sumReturnedByBatch(
+/** What is in payment files of each batch, and what was returned of it. */
+export async function sumSentByBatch(
   db: Reader,
   shopId: string,
   batchIds: string[],
-): Promise<ReadonlyMap<string, number>> {
+): Promise<ReadonlyMap<string, Pick<FileSums, 'sentCents' | 'returnedCents'>>> {
   if (batchIds.length === 0) return new Map()
   const rows = await db
     .selectFrom('payoutFiles')
-    .select(['batchId', sql<number>`cast(sum("returnedCents") as bigint)`.as('returnedCents')])
+    .select([
+      'batchId',
+      sql<number>`cast(sum("totalCents") as bigint)`.as('sentCents'),
+      sql<number>`cast(sum("returnedCents") as bigint)`.as('returnedCents'),
+    ])
     .where('shopId', '=', shopId)
     .where('batchId', 'in', batchIds)
     .groupBy('batchId')
     .execute()
-  return new Map(rows.map(({ batchId, returnedCents }) => [batchId, returnedCents]))
+  return new Map(rows.map(({ batchId, ...sums }) => [batchId, sums]))
 }
 
 /** Some unpaid commissions of one affiliate in a batch. */

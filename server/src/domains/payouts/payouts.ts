@@ -15,7 +15,7 @@ import { heldBackTotals, payoutLines } from '../../engine/payout.ts'
 import { affiliateMinimumsByCurrency } from '../accounts/settings.ts'
 import { findAffiliatesById } from '../affiliates/queries.ts'
 import { findPaidEvents } from '../commissions/event-queries.ts'
-import { sumFiles, sumReturned, sumReturnedByBatch } from '../ledger/payment-lines.ts'
+import { sumFiles, sumReturned, sumSentByBatch } from '../ledger/payment-lines.ts'
 import type { BatchFilter } from '../ledger/payouts.ts'
 import * as queries from '../ledger/payouts.ts'
 import {
@@ -71,11 +71,11 @@ export async function find(ctx: Context, id: string) {
   return { ...toBatch(row), id: row.id }
 }
 
-/** What each batch pays, and how much of it was returned. */
+/** What each batch pays, and how much of it was sent and returned. */
 async function readLines(ctx: Context, ids: string[]) {
   const lines = await runReport(ctx, batchLinesReport, { shopId: ctx.shop.id, query: ids })
-  const returned = await sumReturnedByBatch(ctx.db.read, ctx.shop.id, ids)
-  return (id: string) => ({ lines: lines.get(id) ?? [], returnedCents: returned.get(id) ?? 0 })
+  const sums = await sumSentByBatch(ctx.db.read, ctx.shop.id, ids)
+  return (id: string) => ({ lines: lines.get(id) ?? [], sentCents: 0, returnedCents: 0, ...sums.get(id) })
 }
 
 /**

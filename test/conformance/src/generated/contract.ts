@@ -1382,6 +1382,7 @@ export const schemas: Record<string, Schema> = {
       minimumPayoutCents: { $ref: '#/components/schemas/Cents' },
       failureReason: { type: ['string', 'null'] },
       lines: { type: 'array', items: { $ref: '#/components/schemas/PayoutLine' } },
+      sentCents: { type: 'integer' },
       returnedCents: { type: 'integer' },
       createdAt: { $ref: '#/components/schemas/Instant' },
       updatedAt: { $ref: '#/components/schemas/Instant' },
