@@ -51,7 +51,7 @@ test('the charts of an affiliate with few clicks read only these', async ({ serv
   )
   server.sql.exec('analyze')
   const period = { before: at, from: at, to: at, timeZone: 'UTC' }
-  const input = { shopId, currency: 'USD', affiliateId: 'few', ...period }
+  const input = { shopId, query: { currency: 'USD', affiliateId: 'few', ...period } }
   const read = () => overviewReport.run(server.db.read, input)
   expect((await read()).clicks).toMatchObject([{ clicks: 3 }])
   expect(await mostRowsOf(server, 'journey', read)).toBeLessThan(10)

@@ -33,8 +33,8 @@ export const figuresOf = ({ db, shop }: Pick<TestServer, 'db' | 'shop'>, affilia
 /** The commission in USD that charts of the last year show. */
 export async function chartedCommission({ db, shop, clock }: Pick<TestServer, 'db' | 'shop' | 'clock'>) {
   const [from, to] = [clock.ms - 366 * 86_400_000, clock.ms].map((ms) => new Date(ms).toISOString()) as [string, string]
-  const input = { shopId: shop.shopId, currency: 'USD', before: from, from, to, timeZone: 'UTC' }
-  const { days } = await overviewReport.run(db.read, input)
+  const query = { currency: 'USD', before: from, from, to, timeZone: 'UTC' }
+  const { days } = await overviewReport.run(db.read, { shopId: shop.shopId, query })
   return days.reduce((sum, { currency, commissionCents }) => sum + (currency === 'USD' ? commissionCents : 0), 0)
 }
 

@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto'
-import { defineReport, type Reader, type Transaction } from '../database/database.ts'
+import type { Reader, Transaction } from '../database/database.ts'
 import { preparedWrite } from '../database/prepared.ts'
 import type { AuditRow } from '../database/tables.ts'
+import { type Cost, defineList, MAX_INLINE_ROWS } from './lists.ts'
 import { type PageQuery, pageOf, toPage } from './pagination.ts'
 
 /**
@@ -87,7 +88,7 @@ export async function insertAudit(trx: Transaction, shopId: string, row: Omit<Au
 }
 
 /** Whether the list is filtered, so that its rows must be counted one by one. */
-export const isFiltered = ({ action, actor, from, to }: AuditFilter): boolean => Boolean(action || actor || from || to)
+const isFiltered = ({ action, actor, from, to }: AuditFilter): boolean => Boolean(action || actor || from || to)
 
 /** The number of the last row of a chain. Rows are numbered from 1 without gaps, so it is also their count. */
 export async function countAudits(db: Reader, shopId: string): Promise<number> {
@@ -159,14 +160,14 @@ export const listAuditedShopIds = async (db: Reader): Promise<string[]> =>
 export const listChain = (db: Reader, shopId: string, afterSeq: number, limit: number): Promise<AuditRow[]> =>
   audits(db, shopId).where('seq', '>', afterSeq).orderBy('seq').limit(limit).execute()
 
-export const auditList = defineReport(
-  import.meta.url,
-  'auditList',
-  (db, input: { shopId: string; query: AuditFilter }) => listAudits(db, input.shopId, input.query),
-)
+const allRows: Cost = async (db, shopId) => (await countAudits(db, shopId)) > MAX_INLINE_ROWS
 
-export const changeList = defineReport(
-  import.meta.url,
-  'changeList',
-  (db, input: { shopId: string; query: ChangeFilter }) => listChanges(db, input.shopId, input.query),
-)
+export const auditList = defineList(import.meta.url, 'auditList', {
+  read: listAudits,
+  cost: (query: AuditFilter) => (isFiltered(query) ? allRows : undefined),
+})
+
+export const changeList = defineList(import.meta.url, 'changeList', {
+  read: listChanges,
+  cost: ({ maxRead }: ChangeFilter) => (maxRead === undefined ? allRows : undefined),
+})

@@ -42,11 +42,6 @@ export interface Page<Row> {
   pagination: { page: number; limit: number; total: number; totalPages: number }
 }
 
-/** The database reads every row before a page; pages beyond this offset are read in the report thread. */
-const DEEP_OFFSET = 5000
-
-export const isDeepPage = ({ page, limit }: PageQuery): boolean => (page - 1) * limit > DEEP_OFFSET
-
 /** A page from its rows and the total number of rows. */
 export const toPage = <Row>(data: Row[], { page, limit }: PageQuery, total: number): Page<Row> => ({
   data,

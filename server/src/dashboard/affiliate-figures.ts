@@ -1,6 +1,5 @@
 import type { FileColumn } from '../core/csv.ts'
 import { toUnits } from '../core/currencies.ts'
-import { MAX_INLINE_ROWS } from '../core/list-size.ts'
 import {
   type AffiliateFigures,
   type CurrencySums,
@@ -15,7 +14,7 @@ import { amountCell } from './csv-download.ts'
 import { count, money } from './format.ts'
 import { type Html, html } from './html.ts'
 import { charts, currenciesOf, currencyTabs, shownCurrency } from './period-charts.ts'
-import { figuresAsOf, loadingNotice, readCached } from './report-cache.ts'
+import { figuresAsOf, loadingNotice, readForPage } from './report-cache.ts'
 import type { PageRequest } from './route.ts'
 import { type Cell, type Column, inCard, numberColumn } from './table.ts'
 
@@ -78,9 +77,9 @@ export async function affiliateCharts(request: PageRequest, { id }: { id: string
   const { currency } = ctx.shop
   const period = lastDays(request)
   const { before, from, to, timeZone, given } = period
-  const { value: shown, readAt } = await readCached(ctx, {
+  const { value: shown, readAt } = await readForPage(ctx, {
     key: ['affiliate', id, currency, timeZone, to, before],
-    isLarge: entries > MAX_INLINE_ROWS,
+    cost: entries,
     read: (own) => readOverview(own, { before, from, to, timeZone, affiliateId: id }),
     survivesWrites: true,
   })

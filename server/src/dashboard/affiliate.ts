@@ -1,7 +1,7 @@
 import { ApiError } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import { nowIso } from '../core/context.ts'
-import { MAX_INLINE_ROWS, sizeOf } from '../core/list-size.ts'
+import { sizeOf } from '../core/lists.ts'
 import { lastMonth } from '../core/time-zone.ts'
 import * as affiliates from '../domains/affiliates/affiliates.ts'
 import * as aliases from '../domains/affiliates/aliases.ts'
@@ -19,7 +19,7 @@ import { assignCode, codeForm } from './coupons.ts'
 import { confirmation, form, input, limitsOf, select } from './form.ts'
 import { count, counted, day, money, monthText } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
-import { type Cached, figuresAsOf, loadingNotice, readCached, readCachedList } from './report-cache.ts'
+import { type Cached, figuresAsOf, loadingNotice, readForPage, readListForPage } from './report-cache.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES, OWNER_ONLY, rolesAndAuditOf, validateBody } from './route.ts'
 import { programOptions } from './select-options.ts'
@@ -148,7 +148,7 @@ const readBalanceKept = (
   { ctx }: PageRequest,
   { id, total }: { id: string; total: number },
 ): Promise<Cached<Balances>> =>
-  readCached(ctx, { key: ['balance', id], isLarge: total > MAX_INLINE_ROWS, read: (own) => readBalance(own, id) })
+  readForPage(ctx, { key: ['balance', id], cost: total, read: (own) => readBalance(own, id) })
 
 function balance({ ctx, zone }: PageRequest, { value, readAt }: Cached<Balances>, total: number): Html {
   if (!value) return loadingNotice(`Calculating the balance of ${counted(total, 'commission')}…`)
@@ -264,11 +264,7 @@ const CONNECTION_COLUMNS: Column[] = ['Kind', wideColumn('Value'), 'Since', ACTI
 async function connectionSection(request: PageRequest, { id, deletedAt }: Affiliate): Promise<Html> {
   const { isOwner, query, zone } = request
   const asked = { affiliateId: id, ...pageOf(query, 'connections') }
-  const { list: found, notice } = await readCachedList(request, {
-    key: ['connections', asked],
-    isLarge: await connections.areMany(request.ctx, id, MAX_INLINE_ROWS),
-    read: (own) => connections.list(own, asked),
-  })
+  const { list: found, notice } = await readListForPage(request, connections.list, asked)
   const data = found?.data ?? []
   const rows = data.map((one) => [
     KINDS.find(([kind]) => kind === one.kind)?.[1] ?? one.kind,

@@ -1,8 +1,7 @@
 import { ApiError, invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import type { FileColumn } from '../core/csv.ts'
-import { isLargeList, sizesByStatus } from '../core/list-size.ts'
-import { isDeepPage } from '../core/pagination.ts'
+import { sizesByStatus } from '../core/lists.ts'
 import * as affiliates from '../domains/affiliates/affiliates.ts'
 import type { AffiliateFigures, AffiliateSort } from '../domains/affiliates/figures.ts'
 import * as figures from '../domains/affiliates/figures.ts'
@@ -15,7 +14,7 @@ import { field, form, hidden, input, limitsOf, select } from './form.ts'
 import { counted, day } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import { filterForm, filterInput } from './list-filter.ts'
-import { readCachedList } from './report-cache.ts'
+import { readListForPage } from './report-cache.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES, OWNER_ONLY, validateBody } from './route.ts'
 import { programOptions } from './select-options.ts'
@@ -105,20 +104,10 @@ async function list(request: PageRequest): Promise<View> {
   const { q, status, campaignId } = filter
   const isChoice = request.isOwner && status !== ARCHIVED
   const [asked, sort, page] = [await listFilter(request, filter), sortOf(request, filter), pageOf(query)]
-  const comparesAll = filter.sort !== undefined && sort.by !== 'joined'
   const [{ list: found, notice }, programs, tabsOfStatus] = await Promise.all([
-    readCachedList(request, {
-      key: ['affiliates', page, asked, sort],
-      isLarge:
-        status === ARCHIVED
-          ? await affiliates.areManyArchived(ctx)
-          : Boolean(('q' in asked && asked.q) || isDeepPage(page) || comparesAll) &&
-            (await isLargeList(ctx, { list: 'affiliates' })),
-      read: (own) =>
-        filter.sort === undefined
-          ? affiliates.list(own, { ...page, ...asked })
-          : figures.listSorted(own, { ...page, ...asked }, sort),
-    }),
+    filter.sort === undefined
+      ? readListForPage(request, affiliates.list, { ...page, ...asked })
+      : readListForPage(request, figures.listSorted, { ...page, ...asked, sort }),
     programOptions(request),
     statusTabs(request, filter),
   ])

@@ -1,7 +1,5 @@
 import type { components } from '../contract/schema.d.ts'
-import { countAudits } from '../core/audit.ts'
 import type { FileColumn } from '../core/csv.ts'
-import { MAX_INLINE_ROWS } from '../core/list-size.ts'
 import * as audit from '../domains/accounts/audit-log.ts'
 import * as users from '../domains/accounts/users.ts'
 import { actorName, namesOf, type SubjectNames, sentenceOf } from './audit-descriptions.ts'
@@ -11,7 +9,7 @@ import { field, hidden, select } from './form.ts'
 import { time } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import { dateInputs, filterForm, filterInput, givenOf, rangeChips, readPeriod } from './list-filter.ts'
-import { asOfNotice, loadingNotice, readCached, readCachedList } from './report-cache.ts'
+import { readListForPage } from './report-cache.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { rolesAndAuditOf } from './route.ts'
 import {
@@ -116,11 +114,7 @@ async function readEverything(request: PageRequest): Promise<Read> {
   const { query } = request
   const page = pageOf(query)
   const filter = listFilter(request)
-  const { list, notice } = await readCachedList(request, {
-    key: ['audit', page, filter],
-    isLarge: Object.keys(filter).length > 0 && (await isLarge(request)),
-    read: (own) => audit.list(own, { ...page, ...filter }),
-  })
+  const { list, notice } = await readListForPage(request, audit.list, { ...page, ...filter })
   return { data: list?.data, notice, pages: html`${list && pager(PATH, query, list.pagination)}` }
 }
 
@@ -129,23 +123,18 @@ const READ_AT_ONCE = 1000
 
 /** The newest changes are found at once, unless the shop had many views since: then they are searched for. */
 async function readChanges(request: PageRequest): Promise<Read> {
-  const { ctx, query, zone } = request
+  const { ctx, query } = request
   const beforeSeq = beforeOf(query)
   const filter = { ...listFilter(request), limit: PAGE_SIZE, ...(beforeSeq && { beforeSeq }) }
-  const shown = ({ data, next }: audit.ChangeList, readAt: string | null): Read => ({
+  const shown = ({ data, next }: audit.ChangeList, notice: Html): Read => ({
     data,
-    notice: asOfNotice(readAt, zone),
+    notice,
     pages: nextPage(PATH, query, next === undefined ? undefined : String(next)),
   })
   const recent = await audit.listChanges(ctx, { ...filter, maxRead: READ_AT_ONCE })
-  if (recent.isComplete) return shown(recent, null)
-  const { value, readAt } = await readCached(ctx, {
-    key: ['audit-changes', filter],
-    isLarge: await isLarge(request),
-    read: (own) => audit.listChanges(own, filter),
-  })
-  if (!value) return { data: undefined, notice: loadingNotice('Searching changes…'), pages: html`` }
-  return shown(value, readAt)
+  if (recent.isComplete) return shown(recent, html``)
+  const { list, notice } = await readListForPage(request, audit.listChanges, filter, 'Searching changes…')
+  return list ? shown(list, notice) : { data: undefined, notice, pages: html`` }
 }
 
 /** Where a page begins. */
@@ -153,9 +142,6 @@ const beforeOf = (query: URLSearchParams): number | undefined => {
   const seq = Number(query.get('after'))
   return Number.isSafeInteger(seq) && seq > 0 ? seq : undefined
 }
-
-const isLarge = async ({ ctx }: PageRequest): Promise<boolean> =>
-  (await countAudits(ctx.db.read, ctx.shop.id)) > MAX_INLINE_ROWS
 
 const fileColumns = (zone: string, names: Map<string, string>): FileColumn<AuditRecord>[] => [
   ['Number', ({ seq }) => seq],

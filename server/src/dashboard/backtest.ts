@@ -1,5 +1,5 @@
 import type { components } from '../contract/schema.d.ts'
-import { isLargeList } from '../core/list-size.ts'
+import { rowsOf } from '../core/lists.ts'
 import * as backtest from '../domains/analytics/backtest.ts'
 import * as programs from '../domains/programs/programs.ts'
 import { pairChart } from './chart.ts'
@@ -9,7 +9,7 @@ import { count, counted, money, rateText } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import { dayOr, filterForm, filterInput, type Given, givenOf, readPeriod } from './list-filter.ts'
 import { RATE_TYPES, typedNumber, typedRate } from './program-form.ts'
-import { figuresAsOf, loadingNotice, readCached } from './report-cache.ts'
+import { figuresAsOf, loadingNotice, readForPage } from './report-cache.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { rolesAndAuditOf, validateBody } from './route.ts'
 import { nameColumn, numberColumn, table } from './table.ts'
@@ -128,9 +128,9 @@ async function compare(
     cookieDurationDays: typedNumber('cookieDurationDays', asked.cookieDurationDays),
     ...readPeriod(request, givenOf(new URLSearchParams(given), FIELDS)),
   })
-  const { value, readAt } = await readCached(ctx, {
+  const { value, readAt } = await readForPage(ctx, {
     key: ['backtest', program, body],
-    isLarge: await isLargeList(ctx, { list: 'commissions' }),
+    cost: rowsOf({ list: 'commissions' }),
     read: (own) => backtest.run(own, body),
   })
   if (!value) return loadingNotice('Comparing orders…')

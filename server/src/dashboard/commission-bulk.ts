@@ -1,12 +1,12 @@
 import { ApiError, conflict, invalidBody } from '../contract/errors.ts'
-import { isLargeList } from '../core/list-size.ts'
+import { rowsOf } from '../core/lists.ts'
 import { type MovableSums, moderateShown, sumMovable } from '../domains/commissions/moderation.ts'
 import { type CommissionFilter, conditionsText, readFilter } from './commission-filter.ts'
 import { empty } from './components.ts'
 import { form, hidden } from './form.ts'
 import { count, counted, money } from './format.ts'
 import { type Html, html } from './html.ts'
-import { figuresAsOf, loadingNotice, readCached } from './report-cache.ts'
+import { figuresAsOf, loadingNotice, readForPage } from './report-cache.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { OWNER_ONLY, rolesAndAuditOf, validateBody } from './route.ts'
 import { numberColumn, table } from './table.ts'
@@ -73,13 +73,13 @@ const shownFilter = ({ given, affiliateId }: CommissionFilter) => ({
 async function preview(request: PageRequest): Promise<View> {
   const { form: sent, query } = request
   const filter = await readFilter(request, sent.size ? sent : query)
-  const { ctx, zone } = request
+  const { zone } = request
   const back = urlWithQuery(LIST, filter.given)
   const conditions = await conditionsText(request, filter)
-  const { value: sums, readAt } = await readCached(request.ctx, {
+  const { value: sums, readAt } = await readForPage(request.ctx, {
     key: ['bulk', filter.given, filter.affiliateId],
     // A rejected form shows the sums of now, which the next one is compared with.
-    isLarge: sent.size === 0 && (await isLargeList(ctx, { list: 'commissions', status: 'PENDING' })),
+    cost: sent.size ? undefined : rowsOf({ list: 'commissions', status: 'PENDING' }),
     read: (own) => sumsOf({ ...request, ctx: own }, filter),
   })
   const view = {

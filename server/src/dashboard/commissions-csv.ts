@@ -4,7 +4,7 @@ import * as commissions from '../domains/commissions/commissions.ts'
 import { search } from '../domains/commissions/search.ts'
 import { type CommissionFilter, isByAmount, readFilter } from './commission-filter.ts'
 import { type CommissionNames, namesOf, orderOf } from './commission-table.ts'
-import { findOfOrder, listFilter } from './commissions.ts'
+import { amountsOf, findOfOrder, listFilter } from './commissions.ts'
 import { amountCell, type FileRows, listFile, nextAfter, ROWS_AT_ONCE, timeCell } from './csv-download.ts'
 import { ALL_ROLES, type PageRequest, type Route, type View } from './route.ts'
 
@@ -70,7 +70,12 @@ async function page(
 ): Promise<{ data: Commission[]; next: string | undefined }> {
   if (filter.order) return { data: await findOfOrder(ctx, filter), next: undefined }
   if (isByAmount(filter)) {
-    const { data, next } = await search(ctx, { ...filter, after }, ROWS_AT_ONCE)
+    const { data, next } = await search(ctx, {
+      ...listFilter(filter),
+      ...amountsOf(filter),
+      after,
+      limit: ROWS_AT_ONCE,
+    })
     return { data, next: next?.after }
   }
   const { data } = await commissions.list(ctx, {

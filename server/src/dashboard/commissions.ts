@@ -1,7 +1,6 @@
 import { ApiError, invalidBody, notFound } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import { minorUnitDigits } from '../core/currencies.ts'
-import { isLargeList } from '../core/list-size.ts'
 import * as commissions from '../domains/commissions/commissions.ts'
 import { findMoved, moderate, moderateMany } from '../domains/commissions/moderation.ts'
 import { findByOrderName, orderNameOf, search } from '../domains/commissions/search.ts'
@@ -21,7 +20,7 @@ import { fileLink } from './csv-download.ts'
 import { form, formOfButtons, hidden } from './form.ts'
 import { counted, money, time } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
-import { asOfNotice, loadingNotice, readCached, readCachedList } from './report-cache.ts'
+import { loadingNotice, readListForPage } from './report-cache.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES, rolesAndAuditOf, validateBody } from './route.ts'
 import { ACTIONS, type Cell, CHOICE, nextPage, PAGE_SIZE, pageOf, pager, sizeOf, table } from './table.ts'
@@ -97,28 +96,23 @@ async function read(request: PageRequest, filter: CommissionFilter): Promise<Fou
   if (isByAmount(filter)) {
     const after = query.get('after') ?? undefined
     const size = sizeOf(query)
-    const { value: found, readAt } = await readCached(ctx, {
-      key: ['search', listFilter(filter), filter.currency, filter.minAmountCents, filter.maxAmountCents, after, size],
-      isLarge: await isLargeList(ctx, { list: 'commissions' }),
-      read: (own) => search(own, { ...filter, after }, size),
-    })
-    if (!found) return searching('The commissions that match are being searched.')
+    const asked = { ...listFilter(filter), ...amountsOf(filter), after, limit: size }
+    const { list: found, notice } = await readListForPage(
+      request,
+      search,
+      asked,
+      'The commissions that match are being searched.',
+    )
+    if (!found) return { data: [], rest: notice, isOpen: true }
     const { data, next } = found
     const hint =
       next && data.length < size
         ? html`<p class="hint">Results go back to ${time(next.at, '–', request.zone)}. Continue on the next page.</p>`
         : ''
-    return { data, rest: html`${hint}${nextPage(PATH, query, next?.after, true)}${asOfNotice(readAt, request.zone)}` }
+    return { data, rest: html`${hint}${nextPage(PATH, query, next?.after, true)}${notice}` }
   }
   const asked = { ...pageOf(query), ...listFilter(filter) }
-  const { affiliateId } = filter
-  const { list: found, notice } = await readCachedList(request, {
-    key: ['commissions', asked],
-    isLarge:
-      commissions.readsMany(asked) &&
-      (await isLargeList(ctx, { list: 'commissions', ...(affiliateId && { scope: affiliateId }) })),
-    read: (own) => commissions.list(own, asked),
-  })
+  const { list: found, notice } = await readListForPage(request, commissions.list, asked)
   if (!found) return { data: [], rest: notice, isOpen: true }
   return { data: found.data, rest: html`${notice}${pager(PATH, query, found.pagination)}` }
 }
@@ -130,6 +124,12 @@ export const listFilter = ({ status, affiliateId, programId, from, to }: Commiss
   ...(programId && { programId }),
   ...(from && { from }),
   ...(to && { to }),
+})
+
+export const amountsOf = ({ currency, minAmountCents, maxAmountCents }: CommissionFilter) => ({
+  currency,
+  minAmountCents,
+  maxAmountCents,
 })
 
 /** The commissions of an order that is searched by its id or its own name. */

@@ -1,7 +1,6 @@
 import { ApiError, affiliateNotFound, invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
-import { isLargeList, sizesByStatus } from '../core/list-size.ts'
-import { isDeepPage } from '../core/pagination.ts'
+import { sizesByStatus } from '../core/lists.ts'
 import { figuresOf } from '../domains/affiliates/figures.ts'
 import * as coupons from '../domains/coupons/coupons.ts'
 import { ORDER_FIGURE_COLUMNS, orderFigureCells } from './affiliate-figures.ts'
@@ -10,7 +9,7 @@ import { codeInput, field, form, hidden, input } from './form.ts'
 import { money } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import { filterForm, filterInput } from './list-filter.ts'
-import { readCachedList } from './report-cache.ts'
+import { readListForPage } from './report-cache.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES, OWNER_ONLY, validateBody } from './route.ts'
 import { findAffiliates, programOptions } from './select-options.ts'
@@ -42,11 +41,7 @@ async function list(request: PageRequest): Promise<View> {
   const status = STATUSES.find((one) => one === query.get('status'))
   const asked = { ...pageOf(query), ...(code && { code }), ...(status && { status }) }
   const [{ list: found, notice }, programs, counts] = await Promise.all([
-    readCachedList(request, {
-      key: ['coupons', asked],
-      isLarge: Boolean(code || isDeepPage(asked)) && (await isLargeList(ctx, { list: 'affiliates' })),
-      read: (own) => coupons.list(own, asked),
-    }),
+    readListForPage(request, coupons.list, asked),
     programOptions(request),
     // Each affiliate has one code. There is no stored count for searches.
     code ? undefined : sizesByStatus(ctx, { list: 'affiliates' }),

@@ -1,8 +1,7 @@
 import type { components } from '../contract/schema.d.ts'
 import type { Query } from '../contract/spec.ts'
 import { nowIso } from '../core/context.ts'
-import { isLargeList } from '../core/list-size.ts'
-import { isDeepPage } from '../core/pagination.ts'
+import { rowsOf } from '../core/lists.ts'
 import { atLocalTime } from '../core/time-zone.ts'
 import * as deliveries from '../domains/webhooks/deliveries.ts'
 import * as webhooks from '../domains/webhooks/webhooks.ts'
@@ -12,7 +11,7 @@ import { field, form, hidden, input, select } from './form.ts'
 import { counted, time } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import { filterForm } from './list-filter.ts'
-import { loadingNotice, readCached, readCachedList } from './report-cache.ts'
+import { loadingNotice, readForPage, readListForPage } from './report-cache.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { rolesAndAuditOf, validateBody, visibleUrl } from './route.ts'
 import { badge, nameOf } from './status.ts'
@@ -56,11 +55,7 @@ async function list(request: PageRequest): Promise<View> {
   const filter = { subscriptionId: field(query, 'subscriptionId'), event: field(query, 'event'), status }
   const isFiltered = Object.values(filter).some(Boolean)
   const page = pageOf(query)
-  const { list: found, notice } = await readCachedList(request, {
-    key: ['deliveries', page, filter],
-    isLarge: (isFiltered || isDeepPage(page)) && (await isLargeList(ctx, { list: 'deliveries' })),
-    read: (own) => deliveries.list(own, { ...page, ...filter }),
-  })
+  const { list: found, notice } = await readListForPage(request, deliveries.list, { ...page, ...filter })
   const data = found?.data ?? []
   const byId = new Map(subscriptions.map((one) => [one.id, one]))
   const rows = data.map((one) => row(request, one, byId.get(one.subscriptionId)))
@@ -96,9 +91,9 @@ async function previewMany(request: PageRequest): Promise<View> {
   const subscriptionId = field(query, 'subscriptionId') ?? ''
   const sent = { ...redeliverableOf(request, query), to: toInstant(field(query, 'to'), zone) ?? nowIso(ctx) }
   const body = validateBody('redeliverMany', { ...sent, dryRun: true })
-  const { value: found } = await readCached(request.ctx, {
+  const { value: found } = await readForPage(request.ctx, {
     key: ['redeliver', subscriptionId, redeliverableOf(request, query), field(query, 'to')],
-    isLarge: await isLargeList(ctx, { list: 'deliveries' }),
+    cost: rowsOf({ list: 'deliveries' }),
     read: (own) => deliveries.redeliverMany(own, subscriptionId, body),
   })
   const { data: subscriptions } = await webhooks.list(ctx)

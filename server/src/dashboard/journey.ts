@@ -1,5 +1,4 @@
 import type { components } from '../contract/schema.d.ts'
-import { isLargeList } from '../core/list-size.ts'
 import { affiliateNames } from '../domains/affiliates/affiliates.ts'
 import * as journey from '../domains/journey/journey.ts'
 import * as orders from '../domains/orders/reported.ts'
@@ -8,7 +7,7 @@ import { field } from './form.ts'
 import { money, time } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import { affiliateNotice, filterForm, filterInput, type Given, givenOf, readAffiliate } from './list-filter.ts'
-import { asOfNotice, loadingNotice, readCached } from './report-cache.ts'
+import { loadingNotice, readListForPage } from './report-cache.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES } from './route.ts'
 import { nameOf } from './status.ts'
@@ -74,13 +73,18 @@ async function found(request: PageRequest, given: Given, affiliateId: string | u
   })
 }
 
-async function timeline({ ctx, zone }: PageRequest, who: Partial<Parameters<typeof journey.read>[1]>): Promise<Html> {
-  const { value: read, readAt } = await readCached(ctx, {
-    key: ['journey', who],
-    isLarge: await isLargeList(ctx, { list: 'commissions' }),
-    read: (own) => journey.readWithOrders(own, { ...who, limit: MAX_ENTRIES }),
-  })
-  if (!read) return loadingNotice('Counting matching entries…')
+async function timeline(request: PageRequest, who: Partial<Parameters<typeof journey.read>[1]>): Promise<Html> {
+  const { ctx, zone } = request
+  const { list: read, notice } = await readListForPage(
+    request,
+    journey.readWithOrders,
+    {
+      ...who,
+      limit: MAX_ENTRIES,
+    },
+    'Counting matching entries…',
+  )
+  if (!read) return notice
   const { entries, total } = read
   if (entries.length === 0)
     return empty('No activity', 'Clicks, page views and orders appear here as soon as they are reported.')
@@ -96,7 +100,7 @@ async function timeline({ ctx, zone }: PageRequest, who: Partial<Parameters<type
   ])
   const shown = { names, orders: new Map(reported.map((one) => [one.orderId, one])), zone, currency: ctx.shop.currency }
   return html`<p class="hint">${total > entries.length ? `The latest ${entries.length} of ${total} entries` : `${total} ${total === 1 ? 'entry' : 'entries'}`}, oldest first.</p>
-<ol class="timeline">${entries.map((entry) => step(entry, shown))}</ol>${asOfNotice(readAt, zone)}`
+<ol class="timeline">${entries.map((entry) => step(entry, shown))}</ol>${notice}`
 }
 
 interface Shown {

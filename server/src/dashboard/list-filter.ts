@@ -1,7 +1,7 @@
 import { invalidField } from '../contract/errors.ts'
 import { nowIso } from '../core/context.ts'
 import { isCurrency } from '../core/currencies.ts'
-import { isLargeList } from '../core/list-size.ts'
+import { rowsOf } from '../core/lists.ts'
 import { parseQueryInstant } from '../core/time.ts'
 import { daysOfMonth, endOfDay, isDay, lastMonth, localDate, startOfDay } from '../core/time-zone.ts'
 import type { FoundAffiliate } from '../domains/affiliates/search.ts'
@@ -11,7 +11,7 @@ import { field, hidden, type Input, input } from './form.ts'
 import { dayText, money } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import { icon } from './icon.ts'
-import { readCached } from './report-cache.ts'
+import { readForPage } from './report-cache.ts'
 import type { PageRequest } from './route.ts'
 import { findAffiliates } from './select-options.ts'
 import { PAGE_SIZE, sizeOf } from './table.ts'
@@ -100,9 +100,9 @@ export interface AffiliateFilter {
 export async function readAffiliate(request: PageRequest, { affiliate }: Given): Promise<AffiliateFilter> {
   if (!affiliate || request.problem?.field === 'affiliate')
     return { affiliate: undefined, matches: [], isSearching: false, affiliateId: undefined }
-  const { value } = await readCached(request.ctx, {
+  const { value } = await readForPage(request.ctx, {
     key: ['affiliate', affiliate],
-    isLarge: request.form.size === 0 && (await isLargeList(request.ctx, { list: 'affiliates' })),
+    cost: request.form.size ? undefined : rowsOf({ list: 'affiliates' }),
     read: (own) => findAffiliates({ ...request, ctx: own }, affiliate),
   })
   const matches = value ?? []

@@ -1,18 +1,12 @@
 import type { CsvCell, FileColumn } from '../core/csv.ts'
 import { affiliateNames } from '../domains/affiliates/affiliates.ts'
-import {
-  type FoundOrders,
-  hasManyOrders,
-  listReported,
-  type ReportedOrder,
-  readsMany,
-} from '../domains/orders/reported.ts'
+import { type FoundOrders, listReported, type ReportedOrder } from '../domains/orders/reported.ts'
 import { empty } from './components.ts'
 import { amountCell, fileLink, listFile, timeCell } from './csv-download.ts'
 import { earned, goods, time, UNDONE } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import { type OrderListFilter, orderFilterForm, readOrderFilter } from './order-filter.ts'
-import { asOfNotice, loadingNotice, readCached } from './report-cache.ts'
+import { loadingNotice, readListForPage } from './report-cache.ts'
 import type { PageRequest, View } from './route.ts'
 import { badge } from './status.ts'
 import { type Cell, type Column, inCard, nameColumn, nextPage, numberColumn, pageOf, pager, table } from './table.ts'
@@ -58,27 +52,23 @@ async function read(
   request: PageRequest,
   filter: OrderListFilter,
 ): Promise<{ found: FoundOrders | undefined; notice: Html }> {
-  const { ctx, query, zone } = request
+  const { query, zone } = request
   if (filter.isSearching) return { found: undefined, notice: loadingNotice('Searching for the affiliate…') }
-  const asked = { ...pageOf(query), after: query.get('after') || undefined }
-  const { value: found, readAt } = await readCached(ctx, {
-    key: ['orders', filter.listed, asked],
-    isLarge: readsMany(filter.listed) && (await hasManyOrders(ctx)),
-    read: (own) => listReported(own, filter.listed, asked),
-  })
-  if (!found) return { found, notice: loadingNotice('Searching orders…') }
+  const asked = { ...filter.listed, ...pageOf(query), after: query.get('after') || undefined }
+  const { list: found, notice } = await readListForPage(request, listReported, asked, 'Searching orders…')
+  if (!found) return { found, notice }
   const { data, next, total } = found
   const shown = new URLSearchParams(query)
   if (total !== undefined) {
     const pagination = { page: asked.page, limit: asked.limit, total, totalPages: Math.ceil(total / asked.limit) }
-    return { found, notice: html`${asOfNotice(readAt, zone)}${pager(PATH, shown, pagination)}` }
+    return { found, notice: html`${notice}${pager(PATH, shown, pagination)}` }
   }
   shown.delete('page')
   const hint =
     next && data.length < asked.limit
       ? html`<p class="hint">Results go back to ${time(next.at, '–', zone)}. Continue on the next page.</p>`
       : ''
-  return { found, notice: html`${hint}${asOfNotice(readAt, zone)}${nextPage(PATH, shown, next?.after, true)}` }
+  return { found, notice: html`${hint}${notice}${nextPage(PATH, shown, next?.after, true)}` }
 }
 
 const row = (one: ReportedOrder, names: Names, zone: string): Cell[] => [
@@ -124,7 +114,7 @@ export async function downloadOrders(request: PageRequest): Promise<View> {
   const { ctx, zone } = request
   const { listed } = await readOrderFilter(request)
   return listFile(request, { name: 'orders', columns: fileColumns(zone) }, async (after: string | undefined) => {
-    const { data, next } = await listReported(ctx, listed, { after, limit: ORDERS_AT_ONCE })
+    const { data, next } = await listReported(ctx, { ...listed, after, limit: ORDERS_AT_ONCE })
     const ids = data.flatMap(({ affiliateId }) => affiliateId ?? [])
     const names = await affiliateNames(ctx, ids)
     return { rows: data.map((order) => ({ order, names })), next: next?.after }

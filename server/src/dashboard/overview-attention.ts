@@ -1,4 +1,3 @@
-import { MAX_INLINE_ROWS } from '../core/list-size.ts'
 import type { Attention } from '../domains/analytics/attention.ts'
 import { listDuplicates } from '../domains/orders/reported.ts'
 import { readBlocked } from '../domains/payments/lines.ts'
@@ -7,7 +6,7 @@ import { count, counted, money } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import { payeeLink } from './payee.ts'
 import { inNoBatch, inOpenBatches, readWaitingKept } from './payout-waiting.ts'
-import { readCached } from './report-cache.ts'
+import { readForPage } from './report-cache.ts'
 import type { PageRequest } from './route.ts'
 import { urlWithQuery } from './url.ts'
 import { disabledItems } from './webhooks.ts'
@@ -69,9 +68,9 @@ async function unpaidItems(request: PageRequest, { unpaidCommissions }: Attentio
 
 /** Who cannot be paid, with a link to what is missing. */
 async function blockedItems({ ctx }: PageRequest, { commissions }: Attention): Promise<Html[]> {
-  const { value } = await readCached(ctx, {
+  const { value } = await readForPage(ctx, {
     key: ['blocked'],
-    isLarge: commissions > MAX_INLINE_ROWS,
+    cost: commissions,
     read: readBlocked,
   })
   const items = (value?.blocked ?? []).map(({ batchId, currency, lines, cents, affiliates }) => {

@@ -1,5 +1,5 @@
 import { type Attention, readAttention } from '../domains/analytics/attention.ts'
-import { add, isLargePeriod, type Overview, readOverview } from '../domains/analytics/overview.ts'
+import { add, costOfPeriod, type Overview, readOverview } from '../domains/analytics/overview.ts'
 import { EMPTY_TALLY, type Tally } from '../engine/analytics.ts'
 import { FIGURES_HINT } from './affiliate-figures.ts'
 import { change } from './chart.ts'
@@ -9,7 +9,7 @@ import { count, money } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import { attentionList } from './overview-attention.ts'
 import { charts, currenciesOf, currencyTabs, shownCurrency } from './period-charts.ts'
-import { type Cached, figuresAsOf, loadingNotice, readCached } from './report-cache.ts'
+import { type Cached, figuresAsOf, loadingNotice, readForPage } from './report-cache.ts'
 import { ALL_ROLES, type PageRequest, type Route, type View } from './route.ts'
 import { nameColumn, numberColumn, table } from './table.ts'
 
@@ -44,9 +44,9 @@ const readFigures = async (
   { before, from, to, timeZone }: Period,
   { commissions }: Attention,
 ): Promise<Cached<Overview>> =>
-  readCached(ctx, {
+  readForPage(ctx, {
     key: ['overview', ctx.shop.currency, timeZone, to, before],
-    isLarge: await isLargePeriod(ctx, { before, to }, commissions),
+    cost: costOfPeriod({ before, to }, commissions),
     read: (own) => readOverview(own, { before, from, to, timeZone }),
     survivesWrites: true,
   })

@@ -1,4 +1,4 @@
-import { sizesByStatus } from '../core/list-size.ts'
+import { sizesByStatus } from '../core/lists.ts'
 import type { BatchFilter } from '../domains/payouts/payouts.ts'
 import { chips, countOf, tabs } from './components.ts'
 import { hidden } from './form.ts'

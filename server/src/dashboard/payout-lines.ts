@@ -1,5 +1,4 @@
 import type { components } from '../contract/schema.d.ts'
-import { MAX_INLINE_ROWS } from '../core/list-size.ts'
 import * as payoutFiles from '../domains/payments/files.ts'
 import { describeAllLines, describeLines } from '../domains/payments/lines.ts'
 import { discard } from '../domains/payouts/discard.ts'
@@ -9,7 +8,7 @@ import { count, counted, dayText, money, time } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import { payeeLink } from './payee.ts'
 import { downloadLinks, payoutSendRoutes, sendLinks } from './payout-send.ts'
-import { figuresAsOf, loadingNotice, readCached } from './report-cache.ts'
+import { figuresAsOf, loadingNotice, readForPage } from './report-cache.ts'
 import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type View } from './route.ts'
 import { badge, nameOf } from './status.ts'
 import {
@@ -67,9 +66,9 @@ export async function readPayments({ ctx, query }: PageRequest, batch: Batch): P
   const state = stateIn(query)
   const asked = { ...pageOf(query, 'lines'), ...(state && { state }) }
   const files = await payoutFiles.findAll(ctx, batch.id)
-  const { value: lines, readAt } = await readCached(ctx, {
+  const { value: lines, readAt } = await readForPage(ctx, {
     key: ['lines', batch, files, asked],
-    isLarge: batch.totals.commissions > MAX_INLINE_ROWS,
+    cost: batch.totals.commissions,
     read: (own) => describeLines(own, batch.id, asked),
   })
   return { batch, files, lines, readAt }

@@ -1,6 +1,5 @@
 import { ApiError } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
-import { MAX_INLINE_ROWS } from '../core/list-size.ts'
 import { parseBodyInstant } from '../core/time.ts'
 import { parseCandidateFilter } from '../domains/payouts/batch.ts'
 import * as payouts from '../domains/payouts/payouts.ts'
@@ -13,7 +12,7 @@ import { firstInstantOf, lastInstantOf } from './list-filter.ts'
 import { batchAbout, batchFacts } from './payout-summary.ts'
 import { affiliateTable, minimumsOf } from './payout-waiting.ts'
 import { Problem } from './problem.ts'
-import { figuresAsOf, loadingNotice, readCached } from './report-cache.ts'
+import { figuresAsOf, loadingNotice, readForPage } from './report-cache.ts'
 import { type PageRequest, validateBody } from './route.ts'
 import { type Cell, type Column, nameColumn, numberColumn, pageOf, pager, table } from './table.ts'
 
@@ -42,9 +41,9 @@ interface Preview {
 export async function preview(request: PageRequest, batchInput: BatchInput): Promise<Html> {
   if (request.problem) return problemNotice(request.problem)
   const { ctx, zone } = request
-  const { value, readAt } = await readCached(request.ctx, {
+  const { value, readAt } = await readForPage(request.ctx, {
     key: ['preview', minimumsOf(request), batchInput, pageOf(request.query, PAYEES)],
-    isLarge: (await countWaiting(ctx)) > MAX_INLINE_ROWS,
+    cost: await countWaiting(ctx),
     read: (own) => readPreview({ ...request, ctx: own }, batchInput),
   })
   if (!value) return loadingNotice('Calculating the approved commissions of this period…')

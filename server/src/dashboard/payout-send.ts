@@ -1,6 +1,5 @@
 import type { components } from '../contract/schema.d.ts'
 import { nowIso } from '../core/context.ts'
-import { MAX_INLINE_ROWS } from '../core/list-size.ts'
 import { localDate } from '../core/time-zone.ts'
 import { download, newFileId, sumSendable } from '../domains/payments/file-download.ts'
 import * as payoutFiles from '../domains/payments/files.ts'
@@ -10,7 +9,7 @@ import { facts } from './components.ts'
 import { field, form, hidden, input, limitsOf } from './form.ts'
 import { counted, money } from './format.ts'
 import { type Html, html } from './html.ts'
-import { figuresAsOf, loadingNotice, readCached } from './report-cache.ts'
+import { figuresAsOf, loadingNotice, readForPage } from './report-cache.ts'
 import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type View, validateBody } from './route.ts'
 import { urlWithQuery } from './url.ts'
 
@@ -51,9 +50,9 @@ async function confirmSend(request: PageRequest): Promise<View> {
   const { ctx, query, form: sent } = request
   const batch = await payouts.find(ctx, request.params.id ?? '')
   const [format, name] = FORMATS.find(([one]) => one === (sent.get('format') ?? query.get('format'))) ?? FORMATS[3]
-  const { value: sums, readAt } = await readCached(ctx, {
+  const { value: sums, readAt } = await readForPage(ctx, {
     key: ['sendable', batch.id, batch.totals, format],
-    isLarge: sent.size === 0 && batch.totals.commissions > MAX_INLINE_ROWS,
+    cost: sent.size ? undefined : batch.totals.commissions,
     read: (own) => sumSendable(own, batch.id ?? '', format),
   })
   const back = `/admin/payouts/${batch.id}`

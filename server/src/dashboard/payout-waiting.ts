@@ -1,5 +1,4 @@
 import { isCurrency } from '../core/currencies.ts'
-import { MAX_INLINE_ROWS } from '../core/list-size.ts'
 import { affiliateMinimumsByCurrency } from '../domains/accounts/settings.ts'
 import {
   approvedCurrencies,
@@ -19,7 +18,7 @@ import { counted, count as counts, money } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import { payeeLink } from './payee.ts'
 import { blockedText } from './payout-lines.ts'
-import { type Cached, figuresAsOf, loadingNotice, readCached } from './report-cache.ts'
+import { type Cached, figuresAsOf, loadingNotice, readForPage } from './report-cache.ts'
 import { OWNER_ONLY, type PageRequest, type Route, type View } from './route.ts'
 import { nameOf } from './status.ts'
 import { type Cell, type Column, inCard, nameColumn, numberColumn, pageOf, pager, table } from './table.ts'
@@ -48,9 +47,9 @@ export async function readWaitingKept(
   list?: WaitingList,
 ): Promise<Cached<Read> & { approved: number }> {
   const approved = await countWaiting(ctx)
-  const kept = await readCached(ctx, {
+  const kept = await readForPage(ctx, {
     key: ['waiting', minimumsOf({ ctx }), list],
-    isLarge: approved > MAX_INLINE_ROWS,
+    cost: approved,
     read: (own) => readWaiting(own, list && { list }),
   })
   return { ...kept, approved }

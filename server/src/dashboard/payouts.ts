@@ -1,7 +1,6 @@
 import { invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import { nowIso } from '../core/context.ts'
-import { MAX_INLINE_ROWS } from '../core/list-size.ts'
 import { daysOfMonth, lastMonth } from '../core/time-zone.ts'
 import * as commissions from '../domains/commissions/commissions.ts'
 import * as payoutFiles from '../domains/payments/files.ts'
@@ -29,7 +28,7 @@ import { batchAbout, batchFacts, period } from './payout-summary.ts'
 import { currencyChoice, payoutWaitingRoutes, waitingSection } from './payout-waiting.ts'
 import { payoutListFileRoutes } from './payouts-csv.ts'
 import { reconcileRoutes } from './reconcile.ts'
-import { readCachedList } from './report-cache.ts'
+import { asOfNotice, loadingNotice, readForPage } from './report-cache.ts'
 import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type View } from './route.ts'
 import { badge } from './status.ts'
 import { type Cell, type Column, inCard, numberColumn, pageOf, pager, table } from './table.ts'
@@ -201,11 +200,12 @@ async function hasCommissions({ ctx }: PageRequest, payoutBatchId: string): Prom
 async function commissionSection(request: PageRequest, batch: Batch & { id: string }): Promise<Html> {
   const { query, zone } = request
   const asked = { ...pageOf(query), payoutBatchId: batch.id }
-  const { list: own, notice } = await readCachedList(request, {
+  const { value: own, readAt } = await readForPage(request.ctx, {
     key: ['batch', batch, asked],
-    isLarge: batch.totals.commissions > MAX_INLINE_ROWS,
+    cost: batch.totals.commissions,
     read: (own) => commissions.list(own, asked),
   })
+  const notice = own ? asOfNotice(readAt, zone) : loadingNotice('Counting matching rows…')
   const data = own?.data ?? []
   const names = await namesOf(request, data)
   const rows = data.map((one) => commissionCells(one, names, zone))

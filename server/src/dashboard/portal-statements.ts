@@ -1,6 +1,5 @@
 import { notFound } from '../contract/errors.ts'
 import { nowIso } from '../core/context.ts'
-import { MAX_INLINE_ROWS } from '../core/list-size.ts'
 import { toPage } from '../core/pagination.ts'
 import { localDate } from '../core/time-zone.ts'
 import type { OpenedPortal } from '../domains/affiliates/portal-link.ts'
@@ -9,7 +8,7 @@ import { read, readFile, type StatementPage } from '../domains/payments/statemen
 import { empty, facts } from './components.ts'
 import { day, money, monthText } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
-import { loadingNotice, readCached } from './report-cache.ts'
+import { loadingNotice, readForPage } from './report-cache.ts'
 import type { FileDownload } from './route.ts'
 import { type Cell, type Column, inCard, numberColumn, pageOf, pager, table, wideColumn } from './table.ts'
 import { urlWithQuery } from './url.ts'
@@ -35,9 +34,9 @@ const MONTH_COLUMNS: Column[] = [
 /** The months that have a statement, each with its sums by currency. */
 export async function monthsPage({ ctx, affiliate, query, commissionCount }: PortalRequest): Promise<Html> {
   const asked = { page: pageOf(query).page, limit: MONTHS }
-  const { value: list } = await readCached(ctx, {
+  const { value: list } = await readForPage(ctx, {
     key: ['own months', affiliate.id, asked, localDate(nowIso(ctx), ctx.shop.timeZone)],
-    isLarge: commissionCount > MAX_INLINE_ROWS,
+    cost: commissionCount,
     read: (own) => listMonths(own, affiliate.id, asked),
   })
   if (!list) return loadingNotice('Calculating your statements…')
@@ -86,9 +85,9 @@ export async function statementPage(
   month: string,
 ): Promise<Html> {
   const asked = { month, page: pageOf(query).page, limit: LINES }
-  const { value: statement } = await readCached(ctx, {
+  const { value: statement } = await readForPage(ctx, {
     key: ['own statement', affiliate.id, asked],
-    isLarge: commissionCount > MAX_INLINE_ROWS,
+    cost: commissionCount,
     read: (own) => read(own, affiliate.id, asked),
   })
   if (!statement) return loadingNotice('Calculating your statement…')

@@ -1,7 +1,7 @@
 import type { Hono, Context as HonoContext } from 'hono'
 import type { components } from '../contract/schema.d.ts'
 import type { Context } from '../core/context.ts'
-import { MAX_INLINE_ROWS, sizeOf } from '../core/list-size.ts'
+import { sizeOf } from '../core/lists.ts'
 import type { ShopRow } from '../database/tables.ts'
 import { listOf } from '../domains/affiliates/aliases.ts'
 import { openPortal, shopOfLink } from '../domains/affiliates/portal-link.ts'
@@ -27,7 +27,7 @@ import {
   statementFile,
   statementPage,
 } from './portal-statements.ts'
-import { loadingNotice, readCached } from './report-cache.ts'
+import { loadingNotice, readForPage } from './report-cache.ts'
 import { sendFile, sendPage } from './send.ts'
 import { badge } from './status.ts'
 import {
@@ -128,7 +128,7 @@ async function overview(request: PortalRequest): Promise<Html> {
   const { ctx, affiliate, query } = request
   const asked = { affiliateId: affiliate.id, ...pageOf(query) }
   const kept = <T>(name: string, read: (ctx: Context) => Promise<T>) =>
-    readCached(ctx, { key: ['own page', name, asked], isLarge: request.commissionCount > MAX_INLINE_ROWS, read })
+    readForPage(ctx, { key: ['own page', name, asked], cost: request.commissionCount, read })
   const [{ value: balance }, { value: list }, { value: sums }, aliases] = await Promise.all([
     kept('balance', (own) => readBalance(own, affiliate.id)),
     kept('commissions', (own) => commissions.list(own, asked)),

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError } from '../contract/errors.ts'
-import type { Context, OwnerContext } from '../core/context.ts'
+import type { Context } from '../core/context.ts'
+import { type Cost, type ListReader, MAX_INLINE_ROWS } from '../core/lists.ts'
 import type { Database } from '../database/database.ts'
 import { StorageError } from '../database/storage-error.ts'
 import { time } from './format.ts'
@@ -41,8 +42,8 @@ export interface Cached<T> {
 interface Figures<T, Own extends Context> {
   /** Cache key; must contain everything the value depends on. */
   key: readonly unknown[]
-  /** Whether reading may take longer than a page may. Otherwise the page waits. */
-  isLarge: boolean
+  /** What reading them costs, as the list knows it. A page waits unless these are many rows. */
+  cost: Cost
   /** Must use the given context, which routes long reports to a separate thread. */
   read: (ctx: Own) => Promise<T>
   /** Whether the value survives a change by its user. */
@@ -53,9 +54,9 @@ interface Figures<T, Own extends Context> {
  * Stale-while-revalidate cache for figures of large shops; small shops bypass it. Figures may be up to an hour old when the
  * page opens; they are shown with their time, and read again for the next request.
  */
-export async function readCached<T, Own extends Context>(ctx: Own, figures: Figures<T, Own>): Promise<Cached<T>> {
-  const { key, isLarge, read, survivesWrites = false } = figures
-  if (!isLarge) return { value: await read(inThread(ctx, false)), readAt: null }
+export async function readForPage<T, Own extends Context>(ctx: Own, figures: Figures<T, Own>): Promise<Cached<T>> {
+  const { key, cost, read, survivesWrites = false } = figures
+  if (!(await isMany(ctx, cost))) return { value: await read(inThread(ctx, false)), readAt: null }
   const kept = entryOf(ctx, { survivesWrites, key })
   const { rejection } = kept
   delete kept.rejection
@@ -72,6 +73,9 @@ export async function readCached<T, Own extends Context>(ctx: Own, figures: Figu
   })
   return { value: value as T | undefined, readAt: null }
 }
+
+const isMany = async ({ db, shop }: Context, cost: Cost): Promise<boolean> =>
+  typeof cost === 'function' ? cost(db.read, shop.id) : (cost ?? 0) > MAX_INLINE_ROWS
 
 /** The queue of reports may be full, or one may have been interrupted. Another request reads again. */
 function ignoreStorageError(error: Error): undefined {
@@ -151,22 +155,25 @@ export const figuresAsOf = (readAt: string | null, zone: string): Html =>
 export const asOfNotice = (readAt: string | null, zone: string): Html =>
   readAt === null ? html`` : html`<p class="hint">As of ${time(readAt, '', zone)}.</p>`
 
-interface Listed<Item> {
-  data: Item[]
-  pagination: { page: number; total: number; totalPages: number }
+/** A page of a list. `notice` says when it was read, or that it is being read. */
+export interface ShownList<Page> {
+  /** Undefined while it is read, and when the filter was rejected, which matches nothing. */
+  list: Page | undefined
+  notice: Html
 }
 
-/**
- * A page of a list of which many rows are read, such as to count those that match. `notice` says when it was read, or that
- * it is being read.
- */
-export async function readCachedList<Item>(
-  request: PageRequest,
-  figures: Figures<Listed<Item>, OwnerContext>,
-): Promise<{ list: Listed<Item> | undefined; notice: Html }> {
-  // A rejected filter matches nothing.
-  if (request.problem) return { list: undefined, notice: html`` }
-  const { value: list, readAt } = await readCached(request.ctx, figures)
-  if (!list) return { list, notice: loadingNotice('Counting matching rows…') }
-  return { list, notice: asOfNotice(readAt, request.zone) }
+/** {@link readForPage} for a page of a list, which knows which queries are expensive. */
+export async function readListForPage<Query, Page>(
+  { ctx, zone, problem }: PageRequest,
+  list: ListReader<Query, Page>,
+  query: Query,
+  loading = 'Counting matching rows…',
+): Promise<ShownList<Page>> {
+  if (problem) return { list: undefined, notice: html`` }
+  const { value, readAt } = await readForPage(ctx, {
+    key: [list.listName, query],
+    cost: list.cost(query),
+    read: (own) => list(own, query),
+  })
+  return { list: value, notice: value ? asOfNotice(readAt, zone) : loadingNotice(loading) }
 }

@@ -1,4 +1,4 @@
-import { isLargeList } from '../core/list-size.ts'
+import { rowsOf } from '../core/lists.ts'
 import * as affiliates from '../domains/affiliates/affiliates.ts'
 import { findExactly } from '../domains/affiliates/search.ts'
 import * as coupons from '../domains/coupons/coupons.ts'
@@ -10,7 +10,7 @@ import { money, time } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import { pagesFor } from './menu.ts'
 import { period } from './payout-summary.ts'
-import { readCached } from './report-cache.ts'
+import { readForPage } from './report-cache.ts'
 import type { PageRequest } from './route.ts'
 import { badge } from './status.ts'
 import { urlWithQuery } from './url.ts'
@@ -112,9 +112,9 @@ const isId = (text: string): boolean => /^[a-z]{3}_/.test(text)
 async function findPeople({ ctx }: PageRequest, text: string): Promise<Found> {
   const [exact, { value: containing }] = await Promise.all([
     findExactly(ctx, text),
-    readCached(ctx, {
+    readForPage(ctx, {
       key: ['search', text],
-      isLarge: !isId(text) && (await isLargeList(ctx, { list: 'affiliates' })),
+      cost: isId(text) ? undefined : rowsOf({ list: 'affiliates' }),
       read: async (own) => {
         if (isId(text)) return { people: [], codes: [] }
         const page = { page: 1, limit: MAX_HITS + 1, isUncounted: true }

@@ -7,15 +7,14 @@ import {
   type ChangeFilter,
   changeList,
   findChainBreak,
-  isFiltered,
   listAuditedShopIds,
   listChain,
   UnstatedErasures,
 } from '../../core/audit.ts'
 import type { Context, Deps, Operator } from '../../core/context.ts'
 import { INSTALLATION } from '../../core/installation.ts'
+import { readerOf, readFrom } from '../../core/lists.ts'
 import { mapPage } from '../../core/pagination.ts'
-import { readList } from '../../core/report.ts'
 import { checkPeriod, parseQueryInstant } from '../../core/time.ts'
 import type { AuditRow } from '../../database/tables.ts'
 import { findShop, hasUnfinishedErasure, listShops } from './queries.ts'
@@ -34,11 +33,13 @@ const BATCH_SIZE = 1000
  *
  * @throws ApiError 400 `invalid_parameter` or `period_invalid`.
  */
-export async function list(ctx: Context, query: Query<'listAudit'> & Pick<AuditFilter, 'beforeSeq' | 'isUncounted'>) {
-  const bounds = checkPeriod(parseQueryInstant('from', query.from), parseQueryInstant('to', query.to))
-  const filter = { ...query, ...bounds }
-  return mapPage(await readList(ctx, auditList, filter, isFiltered(filter)), toRecord)
-}
+export const list = readerOf(
+  auditList,
+  async (ctx: Context, query: Query<'listAudit'> & Pick<AuditFilter, 'beforeSeq' | 'isUncounted'>) => {
+    const bounds = checkPeriod(parseQueryInstant('from', query.from), parseQueryInstant('to', query.to))
+    return mapPage(await readFrom(ctx, auditList, { ...query, ...bounds }), toRecord)
+  },
+)
 
 export interface ChangeList {
   data: components['schemas']['AuditRecord'][]
@@ -54,13 +55,13 @@ export interface ChangeList {
  *
  * @throws ApiError 400 `invalid_parameter` or `period_invalid`.
  */
-export async function listChanges(ctx: Context, query: ChangeFilter): Promise<ChangeList> {
+export const listChanges = readerOf(changeList, async (ctx: Context, query: ChangeFilter): Promise<ChangeList> => {
   const bounds = checkPeriod(parseQueryInstant('from', query.from), parseQueryInstant('to', query.to))
   const filter = { ...query, ...bounds, limit: query.limit + 1 }
-  const { rows, isComplete } = await readList(ctx, changeList, filter, query.maxRead === undefined)
+  const { rows, isComplete } = await readFrom(ctx, changeList, filter)
   const data = rows.slice(0, query.limit).map(toRecord)
   return { data, isComplete, next: rows.length > query.limit ? data.at(-1)?.seq : undefined }
-}
+})
 
 /** The newest row of a chain. Stored elsewhere, it later proves whether rows were cut off at the end. */
 export type ChainHead = Pick<AuditRow, 'shopId' | 'seq' | 'hash'>

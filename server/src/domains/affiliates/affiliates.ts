@@ -9,11 +9,10 @@ import {
 import type { components } from '../../contract/schema.d.ts'
 import type { Body, Query } from '../../contract/spec.ts'
 import { type Context, type KeyContext, nowIso } from '../../core/context.ts'
-import { MAX_INLINE_ROWS } from '../../core/list-size.ts'
+import { readerOf, readFrom } from '../../core/lists.ts'
 import { type AuditEntry, mutate } from '../../core/mutate.ts'
 import type { WebhookEvent } from '../../core/outbox.ts'
-import { isDeepPage, mapPage, readCursor, type Uncounted } from '../../core/pagination.ts'
-import { readList } from '../../core/report.ts'
+import { mapPage, readCursor, type Uncounted } from '../../core/pagination.ts'
 import { searchable } from '../../core/searchable.ts'
 import type { Transaction } from '../../database/database.ts'
 import type { AffiliateRow } from '../../database/tables.ts'
@@ -23,7 +22,7 @@ import { findShop } from '../accounts/queries.ts'
 import { findProgram } from '../programs/queries.ts'
 import { findNameHolders, type HeldName } from './name-queries.ts'
 import * as affiliates from './queries.ts'
-import { affiliateList, findAffiliate, findAffiliatesById, hasMoreIneligibleThan } from './queries.ts'
+import { affiliateList, findAffiliate, findAffiliatesById } from './queries.ts'
 import { issueAt } from './tokens.ts'
 
 /** What the pages filter by, and the API does not. */
@@ -34,15 +33,14 @@ export interface PageFilter {
 }
 
 /** Lists affiliates that are not archived, or those that are, newest first. */
-export async function list(
-  ctx: Context & Pick<KeyContext, 'affiliateId'>,
-  query: Query<'listAffiliates'> & Uncounted & PageFilter,
-) {
-  const start = await readCursor(ctx, 'affiliates', query)
-  const readsMany = Boolean(query.q || query.isArchived) || isDeepPage(query)
-  const page = await readList(ctx, affiliateList, { ...query, start }, readsMany)
-  return mapPage(page, ctx.affiliateId === undefined ? toAffiliate : toAffiliateSelf)
-}
+export const list = readerOf(
+  affiliateList,
+  async (ctx: Context & Pick<KeyContext, 'affiliateId'>, query: Query<'listAffiliates'> & Uncounted & PageFilter) => {
+    const start = await readCursor(ctx, 'affiliates', query)
+    const page = await readFrom(ctx, affiliateList, { ...query, start })
+    return mapPage(page, ctx.affiliateId === undefined ? toAffiliate : toAffiliateSelf)
+  },
+)
 
 /**
  * Creates an affiliate: `PENDING`, or `APPROVED` when its program auto-approves affiliates.
@@ -297,10 +295,6 @@ export async function findUnarchived(ctx: Context, id: string): Promise<Affiliat
   if (!row) throw affiliateNotFound()
   return toAffiliate(row)
 }
-
-/** Whether so many affiliates are archived or rejected that reading the archived ones takes long. */
-export const areManyArchived = ({ db, shop }: Context): Promise<boolean> =>
-  hasMoreIneligibleThan(db.read, shop.id, MAX_INLINE_ROWS)
 
 /** The names of up to a page of affiliates by id, including archived ones. */
 export async function affiliateNames(ctx: Context, ids: string[]): Promise<Map<string, string>> {

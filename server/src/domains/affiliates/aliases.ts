@@ -2,9 +2,9 @@ import { affiliateNotFound, conflict, invalidField, notFound } from '../../contr
 import type { components } from '../../contract/schema.d.ts'
 import type { Body, Query } from '../../contract/spec.ts'
 import { type Context, nowIso } from '../../core/context.ts'
+import { readFrom } from '../../core/lists.ts'
 import { mutate } from '../../core/mutate.ts'
 import { mapPage } from '../../core/pagination.ts'
-import { readList } from '../../core/report.ts'
 import type { AliasRow } from '../../database/tables.ts'
 import { codeKey, isValidAlias } from '../../engine/affiliate-codes.ts'
 import * as aliases from './name-queries.ts'
@@ -19,8 +19,7 @@ export const MAX_ALIASES = 100
 /** Lists the additional codes and link names of affiliates, archived ones included, newest first. */
 export async function list(ctx: Context, { value, affiliateId, ...page }: Query<'listAliases'>) {
   const query = { ...page, ...(affiliateId && { affiliateId }), ...(value !== undefined && { key: codeKey(value) }) }
-  const isNarrow = affiliateId !== undefined || value !== undefined
-  return mapPage(await readList(ctx, aliasList, query, !isNarrow), toAlias)
+  return mapPage(await readFrom(ctx, aliasList, query), toAlias)
 }
 
 /** The aliases of an affiliate, newest first. */

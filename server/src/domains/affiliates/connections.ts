@@ -2,9 +2,9 @@ import { affiliateNotFound, conflict, invalidField, notFound } from '../../contr
 import type { components } from '../../contract/schema.d.ts'
 import type { Body, Query } from '../../contract/spec.ts'
 import { type Context, nowIso } from '../../core/context.ts'
+import { readerOf, readFrom } from '../../core/lists.ts'
 import { mutate } from '../../core/mutate.ts'
 import { mapPage } from '../../core/pagination.ts'
-import { readList } from '../../core/report.ts'
 import type { Transaction } from '../../database/database.ts'
 import type { ConnectionRow } from '../../database/tables.ts'
 import type { Order } from '../../engine/facts.ts'
@@ -17,15 +17,10 @@ import { connectionList, findAffiliate, insertConnectionIfNew } from './queries.
 type Connection = components['schemas']['Connection']
 
 /** Lists the connections of customers, products and variants to affiliates, newest first. */
-export async function list(ctx: Context, query: Query<'listConnections'>) {
+export const list = readerOf(connectionList, async (ctx: Context, query: Query<'listConnections'>) => {
   const values = query.value ? storedForms(query.kind, query.value) : undefined
-  // No index serves both every filter and the order, and a shop can have many connections.
-  return mapPage(await readList(ctx, connectionList, { ...query, values }, true), toConnection)
-}
-
-/** Whether an affiliate has more connections than a number. */
-export const areMany = ({ db, shop }: Context, affiliateId: string, most: number): Promise<boolean> =>
-  connections.hasMoreConnections(db.read, shop.id, { affiliateId, most })
+  return mapPage(await readFrom(ctx, connectionList, { ...query, values }), toConnection)
+})
 
 /** The forms in which a queried value may be stored. */
 function storedForms(kind: ConnectionRow['kind'] | undefined, value: string): string[] {

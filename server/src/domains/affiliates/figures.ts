@@ -1,8 +1,8 @@
 import type { components } from '../../contract/schema.d.ts'
 import type { Query } from '../../contract/spec.ts'
 import type { Context } from '../../core/context.ts'
-import { isDeepPage, mapPage } from '../../core/pagination.ts'
-import { readList, runReport } from '../../core/report.ts'
+import { readerOf, readFrom } from '../../core/lists.ts'
+import { mapPage } from '../../core/pagination.ts'
 import { type PageFilter, toAffiliate } from './affiliates.ts'
 import { type AffiliateFigures, type CurrencySums, findFigures, findProgramFigures } from './figure-queries.ts'
 import { type AffiliateSort, findAffiliatesById, sortedAffiliateIds, sortedAffiliateList } from './queries.ts'
@@ -30,22 +30,19 @@ export const sumsIn = ({ sums }: AffiliateFigures, currency: string): CurrencySu
 export const othersOf = ({ sums }: AffiliateFigures, currency: string): CurrencySums[] =>
   sums.filter((one) => one.currency !== currency).sort((a, b) => (a.currency < b.currency ? -1 : 1))
 
-/** Lists affiliates in an order. A figure is compared for every affiliate of the shop, so this runs in the report worker. */
-export async function listSorted(
-  ctx: Context,
-  query: Omit<Query<'listAffiliates'>, 'after'> & PageFilter,
-  sort: AffiliateSort,
-) {
-  const readsMany = sort.by !== 'joined' || Boolean(query.q || query.isArchived) || isDeepPage(query)
-  return mapPage(await readList(ctx, sortedAffiliateList, { ...query, sort }, readsMany), toAffiliate)
-}
+/** Lists affiliates in an order. */
+export const listSorted = readerOf(
+  sortedAffiliateList,
+  async (ctx: Context, query: Omit<Query<'listAffiliates'>, 'after'> & PageFilter & { sort: AffiliateSort }) =>
+    mapPage(await readFrom(ctx, sortedAffiliateList, query), toAffiliate),
+)
 
 /** The ids of all affiliates that match, in an order. */
 export const listSortedIds = (
   ctx: Context,
   query: Pick<Query<'listAffiliates'>, 'id' | 'status' | 'campaignId' | 'q'> & PageFilter,
   sort: AffiliateSort,
-): Promise<string[]> => runReport(ctx, sortedAffiliateIds, { shopId: ctx.shop.id, query: { ...query, sort } })
+): Promise<string[]> => readFrom(ctx, sortedAffiliateIds, { ...query, sort })
 
 /** Affiliates in the order of these ids. Skips affiliates archived since the ids were read. */
 export async function listByIds(ctx: Context, ids: string[], isArchived = false): Promise<Affiliate[]> {

@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
+import { defineList, rowsOf } from '../../core/lists.ts'
 import { type PageQuery, pageOf } from '../../core/pagination.ts'
 import { withoutIndex } from '../../core/queries.ts'
-import { defineReport, type Reader, type Transaction } from '../../database/database.ts'
+import type { Reader, Transaction } from '../../database/database.ts'
 import { prepared } from '../../database/prepared.ts'
 import type { AffiliateRow, AliasRow } from '../../database/tables.ts'
 import { codeKey } from '../../engine/affiliate-codes.ts'
@@ -127,11 +128,11 @@ function listAliases(db: Reader, shopId: string, query: AliasFilter) {
   return pageOf(list.orderBy('id', 'desc'), query)
 }
 
-export const aliasList = defineReport(
-  import.meta.url,
-  'aliasList',
-  (db, input: { shopId: string; query: AliasFilter }) => listAliases(db, input.shopId, input.query),
-)
+export const aliasList = defineList(import.meta.url, 'aliasList', {
+  read: listAliases,
+  cost: ({ affiliateId, key }: AliasFilter) =>
+    affiliateId || key !== undefined ? undefined : rowsOf({ list: 'affiliates' }),
+})
 
 /** All aliases of an affiliate, newest first; their number is limited. */
 export const findAliases = (db: Reader, shopId: string, affiliateId: string): Promise<AliasRow[]> =>

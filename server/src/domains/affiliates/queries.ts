@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { type Cost, defineList, isDeep, MAX_INLINE_ROWS, rowsOf } from '../../core/lists.ts'
 import {
   countOf,
   likePattern,
@@ -17,7 +18,7 @@ import { codeKey } from '../../engine/affiliate-codes.ts'
 import { restorePlusSigns } from '../../engine/normalize.ts'
 import { type AffiliateOrder, figureOf } from './figure-queries.ts'
 
-interface AffiliateFilter {
+export interface AffiliateFilter {
   id?: string
   status?: AffiliateRow['status']
   campaignId?: string
@@ -44,7 +45,7 @@ export const ineligibleAffiliates = (db: Reader, shopId: string) =>
     .where(sql<boolean>`("deletedAt" is not null or status = 'REJECTED')`)
 
 /** Whether there are more ineligible affiliates than a number; reads only these, in an index. */
-export const hasMoreIneligibleThan = async (db: Reader, shopId: string, most: number): Promise<boolean> =>
+const hasMoreIneligibleThan = async (db: Reader, shopId: string, most: number): Promise<boolean> =>
   (await ineligibleAffiliates(db, shopId).limit(1).offset(most).executeTakeFirst()) !== undefined
 
 export const findAffiliate = (db: Reader, shopId: string, id: string): Promise<AffiliateRow | undefined> =>
@@ -117,7 +118,7 @@ export interface AffiliateSort {
   currency: string
 }
 
-type SortedFilter = AffiliateFilter & { sort: AffiliateSort; page: number; limit: number }
+export type SortedFilter = AffiliateFilter & { sort: AffiliateSort; page: number; limit: number }
 
 /** A page of affiliates by a figure, their name, or the day they joined. Equal ones are newest first. */
 async function listSorted(db: Reader, shopId: string, query: SortedFilter): Promise<Page<AffiliateRow>> {
@@ -182,27 +183,30 @@ export const updateAffiliateIfUnchanged = (
   changes: Partial<AffiliateRow>,
 ): Promise<boolean> => updateIfUnchanged(trx, shopId, 'affiliates', { row, changes })
 
-export const affiliateList = defineReport(
-  import.meta.url,
-  'affiliateList',
-  (db, input: { shopId: string; query: AffiliateFilter & PageQuery }) => listAffiliates(db, input.shopId, input.query),
-)
+/** A text is compared with every affiliate. */
+const costOf = (query: AffiliateFilter & PageQuery): Cost => {
+  if (query.isArchived) return (db, shopId) => hasMoreIneligibleThan(db, shopId, MAX_INLINE_ROWS)
+  return query.q || isDeep(query) ? rowsOf({ list: 'affiliates' }) : undefined
+}
 
-export const sortedAffiliateList = defineReport(
-  import.meta.url,
-  'sortedAffiliateList',
-  (db, input: { shopId: string; query: SortedFilter }) => listSorted(db, input.shopId, input.query),
-)
+export const affiliateList = defineList(import.meta.url, 'affiliateList', { read: listAffiliates, cost: costOf })
+
+/** A figure is compared for every affiliate. */
+export const sortedAffiliateList = defineList(import.meta.url, 'sortedAffiliateList', {
+  read: listSorted,
+  cost: (query: SortedFilter) =>
+    costOf(query) ?? (query.sort.by === 'joined' ? undefined : rowsOf({ list: 'affiliates' })),
+})
 
 /** The ids of a whole list in an order, for a file. */
 export const sortedAffiliateIds = defineReport(
   import.meta.url,
   'sortedAffiliateIds',
-  (db, input: { shopId: string; query: AffiliateFilter & { sort: AffiliateSort } }) =>
-    sortedIds(db, input.shopId, input.query),
+  (db, { shopId, query }: { shopId: string; query: AffiliateFilter & { sort: AffiliateSort } }) =>
+    sortedIds(db, shopId, query),
 )
 
-interface ConnectionFilter extends PageQuery {
+export interface ConnectionFilter extends PageQuery {
   kind?: ConnectionRow['kind']
   /** Matches any of these. */
   values?: string[]
@@ -291,19 +295,11 @@ function listConnections(db: Reader, shopId: string, query: ConnectionFilter) {
 }
 
 /** Whether an affiliate has more connections than a number; reads only these, in an index. */
-export const hasMoreConnections = async (
-  db: Reader,
-  shopId: string,
-  { affiliateId, most }: { affiliateId: string; most: number },
-): Promise<boolean> =>
-  (await db
-    .selectFrom('connections')
-    .select('affiliateId')
-    .where('shopId', '=', shopId)
-    .where('affiliateId', '=', affiliateId)
-    .limit(1)
-    .offset(most)
-    .executeTakeFirst()) !== undefined
+const hasManyConnections = async (db: Reader, shopId: string, affiliateId: string | undefined): Promise<boolean> => {
+  let list = db.selectFrom('connections').select('affiliateId').where('shopId', '=', shopId)
+  if (affiliateId) list = list.where('affiliateId', '=', affiliateId)
+  return (await list.limit(1).offset(MAX_INLINE_ROWS).executeTakeFirst()) !== undefined
+}
 
 export async function insertConnection(
   trx: Transaction,
@@ -333,11 +329,14 @@ export async function insertConnectionIfNew(
     .execute()
 }
 
-export const connectionList = defineReport(
-  import.meta.url,
-  'connectionList',
-  (db, input: { shopId: string; query: ConnectionFilter }) => listConnections(db, input.shopId, input.query),
-)
+/** No index serves both every filter and the order, and a shop can have many connections. */
+export const connectionList = defineList(import.meta.url, 'connectionList', {
+  read: listConnections,
+  cost:
+    ({ affiliateId }: ConnectionFilter) =>
+    (db, shopId) =>
+      hasManyConnections(db, shopId, affiliateId),
+})
 
 const payees = (db: Reader, shopId: string) => db.selectFrom('payees').selectAll().where('shopId', '=', shopId)
 

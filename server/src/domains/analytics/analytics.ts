@@ -2,7 +2,7 @@ import { totalTooLarge } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Query } from '../../contract/spec.ts'
 import type { Context } from '../../core/context.ts'
-import { runReport } from '../../core/report.ts'
+import { readFrom } from '../../core/lists.ts'
 import { lastDays } from '../../core/time.ts'
 import { defineReport, type Reader } from '../../database/database.ts'
 import * as sums from '../../engine/analytics.ts'
@@ -23,10 +23,10 @@ export async function summarize(
 ): Promise<components['schemas']['Analytics']> {
   const { from, to: end } = lastDays(ctx, query, DEFAULT_DAYS)
   const { affiliateId, programId, currency = ctx.shop.currency } = query
-  const request: AnalyticsRequest = { shopId: ctx.shop.id, currency, from, to: end ?? openEnd(ctx, from) }
+  const request: AnalyticsRequest = { currency, from, to: end ?? openEnd(ctx, from) }
   if (affiliateId) request.affiliateId = affiliateId
   if (programId) request.programId = programId
-  const sums = await runReport(ctx, analyticsReport, request)
+  const sums = await readFrom(ctx, analyticsReport, request)
   if (!sums) throw totalTooLarge()
   return sums
 }
@@ -37,8 +37,7 @@ function openEnd(ctx: Context, from: string): string {
   return end < from ? from : end
 }
 
-export interface AnalyticsRequest {
-  shopId: string
+interface AnalyticsRequest {
   currency: string
   /** Instants, both inclusive. */
   from: string
@@ -56,7 +55,8 @@ const MAX_COMMISSIONS = 10_000
 export const analyticsReport = defineReport(
   import.meta.url,
   'analyticsReport',
-  async (db, { shopId, currency, ...filter }: AnalyticsRequest): Promise<Analytics | null> => {
+  async (db, { shopId, query }: { shopId: string; query: AnalyticsRequest }): Promise<Analytics | null> => {
+    const { currency, ...filter } = query
     const commissions = await rows.listNewestCommissions(db, shopId, {
       ...filter,
       currency,

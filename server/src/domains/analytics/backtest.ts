@@ -3,7 +3,7 @@ import type { components } from '../../contract/schema.d.ts'
 import type { Body } from '../../contract/spec.ts'
 import type { Context } from '../../core/context.ts'
 import { minorUnitDigits } from '../../core/currencies.ts'
-import { runReport } from '../../core/report.ts'
+import { readFrom } from '../../core/lists.ts'
 import { checkPeriod, parseBodyInstant } from '../../core/time.ts'
 import { defineReport } from '../../database/database.ts'
 import type { OrderRow } from '../../database/tables.ts'
@@ -31,12 +31,11 @@ export async function run(ctx: Context, input: Body<'runBacktest'>): Promise<com
   const bounds = checkPeriod(parseBodyInstant('from', input.from), parseBodyInstant('to', input.to))
   const request: BacktestRequest = {
     ...bounds,
-    shopId: ctx.shop.id,
     currency: ctx.shop.currency,
-    input: input,
+    input,
     ...(precedence && { precedence }),
   }
-  const done = await runReport(ctx, backtestReport, request)
+  const done = await readFrom(ctx, backtestReport, request)
   if ('rejected' in done)
     throw rateError(done.rejected.reason, { type: done.rejected.type, currency: ctx.shop.currency })
   if (!done.report) throw totalTooLarge()
@@ -46,8 +45,7 @@ export async function run(ctx: Context, input: Body<'runBacktest'>): Promise<com
 type BacktestInput = Body<'runBacktest'>
 type RateType = ProgramFact['commissionType']
 
-export interface BacktestRequest {
-  shopId: string
+interface BacktestRequest {
   input: BacktestInput
   /** The shop's, for orders that were decided without it. */
   currency: string
@@ -81,7 +79,8 @@ class RateRejected extends Error {
 export const backtestReport = defineReport(
   import.meta.url,
   'backtestReport',
-  async (db, { shopId, input, currency, precedence, ...bounds }: BacktestRequest): Promise<BacktestResult> => {
+  async (db, { shopId, query }: { shopId: string; query: BacktestRequest }): Promise<BacktestResult> => {
+    const { input, currency, precedence, ...bounds } = query
     const change = changeOf(input, { precedence, currency })
     const ledger = newLedger()
     let after: OrderRow | undefined

@@ -1,7 +1,6 @@
 import type { Context } from '../../core/context.ts'
-import { MAX_INLINE_ROWS } from '../../core/list-size.ts'
+import { type Cost, MAX_INLINE_ROWS, readFrom } from '../../core/lists.ts'
 import { countRows } from '../../core/queries.ts'
-import { runReport } from '../../core/report.ts'
 import { dateOfSlot, slotLength } from '../../core/time-zone.ts'
 import { defineReport, type Reader } from '../../database/database.ts'
 import { type AnalyticsRow, EMPTY_TALLY, type Tally, tallyOf } from '../../engine/analytics.ts'
@@ -22,16 +21,13 @@ export interface Overview {
   top: { affiliateId: string; name: string; orders: number; revenueCents: number; commissionCents: number }[]
 }
 
-/** Whether a period and the one before it have so much that adding it up takes longer than a page may. */
-export const isLargePeriod = async (
-  { db, shop }: Context,
-  { before, to }: Pick<OverviewRequest, 'before' | 'to'>,
-  commissions: number,
-): Promise<boolean> =>
-  commissions > MAX_INLINE_ROWS || hasMoreClicks(db.read, shop.id, { from: before, to }, MAX_INLINE_ROWS)
+/** What a period and the one before it cost, in a shop with this number of commissions. */
+export const costOfPeriod =
+  ({ before, to }: Pick<OverviewRequest, 'before' | 'to'>, commissions: number): Cost =>
+  async (db, shopId) =>
+    commissions > MAX_INLINE_ROWS || hasMoreClicks(db, shopId, { from: before, to }, MAX_INLINE_ROWS)
 
 interface OverviewRequest {
-  shopId: string
   currency: string
   /** Instants, both inclusive: the start of the period before, the start of the period, and its end. */
   before: string
@@ -49,7 +45,8 @@ const MAX_TOP = 8
 export const overviewReport = defineReport(
   import.meta.url,
   'overviewReport',
-  async (db, { shopId, currency, before, from, to, timeZone, affiliateId }: OverviewRequest): Promise<Overview> => {
+  async (db, { shopId, query }: { shopId: string; query: OverviewRequest }): Promise<Overview> => {
+    const { currency, before, from, to, timeZone, affiliateId } = query
     const slot = slotLength(before, to, timeZone)
     const dates = new Map<string, string>()
     const dateOf = (name: string): string => {
@@ -77,8 +74,8 @@ const countClicksOf = (db: Reader, shopId: string, affiliateId: string): Promise
   countRows(db, shopId, { list: 'clicks', scope: affiliateId })
 
 /** The sums of two periods. @throws ApiError when the caller's credential is no longer valid. */
-export const readOverview = (ctx: Context, period: Omit<OverviewRequest, 'shopId' | 'currency'>): Promise<Overview> =>
-  runReport(ctx, overviewReport, { shopId: ctx.shop.id, currency: ctx.shop.currency, ...period })
+export const readOverview = (ctx: Context, period: Omit<OverviewRequest, 'currency'>): Promise<Overview> =>
+  readFrom(ctx, overviewReport, { currency: ctx.shop.currency, ...period })
 
 /** Equal commissions added up: their number, and the sums of their amounts. */
 type Sums = Awaited<ReturnType<typeof sumCommissions>>[number]

@@ -1,13 +1,13 @@
 import { conflict, notFound } from '../../contract/errors.ts'
 import type { Query } from '../../contract/spec.ts'
 import type { Context } from '../../core/context.ts'
-import { isDeepPage, readCursor, type Uncounted } from '../../core/pagination.ts'
+import { readerOf, readFrom } from '../../core/lists.ts'
+import { readCursor, type Uncounted } from '../../core/pagination.ts'
 import { countByStatus } from '../../core/queries.ts'
-import { readList, runReport } from '../../core/report.ts'
 import { checkPeriod, parseQueryInstant } from '../../core/time.ts'
 import type { Reader } from '../../database/database.ts'
 import type { CommissionRow, OrderRow, PayoutBatchRow, PayoutJobRow } from '../../database/tables.ts'
-import { commissionList, effectiveCommissionList, readsManyRows } from '../ledger/commission-lists.ts'
+import { commissionList, effectiveCommissionList } from '../ledger/commission-lists.ts'
 import { findCommission, findCommissionsById } from '../ledger/commissions.ts'
 import { isInterim, isReservation, listJobs, steppedColumns } from '../ledger/jobs.ts'
 import { findOrder } from '../ledger/orders.ts'
@@ -19,18 +19,15 @@ import { findBatch } from '../ledger/payouts.ts'
  *
  * @throws ApiError 400 `invalid_parameter` or `period_invalid`.
  */
-export async function list(ctx: Context, query: Query<'listCommissions'> & Uncounted) {
+export const list = readerOf(commissionList, async (ctx: Context, query: Query<'listCommissions'> & Uncounted) => {
   const bounds = checkPeriod(parseQueryInstant('from', query.from), parseQueryInstant('to', query.to))
   const externalOrderId = query.externalOrderId?.trim()
   const start = await readCursor(ctx, 'commissions', query)
   const filter = { ...query, ...bounds, externalOrderId }
-  const { isChanging, ...page } = await readList(ctx, commissionList, { ...filter, start }, readsMany(query))
+  const { isChanging, ...page } = await readFrom(ctx, commissionList, { ...filter, start })
   if (!isChanging && !page.data.some(isInterim)) return page
-  return runReport(ctx, effectiveCommissionList, { shopId: ctx.shop.id, query: { ...filter, start } })
-}
-
-/** Whether a list reads many rows to count those that match, or to find its page. */
-export const readsMany = (query: Query<'listCommissions'>): boolean => readsManyRows(query, isDeepPage(query))
+  return readFrom(ctx, effectiveCommissionList, { ...filter, start })
+})
 
 /**
  * The exact number of commissions by status, of an affiliate or a program if given. Undefined while a batch of the shop

@@ -2,9 +2,9 @@ import { ApiError, concurrentChange, conflict, invalidBody, invalidField } from 
 import type { components } from '../../contract/schema.d.ts'
 import type { Body } from '../../contract/spec.ts'
 import { type Context, nowIso } from '../../core/context.ts'
+import { readFrom } from '../../core/lists.ts'
 import { type AuditEntry, mutate } from '../../core/mutate.ts'
 import type { WebhookEvent } from '../../core/outbox.ts'
-import { runReport } from '../../core/report.ts'
 import { checkPeriod, parseBodyInstant } from '../../core/time.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import { forEachYielding } from '../../database/event-loop.ts'
@@ -262,7 +262,7 @@ export async function findMoved(
 }
 
 const findMovable = (ctx: Context, filter: ModerationFilter, limit: number): Promise<MovableCommissions> =>
-  runReport(ctx, movableReport, { shopId: ctx.shop.id, query: { ...filter, limit } })
+  readFrom(ctx, movableReport, { ...filter, limit })
 
 async function moveAll(ctx: Context, trx: Transaction, action: ModerationAction, rows: CommissionRow[]) {
   const moved: MovedCommission[] = []
@@ -286,7 +286,7 @@ async function previewMany(
 ): Promise<ModerationResult> {
   const { from } = TRANSITIONS[action]
   if (filter) {
-    const totals = await runReport(ctx, movableSumsReport, { shopId: ctx.shop.id, query: filter })
+    const totals = await readFrom(ctx, movableSumsReport, filter)
     const remaining = totals.reduce((sum, { commissions }) => sum + commissions, 0)
     return { action, dryRun: true, changed: 0, skipped: [], remaining, totals }
   }
@@ -323,7 +323,7 @@ function readModerationFilter(action: ModerationAction, filter: SentFilter): Mod
  */
 export function sumMovable(ctx: Context, action: ModerationAction, filter: SentFilter): Promise<MovableSums> {
   const query = readModerationFilter(action, filter)
-  return runReport(ctx, movableSumsReport, { shopId: ctx.shop.id, query })
+  return readFrom(ctx, movableSumsReport, query)
 }
 
 /**

@@ -1,10 +1,10 @@
 import type { components } from '../../contract/schema.d.ts'
 import type { Context } from '../../core/context.ts'
-import { afterCursor, readCursor } from '../../core/pagination.ts'
+import { defineList, readerOf, readFrom, rowsOf } from '../../core/lists.ts'
+import { afterCursor, type Cursor, readCursor } from '../../core/pagination.ts'
 import { withoutIndex } from '../../core/queries.ts'
-import { runReport } from '../../core/report.ts'
 import { checkPeriod, parseQueryInstant } from '../../core/time.ts'
-import { defineReport, type Reader } from '../../database/database.ts'
+import type { Reader } from '../../database/database.ts'
 import { prepared } from '../../database/prepared.ts'
 import type { CommissionRow } from '../../database/tables.ts'
 import { orderKey } from '../../engine/normalize.ts'
@@ -26,6 +26,7 @@ export interface CommissionSearch {
   maxAmountCents?: number | undefined
   /** The list continues after this commission. */
   after?: string | undefined
+  limit: number
 }
 
 /** Commissions found by a search, newest first. Rows that match are not counted, which would read all of them. */
@@ -35,64 +36,64 @@ export interface FoundCommissions {
   next: { after: string; at: string } | undefined
 }
 
+type SearchQuery = CommissionSearch & { start: Cursor | undefined }
+
+/** The rows that one search reads. */
+const MAX_READ = 5000
+
+/** The ids of a page, and the last row that was read. */
+async function searchCommissions(
+  db: Reader,
+  shopId: string,
+  query: SearchQuery,
+): Promise<{ ids: string[]; next: FoundCommissions['next'] }> {
+  const { affiliateId, status, programId, from, to, start, currency } = query
+  const { minAmountCents: min = 0 - Number.MAX_SAFE_INTEGER, maxAmountCents: max = Number.MAX_SAFE_INTEGER } = query
+  let list = db
+    .selectFrom('commissions')
+    .select(['id', 'happenedAt', 'currency', 'commissionAmountCents'])
+    .where('shopId', '=', shopId)
+  // The index of one condition also sorts; the others are checked row by row.
+  if (affiliateId) list = list.where('affiliateId', '=', affiliateId)
+  if (status) list = list.where(affiliateId ? withoutIndex(db, 'orderStatus') : 'orderStatus', '=', status)
+  const isOther = affiliateId || status
+  if (programId) list = list.where(isOther ? withoutIndex(db, 'programId') : 'programId', '=', programId)
+  if (from) list = list.where('happenedAt', '>=', from)
+  if (to) list = list.where('happenedAt', '<=', to)
+  if (start) list = list.where(afterCursor('commissions', start))
+  const rows = await list.orderBy('happenedAt', 'desc').orderBy('id', 'desc').limit(MAX_READ).execute()
+  const matching = rows.filter(
+    (row) =>
+      (!currency || row.currency === currency) && row.commissionAmountCents >= min && row.commissionAmountCents <= max,
+  )
+  const page = matching.slice(0, query.limit)
+  const isCut = matching.length > page.length
+  const last = isCut ? page.at(-1) : rows.length === MAX_READ ? rows.at(-1) : undefined
+  return { ids: page.map(({ id }) => id), next: last && { after: last.id, at: last.happenedAt } }
+}
+
+export const commissionSearch = defineList(import.meta.url, 'commissionSearch', {
+  read: searchCommissions,
+  cost: () => rowsOf({ list: 'commissions' }),
+})
+
 /**
  * Finds commissions by amount. No index has amounts, so each call reads a part of the list in the report worker, and can find
  * less than a page.
  *
  * @throws ApiError 400 `invalid_parameter` or `period_invalid`.
  */
-export async function search(ctx: Context, asked: CommissionSearch, limit: number): Promise<FoundCommissions> {
-  const bounds = checkPeriod(parseQueryInstant('from', asked.from), parseQueryInstant('to', asked.to))
-  const start = await readCursor(ctx, 'commissions', { after: asked.after, page: 1 })
-  const jobs = await listJobs(ctx.db.read, ctx.shop.id)
-  const found = await runReport(ctx, searchReport, {
-    shopId: ctx.shop.id,
-    query: { ...asked, ...bounds, start, limit },
-  })
-  const rows = await findCommissionsById(ctx.db.read, ctx.shop.id, found.ids)
-  const byId = new Map(rows.map((row) => [row.id, row]))
-  const data = found.ids.flatMap((id) => byId.get(id) ?? []).map((row) => toCommission(toEffective(row, jobs)))
-  return { data, next: found.next }
-}
-
-type SearchQuery = CommissionSearch & { start: { at: string; id: string } | undefined; limit: number }
-
-/** The rows that one search reads. */
-const MAX_READ = 5000
-
-/** The ids of a page, and the last row that was read. */
-export const searchReport = defineReport(
-  import.meta.url,
-  'searchReport',
-  async (
-    db,
-    { shopId, query }: { shopId: string; query: SearchQuery },
-  ): Promise<{ ids: string[]; next: FoundCommissions['next'] }> => {
-    const { affiliateId, status, programId, from, to, start, currency } = query
-    const { minAmountCents: min = 0 - Number.MAX_SAFE_INTEGER, maxAmountCents: max = Number.MAX_SAFE_INTEGER } = query
-    let list = db
-      .selectFrom('commissions')
-      .select(['id', 'happenedAt', 'currency', 'commissionAmountCents'])
-      .where('shopId', '=', shopId)
-    // The index of one condition also sorts; the others are checked row by row.
-    if (affiliateId) list = list.where('affiliateId', '=', affiliateId)
-    if (status) list = list.where(affiliateId ? withoutIndex(db, 'orderStatus') : 'orderStatus', '=', status)
-    const isOther = affiliateId || status
-    if (programId) list = list.where(isOther ? withoutIndex(db, 'programId') : 'programId', '=', programId)
-    if (from) list = list.where('happenedAt', '>=', from)
-    if (to) list = list.where('happenedAt', '<=', to)
-    if (start) list = list.where(afterCursor('commissions', start))
-    const rows = await list.orderBy('happenedAt', 'desc').orderBy('id', 'desc').limit(MAX_READ).execute()
-    const matching = rows.filter(
-      (row) =>
-        (!currency || row.currency === currency) &&
-        row.commissionAmountCents >= min &&
-        row.commissionAmountCents <= max,
-    )
-    const page = matching.slice(0, query.limit)
-    const isCut = matching.length > page.length
-    const last = isCut ? page.at(-1) : rows.length === MAX_READ ? rows.at(-1) : undefined
-    return { ids: page.map(({ id }) => id), next: last && { after: last.id, at: last.happenedAt } }
+export const search = readerOf(
+  commissionSearch,
+  async (ctx: Context, query: CommissionSearch): Promise<FoundCommissions> => {
+    const bounds = checkPeriod(parseQueryInstant('from', query.from), parseQueryInstant('to', query.to))
+    const start = await readCursor(ctx, 'commissions', { after: query.after, page: 1 })
+    const jobs = await listJobs(ctx.db.read, ctx.shop.id)
+    const found = await readFrom(ctx, commissionSearch, { ...query, ...bounds, start })
+    const rows = await findCommissionsById(ctx.db.read, ctx.shop.id, found.ids)
+    const byId = new Map(rows.map((row) => [row.id, row]))
+    const data = found.ids.flatMap((id) => byId.get(id) ?? []).map((row) => toCommission(toEffective(row, jobs)))
+    return { data, next: found.next }
   },
 )
 

@@ -3,9 +3,9 @@ import type { components } from '../../contract/schema.d.ts'
 import type { Body, Query } from '../../contract/spec.ts'
 import { type Context, nowIso } from '../../core/context.ts'
 import { replayStoredResponse } from '../../core/idempotency.ts'
+import { readerOf, readFrom } from '../../core/lists.ts'
 import { mutate } from '../../core/mutate.ts'
-import { isDeepPage, mapPage, readCursor, type Uncounted } from '../../core/pagination.ts'
-import { readList } from '../../core/report.ts'
+import { mapPage, readCursor, type Uncounted } from '../../core/pagination.ts'
 import type { AffiliateRow } from '../../database/tables.ts'
 import { codeKey, codeProblem, MAX_CODE_LENGTH, mixesScripts, nearestCode } from '../../engine/affiliate-codes.ts'
 import { unusedCode } from '../affiliates/affiliates.ts'
@@ -17,11 +17,10 @@ type Schemas = components['schemas']
 type CouponRow = NonNullable<Awaited<ReturnType<typeof findCoupon>>>
 
 /** Lists the discount codes of affiliates that are not archived. */
-export async function list(ctx: Context, query: Query<'listCoupons'> & Uncounted) {
+export const list = readerOf(couponList, async (ctx: Context, query: Query<'listCoupons'> & Uncounted) => {
   const start = await readCursor(ctx, 'affiliates', query)
-  const readsMany = Boolean(query.code) || isDeepPage(query)
-  return mapPage(await readList(ctx, couponList, { ...query, start }, readsMany), toCoupon)
-}
+  return mapPage(await readFrom(ctx, couponList, { ...query, start }), toCoupon)
+})
 
 /**
  * Assigns a discount code to an affiliate: the sent one, or a random one. Sending the current code changes nothing.

@@ -1,11 +1,12 @@
 import { sql } from 'kysely'
+import { defineList, isDeep, rowsOf } from '../../core/lists.ts'
 import { likePattern, type PageQuery, pageOf } from '../../core/pagination.ts'
 import { countRows } from '../../core/queries.ts'
-import { defineReport, type Reader } from '../../database/database.ts'
+import type { Reader } from '../../database/database.ts'
 import type { AffiliateRow } from '../../database/tables.ts'
 import { codeKey } from '../../engine/affiliate-codes.ts'
 
-interface CouponFilter extends PageQuery {
+export interface CouponFilter extends PageQuery {
   affiliateId?: string
   code?: string
   status?: AffiliateRow['status']
@@ -56,8 +57,7 @@ async function listCoupons(db: Reader, shopId: string, query: CouponFilter) {
   return pageOf(list, query, { total, list: 'affiliates' })
 }
 
-export const couponList = defineReport(
-  import.meta.url,
-  'couponList',
-  (db, input: { shopId: string; query: CouponFilter }) => listCoupons(db, input.shopId, input.query),
-)
+export const couponList = defineList(import.meta.url, 'couponList', {
+  read: listCoupons,
+  cost: (query: CouponFilter) => (query.code || isDeep(query) ? rowsOf({ list: 'affiliates' }) : undefined),
+})

@@ -2,7 +2,7 @@ import { invalid } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Query } from '../../contract/spec.ts'
 import type { Context } from '../../core/context.ts'
-import { readList } from '../../core/report.ts'
+import { readerOf, readFrom } from '../../core/lists.ts'
 import { lastDays } from '../../core/time.ts'
 import { emailKeysFromQuery } from '../../engine/normalize.ts'
 import { type JourneyRowWithOutcome, journeyList } from './queries.ts'
@@ -23,13 +23,10 @@ export async function read(ctx: Context, query: Query<'getJourney'>): Promise<Sc
 }
 
 /** Like {@link read}, with the stored ids of the orders. */
-export async function readWithOrders(
-  ctx: Context,
-  query: Query<'getJourney'>,
-): Promise<{ entries: (Schemas['JourneyEntry'] & { orderId: string | null })[]; total: number }> {
+export const readWithOrders = readerOf(journeyList, async (ctx: Context, query: Query<'getJourney'>) => {
   const { rows, total } = await findRows(ctx, query)
   return { entries: rows.map((row) => ({ ...toEntry(row), orderId: row.orderId })), total }
-}
+})
 
 async function findRows(ctx: Context, query: Query<'getJourney'>) {
   const { sessionId, affiliateId, customerEmail, limit } = query
@@ -39,7 +36,7 @@ async function findRows(ctx: Context, query: Query<'getJourney'>) {
   const customerEmailKeys = customerEmail === undefined ? undefined : emailKeysFromQuery(customerEmail)
   const bounds = lastDays(ctx, query, DEFAULT_DAYS)
   const who = { sessionId: sessionId?.trim(), affiliateId, customerEmailKeys }
-  return readList(ctx, journeyList, { ...who, ...bounds, limit }, true)
+  return readFrom(ctx, journeyList, { ...who, ...bounds, limit })
 }
 
 const toEntry = (row: JourneyRowWithOutcome): Schemas['JourneyEntry'] => ({

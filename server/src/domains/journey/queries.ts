@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
+import { defineList, rowsOf } from '../../core/lists.ts'
 import { hasId, withoutIndex } from '../../core/queries.ts'
-import { defineReport, type Reader, type Transaction } from '../../database/database.ts'
+import type { Reader, Transaction } from '../../database/database.ts'
 import { indexedBy, prepared, preparedInsert, preparedWrite } from '../../database/prepared.ts'
 import type { CommissionRow, JourneyRow } from '../../database/tables.ts'
 import { CLOCK_TOLERANCE_MS, DEFAULT_CLICK_WINDOW_DAYS } from '../../engine/attribution.ts'
@@ -382,8 +383,7 @@ const byTime = (a: StoredClick, b: StoredClick): number =>
 
 const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b))
 
-export const journeyList = defineReport(
-  import.meta.url,
-  'journeyList',
-  (db, input: { shopId: string; query: JourneyFilter }) => listJourney(db, input.shopId, input.query),
-)
+export const journeyList = defineList(import.meta.url, 'journeyList', {
+  read: listJourney,
+  cost: () => rowsOf({ list: 'commissions' }),
+})

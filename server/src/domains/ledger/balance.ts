@@ -2,8 +2,8 @@ import { sql } from 'kysely'
 import { affiliateNotFound, invalidField } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Context } from '../../core/context.ts'
+import { readFrom } from '../../core/lists.ts'
 import { countRows, withoutIndex } from '../../core/queries.ts'
-import { runReport } from '../../core/report.ts'
 import { defineReport } from '../../database/database.ts'
 import type { CommissionRow } from '../../database/tables.ts'
 import { findAffiliate } from '../affiliates/queries.ts'
@@ -17,7 +17,7 @@ const UNPAID: CommissionRow['orderStatus'][] = ['PENDING', 'APPROVED', 'ACCEPTED
 export const balanceReport = defineReport(
   import.meta.url,
   'balanceReport',
-  async (db, { shopId, affiliateId }: { shopId: string; affiliateId: string }): Promise<Balance[]> => {
+  async (db, { shopId, query: affiliateId }: { shopId: string; query: string }): Promise<Balance[]> => {
     const { orderStatus: status, payoutBatchId } = EFFECTIVE
     const isInBatch = sql<0 | 1>`case when ${payoutBatchId} is null then 0 else 1 end`
     const rows = await withJob(db, shopId)
@@ -46,7 +46,7 @@ export const balanceReport = defineReport(
 /** The balance of an affiliate by currency, and how many commissions it has in all. */
 export async function readBalance(ctx: Context, affiliateId: string) {
   const [balances, commissions] = await Promise.all([
-    runReport(ctx, balanceReport, { shopId: ctx.shop.id, affiliateId }),
+    readFrom(ctx, balanceReport, affiliateId),
     countRows(ctx.db.read, ctx.shop.id, { list: 'commissions', scope: affiliateId }),
   ])
   return { balances, commissions }

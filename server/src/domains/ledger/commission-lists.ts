@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Query } from '../../contract/spec.ts'
+import { type Cost, defineList, isDeep, rowsOf } from '../../core/lists.ts'
 import { afterCursor, type Page, type PageQuery, toPage } from '../../core/pagination.ts'
 import { type CountValues, countByDay, countQuery, countRows, withoutIndex } from '../../core/queries.ts'
 import { defineReport, type Reader } from '../../database/database.ts'
@@ -200,9 +201,11 @@ const AFTER_DAYS = 'day;'
 /** The last day whose following day has a year of four digits. */
 const LAST_DAY = '9999-12-31'
 
-/** Whether a page of this filter reads many rows: they are counted one by one, or precede a deep page. */
-export const readsManyRows = (filter: ListFilter, isDeep: boolean): boolean =>
-  isCountedBy(filter, 'rows') || hasUncountedPeriod(filter) || (isDeep && isCountedBy(filter, 'scope', 'day'))
+/** Matching rows are read where they are counted one by one, or precede a deep page. */
+const costOf = (query: ListFilter & PageQuery): Cost =>
+  isCountedBy(query, 'rows') || hasUncountedPeriod(query) || (isDeep(query) && isCountedBy(query, 'scope', 'day'))
+    ? rowsOf({ list: 'commissions', ...(query.affiliateId && { scope: query.affiliateId }) })
+    : undefined
 
 /** The stored counts are by affiliate or by day, not by both. */
 const hasUncountedPeriod = (filter: ListFilter): boolean => isCountedBy(filter, 'scope') && isCountedBy(filter, 'day')
@@ -363,9 +366,4 @@ export const effectiveCommissionList = defineReport(
     listEffectiveCommissions(db, input.shopId, input.query),
 )
 
-export const commissionList = defineReport(
-  import.meta.url,
-  'commissionList',
-  (db, input: { shopId: string; query: Parameters<typeof listCommissions>[2] }) =>
-    listCommissions(db, input.shopId, input.query),
-)
+export const commissionList = defineList(import.meta.url, 'commissionList', { read: listCommissions, cost: costOf })

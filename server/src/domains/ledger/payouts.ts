@@ -1,9 +1,10 @@
 import { type ExpressionBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import type { Arrival } from '../../core/context.ts'
 import { withPrefix } from '../../core/ids.ts'
+import { defineList, rowsOf } from '../../core/lists.ts'
 import { type PageQuery, pageOf } from '../../core/pagination.ts'
 import { countRows, joinSumParts, sumParts, updateIfUnchanged, withoutIndex } from '../../core/queries.ts'
-import { defineReport, type Reader, type Transaction } from '../../database/database.ts'
+import type { Reader, Transaction } from '../../database/database.ts'
 import { isSqlite } from '../../database/event-loop.ts'
 import { prepared } from '../../database/prepared.ts'
 import type { CommissionRow, PayoutBatchRow, Tables } from '../../database/tables.ts'
@@ -26,7 +27,7 @@ export const findBatch = (db: Reader, shopId: string, id: string): Promise<Payou
   batches(db, shopId).where('id', '=', id).executeTakeFirst()
 
 /** Whether the filter has no stored count, so that the matching rows are counted. */
-export const isUncounted = ({ id, currency, from, to }: BatchFilter): boolean =>
+const isUncounted = ({ id, currency, from, to }: BatchFilter): boolean =>
   [id, currency, from, to].some((one) => one !== undefined)
 
 export async function listBatches(db: Reader, shopId: string, query: BatchFilter & PageQuery) {
@@ -41,11 +42,11 @@ export async function listBatches(db: Reader, shopId: string, query: BatchFilter
   return pageOf(list, query, { total, list: 'payoutBatches' })
 }
 
-export const batchListReport = defineReport(
-  import.meta.url,
-  'batchListReport',
-  (db, { shopId, query }: { shopId: string; query: BatchFilter & PageQuery }) => listBatches(db, shopId, query),
-)
+export const batchList = defineList(import.meta.url, 'batchList', {
+  read: listBatches,
+  cost: (query: BatchFilter & PageQuery) =>
+    query.id === undefined && isUncounted(query) ? rowsOf({ list: 'payoutBatches' }) : undefined,
+})
 
 const newestBatches = prepared<{ shopId: string; limit: number }>()((db, { shopId, limit }) =>
   db

@@ -1,7 +1,6 @@
 import { invalidField } from '../../contract/errors.ts'
 import type { Context } from '../../core/context.ts'
-import { MAX_INLINE_ROWS } from '../../core/list-size.ts'
-import { readList } from '../../core/report.ts'
+import { MAX_INLINE_ROWS, readerOf, readFrom } from '../../core/lists.ts'
 import type { CommissionRow } from '../../database/tables.ts'
 import { storedOrderIds } from '../../engine/normalize.ts'
 import { parseFacts } from '../../engine/stored-facts.ts'
@@ -11,17 +10,17 @@ import {
   findOrder,
   findOrdersById,
   findUncreditedByName,
-  hasMoreOrders,
   listPossibleDuplicates,
   type OrderSummary,
 } from '../ledger/orders.ts'
 import {
   isByCommission,
+  MAX_NUMBERED,
   NO_AFFILIATE,
   type OrderFilter,
   type OrderSearch,
   type Outcome,
-  orderSearchReport,
+  orderList,
 } from './search.ts'
 
 /** A reported order in a list. */
@@ -42,7 +41,7 @@ export interface ReportedOrder {
 }
 
 /** A page of a list of orders. The list continues after the last order of a page, or at a numbered page. */
-interface OrderPage {
+interface OrderQuery extends OrderFilter {
   /** The stored id of the last order of the page before. */
   after?: string | undefined
   page?: number
@@ -57,41 +56,28 @@ export interface FoundOrders {
   total: number | undefined
 }
 
-/** A list of up to this many orders is read to its end, and has numbered pages. */
-const COUNTED = 1000
-
-/** Whether a shop has so many orders that a search of {@link readsMany} takes longer than a page may. */
-export const hasManyOrders = ({ db, shop }: Context): Promise<boolean> => hasMoreOrders(db.read, shop.id, COUNTED)
-
-/** Whether many orders are read to find those that match: no index has their amounts, nor an affiliate with an outcome. */
-export const readsMany = ({ outcome, affiliateId, currency }: OrderFilter): boolean =>
-  currency !== undefined || (affiliateId !== undefined && outcome !== undefined)
-
 /**
  * Lists reported orders, newest first, including those without a commission. Each search reads a part of a long list, and can
  * find less than a page. Orders that match are counted if all of them were read.
  *
  * @throws ApiError 400 `invalid_parameter` for an unknown `after`.
  */
-export async function listReported(
-  ctx: Context,
-  filter: OrderFilter,
-  { after, page = 1, limit }: OrderPage,
-): Promise<FoundOrders> {
+export const listReported = readerOf(orderList, async (ctx: Context, query: OrderQuery): Promise<FoundOrders> => {
   const { db, shop } = ctx
+  const { after, page = 1, ...filter } = query
   if (filter.outcome === NO_AFFILIATE && filter.affiliateId) return { data: [], next: undefined, total: 0 }
-  const isLong = readsMany(filter)
-  const maxRead = isLong ? MAX_INLINE_ROWS : after === undefined ? COUNTED + 1 : limit + 1
-  const search: OrderSearch = { ...filter, limit, offset: after === undefined ? (page - 1) * limit : 0, maxRead }
+  const isSearch = orderList.cost(filter) !== undefined
+  const maxRead = isSearch ? MAX_INLINE_ROWS : after === undefined ? MAX_NUMBERED + 1 : query.limit + 1
+  const search: OrderSearch = { ...filter, offset: after === undefined ? (page - 1) * query.limit : 0, maxRead }
   if (after !== undefined) {
     const last = await findOrder(db.read, shop.id, after)
     const id = isByCommission(filter) ? last?.commissionId : last?.orderId
     if (!last || !id) throw invalidField('invalid_parameter', 'after', 'must be the id of an order of this list.')
     search.start = { at: last.orderAt, id }
   }
-  const { ids, next, total } = await readList(ctx, orderSearchReport, search, isLong)
+  const { ids, next, total } = await readFrom(ctx, orderList, search)
   return { data: await readOrders(ctx, ids), next, total }
-}
+})
 
 /** Finds reported orders by name or id, as typed or in capitals, or by the id of their commission. */
 export async function findReported(ctx: Context, text: string, limit: number): Promise<ReportedOrder[]> {

@@ -1,6 +1,8 @@
+import { defineList } from '../../core/lists.ts'
 import { afterCursor, type Cursor } from '../../core/pagination.ts'
-import { defineReport, type Reader } from '../../database/database.ts'
+import type { Reader } from '../../database/database.ts'
 import type { CommissionRow } from '../../database/tables.ts'
+import { hasMoreOrders } from '../ledger/orders.ts'
 
 /** A part of a list of orders. */
 export interface OrderSearch extends OrderFilter {
@@ -33,26 +35,34 @@ export const isByCommission = ({ outcome, affiliateId }: OrderFilter): boolean =
   affiliateId !== undefined || (outcome !== undefined && outcome !== NO_AFFILIATE)
 
 /** The stored ids of a page of orders, where the list continues, and how many match if all were read. */
-export const orderSearchReport = defineReport(
-  import.meta.url,
-  'orderSearchReport',
-  async (db, { shopId, query }: { shopId: string; query: OrderSearch }): Promise<FoundIds> => {
-    const { limit, offset, maxRead, start } = query
-    const rows = isByCommission(query) ? await readCommissions(db, shopId, query) : await readOrders(db, shopId, query)
-    const matching = rows.filter((row) => matches(row, query))
-    const isWhole = rows.length < maxRead
-    // Only a list that is read to its end has numbered pages.
-    const from = isWhole ? offset : 0
-    const page = matching.slice(from, from + limit)
-    // Orders that were read and do not match are not read again.
-    const last = matching.length > from + limit ? page.at(-1) : isWhole ? undefined : rows.at(-1)
-    return {
-      ids: page.map(({ orderId }) => orderId),
-      next: last && { after: last.orderId, at: last.at },
-      total: start || !isWhole ? undefined : matching.length,
-    }
-  },
-)
+async function searchOrders(db: Reader, shopId: string, query: OrderSearch): Promise<FoundIds> {
+  const { limit, offset, maxRead, start } = query
+  const rows = isByCommission(query) ? await readCommissions(db, shopId, query) : await readOrders(db, shopId, query)
+  const matching = rows.filter((row) => matches(row, query))
+  const isWhole = rows.length < maxRead
+  // Only a list that is read to its end has numbered pages.
+  const from = isWhole ? offset : 0
+  const page = matching.slice(from, from + limit)
+  // Orders that were read and do not match are not read again.
+  const last = matching.length > from + limit ? page.at(-1) : isWhole ? undefined : rows.at(-1)
+  return {
+    ids: page.map(({ orderId }) => orderId),
+    next: last && { after: last.orderId, at: last.at },
+    total: start || !isWhole ? undefined : matching.length,
+  }
+}
+
+/** A list of up to this many orders is read to its end, and has numbered pages. */
+export const MAX_NUMBERED = 1000
+
+/** Many orders are read to find those that match: no index has their amounts, nor an affiliate with an outcome. */
+export const orderList = defineList(import.meta.url, 'orderList', {
+  read: searchOrders,
+  cost: ({ outcome, affiliateId, currency }: OrderFilter) =>
+    currency !== undefined || (affiliateId !== undefined && outcome !== undefined)
+      ? (db, shopId) => hasMoreOrders(db, shopId, MAX_NUMBERED)
+      : undefined,
+})
 
 function matches(row: Found, { outcome, currency, minGoodsCents, maxGoodsCents }: OrderSearch): boolean {
   const { goodsCents = 0 } = row

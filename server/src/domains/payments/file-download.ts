@@ -1,7 +1,7 @@
 import { invalidField } from '../../contract/errors.ts'
 import { type Context, nowIso } from '../../core/context.ts'
+import { readFrom } from '../../core/lists.ts'
 import { toByteStream } from '../../core/ndjson.ts'
-import { runReport } from '../../core/report.ts'
 import { METHODS_OF } from '../../engine/payment-line.ts'
 import { findFile, listLinesOfFile } from '../ledger/payment-lines.ts'
 import { findBatch } from '../ledger/payouts.ts'
@@ -63,7 +63,7 @@ export async function sumSendable(
   format: keyof typeof METHODS_OF,
 ): Promise<{ lines: number; cents: number; others: number; blocked: number }> {
   const query = { batchId, methods: [...METHODS_OF[format]] }
-  const { sendable, ready, blocked } = await runReport(ctx, sendableReport, { shopId: ctx.shop.id, query })
+  const { sendable, ready, blocked } = await readFrom(ctx, sendableReport, query)
   const cents = sendable.reduce((sum, { amountCents }) => sum + amountCents, 0)
   return { lines: sendable.length, cents, others: ready - sendable.length, blocked }
 }

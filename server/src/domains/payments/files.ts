@@ -3,8 +3,8 @@ import type { components } from '../../contract/schema.d.ts'
 import type { Body, Query } from '../../contract/spec.ts'
 import { type Context, nowIso } from '../../core/context.ts'
 import { derivedId } from '../../core/ids.ts'
+import { readFrom } from '../../core/lists.ts'
 import { mutate, recordAccess } from '../../core/mutate.ts'
-import { runReport } from '../../core/report.ts'
 import { isDay, localDate } from '../../core/time-zone.ts'
 import type { Transaction } from '../../database/database.ts'
 import type { PayoutBatchRow, PayoutFileRow, PayoutLineRow } from '../../database/tables.ts'
@@ -116,7 +116,7 @@ export async function create(ctx: Context, id: string, body: Body<'createPayoutF
   if (body.format === 'sepa' && batch.currency !== 'EUR') throw currencyNotSupported()
   const file = existing ?? newFile(ctx, batch, { id, body, debtor })
   const query = { batchId, methods: [...METHODS_OF[file.format]] }
-  const { sendable, blocked } = await runReport(ctx, sendableReport, { shopId: ctx.shop.id, query })
+  const { sendable, blocked } = await readFrom(ctx, sendableReport, query)
   const affiliateIds = sendable.map(({ affiliateId }) => affiliateId)
   const isSmall = affiliateIds.length <= MAX_LINES_AT_ONCE
   const created = await (isSmall ? createAtOnce : createInSteps)(ctx, file, affiliateIds)

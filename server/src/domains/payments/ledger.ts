@@ -1,9 +1,9 @@
 import { invalidField } from '../../contract/errors.ts'
 import type { Context } from '../../core/context.ts'
 import { csvLine } from '../../core/csv.ts'
+import { readFrom } from '../../core/lists.ts'
 import { recordAccess } from '../../core/mutate.ts'
 import { toByteStream } from '../../core/ndjson.ts'
-import { runReport } from '../../core/report.ts'
 import { localDate, monthPeriod } from '../../core/time-zone.ts'
 import { defineReport } from '../../database/database.ts'
 import { findContacts } from '../payouts/payouts.ts'
@@ -47,14 +47,14 @@ export async function exportLedger(ctx: Context, month: string): Promise<Readabl
 }
 
 async function* linesOf(ctx: Context, month: string): AsyncGenerator<string, void> {
-  const { id: shopId, timeZone } = ctx.shop
+  const { timeZone } = ctx.shop
   const { from, to } = monthPeriod(month, timeZone)
   yield csvLine(HEADER)
   for (const section of ['COMMISSIONS', 'REFUNDS', 'PAYMENTS'] as const) {
     let cursor: LedgerCursor | null = { at: '', id: '' }
     while (cursor) {
       const query: LedgerQuery = { section, from, to, timeZone, after: cursor }
-      const page: LedgerPage = await runReport(ctx, ledgerReport, { shopId, query })
+      const page: LedgerPage = await readFrom(ctx, ledgerReport, query)
       yield page.text
       cursor = page.next
     }

@@ -4,10 +4,10 @@ import type { Query } from '../../contract/spec.ts'
 import type { Context } from '../../core/context.ts'
 import { type FileColumn, spreadsheetHeading, spreadsheetRow } from '../../core/csv.ts'
 import { toUnits } from '../../core/currencies.ts'
+import { readFrom } from '../../core/lists.ts'
 import { recordAccess } from '../../core/mutate.ts'
 import { FLUSH, toByteStream } from '../../core/ndjson.ts'
 import { type Page, toPage } from '../../core/pagination.ts'
-import { runReport } from '../../core/report.ts'
 import { defineReport, type Reader } from '../../database/database.ts'
 import type { PayoutBatchRow, PayoutLineRow } from '../../database/tables.ts'
 import { blockedReason, type PaymentMethod, paymentReference } from '../../engine/payment-line.ts'
@@ -48,7 +48,7 @@ export async function describeLines(
   const batch = await findBatch(ctx.db.read, ctx.shop.id, batchId)
   if (!batch) throw payoutNotFound()
   const query = { batch, state, page, limit }
-  return runReport(ctx, paymentLinesReport, { shopId: ctx.shop.id, query })
+  return readFrom(ctx, paymentLinesReport, query)
 }
 
 /** The payments of a batch that are in no payment file: ready or blocked. Does not audit; the caller must. */
@@ -99,7 +99,7 @@ async function withContacts(db: Reader, shopId: string, lines: UnnamedLine[]): P
 export async function describeAllLines(ctx: Context, batchId: string): Promise<ReadableStream<Uint8Array>> {
   const batch = await findBatch(ctx.db.read, ctx.shop.id, batchId)
   if (!batch) throw payoutNotFound()
-  const reading = runReport(ctx, paymentLinesFile, { shopId: ctx.shop.id, query: { batch } })
+  const reading = readFrom(ctx, paymentLinesFile, { batch })
   // A report that is rejected at once is shown as an error. Later, the download ends early.
   await Promise.race([reading, sleep(REJECTED_MS, undefined, { ref: false })])
   return toByteStream(linesOfFile(reading))
@@ -207,7 +207,7 @@ export async function readBlocked(ctx: Context): Promise<{ blocked: BlockedPayme
   const small = data.filter(({ commissions }) => commissions <= MAX_COMMISSIONS)
   const blocked = small.map(async (batch): Promise<BlockedPayments> => {
     const query = { batch, state: 'BLOCKED' as const, page: 1, limit: MAX_NAMED }
-    const { data: lines, totals } = await runReport(ctx, paymentLinesReport, { shopId: ctx.shop.id, query })
+    const { data: lines, totals } = await readFrom(ctx, paymentLinesReport, query)
     const affiliates = lines.map(({ affiliateId: id, name }) => ({ id, name: name || id }))
     return { batchId: batch.id, currency: batch.currency, ...totals.BLOCKED, affiliates }
   })

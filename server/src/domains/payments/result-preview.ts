@@ -1,8 +1,8 @@
 import { invalidBody } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Context } from '../../core/context.ts'
+import { readFrom } from '../../core/lists.ts'
 import { recordAccess } from '../../core/mutate.ts'
-import { runReport } from '../../core/report.ts'
 import { UnreadableFileError } from '../../core/unreadable-file.ts'
 import { defineReport, type Reader } from '../../database/database.ts'
 import { lineIdOf, paymentReference } from '../../engine/payment-line.ts'
@@ -45,7 +45,7 @@ const TIMEOUT_MS = 60_000
  * @throws ApiError 400 `invalid_body` for a file that cannot be read.
  */
 export async function previewResults(ctx: Context, report: Uint8Array): Promise<ResultPreview> {
-  const found = await runReport(ctx, resultPreviewReport, { shopId: ctx.shop.id, report }, TIMEOUT_MS)
+  const found = await readFrom(ctx, resultPreviewReport, report, TIMEOUT_MS)
   if ('rejected' in found) throw invalidBody(found.rejected)
   await recordAccess(ctx, 'payout_lines.listed', null)
   return found
@@ -57,7 +57,7 @@ export const resultPreviewReport = defineReport(
   'resultPreviewReport',
   async (
     db,
-    { shopId, report }: { shopId: string; report: Uint8Array },
+    { shopId, query: report }: { shopId: string; query: Uint8Array },
   ): Promise<ResultPreview | { rejected: string }> => {
     try {
       const { kind, pending, others, ...reported } = await readReport(report)

@@ -1,7 +1,7 @@
 import type { Context } from '../../core/context.ts'
 import { nowIso } from '../../core/context.ts'
+import { readFrom } from '../../core/lists.ts'
 import { type Page, toPage } from '../../core/pagination.ts'
-import { runReport } from '../../core/report.ts'
 import { localDate, monthPeriod } from '../../core/time-zone.ts'
 import { defineReport } from '../../database/database.ts'
 import { toSafeNumber } from '../../engine/money.ts'
@@ -51,7 +51,7 @@ export async function listMonths(
   const months = all.slice(Math.max(0, end - page.limit), Math.max(0, end))
   if (months.length === 0) return toPage([], page, all.length)
   const bounds = [...months, nextOf(months.at(-1)!)].map((month) => monthPeriod(month, timeZone).from)
-  const sums = await runReport(ctx, statementMonthsReport, { shopId, affiliateId, bounds })
+  const sums = await readFrom(ctx, statementMonthsReport, { affiliateId, bounds })
   if (sums === null) throw balanceTooLarge()
   const data = months.map((month, index) => ({ month, currencies: sums[index] ?? [] }))
   return toPage(data.reverse(), page, all.length)
@@ -72,7 +72,6 @@ const nextOf = (month: string): string => {
 }
 
 interface MonthsRequest {
-  shopId: string
   affiliateId: string
   /** The first instants of consecutive months, ascending, and the end of the last one. */
   bounds: string[]
@@ -82,7 +81,13 @@ interface MonthsRequest {
 export const statementMonthsReport = defineReport(
   import.meta.url,
   'statementMonthsReport',
-  async (_db, { bounds, ...account }: MonthsRequest, inSnapshot): Promise<MonthSums[][] | null> => {
+  async (
+    _db,
+    { shopId, query }: { shopId: string; query: MonthsRequest },
+    inSnapshot,
+  ): Promise<MonthSums[][] | null> => {
+    const { bounds, affiliateId } = query
+    const account = { shopId, affiliateId }
     const rows = await inSnapshot(async (snapshot) => ({
       earned: await sumEarnedBySlot(snapshot, account, bounds),
       paid: await sumPaidBySlot(snapshot, account, bounds),

@@ -3,8 +3,8 @@ import { affiliateNotFound, conflict, invalidField } from '../../contract/errors
 import type { components } from '../../contract/schema.d.ts'
 import type { JsonText } from '../../contract/spec.ts'
 import type { Context } from '../../core/context.ts'
+import { readFrom } from '../../core/lists.ts'
 import { recordAccess } from '../../core/mutate.ts'
-import { runReport } from '../../core/report.ts'
 import { monthPeriod } from '../../core/time-zone.ts'
 import { defineReport, type Reader } from '../../database/database.ts'
 import { toSafeNumber } from '../../engine/money.ts'
@@ -49,7 +49,7 @@ export async function readFile(
   { month, format }: { month: string; format: StatementFormat },
 ): Promise<JsonText<Statement>> {
   const query = { ...accountOf(ctx, affiliateId, month), format }
-  return unwrap(await runReport(ctx, statementReport, { shopId: ctx.shop.id, query }, TIMEOUT_MS)).text
+  return unwrap(await readFrom(ctx, statementReport, query, TIMEOUT_MS)).text
 }
 
 /**
@@ -83,7 +83,7 @@ export async function read(
   { month, ...page }: { month: string; page: number; limit: number },
 ): Promise<StatementPage> {
   const query = { ...accountOf(ctx, affiliateId, month), ...page }
-  return unwrap(await runReport(ctx, statementPageReport, { shopId: ctx.shop.id, query }, TIMEOUT_MS))
+  return unwrap(await readFrom(ctx, statementPageReport, query, TIMEOUT_MS))
 }
 
 function accountOf({ shop }: Context, affiliateId: string, month: string) {

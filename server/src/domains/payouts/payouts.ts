@@ -5,9 +5,9 @@ import { type Arrival, type Context, nowIso } from '../../core/context.ts'
 import { money } from '../../core/currencies.ts'
 import { findStoredResponse, replayStoredResponse } from '../../core/idempotency.ts'
 import { laterId } from '../../core/ids.ts'
+import { readFrom } from '../../core/lists.ts'
 import { type AuditEntry, mutate } from '../../core/mutate.ts'
 import { mapPage, readCursor } from '../../core/pagination.ts'
-import { readList, runReport } from '../../core/report.ts'
 import { defineReport, type Reader, type Transaction } from '../../database/database.ts'
 import { yieldToEventLoop } from '../../database/event-loop.ts'
 import type { PayoutBatchRow } from '../../database/tables.ts'
@@ -48,7 +48,7 @@ export async function list(ctx: Context, query: Query<'listPayouts'> & BatchFilt
   // An invalid cursor is rejected before the access is audited.
   const start = await readCursor(ctx, 'payoutBatches', query)
   await recordAudit(ctx, { action: 'payouts.accessed', subjectId: id ?? null, data: asked })
-  const page = await readList(ctx, queries.batchListReport, { ...query, start }, readsMany(query))
+  const page = await readFrom(ctx, queries.batchList, { ...query, start })
   const ids = page.data.map((row) => row.id)
   const addLines = query.include === 'lines' ? await readLines(ctx, ids) : () => undefined
   const reply = mapPage(page, (row) => ({ ...toBatch(row), ...addLines(row.id) }))
@@ -56,9 +56,6 @@ export async function list(ctx: Context, query: Query<'listPayouts'> & BatchFilt
   await recordAudit(ctx, { action: 'payouts.listed', subjectId: id ?? null, data })
   return reply
 }
-
-/** Whether a list reads many batches to count those that match. */
-const readsMany = ({ id, ...filter }: BatchFilter): boolean => id === undefined && queries.isUncounted(filter)
 
 /**
  * Returns one batch. Does not audit; the caller must.
@@ -73,7 +70,7 @@ export async function find(ctx: Context, id: string) {
 
 /** What each batch pays, and how much of it was sent and returned. */
 async function readLines(ctx: Context, ids: string[]) {
-  const lines = await runReport(ctx, batchLinesReport, { shopId: ctx.shop.id, query: ids })
+  const lines = await readFrom(ctx, batchLinesReport, ids)
   const sums = await sumSentByBatch(ctx.db.read, ctx.shop.id, ids)
   return (id: string) => ({ lines: lines.get(id) ?? [], sentCents: 0, returnedCents: 0, ...sums.get(id) })
 }
@@ -129,7 +126,7 @@ async function createLarge(ctx: Context, filter: queries.CandidateFilter) {
   const stored = await replayStoredResponse<ReturnType<typeof toBatch>>(ctx)
   if (stored) return stored
   const minimums = affiliateMinimumsByCurrency(ctx.shop)
-  const found = await runReport(ctx, previewReport, { shopId: ctx.shop.id, query: { filter, minimums } })
+  const found = await readFrom(ctx, previewReport, { filter, minimums })
   const constructing = createLargeBatch(ctx, filter, found, (trx, { heldBack, ...made }) =>
     insertBatch(ctx, trx, { ...made, filter, heldBack: heldBackTotals([toHeldBackRow(heldBack)]) }),
   )
@@ -216,10 +213,7 @@ export async function pay(ctx: Context, { id, expectedTotalCents }: Query<'payPa
 async function preview(ctx: Context, filter: queries.CandidateFilter) {
   await findStoredResponse(ctx, ctx.db.read)
   const minimums = affiliateMinimumsByCurrency(ctx.shop)
-  const { estimate, heldBack } = await runReport(ctx, dryRunReport, {
-    shopId: ctx.shop.id,
-    query: { filter, minimums },
-  })
+  const { estimate, heldBack } = await readFrom(ctx, dryRunReport, { filter, minimums })
   const plan = checkPlan(ctx, estimate, () => estimate)
   const found = heldBack[plan.currency]
   return toBatch({ id: null, ...newBatch(ctx, filter, plan, found === undefined ? heldBackTotals([]) : found) })

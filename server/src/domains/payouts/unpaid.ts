@@ -1,8 +1,8 @@
 import { invalidField, totalTooLarge } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Context } from '../../core/context.ts'
+import { readFrom } from '../../core/lists.ts'
 import { recordAccess } from '../../core/mutate.ts'
-import { runReport } from '../../core/report.ts'
 import { parseQueryInstant } from '../../core/time.ts'
 import { defineReport } from '../../database/database.ts'
 import { exactSum } from '../../engine/money.ts'
@@ -44,7 +44,7 @@ export async function describe(ctx: Context, input: UnpaidInput): Promise<Schema
     filter: affiliateId ? { ...filter, affiliateIds: [affiliateId] } : filter,
     minimums: affiliateMinimumsByCurrency(ctx.shop),
   }
-  const found = await runReport(ctx, unpaidReport, { shopId: ctx.shop.id, query })
+  const found = await readFrom(ctx, unpaidReport, query)
   if (!found) throw totalTooLarge('Filter by affiliate, program or currency.')
   return { periodStart, periodEnd, includeEarlier, ...found }
 }

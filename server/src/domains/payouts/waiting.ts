@@ -2,8 +2,8 @@ import { ApiError } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Body } from '../../contract/spec.ts'
 import type { Context } from '../../core/context.ts'
+import { readFrom } from '../../core/lists.ts'
 import { type Page, toPage } from '../../core/pagination.ts'
-import { runReport } from '../../core/report.ts'
 import { defineReport, type Reader } from '../../database/database.ts'
 import { type BlockedReason, blockedReason, type PaymentMethod } from '../../engine/payment-line.ts'
 import { affiliateMinimumsByCurrency } from '../accounts/settings.ts'
@@ -179,7 +179,7 @@ export async function readWaiting(
   { list, filter }: { list?: WaitingList; filter?: CandidateFilter } = {},
 ): Promise<{ sums: WaitingSums[]; affiliates: Page<WaitingAffiliate> | undefined }> {
   const query = { minimums: affiliateMinimumsByCurrency(ctx.shop), ...(filter && { filter }), ...(list && { list }) }
-  const { sums, affiliates } = await runReport(ctx, waitingReport, { shopId: ctx.shop.id, query })
+  const { sums, affiliates } = await readFrom(ctx, waitingReport, query)
   return { sums: sums.map((one) => ({ ...one, minimumPayoutCents: minimumOf(ctx, one.currency) })), affiliates }
 }
 

@@ -1,6 +1,6 @@
 import { type Context, nowIso } from '../../core/context.ts'
+import { readFrom } from '../../core/lists.ts'
 import { toByteStream } from '../../core/ndjson.ts'
-import { runReport } from '../../core/report.ts'
 import { defineReport } from '../../database/database.ts'
 import type { TableName } from '../../database/personal-data.ts'
 import { COLUMNS, PERSONAL_TABLES } from '../../database/personal-data.ts'
@@ -53,7 +53,7 @@ interface Portion {
 }
 
 const readPortion = (ctx: Context, email: string, from?: Position): Promise<Portion> =>
-  runReport(ctx, portionReport, { shopId: ctx.shop.id, query: { email, from } })
+  readFrom(ctx, portionReport, { email, from })
 
 /** First the ids of the person, then every table. */
 const PASSES: (Omit<IdPass, 'visit'> & Partial<IdPass>)[] = [

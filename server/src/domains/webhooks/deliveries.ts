@@ -2,16 +2,15 @@ import { conflict, notFound } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Body, Query } from '../../contract/spec.ts'
 import { type Context, nowIso } from '../../core/context.ts'
+import { readerOf, readFrom } from '../../core/lists.ts'
 import { mutate } from '../../core/mutate.ts'
 import { insertDeliveries } from '../../core/outbox.ts'
-import { isDeepPage, mapPage } from '../../core/pagination.ts'
-import { readList, runReport } from '../../core/report.ts'
+import { mapPage } from '../../core/pagination.ts'
 import { checkPeriod, parseBodyInstant } from '../../core/time.ts'
 import {
   deliveryList,
   findDelivery,
   findEventBody,
-  isFiltered,
   type LoggedDelivery,
   listDeliveriesOfEvent,
   retryNow,
@@ -23,10 +22,9 @@ import { requireEnabled, webhookNotFound } from './webhooks.ts'
 type Delivery = components['schemas']['Delivery']
 
 /** Lists the webhook deliveries, newest first. */
-export async function list(ctx: Context, query: Query<'listDeliveries'>) {
-  const page = await readList(ctx, deliveryList, query, isFiltered(query) || isDeepPage(query))
-  return mapPage(page, (row) => toDelivery(row))
-}
+export const list = readerOf(deliveryList, async (ctx: Context, query: Query<'listDeliveries'>) =>
+  mapPage(await readFrom(ctx, deliveryList, query), toDelivery),
+)
 
 /** Finds a delivery by its id, or the newest deliveries of an event by the id of the event. */
 export async function findById({ db, shop }: Context, id: string, limit: number): Promise<Delivery[]> {
@@ -115,7 +113,7 @@ export async function redeliverMany(
   requireEnabled(subscription)
   const { status, event, dryRun } = body
   const query = { subscriptionId, from, to, status: status ?? ('FAILED' as const), event, limit: MAX_REDELIVERED }
-  const { rows, total } = await runReport(ctx, redeliverableReport, { shopId: ctx.shop.id, query })
+  const { rows, total } = await readFrom(ctx, redeliverableReport, query)
   if (dryRun) return { dryRun: true, queued: 0, remaining: total }
   const queued = await mutate(ctx, async (trx) => {
     const current = await findSubscription(trx, ctx.shop.id, subscriptionId)

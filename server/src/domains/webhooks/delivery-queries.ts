@@ -1,7 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
+import { defineList, isDeep, rowsOf } from '../../core/lists.ts'
 import { type PageQuery, pageOf } from '../../core/pagination.ts'
 import { countRows, withoutIndex } from '../../core/queries.ts'
-import { defineReport, type Reader, type Transaction } from '../../database/database.ts'
+import type { Reader, Transaction } from '../../database/database.ts'
 import { isSqlite } from '../../database/event-loop.ts'
 import { prepared, preparedWrite } from '../../database/prepared.ts'
 import type { DeliveryRow, WebhookEventRow } from '../../database/tables.ts'
@@ -212,7 +213,7 @@ export async function failUndeliverable(
   }
 }
 
-interface DeliveryFilter extends PageQuery {
+export interface DeliveryFilter extends PageQuery {
   subscriptionId?: string
   event?: string
   status?: DeliveryRow['status']
@@ -230,10 +231,6 @@ const deliveries = (db: Reader, shopId: string) =>
     .selectAll('deliveries')
     .select(['webhookEvents.event', 'webhookEvents.erasedAt'])
     .where('deliveries.shopId', '=', shopId)
-
-/** The total of a filtered list is counted row by row. */
-export const isFiltered = ({ subscriptionId, event, status }: DeliveryFilter): boolean =>
-  Boolean(subscriptionId || event || status)
 
 /** Newest first. */
 async function listDeliveries(db: Reader, shopId: string, query: DeliveryFilter) {
@@ -253,6 +250,13 @@ async function countDeliveries(db: Reader, shopId: string, query: DeliveryFilter
   const { total } = await list.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
   return total
 }
+
+/** The rows of a filtered list are counted one by one. */
+export const deliveryList = defineList(import.meta.url, 'deliveryList', {
+  read: listDeliveries,
+  cost: (query: DeliveryFilter) =>
+    query.subscriptionId || query.event || query.status || isDeep(query) ? rowsOf({ list: 'deliveries' }) : undefined,
+})
 
 export const findDelivery = (db: Reader, shopId: string, id: string): Promise<LoggedDelivery | undefined> =>
   deliveries(db, shopId).where('deliveries.id', '=', id).executeTakeFirst()
@@ -342,10 +346,4 @@ export const findEventBody = prepared<{ shopId: string; id: string }>()((db, { s
     .where('shopId', '=', shopId)
     .where('id', '=', id)
     .compile(),
-)
-
-export const deliveryList = defineReport(
-  import.meta.url,
-  'deliveryList',
-  (db, input: { shopId: string; query: DeliveryFilter }) => listDeliveries(db, input.shopId, input.query),
 )
