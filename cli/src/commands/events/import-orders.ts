@@ -1,15 +1,13 @@
-import { isInteractive } from '../../context.ts'
 import { findColumn } from '../../csv/columns.ts'
+import { printColumns, readImportFile, reportImport, sendNew } from '../../csv/import.ts'
 import type { Csv } from '../../csv/parse.ts'
-import { type ExitCode, exitCode, notFoundError } from '../../errors.ts'
+import { type ExitCode, notFoundError } from '../../errors.ts'
 import { formatMoney } from '../../money.ts'
 import { counted } from '../../output/text.ts'
-import { confirm } from '../../prompt.ts'
 import type { Run } from '../../run.ts'
-import { printColumns, readImportFile, reportFailedRows } from './import-file.ts'
-import { ImportJournal, orderHash } from './journal.ts'
 import { EVIDENCE_FIELDS } from './order-fields.ts'
-import { type ImportPlan, type PendingOrder, type PlanOptions, planImport } from './plan.ts'
+import { orderHash } from './parse-order.ts'
+import { type ImportPlan, type PlanOptions, planImport } from './plan.ts'
 import { type Counts, type Forecast, newForecast, OrderSender } from './send-orders.ts'
 
 export interface ImportOptions extends PlanOptions {
@@ -34,38 +32,30 @@ export async function importOrders(run: Run, file: string, options: ImportOption
   const [refunded, canceled] = [orders.filter((one) => one.refundedCents), orders.filter((one) => one.isCanceled)]
   if (refunded.length || canceled.length)
     run.reporter.info(`${counted(refunded.length, 'order')} refunded in full or in part, ${canceled.length} canceled`)
-  const counts: Counts = { sent: 0, attributed: 0, knownBefore: 0, refunds: 0, canceled: 0, failed }
+  const counts: Counts = { sent: 0, attributed: 0, knownBefore: 0, refunds: 0, canceled: 0 }
   const forecast = run.dryRun && orders.length > 0 && options.forecast > 0 ? newForecast() : null
-  if (forecast || !run.dryRun) await send(run, file, { orders, counts, forecast, options })
-  return report(run, csv, { file, counts, forecast })
+  const sender = new OrderSender(run, counts, forecast)
+  const pending = await sendNew(run, file, {
+    noun: 'order',
+    items: orders,
+    failed,
+    hashOf: orderHash,
+    send: (order, connection) => sender.send(order, connection),
+    summarize: () => `${counted(counts.sent, 'order')} sent.`,
+    sample: (items) => sampleEvenly(items, options.forecast),
+    parallel: options.parallel,
+    yes: options.yes,
+  })
+  if (forecast) reportForecast(run, forecast, pending > options.forecast)
+  else if (!run.dryRun) counts.knownBefore += orders.length - pending
+  return reportImport(run, csv, { file, failed, counts, forecast, nothingNew: nothingNew(counts, failed.length) })
 }
 
-function report(
-  run: Run,
-  csv: Csv,
-  { file, counts, forecast }: { file: string; counts: Counts; forecast: Forecast | null },
-): ExitCode | undefined {
-  const { failed, ...others } = counts
-  const failedFile = reportFailedRows(run, csv, file, failed)
-  if (run.dryRun) run.reporter.info('Dry run: nothing was sent.')
-  else if (counts.sent + counts.knownBefore + counts.refunds + counts.canceled === 0 && failed.length > 0)
-    run.reporter.info(
-      `No order was sent; ${failed.length === 1 ? 'the only row' : `all ${failed.length} rows`} failed.`,
-    )
-  else if (counts.sent + counts.refunds + counts.canceled === 0)
-    run.reporter.info(
-      `Nothing new: ${counted(counts.knownBefore, 'order')} ${counts.knownBefore === 1 ? 'was' : 'were'} already sent.`,
-    )
-  run.printRecord({
-    file,
-    rows: csv.rows.length,
-    ...others,
-    failed: failed.length,
-    failedFile,
-    forecast,
-    dryRun: run.dryRun,
-  })
-  return failed.length ? exitCode.partial : undefined
+function nothingNew({ sent, refunds, canceled, knownBefore }: Counts, failed: number): string | undefined {
+  if (sent + refunds + canceled > 0) return undefined
+  if (knownBefore === 0 && failed > 0)
+    return `No order was sent; ${failed === 1 ? 'the only row' : `all ${failed} rows`} failed.`
+  return `Nothing new: ${counted(knownBefore, 'order')} ${knownBefore === 1 ? 'was' : 'were'} already sent.`
 }
 
 function printMapping(run: Run, { header, rows }: Csv, { format, settings, unusedColumns }: ImportPlan): void {
@@ -110,31 +100,6 @@ function warnAboutCurrency(run: Run, { settings, orders }: ImportPlan, option: s
     )
 }
 
-interface SendInput {
-  orders: readonly PendingOrder[]
-  counts: Counts
-  forecast: Forecast | null
-  options: ImportOptions
-}
-
-/** Sends the orders that no earlier run has sent, or with a forecast, evaluates a sample of them in the same way. */
-async function send(run: Run, file: string, { orders, counts, forecast, options }: SendInput): Promise<void> {
-  const journal = new ImportJournal(file, { baseUrl: run.settings.baseUrl, apiKey: run.apiKey })
-  const pending = journal.selectNew(orders, orderHash, run.reporter)
-  if (forecast) {
-    const sample = sampleEvenly(pending, options.forecast)
-    await new OrderSender(run, { counts, journal, forecast }).sendAll(sample, options.parallel)
-    reportForecast(run, forecast, pending.length > sample.length)
-    return
-  }
-  counts.knownBefore = orders.length - pending.length
-  if (pending.length === 0) return
-  // Without a terminal no confirmation is needed, because ambiguous files are rejected.
-  if (isInteractive(run.context)) await confirm(run.context, `Report ${counted(pending.length, 'order')}?`, options.yes)
-  journal.ensureWritable()
-  await new OrderSender(run, { counts, journal, forecast }).sendAll(pending, options.parallel)
-}
-
 function reportForecast(run: Run, { orders, attributed, commissionCents }: Forecast, isSample: boolean): void {
   const amounts = Object.entries(commissionCents).map(([currency, cents]) => formatMoney(cents, currency))
   const earning = amounts.length ? `, earning ${amounts.join(' and ')} after refunds` : ''
@@ -143,7 +108,7 @@ function reportForecast(run: Run, { orders, attributed, commissionCents }: Forec
   )
 }
 
-function sampleEvenly<T>(all: readonly T[], sample: number): T[] {
-  if (all.length <= sample) return [...all]
+function sampleEvenly<T>(all: readonly T[], sample: number): readonly T[] {
+  if (all.length <= sample) return all
   return Array.from({ length: sample }, (_, i) => all[Math.floor((i * all.length) / sample)] as T)
 }

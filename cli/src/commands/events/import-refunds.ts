@@ -1,22 +1,20 @@
 import type { ReferralError, RefundInput, ReportedRefund } from '@referral/sdk'
-import { isInteractive } from '../../context.ts'
 import { findColumn, mapColumns } from '../../csv/columns.ts'
 import type { FailedRow } from '../../csv/failed-rows.ts'
+import { type Connection, printColumns, readImportFile, reportImport, rowProblem, sendNew } from '../../csv/import.ts'
+import { contentHash } from '../../csv/journal.ts'
 import type { Csv, CsvRow } from '../../csv/parse.ts'
-import { type ExitCode, exitCode, notFoundError, usageError } from '../../errors.ts'
+import { type ExitCode, notFoundError, usageError } from '../../errors.ts'
 import { formatMoney } from '../../money.ts'
 import { counted } from '../../output/text.ts'
-import { confirm } from '../../prompt.ts'
 import { rateLimitedClient } from '../../rate-limiter.ts'
 import type { Run } from '../../run.ts'
-import { printColumns, readImportFile, reportFailedRows } from './import-file.ts'
-import { contentHash, ImportJournal } from './journal.ts'
 import { detectMoneyColumn, type MoneyColumn, type MoneyOptions, toCents } from './money-columns.ts'
 import { normalizeStatus } from './order-export-formats.ts'
 import { currencyOf, type DateFormat, type ParseSettings } from './order-fields.ts'
 import { checkTimezone, detectDateFormat, timeProblem, toInstant } from './parse-order.ts'
 import { REFUND_WARNINGS } from './report.ts'
-import { addCents, type Connection, rowProblem, sendInParallel } from './send-orders.ts'
+import { addCents } from './send-orders.ts'
 
 export interface ImportRefundsOptions extends MoneyOptions {
   map?: string[]
@@ -62,7 +60,6 @@ interface Counts {
   recorded: number
   kept: number
   knownBefore: number
-  failed: FailedRow[]
 }
 
 /** Reports the refunds of a CSV file, before or after their orders. Running it again sends only refunds that are new. */
@@ -77,46 +74,31 @@ export async function importRefunds(
   printMapping(run, csv, plan)
   if (!plan.mapping.currency && options.currency === undefined)
     run.reporter.warn(`No currency column: all amounts are in ${plan.currency}. Pass --currency for another.`)
-  const counts: Counts = { recorded: 0, kept: 0, knownBefore: 0, failed: plan.failed }
+  const { refunds, failed } = plan
+  const counts: Counts = { recorded: 0, kept: 0, knownBefore: 0 }
   const forecast: Forecast | null =
-    run.dryRun && plan.refunds.length > 0 && options.forecast > 0
-      ? { refunds: 0, applied: 0, commissionCents: {} }
-      : null
-  if (forecast || !run.dryRun) await sendAll(run, file, { refunds: plan.refunds, counts, forecast, options })
-  return report(run, csv, { file, counts, forecast })
-}
-
-interface SendInput {
-  refunds: readonly PendingRefund[]
-  counts: Counts
-  forecast: Forecast | null
-  options: ImportRefundsOptions
-}
-
-/** Sends the refunds that no earlier run has sent, or with a forecast, evaluates the first of them in the same way. */
-async function sendAll(run: Run, file: string, { refunds, counts, forecast, options }: SendInput): Promise<void> {
-  const journal = new ImportJournal(file, { baseUrl: run.settings.baseUrl, apiKey: run.apiKey })
-  const pending = journal.selectNew(refunds, ({ refund }) => contentHash(refund), run.reporter)
-  if (!forecast) counts.knownBefore = refunds.length - pending.length
-  if (pending.length && !forecast) {
-    if (isInteractive(run.context))
-      await confirm(run.context, `Report ${counted(pending.length, 'refund')}?`, options.yes)
-    journal.ensureWritable()
-  }
+    run.dryRun && refunds.length > 0 && options.forecast > 0 ? { refunds: 0, applied: 0, commissionCents: {} } : null
   const earlier: EarlierRefunds = new Map()
-  const send = async (one: PendingRefund, connection: Connection) => {
-    const problem = forecast
-      ? await previewRefund(one, { forecast, earlier }, connection)
-      : await sendRefund(run, one, counts, connection)
-    if (problem !== undefined) counts.failed.push({ row: one.row, problem })
-    else if (!forecast) journal.add(contentHash(one.refund))
-  }
-  const summarize = () => `${counted(counts.recorded + counts.kept, 'refund')} sent.`
-  const selected = forecast ? pending.slice(0, options.forecast) : pending
-  // The forecast of a refund depends on those before it.
-  if (selected.length > 0)
-    await sendInParallel(run, selected, { parallel: forecast ? 1 : options.parallel, send, summarize })
+  const pending = await sendNew(run, file, {
+    noun: 'refund',
+    items: refunds,
+    failed,
+    hashOf: ({ refund }) => contentHash(refund),
+    send: (refund, connection) =>
+      forecast ? previewRefund(refund, { forecast, earlier }, connection) : sendRefund(run, refund, counts, connection),
+    summarize: () => `${counted(counts.recorded + counts.kept, 'refund')} sent.`,
+    sample: (items) => items.slice(0, options.forecast),
+    // The forecast of a refund depends on those before it.
+    parallel: forecast ? 1 : options.parallel,
+    yes: options.yes,
+  })
   if (forecast) reportForecast(run, forecast)
+  else if (!run.dryRun) counts.knownBefore += refunds.length - pending
+  if (counts.kept > 0)
+    run.reporter.info(`${counted(counts.kept, 'refund')} kept until an affiliate is credited for the order`)
+  const isNothingNew = counts.recorded + counts.kept === 0 && counts.knownBefore > 0
+  const nothingNew = isNothingNew ? `Nothing new: ${counted(counts.knownBefore, 'refund')} already sent.` : undefined
+  return reportImport(run, csv, { file, failed, counts, forecast, nothingNew })
 }
 
 /** Parses all rows of a file. @throws {CliError} usage when the file is ambiguous. */
@@ -282,30 +264,6 @@ function reportForecast(run: Run, { refunds, applied, commissionCents }: Forecas
   const amounts = Object.entries(commissionCents).map(([currency, cents]) => formatMoney(cents, currency))
   const change = amounts.length ? `, by ${amounts.join(' and ')}` : ''
   run.reporter.info(`Of ${counted(refunds, 'refund')}, ${applied} would change a commission${change}.`)
-}
-
-function report(
-  run: Run,
-  csv: Csv,
-  { file, counts, forecast }: { file: string; counts: Counts; forecast: Forecast | null },
-): ExitCode | undefined {
-  const { failed, ...others } = counts
-  const failedFile = reportFailedRows(run, csv, file, failed)
-  if (run.dryRun) run.reporter.info('Dry run: nothing was sent.')
-  else if (counts.recorded + counts.kept === 0 && counts.knownBefore > 0)
-    run.reporter.info(`Nothing new: ${counted(counts.knownBefore, 'refund')} already sent.`)
-  if (counts.kept > 0)
-    run.reporter.info(`${counted(counts.kept, 'refund')} kept until an affiliate is credited for the order`)
-  run.printRecord({
-    file,
-    rows: csv.rows.length,
-    ...others,
-    failed: failed.length,
-    failedFile,
-    forecast,
-    dryRun: run.dryRun,
-  })
-  return failed.length ? exitCode.partial : undefined
 }
 
 function printMapping(run: Run, { rows }: Csv, { mapping, money, currency }: RefundPlan): void {

@@ -1,5 +1,6 @@
 import type { ConversionInput } from '@referral/sdk'
 import { Temporal } from 'temporal-polyfill'
+import { contentHash } from '../../csv/journal.ts'
 import type { CsvRow } from '../../csv/parse.ts'
 import { usageError } from '../../errors.ts'
 import { splitCodes } from './coupon-codes.ts'
@@ -18,6 +19,10 @@ export interface ParsedOrder {
   /** Only the cancellation is reported. */
   isCanceled?: boolean
 }
+
+/** Identifies an order of a file, with its refund. */
+export const orderHash = ({ order, refundedCents, isCanceled }: ParsedOrder): string =>
+  contentHash(refundedCents || isCanceled ? { order, refundedCents, isCanceled } : order)
 
 /** The order of a row, or why the row is invalid. */
 export type ParsedRow =

@@ -2,7 +2,6 @@ import { type ColumnMapping, findColumn, mapColumns } from '../../csv/columns.ts
 import type { FailedRow } from '../../csv/failed-rows.ts'
 import type { Csv, CsvRow } from '../../csv/parse.ts'
 import { usageError } from '../../errors.ts'
-import { orderHash } from './journal.ts'
 import { detectMoneyColumn, type MoneyOptions } from './money-columns.ts'
 import {
   columnNamesOf,
@@ -24,6 +23,7 @@ import {
   detectDateFormat,
   isDated,
   isMoney,
+  orderHash,
   type ParsedOrder,
   type ParsedRow,
   parseCanceled,

@@ -1,15 +1,11 @@
 import type { Commission, Conversion, ConversionInput, ReferralClient, ReferralError } from '@referral/sdk'
 import { applyRefund, type RefundSnapshot } from '@referral/server/refund'
-import { createClient } from '../../client.ts'
-import type { FailedRow } from '../../csv/failed-rows.ts'
-import { CliError, exitCode } from '../../errors.ts'
+import { type Connection, rowProblem } from '../../csv/import.ts'
+import { contentHash } from '../../csv/journal.ts'
 import { formatMoney } from '../../money.ts'
-import { counted } from '../../output/text.ts'
-import { Progress } from '../../progress.ts'
-import { type RateLimited, RateLimiter, rateLimitedClient } from '../../rate-limiter.ts'
+import { type RateLimited, rateLimitedClient } from '../../rate-limiter.ts'
 import type { Run } from '../../run.ts'
 import { CouponOwners } from './coupon-codes.ts'
-import { contentHash, type ImportJournal, orderHash } from './journal.ts'
 import type { PendingOrder } from './plan.ts'
 
 /** The outcome of an import. */
@@ -21,7 +17,6 @@ export interface Counts {
   refunds: number
   /** Orders whose cancellation is new to the service. */
   canceled: number
-  failed: FailedRow[]
 }
 
 /** What an import would change, for the orders that the service evaluated. */
@@ -38,60 +33,41 @@ export const addCents = (cents: Record<string, number>, currency: string, change
   cents[currency] = (cents[currency] ?? 0) + change
 }
 
-interface SenderInput {
-  counts: Counts
-  journal: ImportJournal
-  /** Evaluates the orders instead of sending them. */
-  forecast: Forecast | null
-}
-
 /** Sends the orders of an import within the rate limit. */
 export class OrderSender {
   readonly #run: Run
   readonly #counts: Counts
-  readonly #journal: ImportJournal
   readonly #forecast: Forecast | null
+  #owners: CouponOwners | undefined
 
-  constructor(run: Run, { counts, journal, forecast }: SenderInput) {
+  /** @param forecast evaluates the orders instead of sending them */
+  constructor(run: Run, counts: Counts, forecast: Forecast | null) {
     this.#run = run
     this.#counts = counts
-    this.#journal = journal
     this.#forecast = forecast
   }
 
-  /** Sends all orders. With `parallel` 1, they are sent in the order of the file. */
-  async sendAll(orders: readonly PendingOrder[], parallel: number): Promise<void> {
-    let owners: CouponOwners | undefined
-    const send = async (pending: PendingOrder, connection: Connection) => {
-      owners ??= new CouponOwners(rateLimitedClient(connection.client, connection.limiter))
-      const order = pending.codes.length > 1 ? await this.#withOneCoupon(pending, owners) : pending.order
-      if (order === undefined) return
-      const problem = pending.isCanceled
-        ? await this.#cancel(order, connection)
-        : this.#forecast
-          ? await this.#preview({ ...pending, order }, this.#forecast, connection)
-          : ((await this.#send(order, connection)) ?? (await this.#refund(pending, connection)))
-      if (problem !== undefined) this.#counts.failed.push({ row: pending.row, problem })
-      else if (this.#forecast) this.#forecast.orders += 1
-      else this.#journal.add(orderHash(pending))
-    }
-    await sendInParallel(this.#run, orders, {
-      parallel,
-      send,
-      summarize: () => `${counted(this.#counts.sent, 'order')} sent.`,
-    })
+  /** Sends an order of the file, or evaluates it. @returns the problem, if it was rejected */
+  async send(pending: PendingOrder, connection: Connection): Promise<string | undefined> {
+    const order = pending.codes.length > 1 ? await this.#withOneCoupon(pending, connection) : pending.order
+    if (typeof order === 'string') return order
+    const problem = pending.isCanceled
+      ? await this.#cancel(order, connection)
+      : this.#forecast
+        ? await this.#preview({ ...pending, order }, this.#forecast, connection)
+        : ((await this.#report(order, connection)) ?? (await this.#refund(pending, connection)))
+    if (this.#forecast && problem === undefined) this.#forecast.orders += 1
+    return problem
   }
 
-  /** Returns undefined when the service rejects a coupon: the row is then recorded as failed. */
+  /** Returns the problem when the service rejects a coupon. */
   async #withOneCoupon(
     { row, order, codes }: PendingOrder,
-    owners: CouponOwners,
-  ): Promise<ConversionInput | undefined> {
-    const chosen = await owners.chooseCoupon(order, codes).catch((error: ReferralError) => rowProblem(error))
-    if (typeof chosen === 'string') {
-      this.#counts.failed.push({ row, problem: chosen })
-      return undefined
-    }
+    { client, limiter }: Connection,
+  ): Promise<ConversionInput | string> {
+    this.#owners ??= new CouponOwners(rateLimitedClient(client, limiter))
+    const chosen = await this.#owners.chooseCoupon(order, codes).catch((error: ReferralError) => rowProblem(error))
+    if (typeof chosen === 'string') return chosen
     if (chosen.others.length > 0)
       this.#run.reporter.warn(
         `line ${row.line}: ${codes.join(', ')} belong to several affiliates; ${chosen.order.couponCode} counts`,
@@ -100,7 +76,7 @@ export class OrderSender {
   }
 
   /** Reports an order. @returns the problem, if it was rejected or is recorded with other values */
-  async #send(order: ConversionInput, { client, limiter, signal }: Connection): Promise<string | undefined> {
+  async #report(order: ConversionInput, { client, limiter, signal }: Connection): Promise<string | undefined> {
     const counts = this.#counts
     await limiter.acquire()
     // Derived from the content, so that the service detects a repeated order even without the journal.
@@ -120,7 +96,7 @@ export class OrderSender {
     return undefined
   }
 
-  /** Evaluates an order and its refund as {@link #send} and {@link #refund} would report them. */
+  /** Evaluates an order and its refund as {@link #report} and {@link #refund} would report them. */
   async #preview(pending: PendingOrder, forecast: Forecast, connection: Connection): Promise<string | undefined> {
     const { order, refundedCents = 0 } = pending
     const { client, limiter, signal } = connection
@@ -199,70 +175,6 @@ export class OrderSender {
       return rowProblem(error as ReferralError)
     }
   }
-}
-
-/** What the reports of one import share. */
-export interface Connection {
-  client: ReferralClient
-  limiter: RateLimiter
-  signal: AbortSignal
-}
-
-/** An import that takes longer comes with a hint, because it uses up the requests of its key. */
-const LONG_MINUTES = 5
-
-interface SendOptions<T> {
-  parallel: number
-  send: (item: T, connection: Connection) => Promise<void>
-  /** What was sent so far, for an import that ends early. */
-  summarize: () => string
-}
-
-/** Sends items within the rate limit and shows the progress. An error of the service ends it. */
-export async function sendInParallel<T>(
-  run: Run,
-  items: readonly T[],
-  { parallel, send, summarize }: SendOptions<T>,
-): Promise<void> {
-  const client = await createClient(run.apiKey, run.settings, {
-    globalOptions: { ...run.globalOptions, wait: true },
-    reporter: run.reporter,
-  })
-  const stop = run.handleInterrupt()
-  const progress = new Progress(run.reporter, items.length)
-  const limiter = new RateLimiter({ signal: stop.signal, onWait: (seconds) => progress.wait(seconds) })
-  const queue = items.values()
-  let isHinted = false
-  const sendFromQueue = async () => {
-    for (const item of queue) {
-      await send(item, { client, limiter, signal: stop.signal })
-      const minutes = items.length / (limiter.limit ?? Number.POSITIVE_INFINITY)
-      if (!isHinted && minutes > LONG_MINUTES) {
-        isHinted = true
-        run.reporter.info(
-          `The limit of ${limiter.limit} requests per minute makes this take about ${Math.ceil(minutes)} minutes, in which other requests with this key get 429. Import with a key of its own, or let the operator raise the limit: referral-server shop set <shopId> --requests-per-minute <n>`,
-        )
-      }
-      progress.step(limiter.limit)
-    }
-  }
-  try {
-    await Promise.all(Array.from({ length: parallel }, sendFromQueue))
-    progress.end()
-  } catch (error) {
-    stop.abort()
-    progress.end()
-    run.reporter.info(`${summarize()} Run the same command again for the rest.`)
-    if (stop.interrupted) throw new CliError(exitCode.interrupted, 'Interrupted.', { code: 'interrupted' })
-    throw error
-  }
-}
-
-/** Returns the problem of a rejected order. Rethrows errors that would affect every order, which ends the import. */
-export function rowProblem(error: ReferralError): string {
-  const { status } = error as { status?: number }
-  if (status === 400 || status === 404 || status === 409 || error.code === 'internal_error') return error.message
-  throw error
 }
 
 /**

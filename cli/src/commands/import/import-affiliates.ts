@@ -1,21 +1,12 @@
-import type { ReferralClient } from '@referral/sdk'
-import { createClient } from '../../client.ts'
-import { isInteractive } from '../../context.ts'
-import { type FailedRow, writeFailedRows } from '../../csv/failed-rows.ts'
+import type { ReferralClient, ReferralError } from '@referral/sdk'
+import type { FailedRow } from '../../csv/failed-rows.ts'
+import { reportFailedRows, rowProblem, sendNew, waitingClient } from '../../csv/import.ts'
 import { type Csv, readCsv } from '../../csv/parse.ts'
 import { CliError, type ExitCode, exitCode } from '../../errors.ts'
-import { counted, sanitizeText } from '../../output/text.ts'
-import { Progress } from '../../progress.ts'
-import { confirm } from '../../prompt.ts'
-import { RateLimiter } from '../../rate-limiter.ts'
+import { counted } from '../../output/text.ts'
+import { rateLimitedClient } from '../../rate-limiter.ts'
 import type { Run } from '../../run.ts'
-import {
-  type ExistingShop,
-  type ImportClients,
-  type ImportResult,
-  importAffiliate,
-  previewImport,
-} from './import-affiliate.ts'
+import { type ExistingShop, type ImportResult, importAffiliate, previewImport } from './import-affiliate.ts'
 import { emailKey, planImport, type SourceAffiliate } from './plan.ts'
 import { providers } from './providers.ts'
 
@@ -57,13 +48,34 @@ export async function importAffiliates(
   if (unusedColumns.length > 0) run.reporter.warn(`Columns that are not imported: ${unusedColumns.join(', ')}.`)
   if (affiliates.length && options.program === undefined) await requireDefaultProgram(run)
   if (run.dryRun) return preview(run, csv, { file, affiliates, failed })
-  if (affiliates.length && isInteractive(run.context))
-    await confirm(run.context, `Create up to ${counted(affiliates.length, 'affiliate')}?`, options.yes)
-  const results = await importAll(run, affiliates, { failed, program: options.program })
+  const owner = run.settings.ownerToken === undefined ? undefined : await waitingClient(run, run.settings.ownerToken)
+  const results: ImportResult[] = []
+  let existing: ExistingShop | undefined
+  await sendNew(run, file, {
+    noun: 'affiliate',
+    items: affiliates,
+    failed,
+    send: async (source, { client, limiter }) => {
+      existing ??= await readExisting(client)
+      const shop = { existing, program: options.program }
+      const { rateLimited } = rateLimitedClient(client, limiter)
+      try {
+        results.push(await rateLimited(() => importAffiliate({ client, owner }, source, shop)))
+        return undefined
+      } catch (error) {
+        // A program that does not exist affects every row.
+        if ((error as { status?: number }).status === 404) throw error
+        return rowProblem(error as ReferralError)
+      }
+    },
+    summarize: () => `${counted(results.length, 'affiliate')} imported.`,
+    sample: () => [],
+    parallel: 1,
+    yes: options.yes,
+  })
   run.printRows(results, COLUMNS)
-  for (const { row, problem } of failed.slice(0, 5)) run.reporter.warn(`line ${row.line}: ${problem}`)
-  if (failed.length)
-    run.reporter.warn(`${counted(failed.length, 'failed row')} written to ${writeFailedRows(csv, file, failed)}`)
+  const failedFile = reportFailedRows(run, csv, file, failed)
+  if (failedFile) run.reporter.warn(`${counted(failed.length, 'failed row')} written to ${failedFile}`)
   return reportLeftOut(run, results, failed)
 }
 
@@ -102,51 +114,12 @@ async function preview(
   { file, affiliates, failed }: { file: string; affiliates: readonly SourceAffiliate[]; failed: readonly FailedRow[] },
 ): Promise<ExitCode | undefined> {
   run.reporter.info('Dry run: nothing was changed.')
-  for (const { row, problem } of failed) run.reporter.warn(`line ${row.line}: ${problem}`)
-  if (failed.length) run.reporter.info(`The failed rows are in ${writeFailedRows(csv, file, failed)}`)
+  const failedFile = reportFailedRows(run, csv, file, failed)
+  if (failedFile) run.reporter.info(`The failed rows are in ${failedFile}`)
   const hasOwnerToken = run.settings.ownerToken !== undefined
   const results = previewImport(affiliates, await readExisting(await run.client()), hasOwnerToken)
   run.printRows(results, PREVIEW_COLUMNS)
   return reportLeftOut(run, results, failed)
-}
-
-async function importAll(
-  run: Run,
-  affiliates: readonly SourceAffiliate[],
-  { failed, program }: { failed: FailedRow[]; program: string | undefined },
-): Promise<ImportResult[]> {
-  const stop = run.handleInterrupt()
-  const progress = new Progress(run.reporter, affiliates.length)
-  const limiter = new RateLimiter({ signal: stop.signal, onWait: (seconds) => progress.wait(seconds) })
-  const { client, owner } = await createClients(run)
-  const existing = await readExisting(client)
-  const results: ImportResult[] = []
-  for (const source of affiliates) {
-    if (stop.interrupted)
-      throw new CliError(exitCode.interrupted, 'Interrupted. Run the same command again for the rest.', {
-        code: 'interrupted',
-      })
-    await limiter.acquire()
-    try {
-      results.push(await importAffiliate({ client, owner }, source, { existing, program }))
-    } catch (error) {
-      failed.push({ row: source.row, problem: rowProblem(error) })
-    }
-    limiter.release(client.rateLimit)
-    progress.step()
-  }
-  progress.end()
-  return results
-}
-
-/** Clients that wait for the rate limit. */
-async function createClients(run: Run): Promise<ImportClients> {
-  const { apiKey, settings, reporter } = run
-  const options = { globalOptions: { ...run.globalOptions, wait: true }, reporter }
-  return {
-    client: await createClient(apiKey, settings, options),
-    owner: settings.ownerToken === undefined ? undefined : await createClient(settings.ownerToken, settings, options),
-  }
 }
 
 async function readExisting(client: ReferralClient): Promise<ExistingShop> {
@@ -155,11 +128,4 @@ async function readExisting(client: ReferralClient): Promise<ExistingShop> {
     affiliates.set(emailKey(affiliate.email), affiliate)
   const aliases = await client.aliases.list({ limit: 100 }).toArray()
   return { affiliates, aliases: Map.groupBy(aliases, ({ affiliateId }) => affiliateId) }
-}
-
-/** Returns the problem of a rejected affiliate. Rethrows any other error, which ends the import. */
-function rowProblem(error: unknown): string {
-  const { status, message } = error as { status?: number; message: string }
-  if (status === 400 || status === 409) return sanitizeText(message)
-  throw error
 }

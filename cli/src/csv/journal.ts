@@ -1,18 +1,13 @@
 import { createHash } from 'node:crypto'
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
-import { usageError } from '../../errors.ts'
-import type { Reporter } from '../../reporter.ts'
-import type { Settings } from '../../settings.ts'
-import type { ParsedOrder } from './parse-order.ts'
+import { usageError } from '../errors.ts'
+import type { Reporter } from '../reporter.ts'
+import type { Settings } from '../settings.ts'
 
 const hash = (text: string) => createHash('sha256').update(text).digest('hex')
 
 /** Identifies a report by its content, so that a corrected row counts as new. */
 export const contentHash = (report: object): string => hash(JSON.stringify(report))
-
-/** Identifies an order of a file, with its refund. */
-export const orderHash = ({ order, refundedCents, isCanceled }: ParsedOrder): string =>
-  contentHash(refundedCents || isCanceled ? { order, refundedCents, isCanceled } : order)
 
 /**
  * Records which rows of a CSV file were sent, in a file next to it, so that another run sends only the rest. There is one
