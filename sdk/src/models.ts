@@ -80,6 +80,10 @@ export interface AliasQuery extends Query<'listAliases'> {}
 export interface AliasCreate extends RequestBody<'createAlias'> {}
 export interface ProgramQuery extends Query<'listPrograms'> {}
 export type ProgramCreate = RequestBody<'createProgram'>
+export interface ProgramTerms extends Open<Schemas['ProgramTerms']> {}
+/** The next version of the terms of a program. */
+export interface ProgramTermsSet extends RequestBody<'setProgramTerms'> {}
+/** Changes of a program. */
 export interface ProgramUpdate extends RequestBody<'updateProgram'> {}
 export interface CommissionQuery extends Query<'listCommissions'> {}
 export interface PayoutQuery extends Query<'listPayouts'> {}

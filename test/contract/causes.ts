@@ -43,6 +43,14 @@ const raced =
     return replies.find((reply) => reply.status === 409) ?? replies[0]
   }
 
+/** The example's terms have a rule; afterwards they are what they were before. */
+async function whileRuled(server: TestServer, work: () => Promise<Reply>): Promise<Reply> {
+  await expectOk(call(server, 'setProgramTerms'))
+  const reply = await work()
+  await expectOk(call(server, 'setProgramTerms', { body: {} }))
+  return reply
+}
+
 /** Queries that make a list read many rows, so that it runs as a report. */
 const REPORTED: Record<string, Call> = {
   listAffiliates: { query: 'q=nisa' },
@@ -61,7 +69,8 @@ export const sharedCauses: Record<string, Cause> = {
   shop_suspended: ({ server, suspended }, op) => callOperation(server, op, { key: suspended.key }),
   plan_required: ({ server, starter }, op) => callOperation(server, op, { key: starter.key }),
   scope_missing: ({ server, scopeless }, op) => callOperation(server, op, { key: scopeless.key }),
-  method_not_allowed: calling({ method: 'PUT' }),
+  method_not_allowed: ({ server }, op) =>
+    callOperation(server, op, { method: op.path === '/api/v1/programs/terms' ? 'PATCH' : 'PUT' }),
   rate_limited: async ({ server }, op) => {
     server.exhausted.add(`key:${server.shop.keyId}`)
     const reply = await callOperation(server, op)
@@ -187,6 +196,24 @@ export const causes: Record<string, Cause> = {
   'updateProgram discount_value_invalid': badBody({ discountType: 'PERCENT', discountValue: 101 }),
   'updateProgram program_not_found': unknown('prg_none'),
   'updateProgram concurrent_change': raced('updateProgram', { body: { name: 'A' } }, { body: { name: 'B' } }),
+  'updateProgram program_has_terms': ({ server }) =>
+    whileRuled(server, () =>
+      call(server, 'updateProgram', { body: { commissionType: 'FLAT_PER_ORDER', commissionPercent: 5 } }),
+    ),
+  'getProgramTerms invalid_parameter': badQuery(`id=${ID.program}&version=0`),
+  'getProgramTerms program_not_found': unknown('prg_none'),
+  'getProgramTerms program_terms_not_found': badQuery(`id=${ID.program}&version=1000000`),
+  'setProgramTerms invalid_parameter': badQuery(''),
+  'setProgramTerms invalid_body': badBody({
+    rules: [{ when: { customerOrder: { from: 3, to: 2 } }, commissionPercent: 5 }],
+  }),
+  'setProgramTerms unknown_property': badBody({ rules: [], hold: 3 }),
+  'setProgramTerms commission_percent_invalid': badBody({ rules: [{ when: {}, commissionPercent: 101 }] }),
+  'setProgramTerms program_not_found': unknown('prg_none'),
+  'setProgramTerms affiliate_not_found': badBody({
+    rules: [{ when: { affiliateIds: [NOBODY] }, commissionPercent: 5 }],
+  }),
+  'setProgramTerms concurrent_change': badBody({ version: 1_000_000, holdDays: 3 }),
   'listCommissions invalid_parameter': badQuery('from=yesterday'),
   'listCommissions period_invalid': badQuery('from=2026-10-02&to=2026-10-01'),
   'listPayouts invalid_parameter': badQuery('status=DONE'),

@@ -20,6 +20,8 @@ const QUERY: Record<string, string> = {
   archiveAffiliate: `id=${ID.affiliate}`,
   deleteAlias: `id=${ID.alias}`,
   updateProgram: `id=${ID.program}`,
+  getProgramTerms: `id=${ID.program}`,
+  setProgramTerms: `id=${ID.program}`,
   payPayout: `id=${ID.batch}&action=pay`,
   getJourney: 'sessionId=s-1',
   getAffiliateBalance: `affiliateId=${ID.affiliate}`,

@@ -195,6 +195,12 @@ export interface Commission {
   restrictionReasonCode: RestrictionReasonCode | null
   orderStatus: CommissionStatus
   payoutBatchId: string | null
+  /** The version of the program's terms that decided; null without a program, for an adjustment, and for orders that were recorded before programs had terms. */
+  termsVersion: number | null
+  /** The index of the rule of the terms that matched; null for none. */
+  termsRule: number | null
+  /** A payout batch takes the commission from here on: `happenedAt` and the `holdDays` of the terms. */
+  availableAt: string
   happenedAt: Instant
   paidAt: string | null
   createdAt: Instant

@@ -15,6 +15,8 @@ export const operations: Record<string, readonly [RetryPolicy, isText?: true]> =
   'GET /api/v1/programs': ['safe'],
   'POST /api/v1/programs': ['keyed'],
   'PATCH /api/v1/programs': ['repeatable'],
+  'GET /api/v1/programs/terms': ['safe'],
+  'PUT /api/v1/programs/terms': ['repeatable'],
   'GET /api/v1/commissions': ['safe'],
   'GET /api/v1/payouts': ['safe'],
   'POST /api/v1/payouts': ['keyed'],

@@ -1,13 +1,13 @@
 import { type Call, pickData, pickOne, startCall, startUpdate } from '../call.ts'
 import type { Core } from '../core.ts'
-import type { Program, ProgramCreate, ProgramQuery, ProgramUpdate } from '../models.ts'
+import type { Program, ProgramCreate, ProgramQuery, ProgramTerms, ProgramTermsSet, ProgramUpdate } from '../models.ts'
 import type { CallOptions, WriteOptions } from '../options.ts'
 import { listCall, type PagedCall, pickPage } from '../pagination.ts'
 
 const path = '/api/v1/programs'
 
 /**
- * The terms under which affiliates earn commissions.
+ * What affiliates earn.
  *
  * @param core What `createCore` returns.
  *
@@ -85,5 +85,49 @@ export const programs = (core: Core) => ({
       body,
       pick: pickData<Program>,
       send: (init) => core.api.PATCH(path, init),
+    }),
+
+  /**
+   * Returns the terms of a program: its rules, how long commissions are held, and both in one sentence.
+   *
+   * @param id The id of the program.
+   * @param query An earlier `version`.
+   * @param options Options of this call.
+   * @throws {NotFoundError} `program_not_found`, or `program_terms_not_found` for a version that does not exist.
+   *
+   * @example
+   * const { summary } = await client.programs.terms(programId)
+   */
+  terms: (id: string, query?: { version?: number }, options?: CallOptions): Call<ProgramTerms> =>
+    startCall(core, {
+      options,
+      query: { ...query, id },
+      send: (init) => core.api.GET(`${path}/terms`, init),
+      pick: pickData<ProgramTerms>,
+    }),
+
+  /**
+   * Makes the next version of the terms of a program, for later orders. The same terms again change nothing.
+   *
+   * @param id The id of the program.
+   * @param body The rules, the days of the hold, and the `version` that is replaced.
+   * @param options Options of this call.
+   * @throws {BadRequestError} `commission_percent_invalid` when a rate is out of range for the program's type.
+   * @throws {NotFoundError} `program_not_found`, or `affiliate_not_found` for an affiliate of a rule.
+   * @throws {ConflictError} `concurrent_change` when `version` is no longer the current one.
+   *
+   * @example
+   * await client.programs.setTerms(programId, {
+   *   holdDays: 30,
+   *   rules: [{ when: { customerMonth: { from: 12 } }, commissionPercent: null }],
+   * })
+   */
+  setTerms: (id: string, body: ProgramTermsSet, options?: CallOptions): Call<ProgramTerms> =>
+    startCall(core, {
+      options,
+      query: { id },
+      body,
+      send: (init) => core.api.PUT(`${path}/terms`, init),
+      pick: pickData<ProgramTerms>,
     }),
 })

@@ -160,6 +160,35 @@ export interface paths {
         patch: operations["updateProgram"];
         trace?: never;
     };
+    "/api/v1/programs/terms": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the terms of a program
+         * @description Returns the current version, or an earlier one. Version 1 is what every program starts with, without rules, and pays the program's rate.
+         */
+        get: operations["getProgramTerms"];
+        /**
+         * Set the terms of a program
+         * @description Makes the next version of the terms, in force from now on. The same terms again change nothing. Versions never change, and recorded commissions keep theirs:
+         *     an order is decided by the version in force when it happened or, with `appliesTo: CUSTOMERS`, by the one in force at its customer's first credited order.
+         *     Send the `version` that yours replaces to be sure that nobody else has changed the terms in between.
+         *
+         *     The first rule that matches counts: a rule without `commissionPercent` ends the order as `TERMS_NOT_MET`; otherwise product rules count for their lines, then the rule, then the program's rate.
+         *     Writes the audit record `program.terms_set` in the same transaction.
+         */
+        put: operations["setProgramTerms"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/commissions": {
         parameters: {
             query?: never;
@@ -2317,7 +2346,7 @@ export interface components {
          * @description The machine-readable error code. Each code has a cause and, on the next line, a remedy.
          * @enum {string}
          */
-        ErrorCode: "affiliate_has_open_commissions" | "affiliate_not_found" | "alias_invalid" | "alias_limit_reached" | "alias_not_found" | "alias_taken" | "api_disabled" | "audit_unavailable" | "body_timeout" | "body_too_large" | "commission_is_adjustment" | "commission_move_not_allowed" | "commission_not_found" | "commission_percent_invalid" | "commission_percent_required" | "commission_still_restricted" | "concurrent_change" | "connection_exists" | "connection_not_found" | "credentials_malformed" | "credentials_missing" | "cross_site_refused" | "csrf_token_invalid" | "currency_in_use" | "delivery_erased" | "delivery_not_finished" | "delivery_not_found" | "discount_code_invalid" | "discount_code_taken" | "discount_value_invalid" | "email_taken" | "erasure_not_found" | "erasure_unreadable" | "geo_rule_limit_reached" | "geo_rule_not_found" | "header_repeated" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "internal_error" | "invalid_body" | "invalid_json" | "invalid_parameter" | "journey_identifier_required" | "key_already_revoked" | "key_expired" | "key_limit_reached" | "key_not_found" | "key_revoked" | "key_unknown" | "method_not_allowed" | "no_eligible_commissions" | "occurred_at_in_future" | "operator_credentials_malformed" | "operator_credentials_missing" | "operator_throttled" | "operator_token_unknown" | "order_not_found" | "outcome_unknown" | "owner_credentials_malformed" | "owner_credentials_missing" | "owner_token_unknown" | "path_unknown" | "payee_invalid" | "payee_not_found" | "payee_unreadable" | "payout_already_paid" | "payout_below_threshold" | "payout_below_threshold_after_claim" | "payout_claimed_concurrently" | "payout_currency_not_supported" | "payout_file_exists" | "payout_file_not_discardable" | "payout_file_not_found" | "payout_file_unfinished" | "payout_has_sent_lines" | "payout_mixed_currencies" | "payout_not_cancelable" | "payout_not_found" | "payout_not_payable" | "payout_nothing_to_send" | "payout_threshold_needs_reconciliation" | "payout_total_mismatch" | "period_invalid" | "person_is_user" | "plan_required" | "product_rule_exists" | "product_rule_limit_reached" | "product_rule_not_found" | "program_not_found" | "rate_limited" | "refund_currency_mismatch" | "refund_exceeds_order" | "refund_item_unknown" | "request_malformed" | "request_timeout" | "role_missing" | "scope_missing" | "server_busy" | "session_expired" | "shop_deletion_started" | "shop_export_required" | "shop_has_open_batch" | "shop_is_test" | "shop_name_mismatch" | "shop_not_found" | "shop_not_suspended" | "shop_suspended" | "sign_in_refused" | "sign_in_throttled" | "storage_unavailable" | "store_domain_mismatch" | "store_notifications_suspended" | "store_refund_limit_reached" | "store_signature_invalid" | "store_signature_missing" | "test_shop_limit_reached" | "test_shop_not_found" | "total_too_large" | "unknown_property" | "user_already_revoked" | "user_exists" | "user_not_found" | "webhook_disabled" | "webhook_limit_reached" | "webhook_not_found" | "webhook_url_refused";
+        ErrorCode: "affiliate_has_open_commissions" | "affiliate_not_found" | "alias_invalid" | "alias_limit_reached" | "alias_not_found" | "alias_taken" | "api_disabled" | "audit_unavailable" | "body_timeout" | "body_too_large" | "commission_is_adjustment" | "commission_move_not_allowed" | "commission_not_found" | "commission_percent_invalid" | "commission_percent_required" | "commission_still_restricted" | "concurrent_change" | "connection_exists" | "connection_not_found" | "credentials_malformed" | "credentials_missing" | "cross_site_refused" | "csrf_token_invalid" | "currency_in_use" | "delivery_erased" | "delivery_not_finished" | "delivery_not_found" | "discount_code_invalid" | "discount_code_taken" | "discount_value_invalid" | "email_taken" | "erasure_not_found" | "erasure_unreadable" | "geo_rule_limit_reached" | "geo_rule_not_found" | "header_repeated" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "internal_error" | "invalid_body" | "invalid_json" | "invalid_parameter" | "journey_identifier_required" | "key_already_revoked" | "key_expired" | "key_limit_reached" | "key_not_found" | "key_revoked" | "key_unknown" | "method_not_allowed" | "no_eligible_commissions" | "occurred_at_in_future" | "operator_credentials_malformed" | "operator_credentials_missing" | "operator_throttled" | "operator_token_unknown" | "order_not_found" | "outcome_unknown" | "owner_credentials_malformed" | "owner_credentials_missing" | "owner_token_unknown" | "path_unknown" | "payee_invalid" | "payee_not_found" | "payee_unreadable" | "payout_already_paid" | "payout_below_threshold" | "payout_below_threshold_after_claim" | "payout_claimed_concurrently" | "payout_currency_not_supported" | "payout_file_exists" | "payout_file_not_discardable" | "payout_file_not_found" | "payout_file_unfinished" | "payout_has_sent_lines" | "payout_mixed_currencies" | "payout_not_cancelable" | "payout_not_found" | "payout_not_payable" | "payout_nothing_to_send" | "payout_threshold_needs_reconciliation" | "payout_total_mismatch" | "period_invalid" | "person_is_user" | "plan_required" | "product_rule_exists" | "product_rule_limit_reached" | "product_rule_not_found" | "program_has_terms" | "program_not_found" | "program_terms_not_found" | "rate_limited" | "refund_currency_mismatch" | "refund_exceeds_order" | "refund_item_unknown" | "request_malformed" | "request_timeout" | "role_missing" | "scope_missing" | "server_busy" | "session_expired" | "shop_deletion_started" | "shop_export_required" | "shop_has_open_batch" | "shop_is_test" | "shop_name_mismatch" | "shop_not_found" | "shop_not_suspended" | "shop_suspended" | "sign_in_refused" | "sign_in_throttled" | "storage_unavailable" | "store_domain_mismatch" | "store_notifications_suspended" | "store_refund_limit_reached" | "store_signature_invalid" | "store_signature_missing" | "test_shop_limit_reached" | "test_shop_not_found" | "total_too_large" | "unknown_property" | "user_already_revoked" | "user_exists" | "user_not_found" | "webhook_disabled" | "webhook_limit_reached" | "webhook_not_found" | "webhook_url_refused";
         /** @description An opaque id. */
         Id: string;
         IdempotencyKey: string;
@@ -2562,6 +2591,75 @@ export interface components {
         ProgramReply: {
             data: components["schemas"]["Program"];
         };
+        ProgramTerms: {
+            version: number;
+            /** @description A batch takes a commission this many days after its order. */
+            holdDays: number;
+            /**
+             * @description `CUSTOMERS`: a customer keeps the version that was in force at the first credited order.
+             * @enum {string}
+             */
+            appliesTo: "ORDERS" | "CUSTOMERS";
+            rules: components["schemas"]["TermsRule"][];
+            /** @description What the terms pay, in one sentence. */
+            summary: string;
+            createdAt: components["schemas"]["Instant"];
+        };
+        ProgramTermsReply: {
+            data: components["schemas"]["ProgramTerms"];
+        };
+        ProgramTermsSet: {
+            /** @description The version that this one replaces. */
+            version?: number;
+            /** @description Defaults to 0. */
+            holdDays?: number;
+            /**
+             * @description Defaults to `ORDERS`.
+             * @enum {string}
+             */
+            appliesTo?: "ORDERS" | "CUSTOMERS";
+            /** @description None by default. */
+            rules?: components["schemas"]["TermsRule"][];
+        };
+        TermsRule: {
+            when: components["schemas"]["TermsCondition"];
+            /** @description A percentage with at most two decimals, or units of the shop's currency for the flat types; null earns nothing. */
+            commissionPercent: components["schemas"]["CommissionPercentInput"] | null;
+            /** @description The most that an order in the shop's currency earns, before tax. */
+            maxCommissionCents?: number;
+        };
+        /** @description All that are given must hold. Bounds are inclusive. Orders count that were credited before this one, as known when it is recorded. Without a customer, an order is the first, in month 0. */
+        TermsCondition: {
+            /** @description Which credited order of the customer in the shop it is, from 1. */
+            customerOrder?: {
+                from?: number;
+                to?: number;
+            };
+            /** @description Whole calendar months since the customer's first credited order, in the shop's time zone, from 0. */
+            customerMonth?: {
+                from?: number;
+                to?: number;
+            };
+            affiliateIds?: components["schemas"]["Id"][];
+            /** @description The affiliate's credited orders. */
+            affiliateOrders?: components["schemas"]["TermsAffiliateRange"];
+            /** @description Goods after discount of the affiliate's credited orders in the shop's currency. */
+            affiliateRevenueCents?: components["schemas"]["TermsAffiliateRange"];
+            /** @description Goods before discount, in the shop's currency. */
+            orderSubtotalCents?: {
+                from?: number;
+                to?: number;
+            };
+        };
+        TermsAffiliateRange: {
+            from?: number;
+            to?: number;
+            /**
+             * @description `MONTH` is the calendar month of the order in the shop's time zone.
+             * @enum {string}
+             */
+            period: "MONTH" | "ALL_TIME";
+        };
         ProgramList: {
             data: components["schemas"]["Program"][];
             pagination: components["schemas"]["Pagination"];
@@ -2599,6 +2697,15 @@ export interface components {
             restrictionReasonCode: components["schemas"]["RestrictionReasonCode"] | null;
             orderStatus: components["schemas"]["CommissionStatus"];
             payoutBatchId: string | null;
+            /** @description The version of the program's terms that decided; null without a program, for an adjustment, and for orders that were recorded before programs had terms. */
+            termsVersion: number | null;
+            /** @description The index of the rule of the terms that matched; null for none. */
+            termsRule: number | null;
+            /**
+             * Format: date-time
+             * @description A payout batch takes the commission from here on: `happenedAt` and the `holdDays` of the terms.
+             */
+            availableAt: string;
             happenedAt: components["schemas"]["Instant"];
             /** Format: date-time */
             paidAt: string | null;
@@ -3369,6 +3476,7 @@ export interface components {
             currency: string;
             /** @description The parts of the order that are paid at one rate each. */
             groups: components["schemas"]["RateGroup"][];
+            terms: components["schemas"]["DecidedTerms"];
         };
         EvidenceCandidate: {
             kind: components["schemas"]["EvidenceKind"];
@@ -4236,6 +4344,8 @@ export interface components {
                 code: components["schemas"]["RestrictionReasonCode"];
                 because: string;
             } | null;
+            /** @description Which version of the program's terms counted, why each rule before the one that matched did not, and what that one pays. Empty when version 1 counted. */
+            terms: string[];
             arithmetic: components["schemas"]["ArithmeticLine"][];
             /** @description The order as reported, with aliases resolved. */
             order: {
@@ -4275,6 +4385,13 @@ export interface components {
             /** @description The order connected its customer to the affiliate. */
             connectsCustomer: boolean;
         };
+        /** @description The version of the program's terms that decided; null for version 1. */
+        DecidedTerms: {
+            version: number;
+            /** @description The index of the first rule that matches; null for none. */
+            rule: number | null;
+            availableAt: components["schemas"]["Instant"];
+        } | null;
         ExplainedEvidence: {
             kind: components["schemas"]["EvidenceKind"];
             /** @description 1 is the highest. */
@@ -4311,7 +4428,7 @@ export interface components {
              * @description `canceled` takes back what is left of a canceled, rejected or reversed commission; `now` is the amount that remains.
              * @enum {string}
              */
-            step: "subtotal" | "discount" | "outside" | "base" | "group" | "restricted" | "commission" | "tax" | "refund" | "canceled" | "now";
+            step: "subtotal" | "discount" | "outside" | "base" | "group" | "cap" | "restricted" | "commission" | "tax" | "refund" | "canceled" | "now";
             /** @description The calculation of the amount. */
             text: string;
             cents: components["schemas"]["Cents"];
@@ -5809,6 +5926,83 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ProgramReply"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["UnavailableOrBusy"];
+        };
+    };
+    getProgramTerms: {
+        parameters: {
+            query: {
+                /** @description The program. */
+                id: components["parameters"]["ProgramIdQuery"];
+                /** @description This version instead of the current one. */
+                version?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One version of the terms. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProgramTermsReply"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    setProgramTerms: {
+        parameters: {
+            query: {
+                /** @description The program. */
+                id: components["parameters"]["ProgramIdQuery"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProgramTermsSet"];
+            };
+        };
+        responses: {
+            /** @description The new version, or the current one if it is the same. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProgramTermsReply"];
                 };
             };
             400: components["responses"]["Invalid"];

@@ -16,6 +16,8 @@ export interface SecuritySchemes {
   listPrograms: 'apiKey'
   createProgram: 'apiKey'
   updateProgram: 'apiKey'
+  getProgramTerms: 'apiKey'
+  setProgramTerms: 'apiKey'
   listCommissions: 'apiKey'
   listPayouts: 'apiKey'
   createPayout: 'apiKey'

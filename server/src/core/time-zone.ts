@@ -84,6 +84,21 @@ export function monthPeriod(month: string, timeZone: string): { from: string; to
   return { from: startOfDay(first, timeZone), to: endOfDay(last, timeZone) }
 }
 
+/** The first instant of the local month of another one. */
+export const startOfMonth = (at: string, timeZone: string): string =>
+  startOfDay(`${localDate(at, timeZone).slice(0, 7)}-01`, timeZone)
+
+/**
+ * Whole calendar months from one instant to a later one, at the same local time. A month that lacks the day counts from its
+ * last day: from 31 January, the first month ends on 28 or 29 February.
+ */
+export function monthsBetween(from: string, to: string, timeZone: string): number {
+  const [start, end] = [zonedTime(from, timeZone), zonedTime(to, timeZone)]
+  const { months } = start.until(end, { largestUnit: 'months' })
+  // The difference does not count a month that lacks the day.
+  return start.add({ months: months + 1 }).epochMilliseconds <= end.epochMilliseconds ? months + 1 : months
+}
+
 /** The month before the one of an instant, as `YYYY-MM`. */
 export const lastMonth = (at: string, timeZone: string): string =>
   zonedTime(at, timeZone).toPlainDate().toPlainYearMonth().subtract({ months: 1 }).toString()

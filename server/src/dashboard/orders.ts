@@ -87,6 +87,7 @@ const explanation = (
 <h2>Evidence</h2>
 <p class="hint">In your shop’s order of precedence. The first kind with valid evidence wins. If there are several clicks, the ${found.clickTouch.toLowerCase()} one counts.</p>
 <ol class="evidence card">${found.evidence.map((one) => kind(one, names, query))}</ol>
+${found.terms.length ? html`<h2>Terms</h2><ul class="card">${found.terms.map((text) => html`<li>${text}</li>`)}</ul>` : ''}
 <h2>Calculation</h2>
 ${arithmetic(found)}
 <p class="hint">${replay(found)}</p>`
@@ -182,6 +183,7 @@ const STEPS: Record<Schemas['ArithmeticLine']['step'], string> = {
   outside: 'Excluded',
   base: 'Base',
   group: 'Rate',
+  cap: 'Cap',
   restricted: 'Restricted',
   commission: 'Commission',
   tax: 'Tax',

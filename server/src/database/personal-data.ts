@@ -71,7 +71,7 @@ export const COLUMNS: { [Table in TableName]: { [Column in keyof Tables[Table]]:
     ...none(
       'id shopId commissionType commissionPercent defaultCommissionBps cookieDurationDays',
       'autoApproveAffiliate autoApproveOrder status lifetimeCommission discountEnabled discountType',
-      'discountValue version createdAt updatedAt',
+      'discountValue termsVersion version createdAt updatedAt',
     ),
     name: 'shop',
     description: 'shop',
@@ -110,7 +110,7 @@ export const COLUMNS: { [Table in TableName]: { [Column in keyof Tables[Table]]:
       'id shopId affiliateId programId currency orderCurrency commissionType commissionBaseCents',
       'remainingBaseCents commissionRateBps commissionAmountCents taxWithheldCents orderSubtotalCents orderDiscountCents',
       'orderShippingCents orderTaxCents trackingMethod attributionMethod attributionReasonCode',
-      'restrictionReasonCode orderStatus payoutBatchId debtId happenedAt paidAt createdAt updatedAt version',
+      'restrictionReasonCode orderStatus payoutBatchId termsVersion termsRule availableAt debtId happenedAt paidAt createdAt updatedAt version',
     ),
     externalOrderId: 'text',
     orderId: 'text',
@@ -154,6 +154,7 @@ export const COLUMNS: { [Table in TableName]: { [Column in keyof Tables[Table]]:
   },
   connections: { ...none('id shopId kind affiliateId createdAt'), value: 'special' },
   productRules: none('id shopId programId kind value commissionType rate createdAt'),
+  programTerms: none('shopId programId version holdDays appliesTo commissionType currency hasAmounts rules createdAt'),
   geoRules: none('programId shopId countries states cities postalPrefixes updatedAt'),
   payoutBatches: none(
     'id shopId status periodStart periodEnd includeEarlier currency commissions affiliates',

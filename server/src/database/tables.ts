@@ -1,5 +1,6 @@
 import type { components } from '../contract/schema.d.ts'
 import type { Role } from '../contract/spec.ts'
+import type { TermsFact } from '../engine/facts.ts'
 import type { AliasRow, ConnectionRow, PayeeRow } from './affiliate-tables.ts'
 import type { AuditHeadRow, AuditRow, ErasureRow } from './audit-tables.ts'
 import type {
@@ -119,6 +120,8 @@ type ProgramColumns = Omit<Schemas['Program'], ProgramFlag | 'isDefault' | 'affi
 
 export interface ProgramRow extends ProgramColumns {
   shopId: string
+  /** The current version of the terms. Version 1 has no row. */
+  termsVersion: number
   version: number
 }
 
@@ -183,6 +186,16 @@ export interface ProductRuleRow {
   createdAt: string
 }
 
+/** One version of a program's terms. Never changed. */
+export interface ProgramTermsRow extends Omit<TermsFact, 'rules'> {
+  shopId: string
+  programId: string
+  /** Whether a rule has an amount in `currency`. */
+  hasAmounts: number
+  /** JSON of `TermsRule[]`. */
+  rules: string
+}
+
 export interface GeoRuleRow {
   programId: string
   shopId: string
@@ -228,6 +241,7 @@ export interface Tables {
   connections: ConnectionRow
   productRules: ProductRuleRow
   geoRules: GeoRuleRow
+  programTerms: ProgramTermsRow
   payoutBatches: PayoutBatchRow
   payoutJobs: PayoutJobRow
   reservationChanges: ReservationChangeRow

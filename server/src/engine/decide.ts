@@ -13,7 +13,7 @@ import type {
   RestrictionCode,
 } from './facts.ts'
 import { basisPointsOf } from './money.ts'
-import { mailboxKeys, trimToNull } from './normalize.ts'
+import { mailboxKeys, namesCustomer } from './normalize.ts'
 import { type MatchedTerms, matchTerms } from './terms.ts'
 
 /** Incremented when the same facts could give another decision; recorded with every commission. */
@@ -89,7 +89,6 @@ function earnedFields(
   { program, terms, groups }: { program: ProgramFact; terms: MatchedTerms | null; groups: RateGroup[] },
 ): Partial<Decision> {
   const amountCents = Math.min(totalAmount(groups), terms?.maxCommissionCents ?? Number.POSITIVE_INFINITY)
-  const isKnown = trimToNull(order.customerId) !== null || trimToNull(order.customerEmail) !== null
   return {
     status: program.autoApproveOrder && duplicateOf === undefined ? 'APPROVED' : 'PENDING',
     ...(duplicateOf !== undefined && { restrictionReasonCode: 'POSSIBLE_DUPLICATE' }),
@@ -97,7 +96,7 @@ function earnedFields(
     amountCents,
     taxWithheldCents: basisPointsOf(amountCents, settings.taxWithholdingBps),
     groups,
-    connectsCustomer: program.lifetimeCommission && isKnown,
+    connectsCustomer: program.lifetimeCommission && namesCustomer(order),
   }
 }
 

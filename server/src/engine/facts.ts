@@ -101,8 +101,8 @@ export interface CustomerFact {
   orders: number
   /** Null before the first. */
   firstOrderAt: string | null
-  /** Whole calendar months since the first order, in the shop's time zone. */
-  month: number
+  /** Whole calendar months since the first order, in the shop's time zone. Missing when no terms ask for it. */
+  month?: number
 }
 
 /** Inclusive bounds. */
@@ -193,7 +193,7 @@ export interface Facts {
   programs: Record<string, ProgramFact>
   /** The stored id of a credited order of another source that has the same id or name. Missing when there is none. */
   duplicateOf?: string
-  /** Missing when the order names no customer, or no terms ask for it. */
+  /** Missing without credited orders before this one. */
   customer?: CustomerFact
 }
 

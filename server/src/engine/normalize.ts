@@ -1,3 +1,5 @@
+import type { Order } from './facts.ts'
+
 /** Characters that a URL parser would not treat as part of a host name. */
 const NOT_A_HOST = /[\s\p{Cc}/?#@:%\\[\]]/u
 /** The dots allowed in internationalized domain names, and whitespace after one. */
@@ -126,6 +128,9 @@ export function storedOrderIds(text: string): { exact: string[]; bySource: strin
 export function trimToNull(value: string | null | undefined): string | null {
   return value?.trim() || null
 }
+
+export const namesCustomer = ({ customerId, customerEmail }: Pick<Order, 'customerId' | 'customerEmail'>): boolean =>
+  trimToNull(customerId) !== null || trimToNull(customerEmail) !== null
 
 /** Removes invisible characters: zero-width characters, joiners, direction marks, variation selectors, soft hyphens. */
 export function withoutInvisible(text: string): string {

@@ -9,6 +9,7 @@ import type {
   TermsRule,
 } from './facts.ts'
 import { fromHundredths } from './money.ts'
+import { namesCustomer } from './normalize.ts'
 import { termsInForce, type Unmet, unmetCondition } from './terms.ts'
 
 /** An amount of the terms' currency in words. */
@@ -191,7 +192,7 @@ function unmetText(
 ): string {
   const { customer, order } = facts
   const needs = (text: (value: number) => string = String) => needText(when[unmet as 'customerOrder'] ?? {}, text)
-  const who = customer ? 'of the customer' : 'because it names no customer'
+  const who = namesCustomer(order) ? 'of the customer' : 'because it names no customer'
   const counted = (name: 'affiliateOrders' | 'affiliateRevenueCents') => {
     const { period } = when[name]!
     const { orders, revenueCents } = affiliate.counted?.[period] ?? { orders: 0, revenueCents: 0 }

@@ -40,6 +40,7 @@ import { exportPerson } from '../domains/privacy/person-export.ts'
 import * as geoRules from '../domains/programs/geo-rules.ts'
 import * as productRules from '../domains/programs/product-rules.ts'
 import * as programs from '../domains/programs/programs.ts'
+import * as terms from '../domains/programs/terms.ts'
 import { deleteShop } from '../domains/shops/shop-deletion.ts'
 import { exportShop } from '../domains/shops/shop-export.ts'
 import * as testShops from '../domains/shops/test-shops.ts'
@@ -111,6 +112,8 @@ export const handlers: Handlers<Contexts> = {
   listPrograms: (ctx, { query }) => ok(programs.list(ctx, query)),
   createProgram: (ctx, { body }) => created(programs.create(ctx, body)),
   updateProgram: (ctx, { query, body }) => data(programs.update(ctx, query.id, body)),
+  getProgramTerms: (ctx, { query }) => data(terms.find(ctx, query.id, query.version)),
+  setProgramTerms: (ctx, { query, body }) => data(terms.set(ctx, query.id, body)),
   listProductRules: (ctx, { query }) => ok(productRules.list(ctx, query)),
   createProductRule: (ctx, { body }) => created(productRules.create(ctx, body)),
   deleteProductRule: (ctx, { path }) => ok(productRules.remove(ctx, path.id)),

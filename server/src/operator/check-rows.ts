@@ -32,6 +32,7 @@ export const JSON_COLUMNS: { [Table in TableName]?: (keyof Tables[Table])[] } = 
   refunds: ['lineItems'],
   orderNotices: ['body'],
   geoRules: ['countries', 'states', 'cities', 'postalPrefixes'],
+  programTerms: ['rules'],
   subscriptions: ['events'],
   webhookEvents: ['body'],
   idempotencyKeys: ['result'],

@@ -230,6 +230,7 @@ const REFERENCES: [table: string, column: string, target: string][] = [
   ['connections', 'affiliateId', 'affiliates'],
   ['productRules', 'programId', 'programs'],
   ['geoRules', 'programId', 'programs'],
+  ['programTerms', 'programId', 'programs'],
   ['deliveries', 'eventId', 'webhookEvents'],
   ['subscriptions', 'shopId', 'shops'],
 ]

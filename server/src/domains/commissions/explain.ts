@@ -7,13 +7,14 @@ import { forEachYielding } from '../../database/event-loop.ts'
 import type { CommissionRow, OrderNoticeRow, OrderRow, RefundRow } from '../../database/tables.ts'
 import { codeKey } from '../../engine/affiliate-codes.ts'
 import { affiliateOf, canWin, programOf } from '../../engine/attribution.ts'
-import { goodsOf } from '../../engine/commission.ts'
+import { goodsOf, totalAmount } from '../../engine/commission.ts'
 import { decide, ENGINE_VERSION } from '../../engine/decide.ts'
 import type { Candidate, Decision, EvidenceKind, Facts, MissCode, RateGroup } from '../../engine/facts.ts'
 import { canceledRefundOf, cancellationIdOf, storedOrderIds } from '../../engine/normalize.ts'
 import { namesUnknownItem } from '../../engine/refund.ts'
 import { restrictionTexts } from '../../engine/restriction-texts.ts'
 import { parseFacts } from '../../engine/stored-facts.ts'
+import { explainTerms } from '../../engine/terms-texts.ts'
 import { findAffiliateBySlug } from '../affiliates/queries.ts'
 import { findCommissionByOrder, listRefunds, toCommission, toDecision } from '../ledger/commissions.ts'
 import { listJobs, toEffective } from '../ledger/jobs.ts'
@@ -57,6 +58,7 @@ export async function explain(ctx: Context, id: string): Promise<Explanation> {
     clickTouch: facts.settings.clickTouch,
     evidence: evidenceOf(facts, decision, await findSlugNamesakes(ctx, row, decision)),
     ...creditedOf(facts, decision),
+    terms: termsOf(facts, decision),
     arithmetic: arithmeticOf(facts, decision, { refunds, withUnknownItem, commission }),
     order: { ...facts.order },
     decision: toDecision(decision, facts.order.currency),
@@ -176,6 +178,15 @@ function creditedOf(facts: Facts, decision: Decision): Pick<Explanation, 'affili
   }
 }
 
+/** Why the terms of the program paid what they did; empty for version 1. */
+function termsOf(facts: Facts, { attribution, subtotalCents }: Decision): string[] {
+  const affiliate = affiliateOf(facts, attribution.affiliateId)
+  const program = affiliate && programOf(facts, affiliate)
+  const currency = facts.settings.currency ?? facts.order.currency
+  const words = (cents: number) => money(cents, currency)
+  return affiliate && program ? explainTerms(facts, program, { affiliate, subtotalCents, money: words }) : []
+}
+
 type Line = components['schemas']['ArithmeticLine']
 
 const arithmeticLine =
@@ -206,6 +217,9 @@ function arithmeticOf(
     ...decision.groups.map((group) => earned('group', groupText(group, facts, commissionCurrency), group.amountCents)),
   )
   if (decision.status === null) return lines
+  const uncapped = totalAmount(decision.groups)
+  if (amountCents < uncapped)
+    lines.push(earned('cap', "The most that the rule of the program's terms pays for an order", amountCents - uncapped))
   const { restrictionReasonCode: code } = decision
   if (code && !decision.eligible) lines.push(earned('restricted', code, 0))
   const bps = facts.settings.taxWithholdingBps

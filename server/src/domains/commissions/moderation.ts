@@ -22,6 +22,7 @@ import {
   findCommissionsById,
   insertCommission,
   settleRefunds,
+  termsColumns,
   toCommission,
   updateCommissionIfUnchanged,
 } from '../ledger/commissions.ts'
@@ -375,8 +376,9 @@ export async function decideAgain(ctx: Context, trx: Transaction, row: Commissio
 }
 
 /** The columns that the first decision may have left empty. */
-const decisionColumns = (decision: Decision, { currency }: Order): Partial<CommissionRow> => ({
-  currency: decision.currency ?? currency,
+const decisionColumns = (decision: Decision, order: Order): Partial<CommissionRow> => ({
+  ...termsColumns(decision, order),
+  currency: decision.currency ?? order.currency,
   programId: decision.programId,
   commissionType: decision.commissionType,
   commissionRateBps: decision.rateBps,

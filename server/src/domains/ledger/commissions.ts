@@ -6,7 +6,7 @@ import type { Reader, Transaction } from '../../database/database.ts'
 import { inBatches, isSqlite, yieldToEventLoop } from '../../database/event-loop.ts'
 import { prepared, preparedInsert, preparedWrite } from '../../database/prepared.ts'
 import type { CommissionRow, RefundRow, RefundTotalsRow, Tables } from '../../database/tables.ts'
-import type { Decision } from '../../engine/facts.ts'
+import type { CountedOrders, Decision, Order } from '../../engine/facts.ts'
 
 const commissions = (db: Reader, shopId: string) =>
   db.selectFrom('commissions').selectAll().where('shopId', '=', shopId)
@@ -241,6 +241,9 @@ export function adjustmentRow(ctx: Pick<Context, 'now'>, columns: AdjustmentColu
     attributionMethod: null,
     attributionReasonCode: null,
     restrictionReasonCode: null,
+    termsVersion: null,
+    termsRule: null,
+    availableAt: columns.happenedAt,
     paidAt: null,
     createdAt,
     updatedAt: createdAt,
@@ -374,16 +377,52 @@ export const toCommission = (row: CommissionRow): components['schemas']['Commiss
   restrictionReasonCode: row.restrictionReasonCode,
   orderStatus: row.orderStatus,
   payoutBatchId: row.payoutBatchId,
+  termsVersion: row.termsVersion,
+  termsRule: row.termsRule,
+  availableAt: row.availableAt,
   happenedAt: row.happenedAt,
   paidAt: row.paidAt,
   createdAt: row.createdAt,
   updatedAt: row.updatedAt,
 })
 
+/** The statuses of orders that earn. An order that earns nothing is `REJECTED`. */
+const CREDITED: CommissionRow['orderStatus'][] = ['PENDING', 'APPROVED', 'ACCEPTED', 'PAYABLE', 'PAID']
+
+/** An affiliate's credited orders of a period, and their goods in one currency. @param before exclusive */
+export async function countCredited(
+  db: Reader,
+  shopId: string,
+  { affiliateId, from, before, currency }: { affiliateId: string; from: string; before: string; currency: string },
+): Promise<CountedOrders> {
+  const revenue = sql<number>`cast(coalesce(sum(case when o."orderCurrency" = ${currency} then o."goodsCents" else 0 end), 0) as bigint)`
+  return db
+    .selectFrom('commissions as c')
+    .innerJoin('orders as o', (join) => join.onRef('o.shopId', '=', 'c.shopId').onRef('o.orderId', '=', 'c.orderId'))
+    .select((eb) => [eb.fn.countAll<number>().as('orders'), revenue.as('revenueCents')])
+    .where('c.shopId', '=', shopId)
+    .where('c.affiliateId', '=', affiliateId)
+    .where('c.happenedAt', '>=', from)
+    .where('c.happenedAt', '<', before)
+    .where('c.orderStatus', 'in', CREDITED)
+    .executeTakeFirstOrThrow()
+}
+
+/** What the terms of the program decided. */
+export const termsColumns = (
+  { terms, programId }: Decision,
+  { orderAt }: Order,
+): Pick<CommissionRow, 'termsVersion' | 'termsRule' | 'availableAt'> => ({
+  termsVersion: terms?.version ?? (programId === null ? null : 1),
+  termsRule: terms?.rule ?? null,
+  availableAt: terms?.availableAt ?? orderAt,
+})
+
 /** A stored decision with the fields that decisions of earlier versions lack. */
 export const toDecision = (decision: Decision, orderCurrency: string) => ({
   ...decision,
   currency: decision.currency ?? orderCurrency,
+  terms: decision.terms ?? null,
   candidates: decision.candidates.map((candidate) => ({ ...candidate, alias: candidate.alias ?? null })),
   groups: decision.groups.map((group) => ({ ...group, unpaidReasonCode: group.unpaidReasonCode ?? null })),
 })

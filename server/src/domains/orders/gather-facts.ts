@@ -18,6 +18,7 @@ import {
 } from '../journey/queries.ts'
 import { findDuplicateOf, type IdentifiedOrder } from '../ledger/orders.ts'
 import { listClickWindows, toGeoRule } from '../programs/queries.ts'
+import { withTerms } from './gather-terms.ts'
 
 /** Reads everything that the engine needs to decide an order, in two round trips on PostgreSQL. */
 export async function gatherFacts(db: Reader, shop: ShopRow, incoming: IdentifiedOrder): Promise<Facts> {
@@ -26,8 +27,8 @@ export async function gatherFacts(db: Reader, shop: ShopRow, incoming: Identifie
     findMatches(db, shop.id, order),
     findDuplicateOf(db, shop.id, incoming),
   ])
-  const { affiliates, programs } = await findTerms(db, shop.id, matchedAffiliateIds(matches), order.lines)
-  return {
+  const { termed, ...terms } = await findTerms(db, shop.id, matchedAffiliateIds(matches), order.lines)
+  const facts = {
     order,
     settings: {
       precedence: JSON.parse(shop.attributionPrecedence),
@@ -36,10 +37,10 @@ export async function gatherFacts(db: Reader, shop: ShopRow, incoming: Identifie
       currency: shop.currency,
     },
     matches,
-    affiliates,
-    programs,
+    ...terms,
     ...(duplicateOf !== undefined && { duplicateOf }),
   }
+  return termed.length > 0 ? withTerms(db, shop, facts, termed) : facts
 }
 
 /** What the evidence of an order belongs to. */
@@ -103,7 +104,7 @@ const idsOf = (values: Values, prefix: 'affiliate' | 'product') =>
 type TermsRow = Pick<AffiliateRow, 'id' | 'email' | 'status' | 'deletedAt' | 'campaignId'> & {
   programId: string | null
 } & Omit<ProgramFact, 'id' | 'autoApproveOrder' | 'lifetimeCommission' | 'productRules' | 'geoRule'> &
-  Pick<ProgramRow, 'autoApproveOrder' | 'lifetimeCommission'> &
+  Pick<ProgramRow, 'autoApproveOrder' | 'lifetimeCommission' | 'termsVersion'> &
   Pick<GeoRuleRow, 'states' | 'cities' | 'postalPrefixes'> & { countries: string | null }
 
 const selectTerms = (db: Reader, values: Values) =>
@@ -113,7 +114,7 @@ const selectTerms = (db: Reader, values: Values) =>
     .leftJoin('geoRules as g', (join) => join.onRef('g.shopId', '=', 'p.shopId').onRef('g.programId', '=', 'p.id'))
     .select(['a.id', 'a.email', 'a.status', 'a.deletedAt', 'a.campaignId', 'p.id as programId'])
     .select(['p.commissionType', 'p.defaultCommissionBps as rate', 'p.cookieDurationDays'])
-    .select(['p.autoApproveOrder', 'p.lifetimeCommission'])
+    .select(['p.autoApproveOrder', 'p.lifetimeCommission', 'p.termsVersion'])
     .select(['g.countries', 'g.states', 'g.cities', 'g.postalPrefixes'])
     .where('a.shopId', '=', values.shopId)
     .where('a.id', 'in', idsOf(values, 'affiliate'))
@@ -141,14 +142,14 @@ const selectRates = (db: Reader, values: Values) =>
 const preparedTerms = preparedByShape<Values>()((db, values) => selectTerms(db, values).compile())
 const preparedRates = preparedByShape<Values>()((db, values) => selectRates(db, values).compile())
 
+interface Terms extends Pick<Facts, 'affiliates' | 'programs'> {
+  /** The programs whose terms have other versions than the first. */
+  termed: string[]
+}
+
 /** Affiliates and their programs, with what these pay for the lines of an order. */
-async function findTerms(
-  db: Reader,
-  shopId: string,
-  affiliateIds: string[],
-  lines: OrderLine[],
-): Promise<Pick<Facts, 'affiliates' | 'programs'>> {
-  const facts: Pick<Facts, 'affiliates' | 'programs'> = { affiliates: {}, programs: {} }
+async function findTerms(db: Reader, shopId: string, affiliateIds: string[], lines: OrderLine[]): Promise<Terms> {
+  const facts: Terms = { affiliates: {}, programs: {}, termed: [] }
   if (affiliateIds.length === 0) return facts
   const affiliates: Values = { shopId }
   for (const [i, id] of affiliateIds.entries()) affiliates[`affiliate${i}`] = id
@@ -162,8 +163,10 @@ async function findTerms(
   for (const { id, email, status, deletedAt, campaignId, programId, ...program } of rows) {
     facts.affiliates[id] = { id, email, status, archived: deletedAt !== null, programId: campaignId }
     if (programId === null) continue
-    const { commissionType, rate, cookieDurationDays, autoApproveOrder, lifetimeCommission, countries, ...places } =
+    const { commissionType, rate, cookieDurationDays, autoApproveOrder, lifetimeCommission, termsVersion, ...geoRule } =
       program
+    const { countries, ...places } = geoRule
+    if (termsVersion > 1 && !facts.termed.includes(programId)) facts.termed.push(programId)
     facts.programs[programId] = {
       id: programId,
       commissionType,

@@ -10,7 +10,7 @@ import { serializeFacts } from '../../engine/stored-facts.ts'
 import { connectCustomer } from '../affiliates/connections.ts'
 import { auditedAmounts, statusEvents } from '../commissions/event-queries.ts'
 import { insertJourneyEntry, replaceJourneyEntry } from '../journey/queries.ts'
-import { insertCommission, toCommission } from '../ledger/commissions.ts'
+import { insertCommission, termsColumns, toCommission } from '../ledger/commissions.ts'
 import { findOrder, hasSameAmounts, upsertOrder } from '../ledger/orders.ts'
 import { gatherFacts } from './gather-facts.ts'
 
@@ -117,6 +117,7 @@ function newCommission(
     restrictionReasonCode: decision.restrictionReasonCode,
     orderStatus: decision.status!,
     payoutBatchId: null,
+    ...termsColumns(decision, order),
     debtId: null,
     happenedAt: order.orderAt,
     paidAt: null,

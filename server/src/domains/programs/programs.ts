@@ -1,4 +1,4 @@
-import { type ApiError, concurrentChange, invalidField, programNotFound } from '../../contract/errors.ts'
+import { type ApiError, concurrentChange, conflict, invalidField, programNotFound } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Body, Query } from '../../contract/spec.ts'
 import { type Context, nowIso } from '../../core/context.ts'
@@ -70,6 +70,7 @@ export async function create(ctx: Context, body: Body<'createProgram'>) {
       autoApproveAffiliate: body.autoApproveAffiliate ? 1 : 0,
       autoApproveOrder: body.autoApproveOrder ? 1 : 0,
       lifetimeCommission: 0,
+      termsVersion: 1,
       discountEnabled: 0,
       discountType: null,
       discountValue: null,
@@ -88,7 +89,7 @@ export async function create(ctx: Context, body: Body<'createProgram'>) {
  * Changes the sent fields, validated together with the stored ones.
  *
  * @throws ApiError 400 for a blank name, 400 `commission_percent_invalid`, `commission_percent_required` or
- *   `discount_value_invalid`, 404 `program_not_found`, 409 `concurrent_change`.
+ *   `discount_value_invalid`, 404 `program_not_found`, 409 `concurrent_change` or `program_has_terms`.
  */
 export async function update(ctx: Context, id: string, body: Body<'updateProgram'>) {
   const sent = body.name === undefined ? body : { ...body, name: requireName(body.name) }
@@ -97,6 +98,12 @@ export async function update(ctx: Context, id: string, body: Body<'updateProgram
   const changes = changedColumns(before, sent, ctx.shop.currency)
   return mutate(ctx, async (trx) => {
     const fields = Object.keys(changes)
+    if (changes.commissionType && (await programs.hasTermsRules(trx, before)))
+      throw conflict(
+        'program_has_terms',
+        `The rules of this program's terms pay ${before.commissionType}. Set terms without rules before you change the type.`,
+        'commissionType',
+      )
     if (fields.length > 0) {
       const updated = await programs.updateProgramIfUnchanged(trx, ctx.shop.id, before, {
         ...changes,

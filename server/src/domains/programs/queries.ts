@@ -3,10 +3,10 @@ import { countOf, type PageQuery, pageOf } from '../../core/pagination.ts'
 import { updateIfUnchanged } from '../../core/queries.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import { prepared } from '../../database/prepared.ts'
-import type { GeoRuleRow, ProductRuleRow, ProgramRow } from '../../database/tables.ts'
+import type { GeoRuleRow, ProductRuleRow, ProgramRow, ProgramTermsRow } from '../../database/tables.ts'
 import type { GeoRule } from '../../engine/facts.ts'
 
-/** Programs with amounts in the shop's currency: flat rates, their own or a rule's, and fixed discounts. */
+/** Programs with amounts in the shop's currency: flat rates, their own or a rule's, fixed discounts, and amounts in their terms. */
 export const listProgramsWithAmounts = (db: Reader, shopId: string): Promise<{ name: string }[]> =>
   db
     .selectFrom('programs')
@@ -23,6 +23,15 @@ export const listProgramsWithAmounts = (db: Reader, shopId: string): Promise<{ n
             .where('productRules.shopId', '=', shopId)
             .whereRef('productRules.programId', '=', 'programs.id')
             .where('productRules.commissionType', '<>', 'PERCENT_OF_SALE'),
+        ),
+        eb.exists(
+          eb
+            .selectFrom('programTerms')
+            .select('programTerms.version')
+            .where('programTerms.shopId', '=', shopId)
+            .whereRef('programTerms.programId', '=', 'programs.id')
+            .whereRef('programTerms.version', '=', 'programs.termsVersion')
+            .where('programTerms.hasAmounts', '=', 1),
         ),
       ]),
     )
@@ -119,6 +128,60 @@ export const updateProgramIfUnchanged = (
   row: ProgramRow,
   changes: Partial<ProgramRow>,
 ): Promise<boolean> => updateIfUnchanged(trx, shopId, 'programs', { row, changes })
+
+export const findTerms = (
+  db: Reader,
+  shopId: string,
+  { programId, version }: Pick<ProgramTermsRow, 'programId' | 'version'>,
+): Promise<ProgramTermsRow | undefined> =>
+  db
+    .selectFrom('programTerms')
+    .selectAll()
+    .where('shopId', '=', shopId)
+    .where('programId', '=', programId)
+    .where('version', '=', version)
+    .executeTakeFirst()
+
+/** The versions of programs that were in force at either of two instants, in their order. */
+export const listTermsInForce = (
+  db: Reader,
+  shopId: string,
+  { programIds, instants }: { programIds: string[]; instants: [string, string] },
+): Promise<ProgramTermsRow[]> =>
+  db
+    .selectFrom('programTerms as t')
+    .selectAll('t')
+    .where('t.shopId', '=', shopId)
+    .where('t.programId', 'in', programIds)
+    .where((eb) =>
+      eb.or(
+        instants.map((at) =>
+          eb('t.version', '=', (inner) =>
+            inner
+              .selectFrom('programTerms as v')
+              .select((one) => one.fn.max('v.version').as('version'))
+              .where('v.shopId', '=', shopId)
+              .whereRef('v.programId', '=', 't.programId')
+              .where('v.createdAt', '<=', at),
+          ),
+        ),
+      ),
+    )
+    .orderBy('t.version')
+    .execute()
+
+export async function insertTerms(trx: Transaction, row: ProgramTermsRow): Promise<void> {
+  await trx.insertInto('programTerms').values(row).execute()
+}
+
+/** Whether the current terms of a program have rules. */
+export const hasTermsRules = async (db: Reader, { shopId, id, termsVersion }: ProgramRow): Promise<boolean> => {
+  const terms = await findTerms(db, shopId, { programId: id, version: termsVersion })
+  return terms !== undefined && terms.rules !== '[]'
+}
+
+export const countAffiliates = (db: Reader, shopId: string, ids: string[]): Promise<number> =>
+  countOf(db.selectFrom('affiliates').where('shopId', '=', shopId).where('id', 'in', ids))
 
 /** The longest click window of all programs, in days. */
 export async function longestClickWindow(db: Reader, shopId?: string): Promise<number> {

@@ -74,6 +74,18 @@ export const operations: Record<string, DocumentedOperation> = {
     scope: 'programs:write',
     responses: { '200': { $ref: '#/components/schemas/ProgramReply' } },
   },
+  getProgramTerms: {
+    method: 'GET',
+    path: '/api/v1/programs/terms',
+    scope: 'programs:read',
+    responses: { '200': { $ref: '#/components/schemas/ProgramTermsReply' } },
+  },
+  setProgramTerms: {
+    method: 'PUT',
+    path: '/api/v1/programs/terms',
+    scope: 'programs:write',
+    responses: { '200': { $ref: '#/components/schemas/ProgramTermsReply' } },
+  },
   listCommissions: {
     method: 'GET',
     path: '/api/v1/commissions',
@@ -638,6 +650,11 @@ export const schemas: Record<string, Schema> = {
     },
   },
   ProgramReply: { type: 'object', required: ['data'], properties: { data: { $ref: '#/components/schemas/Program' } } },
+  ProgramTermsReply: {
+    type: 'object',
+    required: ['data'],
+    properties: { data: { $ref: '#/components/schemas/ProgramTerms' } },
+  },
   CommissionList: {
     type: 'object',
     required: ['data', 'pagination'],
@@ -1286,6 +1303,18 @@ export const schemas: Record<string, Schema> = {
       updatedAt: { $ref: '#/components/schemas/Instant' },
     },
   },
+  ProgramTerms: {
+    type: 'object',
+    required: ['version', 'holdDays', 'appliesTo', 'rules', 'summary', 'createdAt'],
+    properties: {
+      version: { type: 'integer' },
+      holdDays: { type: 'integer' },
+      appliesTo: { type: 'string' },
+      rules: { type: 'array', items: { $ref: '#/components/schemas/TermsRule' } },
+      summary: { type: 'string' },
+      createdAt: { $ref: '#/components/schemas/Instant' },
+    },
+  },
   Commission: {
     type: 'object',
     required: [
@@ -1313,6 +1342,9 @@ export const schemas: Record<string, Schema> = {
       'restrictionReasonCode',
       'orderStatus',
       'payoutBatchId',
+      'termsVersion',
+      'termsRule',
+      'availableAt',
       'happenedAt',
       'paidAt',
       'createdAt',
@@ -1343,6 +1375,9 @@ export const schemas: Record<string, Schema> = {
       restrictionReasonCode: { anyOf: [{ $ref: '#/components/schemas/RestrictionReasonCode' }, { type: 'null' }] },
       orderStatus: { $ref: '#/components/schemas/CommissionStatus' },
       payoutBatchId: { type: ['string', 'null'] },
+      termsVersion: { type: ['integer', 'null'] },
+      termsRule: { type: ['integer', 'null'] },
+      availableAt: { type: 'string', format: 'date-time' },
       happenedAt: { $ref: '#/components/schemas/Instant' },
       paidAt: { type: ['string', 'null'], format: 'date-time' },
       createdAt: { $ref: '#/components/schemas/Instant' },
@@ -1596,6 +1631,7 @@ export const schemas: Record<string, Schema> = {
       'taxWithheldCents',
       'currency',
       'groups',
+      'terms',
     ],
     properties: {
       engineVersion: { type: 'string' },
@@ -1609,6 +1645,7 @@ export const schemas: Record<string, Schema> = {
       taxWithheldCents: { $ref: '#/components/schemas/Cents' },
       currency: { type: 'string' },
       groups: { type: 'array', items: { $ref: '#/components/schemas/RateGroup' } },
+      terms: { $ref: '#/components/schemas/DecidedTerms' },
     },
   },
   ReportOutcome: { type: 'string' },
@@ -2040,6 +2077,7 @@ export const schemas: Record<string, Schema> = {
       'affiliate',
       'program',
       'restriction',
+      'terms',
       'arithmetic',
       'order',
       'decision',
@@ -2064,6 +2102,7 @@ export const schemas: Record<string, Schema> = {
         required: ['code', 'because'],
         properties: { code: { $ref: '#/components/schemas/RestrictionReasonCode' }, because: { type: 'string' } },
       },
+      terms: { type: 'array', items: { type: 'string' } },
       arithmetic: { type: 'array', items: { $ref: '#/components/schemas/ArithmeticLine' } },
       order: { type: 'object' },
       decision: { $ref: '#/components/schemas/RecordedDecision' },
@@ -2243,6 +2282,15 @@ export const schemas: Record<string, Schema> = {
   CommissionType: { type: 'string', enum: ['PERCENT_OF_SALE', 'FLAT_PER_ORDER', 'FLAT_PER_ITEM'] },
   ProgramStatus: { type: 'string', enum: ['DRAFT', 'PRIVATE', 'PUBLISH'] },
   DiscountType: { type: 'string', enum: ['PERCENT', 'FIXED'] },
+  TermsRule: {
+    type: 'object',
+    required: ['when', 'commissionPercent'],
+    properties: {
+      when: { $ref: '#/components/schemas/TermsCondition' },
+      commissionPercent: { anyOf: [{ $ref: '#/components/schemas/CommissionPercentInput' }, { type: 'null' }] },
+      maxCommissionCents: { type: 'integer' },
+    },
+  },
   EvidenceKind: { type: 'string', enum: ['COUPON', 'DIRECT_LINK', 'CONNECTED_CUSTOMER', 'CONNECTED_PRODUCT'] },
   ReasonCode: { type: 'string' },
   RestrictionReasonCode: { type: 'string' },
@@ -2309,6 +2357,15 @@ export const schemas: Record<string, Schema> = {
       amountCents: { $ref: '#/components/schemas/Cents' },
       unpaidReasonCode: { type: ['string', 'null'] },
       lines: { type: 'array', items: { type: 'integer' } },
+    },
+  },
+  DecidedTerms: {
+    type: ['object', 'null'],
+    required: ['version', 'rule', 'availableAt'],
+    properties: {
+      version: { type: 'integer' },
+      rule: { type: ['integer', 'null'] },
+      availableAt: { $ref: '#/components/schemas/Instant' },
     },
   },
   RefundedLine: {
@@ -2420,6 +2477,18 @@ export const schemas: Record<string, Schema> = {
     },
   },
   DeliveryStatus: { type: 'string' },
+  TermsCondition: {
+    type: 'object',
+    properties: {
+      customerOrder: { type: 'object', properties: { from: { type: 'integer' }, to: { type: 'integer' } } },
+      customerMonth: { type: 'object', properties: { from: { type: 'integer' }, to: { type: 'integer' } } },
+      affiliateIds: { type: 'array', items: { $ref: '#/components/schemas/Id' } },
+      affiliateOrders: { $ref: '#/components/schemas/TermsAffiliateRange' },
+      affiliateRevenueCents: { $ref: '#/components/schemas/TermsAffiliateRange' },
+      orderSubtotalCents: { type: 'object', properties: { from: { type: 'integer' }, to: { type: 'integer' } } },
+    },
+  },
+  CommissionPercentInput: { type: 'number' },
   PaypalPayee: {
     type: 'object',
     required: ['method', 'email'],
@@ -2462,6 +2531,12 @@ export const schemas: Record<string, Schema> = {
         },
       },
     ],
+  },
+  Id: { type: 'string' },
+  TermsAffiliateRange: {
+    type: 'object',
+    required: ['period'],
+    properties: { from: { type: 'integer' }, to: { type: 'integer' }, period: { type: 'string' } },
   },
   PayeeEmail: { type: 'string' },
   AffiliateApprovedEvent: {

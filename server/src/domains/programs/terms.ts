@@ -1,0 +1,136 @@
+import { affiliateNotFound, concurrentChange, invalidField, notFound, programNotFound } from '../../contract/errors.ts'
+import type { components } from '../../contract/schema.d.ts'
+import type { Body } from '../../contract/spec.ts'
+import { type Context, nowIso } from '../../core/context.ts'
+import { minorUnitDigits, money } from '../../core/currencies.ts'
+import { mutate } from '../../core/mutate.ts'
+import type { Reader } from '../../database/database.ts'
+import type { ProgramRow, ProgramTermsRow, ShopRow } from '../../database/tables.ts'
+import type { TermsRule } from '../../engine/facts.ts'
+import { rateFromInput } from '../../engine/program-rate.ts'
+import { hasMoneyCondition } from '../../engine/terms.ts'
+import { termsSentence } from '../../engine/terms-texts.ts'
+import { rateError } from './programs.ts'
+import { countAffiliates, findProgram, findTerms, insertTerms, updateProgramIfUnchanged } from './queries.ts'
+
+type Terms = components['schemas']['ProgramTerms']
+
+/** What every program starts with. */
+const FIRST = { version: 1, holdDays: 0, appliesTo: 'ORDERS', hasAmounts: 0, rules: '[]' } as const
+
+/**
+ * The current terms of a program, or an earlier version.
+ *
+ * @throws ApiError 404 `program_not_found` or `program_terms_not_found`.
+ */
+export async function find(ctx: Context, id: string, version?: number): Promise<Terms> {
+  const program = await findProgram(ctx.db.read, ctx.shop.id, id)
+  if (!program) throw programNotFound()
+  const row = await readTerms(ctx.db.read, ctx.shop, program, version)
+  if (!row) throw notFound('program_terms_not_found', "This program's terms have no such version.")
+  return toTerms(row, program)
+}
+
+async function readTerms(
+  db: Reader,
+  shop: ShopRow,
+  program: ProgramRow,
+  version = program.termsVersion,
+): Promise<ProgramTermsRow | undefined> {
+  const { shopId, id: programId, commissionType, createdAt } = program
+  if (version === 1) return { ...FIRST, shopId, programId, commissionType, currency: shop.currency, createdAt }
+  return findTerms(db, shopId, { programId, version })
+}
+
+/**
+ * Makes the next version of a program's terms. The same terms again change nothing.
+ *
+ * @throws ApiError 400 `invalid_body` or `commission_percent_invalid`, 404 `program_not_found` or `affiliate_not_found`, 409
+ *   `concurrent_change`.
+ */
+export async function set(ctx: Context, id: string, body: Body<'setProgramTerms'>): Promise<Terms> {
+  return mutate(ctx, async (trx, shop) => {
+    const program = await findProgram(trx, shop.id, id)
+    if (!program) throw programNotFound()
+    const current = (await readTerms(trx, shop, program))!
+    const { commissionType } = program
+    const rules = (body.rules ?? []).map((rule, index) =>
+      toRule(rule, { commissionType, currency: shop.currency, path: `rules[${index}]` }),
+    )
+    const { holdDays = 0, appliesTo = 'ORDERS' } = body
+    const next: ProgramTermsRow = {
+      ...current,
+      version: current.version + 1,
+      holdDays,
+      appliesTo,
+      commissionType,
+      currency: shop.currency,
+      hasAmounts: Number(rules.some((rule) => hasAmounts(rule, commissionType))),
+      rules: JSON.stringify(rules),
+      createdAt: nowIso(ctx),
+    }
+    if (isSame(current, next)) return { result: toTerms(current, program), audit: null }
+    if (body.version !== undefined && body.version !== current.version) throw concurrentChange()
+    const ids = [...new Set(rules.flatMap(({ when }) => when.affiliateIds ?? []))]
+    if (ids.length > 0 && (await countAffiliates(trx, shop.id, ids)) < ids.length) throw affiliateNotFound()
+    await insertTerms(trx, next)
+    const changes = { termsVersion: next.version, updatedAt: next.createdAt }
+    if (!(await updateProgramIfUnchanged(trx, shop.id, program, changes))) throw concurrentChange()
+    const result = toTerms(next, program)
+    const { version } = result
+    return {
+      result,
+      audit: {
+        action: 'program.terms_set',
+        subjectId: id,
+        data: { version, holdDays, appliesTo, rules: result.rules },
+      },
+    }
+  })
+}
+
+const isSame = (one: ProgramTermsRow, other: ProgramTermsRow): boolean =>
+  one.holdDays === other.holdDays && one.appliesTo === other.appliesTo && one.rules === other.rules
+
+interface RuleContext {
+  commissionType: ProgramRow['commissionType']
+  currency: string
+  path: string
+}
+
+/** A rule as it is stored: with a rate like that of a program, and without bounds that are not given. */
+function toRule(sent: components['schemas']['TermsRule'], { commissionType, currency, path }: RuleContext): TermsRule {
+  const { when, commissionPercent, maxCommissionCents } = sent
+  for (const [name, condition] of Object.entries(when)) {
+    const { from, to } = condition as { from?: number; to?: number }
+    if (from !== undefined && to !== undefined && to < from)
+      throw invalidField('invalid_body', `${path}.when.${name}.to`, 'must not be below from.')
+  }
+  const kept = { when, ...(maxCommissionCents !== undefined && { maxCommissionCents }) }
+  if (commissionPercent === null) return { ...kept, rate: null }
+  const read = rateFromInput(commissionType, commissionPercent, minorUnitDigits(currency))
+  if (!read.ok) throw rateError(read.reason, { type: commissionType, currency })
+  return { ...kept, rate: read.rate.rate }
+}
+
+/** Whether a rule has an amount in the shop's currency. */
+const hasAmounts = ({ when, rate, maxCommissionCents }: TermsRule, type: ProgramRow['commissionType']): boolean =>
+  hasMoneyCondition(when) || maxCommissionCents !== undefined || (rate !== null && type !== 'PERCENT_OF_SALE')
+
+function toTerms(row: ProgramTermsRow, program: ProgramRow): Terms {
+  const { version, holdDays, appliesTo, commissionType, currency, createdAt } = row
+  const rules: TermsRule[] = JSON.parse(row.rules)
+  const rate = { commissionType: program.commissionType, rate: program.defaultCommissionBps }
+  const digits = commissionType === 'PERCENT_OF_SALE' ? 2 : minorUnitDigits(currency)
+  return {
+    version,
+    holdDays,
+    appliesTo,
+    rules: rules.map(({ rate: paid, ...rule }) => ({
+      ...rule,
+      commissionPercent: paid === null ? null : paid / 10 ** digits,
+    })),
+    summary: termsSentence({ commissionType, holdDays, appliesTo, rules }, rate, (cents) => money(cents, currency)),
+    createdAt,
+  }
+}

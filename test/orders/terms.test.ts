@@ -1,0 +1,158 @@
+import { expect } from 'vitest'
+import { auditLog } from '../support/inspect.ts'
+import { rejection } from '../support/rejection.ts'
+import { newAffiliate, withAffiliate } from '../support/shop.ts'
+import { type Client, test } from '../support/test.ts'
+
+let program: { id: string; createdAt: string }
+let nisa: { id: string }
+test.beforeAll(async ({ server, owner }) => {
+  const found = await withAffiliate(server, { code: 'NISA' })
+  program = found.program
+  nisa = found.affiliate
+  await newAffiliate(server, { code: 'THER', campaignId: program.id })
+  await owner('PATCH', '/settings', { timeZone: 'America/New_York' })
+})
+
+let orders = 0
+async function report(client: Client, more: object = {}) {
+  const externalOrderId = `t-${++orders}`
+  const { commission } = await client.events.conversion({
+    externalOrderId,
+    amountCents: 10_000,
+    couponCode: 'NISA',
+    ...more,
+  })
+  const { data } = await client.commissions.list({ externalOrderId })
+  return { ...commission, row: data[0]!, externalOrderId }
+}
+
+test('version 1 pays what the program pays; a PUT makes the next version, and the same again does not', async ({
+  server,
+  client,
+}) => {
+  const first = await client.programs.terms(program.id)
+  expect(first).toEqual({
+    version: 1,
+    holdDays: 0,
+    appliesTo: 'ORDERS',
+    rules: [],
+    summary: 'Pays 16%.',
+    createdAt: program.createdAt,
+  })
+  expect((await report(client)).row).toMatchObject({
+    termsVersion: 1,
+    termsRule: null,
+    availableAt: new Date(server.clock.ms).toISOString(),
+  })
+  server.clock.advance(1000)
+  const audits = auditLog(server)
+  const rules = [{ when: { affiliateIds: [nisa.id] }, commissionPercent: 25.5, maxCommissionCents: 2000 }]
+  const next = await client.programs.setTerms(program.id, { version: 1, holdDays: 30, rules })
+  expect(next).toEqual({
+    version: 2,
+    holdDays: 30,
+    appliesTo: 'ORDERS',
+    rules,
+    summary: 'Pays 25.5% (at most 20.00 USD an order) to 1 named affiliate; otherwise 16%; payable after 30 days.',
+    createdAt: new Date(server.clock.ms).toISOString(),
+  })
+  expect(await client.programs.setTerms(program.id, { version: 1, holdDays: 30, rules })).toEqual(next)
+  expect(audits()).toMatchObject([
+    { action: 'program.terms_set', subjectId: program.id, data: { version: 2, holdDays: 30, rules } },
+  ])
+  expect(await client.programs.terms(program.id, { version: 1 })).toEqual(first)
+  expect(await rejection(client.programs.setTerms(program.id, { version: 1 }))).toEqual([409, 'concurrent_change'])
+
+  const happenedAt = server.clock.ms
+  const { row } = await report(client)
+  expect(row).toMatchObject({
+    commissionAmountCents: 2000,
+    commissionRateBps: 2550,
+    termsVersion: 2,
+    termsRule: 0,
+    availableAt: new Date(happenedAt + 30 * 86_400_000).toISOString(),
+  })
+  expect((await report(client, { couponCode: 'THER' })).row).toMatchObject({
+    commissionAmountCents: 1600,
+    termsRule: null,
+  })
+  const late = new Date(server.clock.ms - 1000).toISOString()
+  expect((await report(client, { occurredAt: late })).row).toMatchObject({
+    commissionAmountCents: 1600,
+    termsVersion: 1,
+  })
+})
+
+test('a rule that pays nothing; explanation, dry run and replay tell the rule', async ({ server, client, owner }) => {
+  server.clock.advance(1000)
+  await client.programs.setTerms(program.id, {
+    rules: [
+      { when: { orderSubtotalCents: { from: 50_000 } }, commissionPercent: 30 },
+      { when: { customerOrder: { to: 1 } }, commissionPercent: null },
+    ],
+  })
+  const { row, externalOrderId } = await report(client)
+  expect(row).toMatchObject({
+    orderStatus: 'REJECTED',
+    restrictionReasonCode: 'TERMS_NOT_MET',
+    termsRule: 1,
+    commissionAmountCents: 0,
+  })
+  const { body } = await owner('GET', `/orders/${externalOrderId}/explanation`)
+  expect(body.data).toMatchObject({
+    replay: { identical: true },
+    decision: { terms: { version: 3, rule: 1 } },
+    terms: [
+      "Version 3 of the program's terms counts: it was in force at the order.",
+      'Rule 1 does not match: the order is worth 100.00 USD, and it is for 500.00 USD or more.',
+      'Rule 2 matches and pays nothing.',
+    ],
+  })
+  const order = { externalOrderId: 'dry', amountCents: 60_000, couponCode: 'NISA' }
+  const dry = await client.events.conversion(order, { dryRun: true } as never)
+  expect(dry).toMatchObject({ commission: { amountCents: 18_000 } })
+})
+
+test('tiers count credited orders before this one, in the local month or ever', async ({ server, client }) => {
+  // 31 October in New York.
+  server.clock.ms = Date.parse('2026-11-01T03:00:00Z')
+  await client.programs.setTerms(program.id, {
+    rules: [
+      { when: { affiliateOrders: { from: 2, period: 'MONTH' } }, commissionPercent: 40 },
+      { when: { affiliateRevenueCents: { from: 25_000, period: 'ALL_TIME' } }, commissionPercent: 20 },
+    ],
+  })
+  const affiliate = await newAffiliate(server, { code: 'TIER', campaignId: program.id })
+  const pays = async (occurredAt: string, more: object = {}) => {
+    const { amountCents } = await report(client, { couponCode: 'TIER', occurredAt, ...more })
+    server.clock.advance(60_000)
+    return amountCents
+  }
+  server.clock.ms = Date.parse('2026-11-30T00:00:00Z')
+  expect(await pays('2026-11-01T03:10:00Z')).toBe(1600)
+  expect(await pays('2026-11-01T03:20:00Z', { currency: 'EUR' })).toBe(1600)
+  // The third of the month, and one of the next month in New York.
+  expect(await pays('2026-11-01T03:30:00Z')).toBe(4000)
+  expect(await pays('2026-11-01T04:30:00Z')).toBe(1600)
+  // Three orders of 100.00 USD ever; the one in EUR does not count.
+  expect(await pays('2026-11-01T04:40:00Z')).toBe(2000)
+  // A late order counts what happened before it.
+  expect(await pays('2026-11-01T03:15:00Z')).toBe(1600)
+  const { data } = await client.commissions.list({ affiliateId: affiliate.id })
+  expect(data.map(({ termsRule }) => termsRule)).toEqual([1, null, 0, null, null, null])
+})
+
+test('rules keep the type of their program, and amounts its currency', async ({ client, owner }) => {
+  await client.programs.setTerms(program.id, { rules: [{ when: {}, commissionPercent: 20 }] })
+  const flat = { commissionType: 'FLAT_PER_ORDER', commissionPercent: 5 } as const
+  expect(await rejection(client.programs.update(program.id, flat))).toEqual([409, 'program_has_terms'])
+  const currency = async () => (await owner('PATCH', '/settings', { currency: 'EUR' })).headers.get('X-Error-Code')
+  await client.programs.setTerms(program.id, { rules: [{ when: {}, commissionPercent: 20, maxCommissionCents: 1 }] })
+  expect(await currency()).toBe('currency_in_use')
+  await client.programs.setTerms(program.id, {})
+  expect(await currency()).toBeNull()
+  expect(await client.programs.update(program.id, flat)).toMatchObject({ commissionType: 'FLAT_PER_ORDER' })
+  const rules = [{ when: {}, commissionPercent: 7.25 }]
+  expect((await client.programs.setTerms(program.id, { rules })).rules).toEqual(rules)
+})
