@@ -293,7 +293,7 @@ test('who cannot be paid is named, and paid by a later file', async () => {
   const { id } = await json<{ id: string }>(['payouts', 'create', '--month', '2026-07'], { env: shop.env })
   const first = await exportTo(id, 'july', '--format', 'paypal')
   expect(first.code).toBe(8)
-  expect(first.stderr).toContain('blocked: =cmd <=cmd@july.example> 12.35 USD: no payee details')
+  expect(first.stderr).toContain('blocked: =cmd <=cmd@july.example> 12.35 USD: No payee details')
   const reference = (await linesOf(id)).find(({ state }) => state === 'SENT')?.paymentReference
   const text = readFileSync(join(folder.path, 'payouts-paypal-USD-july.csv'), 'utf8')
   expect(text).toMatch(new RegExp(`^p@pay\\.example,12\\.35,USD,${reference},Referrals 2026-07,PAYPAL\r\n$`))

@@ -2,6 +2,7 @@ import type { components } from '../contract/schema.d.ts'
 import * as payoutFiles from '../domains/payments/files.ts'
 import { describeAllLines, describeLines } from '../domains/payments/lines.ts'
 import { discard } from '../domains/payouts/discard.ts'
+import { blockedText } from '../engine/payment-line.ts'
 import { empty, tabs } from './components.ts'
 import { confirmation } from './form.ts'
 import { count, counted, dayText, money, time } from './format.ts'
@@ -184,14 +185,6 @@ async function discardFile({ ctx, params }: PageRequest) {
     to: `/admin/payouts/${file.batchId}`,
     flash: { text: 'File discarded. Its payments are ready again.' },
   }
-}
-
-/** Why a payment is blocked. */
-export function blockedText({ reason, method, currency }: Pick<Line, 'reason' | 'method' | 'currency'>): string {
-  if (reason === 'no_payee_details') return 'No payee details'
-  if (reason === 'currency_not_supported') return 'SEPA supports EUR only'
-  if (reason !== 'amount_not_supported') return reason ?? ''
-  return method === 'SEPA' ? 'SEPA pays at most 999,999,999.99 EUR' : `PayPal pays ${currency} in whole units only`
 }
 
 const row = (line: Line, path: string): Cell[] => [

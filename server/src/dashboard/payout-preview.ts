@@ -10,7 +10,7 @@ import { counted, count as counts, day, money } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import { firstInstantOf, lastInstantOf } from './list-filter.ts'
 import { batchAbout, batchFacts } from './payout-summary.ts'
-import { affiliateTable, minimumsOf } from './payout-waiting.ts'
+import { affiliateTable, BALANCE_NAMES, minimumsOf } from './payout-waiting.ts'
 import { Problem } from './problem.ts'
 import { figuresAsOf, loadingNotice, readForPage } from './report-cache.ts'
 import { type PageRequest, validateBody } from './route.ts'
@@ -90,13 +90,6 @@ export const bodyFrom = ({ zone }: PageRequest, { from, until, currency, include
     ...(currency && { currency }),
   })
 
-const REASONS: Record<string, string> = {
-  LATE: 'Approved after its month was paid',
-  BELOW_MINIMUM: 'Below the minimum',
-  DEBT: 'Owes for refunds',
-  HELD_BACK: 'Archived or rejected',
-}
-
 function readUnpaid(request: PageRequest, batchInput: BatchInput): Promise<Schemas['Unpaid']> {
   const { periodStart, periodEnd, includeEarlier, currency } = bodyFrom(request, batchInput)
   return describe(request.ctx, {
@@ -136,8 +129,8 @@ function unpaidAfter(
   const rows = affiliates.map((one): Cell[] => [
     affiliateLink(one),
     one.minimumCents === null
-      ? (REASONS[one.reason] ?? one.reason)
-      : `${REASONS[one.reason]} of ${money(one.minimumCents, one.currency)}`,
+      ? BALANCE_NAMES[one.reason]
+      : `${BALANCE_NAMES[one.reason]} of ${money(one.minimumCents, one.currency)}`,
     counts(one.commissions),
     money(one.netPayableCents, one.currency),
     day(one.oldestAt, request.zone),

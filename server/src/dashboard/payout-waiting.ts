@@ -12,12 +12,12 @@ import {
   type WaitingPart,
   type WaitingSums,
 } from '../domains/payouts/waiting.ts'
+import { blockedText } from '../engine/payment-line.ts'
 import { empty, tabs } from './components.ts'
 import { select } from './form.ts'
 import { counted, count as counts, money } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import { payeeLink } from './payee.ts'
-import { blockedText } from './payout-lines.ts'
 import { type Cached, figuresAsOf, loadingNotice, readForPage } from './report-cache.ts'
 import { OWNER_ONLY, type PageRequest, type Route, type View } from './route.ts'
 import { nameOf } from './status.ts'
@@ -31,12 +31,13 @@ export const payoutWaitingRoutes: Route[] = [
   { path: '/payouts/waiting', roles: OWNER_ONLY, audit: 'payouts.accessed', show: list },
 ]
 
-const NAMES: Record<WaitingPart, string> = {
+export const BALANCE_NAMES: Record<WaitingPart, string> = {
   PAYABLE: 'Payable now',
   BLOCKED: 'Blocked by payee details',
+  LATE: 'Approved after its month was paid',
   BELOW_MINIMUM: 'Below the minimum',
   DEBT: 'Owed for refunds',
-  HELD_BACK: 'Held back',
+  HELD_BACK: 'Archived or rejected',
 }
 
 type Read = Awaited<ReturnType<typeof readWaiting>>
@@ -82,7 +83,7 @@ function sumTable(waiting: WaitingSums[]): Html {
   const parts = WAITING_PARTS.filter((part) => part !== 'DEBT' || waiting.some((one) => one.parts.DEBT))
   const columns: Column[] = [
     'Currency',
-    ...parts.map((part) => numberColumn(NAMES[part])),
+    ...parts.map((part) => numberColumn(BALANCE_NAMES[part])),
     numberColumn('In no batch'),
     { label: 'Actions', kind: 'actions' },
   ]
@@ -144,7 +145,7 @@ export function inOpenBatches(all: WaitingSums[], noun = 'commission'): string |
   return `${counted(total, `${noun} is`, `${noun}s are`)} in open batches and not paid yet: ${sums}`
 }
 
-const LEADS: Record<WaitingPart, string> = {
+const LEADS: Record<(typeof WAITING_PARTS)[number], string> = {
   PAYABLE: 'These affiliates can be paid with a new batch.',
   BLOCKED:
     'A new batch includes these affiliates, but their payments cannot be sent until their payee details are entered or corrected.',
@@ -201,7 +202,7 @@ const partTabs = (own: WaitingSums | undefined, currency: string, current: Waiti
     'By reason',
     WAITING_PARTS.filter((part) => part !== 'DEBT' || own?.parts.DEBT || part === current).map((part) => ({
       to: urlWithQuery(LIST, { currency, why: part }),
-      text: `${NAMES[part]}: ${money(own?.parts[part]?.netPayableCents ?? 0, currency)}`,
+      text: `${BALANCE_NAMES[part]}: ${money(own?.parts[part]?.netPayableCents ?? 0, currency)}`,
       isCurrent: part === current,
       count: own?.parts[part]?.affiliates ?? 0,
     })),

@@ -69,6 +69,22 @@ export function blockedReason(method: PaymentMethod | null, currency: string, ce
     : null
 }
 
+/** Why a payment is blocked, in words; the reason of a returned one as its sender reported it. */
+export function blockedText({
+  reason,
+  method,
+  currency,
+}: {
+  reason: string | null
+  method: string | null
+  currency: string
+}): string {
+  if (reason === 'no_payee_details') return 'No payee details'
+  if (reason === 'currency_not_supported') return 'SEPA supports EUR only'
+  if (reason !== 'amount_not_supported') return reason ?? ''
+  return method === 'SEPA' ? 'SEPA pays at most 999,999,999.99 EUR' : `PayPal pays ${currency} in whole units only`
+}
+
 /** The reference of a payment in files. Banks accept letters and digits, and PayPal at most 30 characters. */
 export const paymentReference = (lineId: string): string => lineId.replace(/^pln_/, 'PLN')
 

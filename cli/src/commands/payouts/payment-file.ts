@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { components, ReferralClient } from '@referral/sdk'
 import { paymentFileName, renderPaymentFile } from '@referral/server/payment-file'
+import { blockedText } from '@referral/server/payment-line'
 import { type ExitCode, exitCode, unwrap, usageError } from '../../errors.ts'
 import { formatMoney, sumCents } from '../../money.ts'
 import { counted } from '../../output/text.ts'
@@ -82,18 +83,13 @@ async function reportRest(run: Run, client: ReferralClient, batchId: string): Pr
     const { data, pagination } = await readLines(client, batchId, { state: 'BLOCKED', limit: 100, page })
     for (const line of data) {
       const { name, email, amountCents, currency } = line
-      run.reporter.warn(`blocked: ${name} <${email}> ${formatMoney(amountCents, currency)}: ${blockedText(line)}`)
+      run.reporter.warn(
+        `blocked: ${name} <${email}> ${formatMoney(amountCents, currency)}: ${blockedText(line)}${line.reason === 'no_payee_details' ? '; set them with `referral affiliates payee set`' : ''}`,
+      )
     }
     if (page >= pagination.totalPages) break
   }
   return totals.BLOCKED.lines > 0 ? exitCode.partial : undefined
-}
-
-function blockedText({ reason, method, currency }: Schemas['PaymentLine']): string {
-  if (reason === 'no_payee_details') return 'no payee details; set them with `referral affiliates payee set`'
-  if (reason === 'currency_not_supported') return 'SEPA supports EUR only'
-  if (reason !== 'amount_not_supported') return reason ?? 'unknown'
-  return method === 'SEPA' ? 'SEPA pays at most 999,999,999.99 EUR' : `PayPal pays ${currency} in whole units only`
 }
 
 /** One page of the lines of a batch. */

@@ -7,11 +7,11 @@ import { parseQueryInstant } from '../../core/time.ts'
 import { defineReport } from '../../database/database.ts'
 import { exactSum } from '../../engine/money.ts'
 import { affiliateMinimumsByCurrency } from '../accounts/settings.ts'
-import { type CandidateFilter, listIneligibleAffiliateIds, sumUnbatched, type UnbatchedSum } from '../ledger/payouts.ts'
+import { type Balance, type BalanceQuery, type BalanceReason, readBalances } from './balances.ts'
 import { findContacts } from './payouts.ts'
 
 type Schemas = components['schemas']
-type Reason = 'LATE' | 'BELOW_MINIMUM' | 'DEBT' | 'HELD_BACK'
+type Reason = Exclude<BalanceReason, 'PAYABLE'>
 
 interface UnpaidInput {
   periodStart: string
@@ -52,93 +52,40 @@ export async function describe(ctx: Context, input: UnpaidInput): Promise<Schema
 /** How many affiliates a reply names. */
 const MAX_NAMED = 100
 
-interface UnpaidQuery {
-  filter: CandidateFilter
-  minimums: Record<string, number>
-}
-
 type Found = Pick<Schemas['Unpaid'], 'reasons' | 'affiliates' | 'truncated'>
 
 /** Null when a sum exceeds the largest exact integer. */
 export const unpaidReport = defineReport(
   import.meta.url,
   'unpaidReport',
-  async (
-    db,
-    { shopId, query: { filter, minimums } }: { shopId: string; query: UnpaidQuery },
-  ): Promise<Found | null> => {
-    const sums = await sumUnbatched(db, shopId, filter)
-    const heldBack = new Set(await listIneligibleAffiliateIds(db, shopId))
-    const balances = [...Map.groupBy(sums, ({ affiliateId, currency }) => `${affiliateId} ${currency}`).values()]
-      .flatMap((own) => unpaidOf(own, { filter, minimums, isHeldBack: heldBack.has(own[0]?.affiliateId ?? '') }))
-      .sort((a, b) => (a.net === b.net ? (a.affiliateId < b.affiliateId ? -1 : 1) : a.net > b.net ? -1 : 1))
-    const named = balances.slice(0, MAX_NAMED)
-    const reasons = sumByReason(balances)
+  async (db, { shopId, query }: { shopId: string; query: BalanceQuery }): Promise<Found | null> => {
+    const unpaid = (await readBalances(db, shopId, query))
+      .filter(isUnpaid)
+      .sort((a, b) =>
+        a.netCents === b.netCents ? (a.affiliateId < b.affiliateId ? -1 : 1) : a.netCents > b.netCents ? -1 : 1,
+      )
+    const named = unpaid.slice(0, MAX_NAMED)
+    const reasons = sumByReason(unpaid)
     if (!reasons) return null
     const contacts = await findContacts(db, shopId, new Set(named.map(({ affiliateId }) => affiliateId)))
-    const affiliates = named.map(({ net, affiliateId, ...balance }) => {
+    const affiliates = named.map(({ affiliateId, netCents, commissionCents: _, ...balance }) => {
       const { name = '', email = '' } = contacts.get(affiliateId) ?? {}
-      return { affiliateId, name, email, ...balance, netPayableCents: Number(net) }
+      return { affiliateId, name, email, ...balance, netPayableCents: Number(netCents) }
     })
-    return { reasons, affiliates, truncated: balances.length > named.length }
+    return { reasons, affiliates, truncated: unpaid.length > named.length }
   },
   { isLong: true },
 )
 
-interface Balance {
-  affiliateId: string
-  reason: Reason
-  currency: string
-  commissions: number
-  net: bigint
-  minimumCents: number | null
-  oldestAt: string
-}
+type UnpaidBalance = Balance & { reason: Reason }
 
-interface Rules extends UnpaidQuery {
-  isHeldBack: boolean
-}
+const isUnpaid = (balance: Balance): balance is UnpaidBalance => balance.reason !== 'PAYABLE'
 
-/** The part of one affiliate's commissions in one currency that a batch does not pay. */
-function unpaidOf(sums: UnbatchedSum[], { filter, minimums, isHeldBack }: Rules): Balance[] {
-  if (isHeldBack) return balancesOf(sums, 'HELD_BACK')
-  const minimumCents = minimums[sums[0]?.currency ?? ''] ?? 0
-  const selected = sums.filter(({ place }) => place === 'PERIOD' || (place === 'EARLIER' && filter.includeEarlier))
-  const rest = sums.filter((sum) => !selected.includes(sum))
-  const net = netOf(selected)
-  const isBelow = net > 0n && net < BigInt(minimumCents)
-  return [
-    ...(isBelow ? balancesOf(selected, 'BELOW_MINIMUM', minimumCents) : []),
-    // The batch carries it forward.
-    ...(net < 0n ? balancesOf(selected, 'DEBT') : []),
-    ...balancesOf(
-      rest.filter(({ place }) => place === 'EARLIER'),
-      netOf(rest) < 0n ? 'DEBT' : 'LATE',
-    ),
-    ...balancesOf(
-      rest.filter(({ place }) => place === 'CARRIED'),
-      'DEBT',
-    ),
-  ]
-}
-
-const netOf = (sums: UnbatchedSum[]): bigint =>
-  sums.reduce((net, { commissionAmountCents, taxWithheldCents }) => net + commissionAmountCents - taxWithheldCents, 0n)
-
-function balancesOf(sums: UnbatchedSum[], reason: Reason, minimumCents: number | null = null): Balance[] {
-  const [first] = sums
-  if (!first) return []
-  const { affiliateId, currency } = first
-  const commissions = sums.reduce((count, sum) => count + sum.commissions, 0)
-  const oldestAt = sums.map((sum) => sum.oldestAt).sort()[0] ?? ''
-  return [{ affiliateId, reason, currency, commissions, net: netOf(sums), minimumCents, oldestAt }]
-}
-
-function sumByReason(balances: Balance[]): Schemas['Unpaid']['reasons'] | null {
+function sumByReason(balances: UnpaidBalance[]): Schemas['Unpaid']['reasons'] | null {
   const groups = Map.groupBy(balances, ({ reason, currency }) => `${reason} ${currency}`)
   const reasons: Schemas['Unpaid']['reasons'] = []
   for (const [, group] of [...groups].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    const netPayableCents = exactSum(group.map(({ net }) => net))
+    const netPayableCents = exactSum(group.map(({ netCents }) => netCents))
     const [first] = group
     if (netPayableCents === null || !first) return null
     const commissions = group.reduce((count, balance) => count + balance.commissions, 0)

@@ -8,13 +8,8 @@ import { defineReport, type Reader } from '../../database/database.ts'
 import { type BlockedReason, blockedReason, type PaymentMethod } from '../../engine/payment-line.ts'
 import { affiliateMinimumsByCurrency } from '../accounts/settings.ts'
 import { findMethods } from '../affiliates/queries.ts'
-import {
-  type CandidateFilter,
-  countApproved,
-  listIneligibleAffiliateIds,
-  type Subtotal,
-  sumVisible,
-} from '../ledger/payouts.ts'
+import { type CandidateFilter, countApproved } from '../ledger/payouts.ts'
+import { type BalanceQuery, type BalanceReason, readBalances } from './balances.ts'
 import { minimumPayout, parseCandidateFilter } from './batch.ts'
 import { create, findContacts } from './payouts.ts'
 import { listApprovedCurrencies, sumInOpenBatches } from './waiting-queries.ts'
@@ -23,7 +18,8 @@ type Schemas = components['schemas']
 
 /** The fate of the approved balance of an affiliate if a batch of everything is created now. */
 export const WAITING_PARTS = ['PAYABLE', 'BLOCKED', 'BELOW_MINIMUM', 'DEBT', 'HELD_BACK'] as const
-export type WaitingPart = (typeof WAITING_PARTS)[number]
+/** `BLOCKED`: a batch includes it, and its payment cannot be sent. */
+export type WaitingPart = BalanceReason | 'BLOCKED'
 
 interface WaitingSum {
   affiliates: number
@@ -43,15 +39,16 @@ export interface WaitingSums {
 }
 
 /** The approved balance of an affiliate that is in no batch. */
-interface Balance extends Omit<WaitingSum, 'affiliates'> {
+interface WaitingBalance extends Omit<WaitingSum, 'affiliates'> {
   affiliateId: string
+  currency: string
   part: WaitingPart
   method: PaymentMethod | null
   reason: BlockedReason | null
   commissionCents: number
 }
 
-export interface WaitingAffiliate extends Balance {
+export interface WaitingAffiliate extends WaitingBalance {
   name: string
   email: string
 }
@@ -77,7 +74,8 @@ interface Found {
   affiliates?: Page<WaitingAffiliate>
 }
 
-const ALL_TIME = { periodStart: '0001-01-01T00:00:00.000Z', periodEnd: '9999-12-31T23:59:59.999Z' }
+/** Up to the last debt that a batch can carry forward, which begins one millisecond later. */
+const ALL_TIME = { periodStart: '0001-01-01T00:00:00.000Z', periodEnd: '9999-12-31T23:59:59.998Z' }
 
 /** Reads every approved commission. The affiliates are many, and only sums and one page are copied between threads. */
 export const waitingReport = defineReport(
@@ -87,17 +85,16 @@ export const waitingReport = defineReport(
     db,
     { shopId, query: { minimums, filter, list } }: { shopId: string; query: WaitingQuery },
   ): Promise<Found> => {
-    const rows = await sumVisible(db, shopId, filter ?? ALL_TIME)
+    const waiting = await readWaitingBalances(db, shopId, { filter: filter ?? ALL_TIME, minimums })
     // Only the sums of everything are compared with open batches.
     const batches: Awaited<ReturnType<typeof sumInOpenBatches>> = filter
       ? new Map()
       : await sumInOpenBatches(db, shopId)
-    const byCurrency = Map.groupBy(rows, ({ currency }) => currency)
-    const balancesOf = await classifier(db, shopId, rows)
+    const byCurrency = Map.groupBy(waiting, ({ currency }) => currency)
     const sums: Found['sums'] = []
     let affiliates: Found['affiliates']
     for (const currency of [...new Set([...byCurrency.keys(), ...batches.keys()])].sort()) {
-      const balances = balancesOf(byCurrency.get(currency) ?? [], currency, minimums[currency] ?? 0)
+      const balances = byCurrency.get(currency) ?? []
       const inOpenBatches = batches.get(currency) ?? { commissions: 0, netPayableCents: 0 }
       sums.push({ currency, parts: partsOf(balances), inOpenBatches })
       if (list?.currency === currency) affiliates = await pageOf(db, shopId, { balances, list })
@@ -107,30 +104,20 @@ export const waitingReport = defineReport(
   { isLong: true },
 )
 
-async function classifier(db: Reader, shopId: string, rows: Subtotal[]) {
-  const heldBack = new Set(await listIneligibleAffiliateIds(db, shopId))
-  const methods = await findMethods(db, shopId, [...new Set(rows.map(({ affiliateId }) => affiliateId))])
-  return (own: Subtotal[], currency: string, minimumCents: number): Balance[] =>
-    [...Map.groupBy(own, ({ affiliateId }) => affiliateId)].map(([affiliateId, some]) => {
-      const commissionCents = Number(some.reduce((sum, one) => sum + one.commissionAmountCents, 0n))
-      const net = commissionCents - Number(some.reduce((sum, one) => sum + one.taxWithheldCents, 0n))
-      const method = methods.get(affiliateId) ?? null
-      const reason = blockedReason(method, currency, net)
-      const part = heldBack.has(affiliateId)
-        ? 'HELD_BACK'
-        : net < 0
-          ? 'DEBT'
-          : net > 0 && net < minimumCents
-            ? 'BELOW_MINIMUM'
-            : net > 0 && reason
-              ? 'BLOCKED'
-              : 'PAYABLE'
-      const commissions = some.reduce((sum, one) => sum + one.commissions, 0)
-      return { affiliateId, part, method, reason, commissions, commissionCents, netPayableCents: net }
-    })
+async function readWaitingBalances(db: Reader, shopId: string, query: BalanceQuery): Promise<WaitingBalance[]> {
+  const balances = await readBalances(db, shopId, query)
+  const methods = await findMethods(db, shopId, [...new Set(balances.map(({ affiliateId }) => affiliateId))])
+  return balances.map(({ affiliateId, currency, commissions, reason: fate, ...cents }) => {
+    const netPayableCents = Number(cents.netCents)
+    const method = methods.get(affiliateId) ?? null
+    const reason = blockedReason(method, currency, netPayableCents)
+    const part = fate === 'PAYABLE' && netPayableCents > 0 && reason ? 'BLOCKED' : fate
+    const commissionCents = Number(cents.commissionCents)
+    return { affiliateId, currency, part, method, reason, commissions, commissionCents, netPayableCents }
+  })
 }
 
-function partsOf(balances: Balance[]): WaitingSums['parts'] {
+function partsOf(balances: WaitingBalance[]): WaitingSums['parts'] {
   const parts: WaitingSums['parts'] = {}
   for (const { part, commissions, netPayableCents } of balances) {
     const sum = parts[part] ?? { affiliates: 0, commissions: 0, netPayableCents: 0 }
@@ -147,9 +134,9 @@ function partsOf(balances: Balance[]): WaitingSums['parts'] {
 async function pageOf(
   db: Reader,
   shopId: string,
-  { balances, list }: { balances: Balance[]; list: WaitingList },
+  { balances, list }: { balances: WaitingBalance[]; list: WaitingList },
 ): Promise<Page<WaitingAffiliate>> {
-  const size = ({ netPayableCents }: Balance) => Math.abs(netPayableCents)
+  const size = ({ netPayableCents }: WaitingBalance) => Math.abs(netPayableCents)
   const own = balances
     .filter(({ part }) => list.parts.includes(part))
     .sort((a, b) => size(b) - size(a) || (a.affiliateId < b.affiliateId ? -1 : 1))

@@ -1,0 +1,70 @@
+import type { Reader } from '../../database/database.ts'
+import { type CandidateFilter, listIneligibleAffiliateIds, sumUnbatched, type UnbatchedSum } from '../ledger/payouts.ts'
+
+/** Why no batch of a period pays a balance; `PAYABLE` is what the batch pays. */
+export type BalanceReason = 'PAYABLE' | 'LATE' | 'BELOW_MINIMUM' | 'DEBT' | 'HELD_BACK'
+
+/** Approved commissions of one affiliate in one currency that are in no batch, and what becomes of them. */
+export interface Balance {
+  affiliateId: string
+  currency: string
+  reason: BalanceReason
+  commissions: number
+  commissionCents: bigint
+  netCents: bigint
+  /** The minimum that the balance has not reached. */
+  minimumCents: number | null
+  oldestAt: string
+}
+
+export interface BalanceQuery {
+  /** The batch. */
+  filter: CandidateFilter
+  /** The least that a batch pays to one affiliate, in cents by currency. */
+  minimums: Record<string, number>
+}
+
+/** The approved balances until the end of a batch. Reads every approved commission, so it runs in the report worker. */
+export async function readBalances(db: Reader, shopId: string, query: BalanceQuery): Promise<Balance[]> {
+  const sums = await sumUnbatched(db, shopId, query.filter)
+  const heldBack = new Set(await listIneligibleAffiliateIds(db, shopId))
+  return [...Map.groupBy(sums, ({ affiliateId, currency }) => `${affiliateId} ${currency}`).values()].flatMap((own) =>
+    heldBack.has(own[0]?.affiliateId ?? '') ? balancesOf(own, 'HELD_BACK') : splitBalance(own, query),
+  )
+}
+
+/** The commissions of one affiliate in one currency: those that the batch selects, and the rest. */
+function splitBalance(sums: UnbatchedSum[], { filter, minimums }: BalanceQuery): Balance[] {
+  const minimum = minimums[sums[0]?.currency ?? ''] ?? 0
+  const selected = sums.filter(({ place }) => place === 'PERIOD' || (place === 'EARLIER' && filter.includeEarlier))
+  const rest = sums.filter((sum) => !selected.includes(sum))
+  const net = netOf(selected)
+  const isBelow = net > 0n && net < BigInt(minimum)
+  return [
+    // The batch carries a debt forward.
+    ...balancesOf(selected, net < 0n ? 'DEBT' : isBelow ? 'BELOW_MINIMUM' : 'PAYABLE', isBelow ? minimum : null),
+    ...balancesOf(
+      rest.filter(({ place }) => place === 'EARLIER'),
+      netOf(rest) < 0n ? 'DEBT' : 'LATE',
+    ),
+    ...balancesOf(
+      rest.filter(({ place }) => place === 'CARRIED'),
+      'DEBT',
+    ),
+  ]
+}
+
+const netOf = (sums: UnbatchedSum[]): bigint =>
+  sums.reduce((net, { commissionAmountCents, taxWithheldCents }) => net + commissionAmountCents - taxWithheldCents, 0n)
+
+function balancesOf(sums: UnbatchedSum[], reason: BalanceReason, minimumCents: number | null = null): Balance[] {
+  const [first] = sums
+  if (!first) return []
+  const { affiliateId, currency } = first
+  const commissions = sums.reduce((count, sum) => count + sum.commissions, 0)
+  const commissionCents = sums.reduce((total, sum) => total + sum.commissionAmountCents, 0n)
+  const oldestAt = sums.map((sum) => sum.oldestAt).sort()[0] ?? ''
+  return [
+    { affiliateId, currency, reason, commissions, commissionCents, netCents: netOf(sums), minimumCents, oldestAt },
+  ]
+}
