@@ -83,7 +83,7 @@ const cpuNow = () => {
 }
 
 /** Returns the longest turn of the event loop since the start, in wall time and in CPU time of this thread. */
-function watchLoop(): () => Promise<{ wallMs: number; cpuMs: number }> {
+export function watchLoop(): () => Promise<{ wallMs: number; cpuMs: number }> {
   const longest = { wallMs: 0, cpuMs: 0 }
   let wall = performance.now()
   let cpu = cpuNow()
