@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { isCollection, isScalar, parseDocument, visit } from 'yaml'
+import { isCollection, parseDocument, visit } from 'yaml'
 import { allOperations, composed, deref, document, operation } from '../support/document.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the document is walked as plain JSON
@@ -59,17 +59,35 @@ test('every error response has codes, and every code has a sentence', () => {
   }
 })
 
-test('plain scalars in flow mappings are without what strict parsers of YAML take for syntax', () => {
-  const found: unknown[] = []
-  const text = readFileSync(new URL('../../openapi.yaml', import.meta.url), 'utf8')
-  visit(parseDocument(text), {
-    Scalar(_, node, path) {
+/** What PyYAML and other loaders of YAML 1.1 refuse or read as another value, although this loader does not. */
+function foreignTo11(text: string): unknown[] {
+  const found: unknown[] = text.match(/[\t\u007f\u0085\u2028\u2029]/g) ?? []
+  const document = parseDocument(text)
+  visit(document, {
+    Scalar(_, { type, source, value }, path) {
       const isInFlow = path.some((one) => isCollection(one) && one.flow)
-      if (isInFlow && isScalar(node) && node.type === 'PLAIN' && /[?[\]{},]/.test(String(node.source)))
-        found.push(node.value)
+      if (type === 'PLAIN' && (isInFlow ? /[?[\]{},]|^[:=]/ : /^=$/).test(String(source))) found.push(value)
     },
   })
-  expect(found).toEqual([])
+  const in11 = JSON.stringify(parseDocument(text, { version: '1.1' }).toJS())
+  return in11 === JSON.stringify(document.toJS()) ? found : [...found, 'another value']
+}
+
+test('loaders of YAML 1.1 read the document as well', () => {
+  expect(foreignTo11(readFileSync(new URL('../../openapi.yaml', import.meta.url), 'utf8'))).toEqual([])
+  const foreign = [
+    '{ b: what? }',
+    '[what?, b]',
+    '{ b: ?x=1 }',
+    '{ b: :x }',
+    '\t1',
+    '1\t# c',
+    '=',
+    '{ b: = }',
+    'x\u2028y',
+  ]
+  for (const text of [...foreign, '2026-10-20', 'no', '0123', '1:30'])
+    expect(foreignTo11(`a: ${text}`), text).not.toEqual([])
 })
 
 test('no field of a body has a default, which openapi-typescript takes for required', () => {
