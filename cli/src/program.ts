@@ -37,6 +37,7 @@ const COMMAND_GROUPS: Readonly<Record<string, readonly CommandGroup[]>> = {
   ],
   'Report and import:': [
     { names: ['events'], load: async () => (await import('./commands/events/command.ts')).addEvents },
+    { names: ['stripe'], load: async () => (await import('./commands/stripe/command.ts')).addStripe },
     { names: ['import'], load: async () => (await import('./commands/import/command.ts')).addImport },
   ],
   'Analyze:': [

@@ -30,6 +30,7 @@ const SIDEBAR = [
       page('Headless checkout', '/guides/headless-checkout'),
       page('Shopify end to end', '/guides/shopify'),
       page('Connect a Shopify store', '/stores'),
+      page('Connect Stripe', '/stripe'),
       page('Next.js', '/guides/nextjs'),
       page('Workers', '/guides/workers'),
       page('Receive webhooks', '/guides/receive-webhooks'),

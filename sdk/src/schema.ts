@@ -1710,6 +1710,31 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/integrations/stripe/{shopId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A Stripe event
+         * @description Receives the events of a Stripe webhook endpoint. A paid invoice or a paid checkout is an order of the same engine as a conversion, with the stored
+         *     id `stripe:<id>`; refunds, disputes and credit notes reduce its commission. Goods are the lines less their discounts, without shipping and tax.
+         *     Metadata `referral_click_id`, `referral_ref` and `referral_code`, and the `client_reference_id` of a checkout, are evidence.
+         *
+         *     Events may arrive in any order and more than once: the rows are the same. Other types, invoices of 0 and events of the other mode (`livemode`) are ignored
+         *     with 200. The endpoint's secret is the setting `stripeWebhookSecret`.
+         */
+        post: operations["recordStripeEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/v1/webhooks/{id}": {
         parameters: {
             query?: never;
@@ -2038,7 +2063,7 @@ export interface components {
          * @description The machine-readable error code. Each code has a cause and, on the next line, a remedy.
          * @enum {string}
          */
-        ErrorCode: "affiliate_has_open_commissions" | "affiliate_not_found" | "alias_invalid" | "alias_limit_reached" | "alias_not_found" | "alias_taken" | "api_disabled" | "audit_unavailable" | "body_timeout" | "body_too_large" | "commission_is_adjustment" | "commission_move_not_allowed" | "commission_not_found" | "commission_percent_invalid" | "commission_percent_required" | "commission_still_restricted" | "concurrent_change" | "connection_exists" | "connection_not_found" | "credentials_malformed" | "credentials_missing" | "cross_site_refused" | "csrf_token_invalid" | "currency_in_use" | "delivery_erased" | "delivery_not_finished" | "delivery_not_found" | "discount_code_invalid" | "discount_code_taken" | "discount_value_invalid" | "email_taken" | "erasure_not_found" | "erasure_unreadable" | "geo_rule_limit_reached" | "geo_rule_not_found" | "header_repeated" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "internal_error" | "invalid_body" | "invalid_json" | "invalid_parameter" | "journey_identifier_required" | "key_already_revoked" | "key_expired" | "key_limit_reached" | "key_not_found" | "key_revoked" | "key_unknown" | "method_not_allowed" | "no_eligible_commissions" | "occurred_at_in_future" | "operator_credentials_malformed" | "operator_credentials_missing" | "operator_throttled" | "operator_token_unknown" | "order_not_found" | "outcome_unknown" | "owner_credentials_malformed" | "owner_credentials_missing" | "owner_token_unknown" | "path_unknown" | "payee_invalid" | "payee_not_found" | "payee_unreadable" | "payout_already_paid" | "payout_below_threshold" | "payout_below_threshold_after_claim" | "payout_claimed_concurrently" | "payout_currency_not_supported" | "payout_file_exists" | "payout_file_not_discardable" | "payout_file_not_found" | "payout_file_unfinished" | "payout_has_sent_lines" | "payout_mixed_currencies" | "payout_not_cancelable" | "payout_not_found" | "payout_not_payable" | "payout_nothing_to_send" | "payout_threshold_needs_reconciliation" | "payout_total_mismatch" | "period_invalid" | "person_is_user" | "plan_required" | "product_rule_exists" | "product_rule_limit_reached" | "product_rule_not_found" | "program_has_terms" | "program_not_found" | "program_terms_not_found" | "rate_limited" | "refund_currency_mismatch" | "refund_exceeds_order" | "refund_item_unknown" | "request_malformed" | "request_timeout" | "role_missing" | "scope_missing" | "server_busy" | "session_expired" | "shop_deletion_started" | "shop_export_required" | "shop_has_open_batch" | "shop_is_test" | "shop_name_mismatch" | "shop_not_found" | "shop_not_suspended" | "shop_suspended" | "sign_in_refused" | "sign_in_throttled" | "storage_unavailable" | "store_domain_mismatch" | "store_notifications_suspended" | "store_refund_limit_reached" | "store_signature_invalid" | "store_signature_missing" | "test_shop_limit_reached" | "test_shop_not_found" | "total_too_large" | "unknown_property" | "user_already_revoked" | "user_exists" | "user_not_found" | "webhook_disabled" | "webhook_limit_reached" | "webhook_not_found" | "webhook_url_refused";
+        ErrorCode: "affiliate_has_open_commissions" | "affiliate_not_found" | "alias_invalid" | "alias_limit_reached" | "alias_not_found" | "alias_taken" | "api_disabled" | "audit_unavailable" | "body_timeout" | "body_too_large" | "commission_is_adjustment" | "commission_move_not_allowed" | "commission_not_found" | "commission_percent_invalid" | "commission_percent_required" | "commission_still_restricted" | "concurrent_change" | "connection_exists" | "connection_not_found" | "credentials_malformed" | "credentials_missing" | "cross_site_refused" | "csrf_token_invalid" | "currency_in_use" | "delivery_erased" | "delivery_not_finished" | "delivery_not_found" | "discount_code_invalid" | "discount_code_taken" | "discount_value_invalid" | "email_taken" | "erasure_not_found" | "erasure_unreadable" | "geo_rule_limit_reached" | "geo_rule_not_found" | "header_repeated" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "internal_error" | "invalid_body" | "invalid_json" | "invalid_parameter" | "journey_identifier_required" | "key_already_revoked" | "key_expired" | "key_limit_reached" | "key_not_found" | "key_revoked" | "key_unknown" | "method_not_allowed" | "no_eligible_commissions" | "occurred_at_in_future" | "operator_credentials_malformed" | "operator_credentials_missing" | "operator_throttled" | "operator_token_unknown" | "order_not_found" | "outcome_unknown" | "owner_credentials_malformed" | "owner_credentials_missing" | "owner_token_unknown" | "path_unknown" | "payee_invalid" | "payee_not_found" | "payee_unreadable" | "payout_already_paid" | "payout_below_threshold" | "payout_below_threshold_after_claim" | "payout_claimed_concurrently" | "payout_currency_not_supported" | "payout_file_exists" | "payout_file_not_discardable" | "payout_file_not_found" | "payout_file_unfinished" | "payout_has_sent_lines" | "payout_mixed_currencies" | "payout_not_cancelable" | "payout_not_found" | "payout_not_payable" | "payout_nothing_to_send" | "payout_threshold_needs_reconciliation" | "payout_total_mismatch" | "period_invalid" | "person_is_user" | "plan_required" | "product_rule_exists" | "product_rule_limit_reached" | "product_rule_not_found" | "program_has_terms" | "program_not_found" | "program_terms_not_found" | "rate_limited" | "refund_currency_mismatch" | "refund_exceeds_order" | "refund_item_unknown" | "request_malformed" | "request_timeout" | "role_missing" | "scope_missing" | "server_busy" | "session_expired" | "shop_deletion_started" | "shop_export_required" | "shop_has_open_batch" | "shop_is_test" | "shop_name_mismatch" | "shop_not_found" | "shop_not_suspended" | "shop_suspended" | "sign_in_refused" | "sign_in_throttled" | "storage_unavailable" | "store_domain_mismatch" | "store_notifications_suspended" | "store_refund_limit_reached" | "store_signature_invalid" | "store_signature_missing" | "stripe_signature_invalid" | "test_shop_limit_reached" | "test_shop_not_found" | "total_too_large" | "unknown_property" | "user_already_revoked" | "user_exists" | "user_not_found" | "webhook_disabled" | "webhook_limit_reached" | "webhook_not_found" | "webhook_url_refused";
         /** @description An opaque id. */
         Id: string;
         IdempotencyKey: string;
@@ -3546,6 +3571,7 @@ export interface components {
             /** @description This is a test shop. */
             isTest: boolean;
             hasStoreWebhookSecret: boolean;
+            hasStripeWebhookSecret: boolean;
             /** @description Null accepts every store that signs with the secret. */
             storeDomain: string | null;
             /** @description The other domains of that store. */
@@ -3587,6 +3613,8 @@ export interface components {
             apiEnabled?: boolean;
             /** @description The secret that signs store notifications. Stored encrypted and never returned; null disables them. */
             storeWebhookSecret?: string | null;
+            /** @description The signing secret of the Stripe webhook endpoint, or several, separated by spaces. Stored encrypted and never returned; null ends receiving events. */
+            stripeWebhookSecret?: string | null;
             /**
              * @description The `myshopify.com` domain of your store. If set, notifications must send it in `X-Shopify-Shop-Domain`, and the `order_status_url` of an order must be
              *     on this domain or an alias.
@@ -4394,6 +4422,149 @@ export interface components {
                 amount?: components["schemas"]["StoreMoney"];
             }[] | null;
         };
+        /** @description The properties of a Stripe event that are read; others are ignored and not checked. */
+        StripeEvent: {
+            id: string;
+            type: string;
+            /** @description Seconds since 1970. */
+            created: number;
+            livemode: boolean;
+            data: {
+                object: components["schemas"]["StripeObject"];
+            };
+        };
+        /**
+         * @description An invoice, checkout session, payment of an invoice, refund, charge, dispute or credit note, in the API version of the endpoint. Amounts are in Stripe's units.
+         *     An id may be an object that contains it.
+         */
+        StripeObject: {
+            id: string;
+            amount?: components["schemas"]["StripeAmount"];
+            amount_total?: components["schemas"]["StripeAmount"];
+            charge?: components["schemas"]["StripeId"];
+            client_reference_id?: components["schemas"]["StoreText"];
+            created?: components["schemas"]["StripeAmount"];
+            currency?: string | null;
+            customer?: components["schemas"]["StripeId"];
+            customer_address?: components["schemas"]["StripeAddress"];
+            customer_details?: {
+                email?: components["schemas"]["StoreText"];
+                address?: components["schemas"]["StripeAddress"];
+            } | null;
+            customer_email?: components["schemas"]["StoreText"];
+            customer_shipping?: {
+                address?: components["schemas"]["StripeAddress"];
+            } | null;
+            discount?: components["schemas"]["StripeDiscount"];
+            discounts?: components["schemas"]["StripeDiscount"][] | null;
+            invoice?: components["schemas"]["StripeId"];
+            lines?: {
+                has_more?: boolean | null;
+                data?: components["schemas"]["StripeLine"][] | null;
+            } | null;
+            metadata?: components["schemas"]["StripeMetadata"];
+            mode?: string | null;
+            number?: components["schemas"]["StoreText"];
+            out_of_band_amount?: components["schemas"]["StripeAmount"];
+            parent?: {
+                subscription_details?: {
+                    metadata?: components["schemas"]["StripeMetadata"];
+                } | null;
+            } | null;
+            payment?: {
+                payment_intent?: components["schemas"]["StripeId"];
+                charge?: components["schemas"]["StripeId"];
+            } | null;
+            payment_intent?: components["schemas"]["StripeId"];
+            payments?: {
+                data?: {
+                    payment?: {
+                        payment_intent?: components["schemas"]["StripeId"];
+                        charge?: components["schemas"]["StripeId"];
+                    } | null;
+                }[] | null;
+            } | null;
+            payment_status?: string | null;
+            reason?: components["schemas"]["StoreText"];
+            refund?: components["schemas"]["StripeId"];
+            /** @description A list of a charge, or what a credit note refunds. */
+            refunds?: {
+                data?: {
+                    id: string;
+                    amount?: components["schemas"]["StripeAmount"];
+                    created?: components["schemas"]["StripeAmount"];
+                    reason?: components["schemas"]["StoreText"];
+                    status?: string | null;
+                }[] | null;
+            } | {
+                refund?: components["schemas"]["StripeId"];
+                amount_refunded?: components["schemas"]["StripeAmount"];
+            }[] | null;
+            shipping_cost?: {
+                amount_total?: components["schemas"]["StripeAmount"];
+                amount_tax?: components["schemas"]["StripeAmount"];
+            } | null;
+            status?: string | null;
+            status_transitions?: {
+                paid_at?: components["schemas"]["StripeAmount"];
+            } | null;
+            subscription_details?: {
+                metadata?: components["schemas"]["StripeMetadata"];
+            } | null;
+            total?: components["schemas"]["StripeAmount"];
+            total_details?: {
+                amount_tax?: components["schemas"]["StripeAmount"];
+            } | null;
+            total_excluding_tax?: components["schemas"]["StripeAmount"];
+        };
+        StripeLine: {
+            id?: components["schemas"]["StoreText"];
+            amount?: components["schemas"]["StripeAmount"];
+            quantity?: number | null;
+            discount_amounts?: {
+                amount?: components["schemas"]["StripeAmount"];
+            }[] | null;
+            metadata?: components["schemas"]["StripeMetadata"];
+            /** @description Before March 2025. */
+            price?: {
+                product?: components["schemas"]["StripeId"];
+            } | null;
+            pricing?: {
+                price_details?: {
+                    product?: components["schemas"]["StripeId"];
+                } | null;
+            } | null;
+            /** @description Before March 2025. */
+            tax_amounts?: {
+                amount?: components["schemas"]["StripeAmount"];
+                inclusive?: boolean | null;
+            }[] | null;
+            taxes?: {
+                amount?: components["schemas"]["StripeAmount"];
+                tax_behavior?: string | null;
+            }[] | null;
+        };
+        StripeAmount: number | null;
+        StripeId: string | {
+            id?: string;
+        } | null;
+        StripeAddress: {
+            country?: components["schemas"]["StoreText"];
+            state?: components["schemas"]["StoreText"];
+            city?: components["schemas"]["StoreText"];
+            postal_code?: components["schemas"]["StoreText"];
+        } | null;
+        StripeMetadata: {
+            referral_click_id?: components["schemas"]["StoreText"];
+            referral_ref?: components["schemas"]["StoreText"];
+            referral_code?: components["schemas"]["StoreText"];
+        } | null;
+        /** @description An id, or an object. The text of a promotion code is evidence where it is included. */
+        StripeDiscount: {
+            promotion_code?: {
+                code?: components["schemas"]["StoreText"];
+            } | string | null;
+        } | string | null;
         WebhookUpdate: {
             /** @description A public HTTPS address. */
             url?: string;
@@ -8142,6 +8313,43 @@ export interface operations {
             };
             400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["StoreUnauthorized"];
+            403: components["responses"]["StoreForbidden"];
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            409: components["responses"]["ConflictUnmetered"];
+            429: components["responses"]["StoreRateLimited"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["StoreUnavailable"];
+        };
+    };
+    recordStripeEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Your shop, from `GET /admin/v1/settings`.
+                 * @example shp_01KAH0000000000000000000S1
+                 */
+                shopId: components["parameters"]["StoreShopIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StripeEvent"];
+            };
+        };
+        responses: {
+            /** @description The event was recorded or ignored. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ActionReply"];
+                };
+            };
+            400: components["responses"]["InvalidUnmetered"];
             403: components["responses"]["StoreForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
             409: components["responses"]["ConflictUnmetered"];

@@ -43,6 +43,7 @@ async function seed() {
   const key = await json<{ id: string }>(['keys', 'create', '--label', 'Spare', '--scope', 'events:write'], {
     env: shop.env,
   })
+  writeFileSync(join(folder.path, 'events.ndjson'), '')
   writeFileSync(join(folder.path, 'orders.csv'), 'order id,amount,coupon\n2001,10.00,NISA16\n')
   writeFileSync(join(folder.path, 'refunds.csv'), 'refund id,order id,amount\nr-1,1001,1.00\n')
   writeFileSync(join(folder.path, 'old.csv'), 'email,name,token\nadam@example.com,Adam,adam\n')
@@ -76,6 +77,7 @@ const given: Record<string, () => string[]> = {
   'programs get': () => [ids.program],
   'commissions get': () => [ids.commission],
   'payouts get': () => [ids.batch],
+  'stripe replay': () => [file('events.ndjson'), '--dry-run'],
   'settings set': () => ['timeZone', 'Europe/Berlin', '--dry-run'],
   'affiliates create': () => ['--email', 'x@example.com', '--name', 'X', '--dry-run'],
   'affiliates update': () => [ids.affiliate, '--phone', '1', '--dry-run'],

@@ -10,6 +10,7 @@ import { ok, storeOf } from '../stores/fixture.ts'
 import { orderPayload } from '../stores/payloads.ts'
 import { allowTransactions } from '../support/faults.ts'
 import { dumpOf, rowOf } from '../support/inspect.ts'
+import { admin } from '../support/owner.ts'
 import { type TestServer, testServer } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
 
@@ -58,6 +59,7 @@ test('vault rotate re-encrypts every sealed value, continues when it was killed,
   const { id: batchId } = await server.client.payouts.create({ ...OCTOBER, currency: 'EUR' })
   const debtor = { name: 'Shop', iban: 'DE02120300000000202051' }
   await expectOk(server.owner('PUT', '/payout-files/october', { batchId, format: 'sepa', debtor }))
+  await ok(admin(server, 'PATCH', '/settings', { stripeWebhookSecret: 'whsec_0123456789abcdef' }))
   await ok(store.notify('orders-paid', orderPayload({ id: 9001, email: 'buyer@example.com' })))
   await eraseUntil(1)
   await checkEncryptionKey(server.deps, 'The key')

@@ -10,6 +10,7 @@ import { type Reply, type RequestOptions, type TestServer, testServer } from '..
 import { expectOk, withAffiliate } from '../support/shop.ts'
 
 const SECRET = 'hush-hush-hush-hush'
+const STRIPE_SECRET = 'whsec_0123456789abcdef'
 const ops = ownerOperations.filter((op) => op.path.startsWith('/integrations/'))
 
 interface Given {
@@ -21,21 +22,40 @@ interface Given {
   topic?: string
 }
 
+const exampleTextOf = (op: DocumentedOperation) => JSON.stringify(Object.values(op.requestExamples)[0]?.value)
+
 /** The first example of the document, signed, changed by `given`. */
 function notify(server: TestServer, op: DocumentedOperation, given: Given = {}): Promise<Reply> {
-  const text = given.text ?? JSON.stringify(Object.values(op.requestExamples)[0]?.value)
-  const signature =
-    given.signature === undefined ? createHmac('sha256', SECRET).update(text).digest('base64') : given.signature
+  const text = given.text ?? exampleTextOf(op)
+  const signature = given.signature === undefined ? signatureOf(server, op, text) : given.signature
   return server.request(given.method ?? op.method, op.path.replace('{shopId}', server.shop.shopId), {
     key: null,
     ...(given.method ? {} : { raw: given.raw ?? text }),
     headers: {
       ...requiredHeaders(op),
       ...(given.topic && { 'X-Shopify-Topic': given.topic }),
-      ...(signature === null ? {} : { 'X-Shopify-Hmac-Sha256': signature }),
+      ...(signature === null ? {} : { [isStripe(op) ? 'Stripe-Signature' : 'X-Shopify-Hmac-Sha256']: signature }),
     },
   })
 }
+
+const isStripe = (op: DocumentedOperation) => op.id === 'recordStripeEvent'
+
+function signatureOf(server: TestServer, op: DocumentedOperation, text: string): string {
+  if (!isStripe(op)) return createHmac('sha256', SECRET).update(text).digest('base64')
+  const time = Math.floor(server.deps.now() / 1000)
+  return `t=${time},v1=${createHmac('sha256', STRIPE_SECRET).update(`${time}.${text}`).digest('hex')}`
+}
+
+/** A Stripe refund of a payment whose invoice is unknown. */
+const stripeRefund = (id: number) =>
+  JSON.stringify({
+    id: `evt_${id}`,
+    type: 'refund.created',
+    created: 1_792_490_645,
+    livemode: true,
+    data: { object: { id: `re_${id}`, amount: 1, currency: 'usd', payment_intent: `pi_${CROWDED}` } },
+  })
 
 /** An order without an affiliate, with as many refunds as are stored. */
 const CROWDED = 77
@@ -44,14 +64,16 @@ const CROWDED = 77
 async function storeServer(op: DocumentedOperation): Promise<TestServer> {
   const server = await testServer()
   await withAffiliate(server)
-  await expectOk(admin(server, 'PATCH', '/settings', { storeWebhookSecret: SECRET }))
+  const secrets = { storeWebhookSecret: SECRET, stripeWebhookSecret: STRIPE_SECRET }
+  await expectOk(admin(server, 'PATCH', '/settings', secrets))
   const paid = ops.find(({ id }) => id === 'recordStoreOrder')!
-  if (op !== paid) await expectOk(notify(server, paid))
+  if (op !== paid && !isStripe(op)) await expectOk(notify(server, paid))
   if (op.id === 'refundStoreOrder') {
     for (let id = 1; id <= 50; id++) {
       await expectOk(notify(server, op, { text: `{"id": ${id}, "order_id": ${CROWDED}, "refund_line_items": []}` }))
     }
   }
+  if (isStripe(op)) for (let id = 1; id <= 50; id++) await expectOk(notify(server, op, { text: stripeRefund(id) }))
   return server
 }
 
@@ -60,6 +82,7 @@ const OTHERS: Record<string, string> = {
   recordStoreOrder: '{"id": 1, "financial_status": "pending", "cancelled_at": null}',
   cancelStoreOrder: '{"id": 1, "financial_status": "paid", "cancelled_at": null}',
   refundStoreOrder: '{"id": 1, "order_id": 2, "kind": "refund", "amount": "10.00"}',
+  recordStripeEvent: '{"id": "evt_1", "object": "event"}',
 }
 
 const causes: Record<string, (server: TestServer, op: DocumentedOperation) => Promise<Reply>> = {
@@ -71,6 +94,7 @@ const causes: Record<string, (server: TestServer, op: DocumentedOperation) => Pr
   invalid_body: (server, op) => notify(server, op, { text: OTHERS[op.id]! }),
   store_signature_missing: (server, op) => notify(server, op, { signature: null }),
   store_signature_invalid: (server, op) => notify(server, op, { signature: 'bm8=' }),
+  stripe_signature_invalid: (server, op) => notify(server, op, { signature: 't=1,v1=00' }),
   store_domain_mismatch: (server, op) => {
     updateRows(server, 'shops', { storeDomain: 'hats.myshopify.com' })
     return whileBroken(
@@ -79,7 +103,9 @@ const causes: Record<string, (server: TestServer, op: DocumentedOperation) => Pr
     )
   },
   store_refund_limit_reached: (server, op) =>
-    notify(server, op, { text: `{"id": 51, "order_id": ${CROWDED}, "refund_line_items": []}` }),
+    notify(server, op, {
+      text: isStripe(op) ? stripeRefund(51) : `{"id": 51, "order_id": ${CROWDED}, "refund_line_items": []}`,
+    }),
   store_notifications_suspended: async (server, op) => {
     updateRows(server, 'shops', { suspendedAt: '2026-11-02T12:00:00.000Z' })
     return whileBroken(
@@ -104,6 +130,7 @@ const causes: Record<string, (server: TestServer, op: DocumentedOperation) => Pr
   method_not_allowed: (server, op) => notify(server, op, { method: 'GET' }),
   internal_error: (server, op) => {
     const { now } = server.deps
+    const signature = signatureOf(server, op, exampleTextOf(op))
     server.deps.now = () => {
       throw new TypeError('a bug')
     }
@@ -111,7 +138,7 @@ const causes: Record<string, (server: TestServer, op: DocumentedOperation) => Pr
       () => {
         server.deps.now = now
       },
-      () => notify(server, op),
+      () => notify(server, op, { signature }),
     )
   },
   storage_unavailable: (server, op) => {

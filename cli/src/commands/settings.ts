@@ -9,7 +9,8 @@ type SettingsUpdate = components['schemas']['SettingsUpdate']
 
 /** The settings whose values are text; the others are JSON. */
 const TEXT_SETTINGS = ['currency', 'timeZone', 'legacyMinimumPayout', 'clickTouch', 'storeDomain']
-const SECRET_SETTING = 'storeWebhookSecret'
+const SECRET_SETTINGS = ['storeWebhookSecret', 'stripeWebhookSecret']
+const SECRETS = 'storeWebhookSecret and stripeWebhookSecret'
 
 export function addSettings(program: Command): void {
   const settings = defineGroup(program, 'settings', "show and change the shop's settings")
@@ -23,19 +24,19 @@ export function addSettings(program: Command): void {
   })
   defineCommand<SecretOptions>(settings, 'set <name> [value]', {
     summary: 'change a setting',
-    details: `Lists and objects are JSON; null clears a setting. ${SECRET_SETTING} is read from --secret-file, --secret-stdin or a prompt.`,
+    details: `Lists and objects are JSON; null clears a setting. ${SECRETS} are read from --secret-file, --secret-stdin or a prompt.`,
     output: 'Settings',
     owner: true,
     writes: true,
     examples: [
       'referral settings set timeZone Europe/Berlin',
       `referral settings set minimumPayoutCentsByCurrency '{"EUR":2500}'`,
-      `referral settings set ${SECRET_SETTING} --secret-file secret.txt`,
+      'referral settings set storeWebhookSecret --secret-file secret.txt',
     ],
     action: async (run, { options, args: [name = '', value] }) => set(run, { name, value }, options),
   })
-    .option('--secret-file <file>', `read ${SECRET_SETTING} from a file`)
-    .option('--secret-stdin', `read ${SECRET_SETTING} from standard input`)
+    .option('--secret-file <file>', 'read a secret from a file')
+    .option('--secret-stdin', 'read a secret from standard input')
 }
 
 async function set(
@@ -43,7 +44,7 @@ async function set(
   { name, value }: { name: string; value: string | undefined },
   options: SecretOptions,
 ): Promise<undefined> {
-  const isSecret = name === SECRET_SETTING && value !== 'null'
+  const isSecret = SECRET_SETTINGS.includes(name) && value !== 'null'
   if (isSecret && value !== undefined)
     throw usageError('Secrets are never arguments.', 'Use --secret-stdin or --secret-file.')
   if (!isSecret && value === undefined) throw usageError(`A value of ${name} is required; null clears it.`)

@@ -86,5 +86,6 @@ export const operations: Record<string, readonly [RetryPolicy, isText?: true]> =
   'POST /integrations/shopify/{shopId}/orders-paid': ['repeatable'],
   'POST /integrations/shopify/{shopId}/orders-cancelled': ['repeatable'],
   'POST /integrations/shopify/{shopId}/refunds-create': ['repeatable'],
+  'POST /integrations/stripe/{shopId}': ['repeatable'],
   'PATCH /admin/v1/webhooks/{id}': ['repeatable'],
 }

@@ -97,6 +97,7 @@ export interface SecuritySchemes {
   recordStoreOrder: 'storeSignature'
   cancelStoreOrder: 'storeSignature'
   refundStoreOrder: 'storeSignature'
+  recordStripeEvent: 'stripeSignature'
   updateWebhook: 'ownerToken'
   redeliverMany: 'ownerToken'
   listShops: 'operatorToken'

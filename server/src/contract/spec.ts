@@ -167,6 +167,7 @@ function schemeOf(security: Record<string, string[]>[]): Scheme {
   const [first] = security
   if (!first) return 'none'
   if ('storeSignature' in first) return 'storeSignature'
+  if ('stripeSignature' in first) return 'stripeSignature'
   if ('operatorToken' in first) return 'operatorToken'
   return 'ownerToken' in first ? 'ownerToken' : 'apiKey'
 }

@@ -163,6 +163,7 @@ export interface Contexts {
   apiKey: KeyContext
   ownerToken: OwnerContext
   storeSignature: StoreContext
+  stripeSignature: StoreContext
   operatorToken: OperatorContext
   none: PublicContext
 }

@@ -10,6 +10,7 @@ import * as plainCounts from './migrations/0006-plain-counts.ts'
 import * as possibleDuplicates from './migrations/0007-possible-duplicates.ts'
 import * as paymentNotes from './migrations/0008-payment-notes.ts'
 import * as programTerms from './migrations/0009-program-terms.ts'
+import * as stripe from './migrations/0010-stripe.ts'
 import { isSqliteBusy } from './storage-error.ts'
 
 /** Run in the order of their names. A released migration is never changed. */
@@ -23,6 +24,7 @@ export const migrations: Record<string, Migration> = {
   '0007-possible-duplicates': possibleDuplicates,
   '0008-payment-notes': paymentNotes,
   '0009-program-terms': programTerms,
+  '0010-stripe': stripe,
 }
 
 /**

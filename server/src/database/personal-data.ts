@@ -43,7 +43,7 @@ export const COLUMNS: { [Table in TableName]: { [Column in keyof Tables[Table]]:
     ...none(
       'id plan currency apiEnabled defaultProgramId minimumPayoutCents minimumPayoutCentsByCurrency',
       'minimumAffiliatePayoutCentsByCurrency timeZone legacyMinimumPayout taxWithholdingBps',
-      'attributionPrecedence clickTouch storeWebhookSecret storeDomain storeDomainAliases webhooksVersion erasureVersion',
+      'attributionPrecedence clickTouch storeWebhookSecret stripeWebhookSecret storeDomain storeDomainAliases webhooksVersion erasureVersion',
       'requestsPerMinute maxActiveKeys suspendedAt deletionStartedAt exportDigest isTest testOf',
       'clockOffsetMs version createdAt updatedAt',
     ),
@@ -131,6 +131,7 @@ export const COLUMNS: { [Table in TableName]: { [Column in keyof Tables[Table]]:
   },
   refundTotals: none('shopId commissionId goodsCents totals statusBefore'),
   orderNotices: { ...none('shopId kind createdAt'), orderId: 'text', noticeId: 'text', body: 'json' },
+  orderPayments: { ...none('shopId'), paymentId: 'text', orderId: 'text' },
   journey: {
     ...none('id shopId type occurredAt affiliateId programId commissionId createdAt'),
     sessionId: 'sessionId',

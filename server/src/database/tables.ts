@@ -56,6 +56,7 @@ export interface ShopRow {
   attributionPrecedence: string
   clickTouch: 'LAST' | 'FIRST'
   storeWebhookSecret: string | null
+  stripeWebhookSecret: string | null
   /** The domain of the only store whose notifications are accepted, null for any; its aliases are a JSON list. */
   storeDomain: string | null
   storeDomainAliases: string
@@ -237,6 +238,7 @@ export interface Tables {
   refunds: RefundRow
   refundTotals: RefundTotalsRow
   orderNotices: OrderNoticeRow
+  orderPayments: OrderPaymentRow
   journey: JourneyRow
   connections: ConnectionRow
   productRules: ProductRuleRow
@@ -356,11 +358,20 @@ export interface RefundTotalsRow {
 export interface OrderNoticeRow {
   shopId: string
   orderId: string
-  kind: 'canceled' | 'canceledRefund' | 'refund'
-  /** The refund's id; empty for a cancellation of the order. */
+  /** `evidence` of a checkout waits for the order to be reported. */
+  kind: 'canceled' | 'canceledRefund' | 'evidence' | 'refund'
+  /** The refund's id; empty for the other kinds. */
   noticeId: string
   body: string
   createdAt: string
+}
+
+/** The order that a payment of a store belongs to: refunds name the payment only. */
+export interface OrderPaymentRow {
+  shopId: string
+  /** As the store names it: `pi_…` or `ch_…`. */
+  paymentId: string
+  orderId: string
 }
 
 /**

@@ -45,6 +45,7 @@ import { deleteShop } from '../domains/shops/shop-deletion.ts'
 import { exportShop } from '../domains/shops/shop-export.ts'
 import * as testShops from '../domains/shops/test-shops.ts'
 import * as notifications from '../domains/stores/notifications.ts'
+import * as stripe from '../domains/stores/stripe.ts'
 import * as deliveries from '../domains/webhooks/deliveries.ts'
 import * as feed from '../domains/webhooks/feed.ts'
 import * as webhooks from '../domains/webhooks/webhooks.ts'
@@ -200,6 +201,7 @@ export const handlers: Handlers<Contexts> = {
   },
   cancelStoreOrder: (ctx, { body }) => ok(notifications.cancelOrder(ctx, body)),
   refundStoreOrder: (ctx, { body }) => ok(notifications.refundOrder(ctx, body)),
+  recordStripeEvent: (ctx, { body }) => ok(stripe.recordEvent(ctx, body)),
 
   listWebhooks: (ctx) => ok(webhooks.list(ctx)),
   listWebhookEvents: (ctx, { query }) => ok(feed.list(ctx, query)),

@@ -1,4 +1,3 @@
-import type { Hash, Hmac } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Context } from 'hono'
 import { ApiError, bodyTimeout, bodyTooLarge, invalidBody, serverBusy } from '../contract/errors.ts'
@@ -9,12 +8,17 @@ export interface ReceivedBody {
   wasLate: boolean
 }
 
+/** What a signature is computed from: one hash, or one for each secret. */
+export interface BodyHash {
+  update: (bytes: Uint8Array) => void
+}
+
 /** The largest body to accept, and who its memory is charged to. */
 interface ReadOptions {
   limit: number
   owner: BodyOwner
   /** Updated with each chunk as it arrives; hashing several megabytes at once would block other requests. */
-  hash?: Hash | Hmac | undefined
+  hash?: BodyHash | undefined
 }
 
 /**

@@ -1,16 +1,14 @@
-import type { Hmac } from 'node:crypto'
 import type { Context as HonoContext } from 'hono'
 import type { Selection } from '../contract/selection.ts'
 import type { AnyReply, ContextOf, Handlers, Operation, OperationId, Scheme } from '../contract/spec.ts'
-import type { Context, Contexts, OperatorContext, PublicContext } from '../core/context.ts'
+import type { Context, Contexts, OperatorContext, PublicContext, StoreContext } from '../core/context.ts'
 import { recordOperatorRequest } from '../core/installation.ts'
 import { recordAccess } from '../core/mutate.ts'
 import { formatTraceParent, parseTraceParent } from '../core/tracing.ts'
-import { signatureHash } from '../domains/accounts/store-connection.ts'
 import { authorizeKey, currentRateLimit, limitToAffiliate } from './authorize-key.ts'
 import { authorizeOperator } from './authorize-operator.ts'
 import { authorizeOwner, authorizeSignIn, browserRequestOf } from './authorize-owner.ts'
-import { authorizeStore, identifyStore } from './authorize-store.ts'
+import { authorizeStore, identifyShopify, identifyStripe, type UnverifiedStore } from './authorize-store.ts'
 import { clientOf } from './client.ts'
 import { corsHeaders } from './cors.ts'
 import { handlers } from './operations.ts'
@@ -27,7 +25,7 @@ import {
   readParameters,
 } from './parse-request.ts'
 import { type RateLimit, rateLimitHeaders } from './rate-limit.ts'
-import { type BodyOwner, type BodyReservation, type ReceivedBody, readBody } from './read-body.ts'
+import { type BodyHash, type BodyOwner, type BodyReservation, type ReceivedBody, readBody } from './read-body.ts'
 import { type ApiResponse, errorResponse, NOSNIFF, toResponse } from './response.ts'
 import {
   clientAddress,
@@ -162,7 +160,7 @@ interface Authorization<Ctx> {
   /** Undefined until {@link verify} for a credential that covers the body, such as a store's signature. */
   ctx: Ctx | undefined
   /** Updated with the bytes of the body as they arrive, before {@link verify}. */
-  hash?: Hmac
+  hash?: BodyHash
   /** @throws ApiError 401, 403 or 429 when the credential does not cover the body. */
   verify: () => Promise<Ctx>
 }
@@ -177,6 +175,19 @@ const authorized = <Ctx>(ctx: Ctx, bodyOwner: BodyOwner): Authorization<Ctx> => 
   verify: async () => ctx,
 })
 
+/** A notification of a store, whose signature covers the body. */
+function notification(server: Server, request: RequestState, store: UnverifiedStore): Authorization<StoreContext> {
+  request.caller = { shopId: store.shop.id }
+  return {
+    bodyOwner: `address ${request.address}`,
+    maxBodyBytes: MAX_NOTIFICATION_BYTES,
+    parse: parseNotification,
+    ctx: undefined,
+    hash: store.hash,
+    verify: () => authorizeStore(server, store, request),
+  }
+}
+
 const authorizers: { [S in Scheme]: Authorizer<Contexts[S]> } = {
   apiKey: async (server, op, { request }) => {
     const ctx = await authorizeKey(server, op, request)
@@ -186,19 +197,10 @@ const authorizers: { [S in Scheme]: Authorizer<Contexts[S]> } = {
     const ctx = await authorizeOwner(server, op, request, browserRequestOf(c, server.deps.config))
     return authorized(ctx, `shop ${ctx.shop.id}`)
   },
-  storeSignature: async (server, _op, { c, request }) => {
-    const store = await identifyStore(server, c)
-    request.caller = { shopId: store.shop.id }
-    const hash = signatureHash(store)
-    return {
-      bodyOwner: `address ${request.address}`,
-      maxBodyBytes: MAX_NOTIFICATION_BYTES,
-      parse: parseNotification,
-      ctx: undefined,
-      hash,
-      verify: () => authorizeStore(server, store, hash.digest(), request),
-    }
-  },
+  storeSignature: async (server, _op, { c, request }) =>
+    notification(server, request, await identifyShopify(server, c)),
+  stripeSignature: async (server, _op, { c, request }) =>
+    notification(server, request, await identifyStripe(server, c)),
   operatorToken: async (server, _op, { request }) => {
     const ctx = await authorizeOperator(server, request)
     return authorized(ctx, `address ${request.address}`)

@@ -21,6 +21,7 @@ interface SealedColumn {
 /** Every column whose values are sealed. A test compares them with what a full database contains. */
 export const SEALED_COLUMNS: SealedColumn[] = [
   { table: 'shops', column: 'storeWebhookSecret', boundOf: ({ id }) => boundOfStore(String(id)) },
+  { table: 'shops', column: 'stripeWebhookSecret', boundOf: ({ id }) => boundOfStore(String(id)) },
   { table: 'subscriptions', column: 'secret', boundOf: ({ id }) => String(id) },
   { table: 'subscriptions', column: 'previousSecret', boundOf: ({ id }) => String(id) },
   { table: 'payees', column: 'details', boundOf: ({ affiliateId }) => boundOfPayee(String(affiliateId)) },

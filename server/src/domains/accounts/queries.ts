@@ -77,6 +77,7 @@ export async function findKeyWithShop(db: Reader, secretHash: string): Promise<K
     attributionPrecedence: row.attributionPrecedence,
     clickTouch: row.clickTouch,
     storeWebhookSecret: row.storeWebhookSecret,
+    stripeWebhookSecret: row.stripeWebhookSecret,
     storeDomain: row.storeDomain,
     storeDomainAliases: row.storeDomainAliases,
     webhooksVersion: row.webhooksVersion,

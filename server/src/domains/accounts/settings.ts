@@ -62,6 +62,7 @@ function changedColumns(ctx: Context, body: Body<'updateSettings'>): Partial<Sho
     timeZone,
     apiEnabled,
     storeWebhookSecret: secret,
+    stripeWebhookSecret: stripeSecret,
     storeDomain: domain,
     storeDomainAliases: aliases,
     ...plain
@@ -82,6 +83,8 @@ function changedColumns(ctx: Context, body: Body<'updateSettings'>): Partial<Sho
   if (apiEnabled !== undefined) sent.apiEnabled = apiEnabled ? 1 : 0
   // Encrypting the same secret twice gives two texts, so a sent secret always counts as a change.
   if (secret !== undefined) sent.storeWebhookSecret = secret === null ? null : sealStoreSecret(ctx, ctx.shop.id, secret)
+  if (stripeSecret !== undefined)
+    sent.stripeWebhookSecret = stripeSecret === null ? null : sealStoreSecret(ctx, ctx.shop.id, stripeSecret.trim())
   if (domain !== undefined) sent.storeDomain = domain === null ? null : toDomain('storeDomain', domain)
   if (aliases !== undefined) {
     sent.storeDomainAliases = JSON.stringify(aliases.map((one, i) => toDomain(`storeDomainAliases[${i}]`, one)))
@@ -144,6 +147,7 @@ function toSettings(shop: ShopRow): Settings {
     apiEnabled: shop.apiEnabled === 1,
     isTest: shop.isTest === 1,
     hasStoreWebhookSecret: shop.storeWebhookSecret !== null,
+    hasStripeWebhookSecret: shop.stripeWebhookSecret !== null,
     storeDomain: shop.storeDomain,
     storeDomainAliases: JSON.parse(shop.storeDomainAliases),
     updatedAt: shop.updatedAt,
@@ -156,9 +160,10 @@ function settingsDiff(before: ShopRow, after: ShopRow): Record<string, unknown> 
   const names = (Object.keys(is) as (keyof Settings)[]).filter(
     (name) => name !== 'updatedAt' && JSON.stringify(was[name]) !== JSON.stringify(is[name]),
   )
-  const isNewSecret = before.storeWebhookSecret !== after.storeWebhookSecret
+  const isNew = (name: 'storeWebhookSecret' | 'stripeWebhookSecret') => before[name] !== after[name]
   return {
     changes: Object.fromEntries(names.map((name) => [name, { from: was[name], to: is[name] }])),
-    ...(isNewSecret && { storeWebhookSecret: 'changed' }),
+    ...(isNew('storeWebhookSecret') && { storeWebhookSecret: 'changed' }),
+    ...(isNew('stripeWebhookSecret') && { stripeWebhookSecret: 'changed' }),
   }
 }

@@ -216,6 +216,7 @@ export function newShop(
     attributionPrecedence: JSON.stringify(['COUPON', 'DIRECT_LINK', 'CONNECTED_CUSTOMER', 'CONNECTED_PRODUCT']),
     clickTouch: 'LAST',
     storeWebhookSecret: null,
+    stripeWebhookSecret: null,
     storeDomain: null,
     storeDomainAliases: '[]',
     webhooksVersion: 1,

@@ -61,22 +61,30 @@ export const sealStoreSecret = ({ vault }: Pick<Deps, 'vault'>, shopId: string, 
 export const openStoreSecret = ({ vault }: Pick<Deps, 'vault'>, shopId: string, sealed: string): string | null =>
   vault.open(sealed, boundOfStore(shopId))
 
-/** A shop that accepts notifications, with the secret that they are signed with. */
+/** A shop that accepts notifications, with the secret that they are signed with; Stripe's may be several, with spaces. */
 export interface Store {
   shop: ShopRow
   secret: string
 }
 
+type SecretColumn = 'storeWebhookSecret' | 'stripeWebhookSecret'
+
 /** The shop with its secret; undefined when it does not exist or accepts no notifications. */
-export async function findStore(deps: Pick<Deps, 'vault'>, db: Reader, shopId: string): Promise<Store | undefined> {
+export async function findStore(
+  deps: Pick<Deps, 'vault'>,
+  db: Reader,
+  shopId: string,
+  column: SecretColumn = 'storeWebhookSecret',
+): Promise<Store | undefined> {
   const shop = await findShop(db, shopId)
-  if (!shop?.storeWebhookSecret) return undefined
-  const secret = openStoreSecret(deps, shop.id, shop.storeWebhookSecret)
+  const sealed = shop?.[column]
+  if (!shop || !sealed) return undefined
+  const secret = openStoreSecret(deps, shop.id, sealed)
   return secret === null ? undefined : { shop, secret }
 }
 
 /** Computes the signature that a store sends, from the bytes of a notification as they arrive. */
-export const signatureHash = ({ secret }: Pick<Store, 'secret'>): Hmac => createHmac('sha256', secret)
+export const signatureHash = (secret: string): Hmac => createHmac('sha256', secret)
 
 /** Compares signatures in constant time. */
 export const isEqualSignature = (signature: Uint8Array, expected: Uint8Array): boolean =>

@@ -65,8 +65,8 @@ export async function explain(ctx: Context, id: string): Promise<Explanation> {
     replay: replay(row),
     commission: commission ? toCommission(toEffective(commission, jobs)) : null,
     refunds: shownRefunds,
-    notices: (await listOrderNotices(ctx.db.read, ctx.shop.id, row.orderId)).map((notice) =>
-      toNotice(notice, { commission, refunds }),
+    notices: (await listOrderNotices(ctx.db.read, ctx.shop.id, row.orderId)).flatMap(({ kind, ...notice }) =>
+      kind === 'evidence' ? [] : toNotice({ ...notice, kind }, { commission, refunds }),
     ),
   }
 }
@@ -79,7 +79,7 @@ interface AppliedTo {
 const CANCELED: CommissionRow['orderStatus'][] = ['CANCELED', 'REVERSED', 'REFUNDED']
 
 function toNotice(
-  { kind, noticeId, body, createdAt }: OrderNoticeRow,
+  { kind, noticeId, body, createdAt }: OrderNoticeRow & { kind: keyof typeof NOTICE_TYPES },
   { commission, refunds }: AppliedTo,
 ): Explanation['notices'][number] {
   // Notices of a store have the names of the store.

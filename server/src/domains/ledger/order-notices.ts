@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Reader, Transaction } from '../../database/database.ts'
 import { prepared } from '../../database/prepared.ts'
-import type { OrderNoticeRow } from '../../database/tables.ts'
+import type { OrderNoticeRow, OrderPaymentRow } from '../../database/tables.ts'
 
 type NoticeOfOrder = Pick<OrderNoticeRow, 'orderId' | 'kind'>
 
@@ -41,7 +41,7 @@ export const listStoredRefunds = (
     .select(['kind', 'noticeId', sql<number>`length(body)`.as('length')])
     .where('shopId', '=', shopId)
     .where('orderId', '=', orderId)
-    .where('kind', '<>', 'canceled')
+    .where('kind', 'in', ['refund', 'canceledRefund'])
     .execute()
 
 /** The orders that have notices from before an instant, by id, starting after one. */
@@ -92,4 +92,33 @@ export async function insertOrderNoticeIfNew(
     .values({ ...row, shopId })
     .onConflict((conflict) => conflict.columns(['shopId', 'orderId', 'kind', 'noticeId']).doNothing())
     .execute()
+}
+
+/** The order that a payment of a store belongs to. */
+export async function findPaymentOrder(db: Reader, shopId: string, paymentId: string): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('orderPayments')
+    .select('orderId')
+    .where('shopId', '=', shopId)
+    .where('paymentId', '=', paymentId)
+    .executeTakeFirst()
+  return row?.orderId
+}
+
+/** Returns whether the payment was new. */
+export async function insertPaymentIfNew(
+  trx: Transaction,
+  shopId: string,
+  payment: Pick<OrderPaymentRow, 'paymentId' | 'orderId'>,
+): Promise<boolean> {
+  const { numInsertedOrUpdatedRows: inserted } = await trx
+    .insertInto('orderPayments')
+    .values({ ...payment, shopId })
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirstOrThrow()
+  return inserted === 1n
+}
+
+export async function deleteOrderNotices(trx: Transaction, shopId: string, orderId: string): Promise<void> {
+  await trx.deleteFrom('orderNotices').where('shopId', '=', shopId).where('orderId', '=', orderId).execute()
 }

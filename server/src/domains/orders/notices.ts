@@ -28,16 +28,26 @@ import { hasOrderNotice, insertOrderNoticeIfNew, listOrderNotices, listStoredRef
 import { findOrder } from '../ledger/orders.ts'
 import { type IncomingOrder, type RecordedOrder, recordOrder } from './record-order.ts'
 
-/** Converts the body of a notice to a refund. Sources differ in their format, and their ids in their prefix. */
-export type ParseRefund = (
-  body: string,
-  order: { currency: string; isTaxIncluded: boolean },
-) => Omit<RefundInput, 'refundId'>
+/** What a source needs to know of an order to read its refund: goods after discount, and with shipping and tax. */
+export interface RefundedOrder {
+  currency: string
+  isTaxIncluded: boolean
+  goodsCents: number
+  paidCents: number
+}
 
-const toRefundedOrder = ({ orderCurrency: currency }: CommissionRow, snapshot: RefundSnapshot | undefined) => ({
-  currency,
-  isTaxIncluded: snapshot?.lines.some(({ includedTaxCents }) => includedTaxCents !== undefined) ?? false,
-})
+/** Converts the body of a notice to a refund. Sources differ in their format, and their ids in their prefix. */
+export type ParseRefund = (body: string, order: RefundedOrder) => Omit<RefundInput, 'refundId'>
+
+function toRefundedOrder(row: CommissionRow, snapshot: RefundSnapshot | undefined): RefundedOrder {
+  const goodsCents = Math.max(0, row.orderSubtotalCents - row.orderDiscountCents)
+  return {
+    currency: row.orderCurrency,
+    isTaxIncluded: snapshot?.lines.some(({ includedTaxCents }) => includedTaxCents !== undefined) ?? false,
+    goodsCents,
+    paidCents: goodsCents + row.orderShippingCents + row.orderTaxCents,
+  }
+}
 
 /** A refund or cancellation of an order without a commission: `noted` when the order was reported, otherwise `stored`. */
 export interface KeptNotice {
@@ -118,6 +128,7 @@ async function applyNotices(
   }
   const { snapshot } = (await findCreditedOrder(ctx, trx, orderId)) ?? {}
   await forEachYielding(trx, notices, async ({ kind, noticeId, body, createdAt }) => {
+    if (kind === 'evidence') return
     const row = await findCommissionByOrder(trx, ctx.shop.id, orderId)
     if (!row) return
     if (kind === 'canceled') {

@@ -17,6 +17,7 @@ const OMITTED_COLUMNS = [
   'secret',
   'previousSecret',
   'storeWebhookSecret',
+  'stripeWebhookSecret',
   'exportDigest',
   // The key of an erasure that has not ended, and a hash of the person that only this installation can compute.
   'subject',

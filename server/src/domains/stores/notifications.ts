@@ -75,7 +75,7 @@ const parseStoredRefund: ParseRefund = (body, order) => toStoreRefund(JSON.parse
 const toReply = (message: string, id: string | undefined): Reply => ({ ok: true, message, ...(id && { id }) })
 
 /** The first code that belongs to an affiliate; otherwise the first one, so that the decision can explain it. */
-async function firstKnownCode(ctx: Context, trx: Transaction, codes: string[]): Promise<string | null> {
+export async function firstKnownCode(ctx: Context, trx: Transaction, codes: string[]): Promise<string | null> {
   for (const code of codes) if (await findAffiliateByCodeOrSlug(trx, ctx.shop.id, code)) return code
   return codes[0] ?? null
 }

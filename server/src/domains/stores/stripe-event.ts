@@ -1,0 +1,288 @@
+import type { components } from '../../contract/schema.d.ts'
+import { type Context, nowIso } from '../../core/context.ts'
+import { isCurrency, minorUnitDigits } from '../../core/currencies.ts'
+import type { Order, OrderLine } from '../../engine/facts.ts'
+import { orderKey } from '../../engine/normalize.ts'
+import { firstCharacters } from '../orders/conversions.ts'
+import { type IncomingStoreOrder, matchableText } from './shopify-payload.ts'
+
+type Schemas = components['schemas']
+type StripeEvent = Schemas['StripeEvent']
+type StripeObject = Schemas['StripeObject']
+type StripeLine = Schemas['StripeLine']
+
+/** What a checkout knows of the affiliate of an order that another event reports. */
+export type Evidence = Pick<Order, 'clickId' | 'ref'> & { codes: string[] }
+
+/** The order that a refund belongs to, or the payments that its invoice will be known by. */
+export type RefundedOrder = { orderId: string } | { payments: string[] }
+
+/** A refund with its share of what was paid, in minor units; null takes everything that is left. */
+export interface StripeRefund {
+  order: RefundedOrder
+  refundId: string
+  amountCents: number
+  currency: string
+  reason: string | null
+  occurredAt: string
+}
+
+/** What an event asks of the engine. Ids of orders are those of Stripe, without the prefix of the source. */
+export type StripeCall =
+  | ({ call: 'order'; payments: string[] } & IncomingStoreOrder)
+  | { call: 'evidence'; orderId: string; evidence: Evidence }
+  | { call: 'payments'; orderId: string; payments: string[] }
+  | ({ call: 'refund' } & StripeRefund)
+  | { call: 'cancelRefund'; order: RefundedOrder; refundId: string }
+
+/**
+ * Converts an event to calls of the engine, in either shape of invoices and payments: before and since March 2025. Types
+ * that mean nothing for commissions, and amounts of 0, give none.
+ *
+ * @example
+ * toStripeCalls(ctx, { type: 'invoice.paid', … }) // [{ call: 'order', payments: ['pi_1'], order: { … } }]
+ */
+export function toStripeCalls(ctx: Context, { type, created, data: { object } }: StripeEvent): StripeCall[] {
+  const at = (seconds: number | null | undefined) => toInstant(ctx, seconds ?? created)
+  switch (type) {
+    case 'invoice.paid':
+      return toInvoiceCalls(object, at(object.status_transitions?.paid_at))
+    case 'invoice_payment.paid':
+      return linkOf(idOf(object.invoice), [object.payment?.payment_intent, object.payment?.charge])
+    case 'checkout.session.completed':
+    case 'checkout.session.async_payment_succeeded':
+      return toCheckoutCalls(object, at(object.created))
+    case 'refund.created':
+    case 'refund.updated':
+    case 'refund.failed':
+    case 'charge.refund.updated':
+      return toRefundCalls(object, object, at(object.created))
+    case 'charge.refunded': {
+      const refunds = Array.isArray(object.refunds) ? [] : (object.refunds?.data ?? [])
+      const charge = { payment_intent: object.payment_intent, charge: object.id, currency: object.currency }
+      return refunds.flatMap((refund) => toRefundCalls(refund, charge, at(refund.created)))
+    }
+    case 'charge.dispute.funds_withdrawn':
+      return toRefundCalls({ ...object, id: `dispute:${object.id}`, status: null }, object, at(created))
+    case 'charge.dispute.funds_reinstated':
+      return [{ call: 'cancelRefund', order: paymentsOf(object), refundId: `dispute:${object.id}` }]
+    case 'credit_note.created':
+    case 'credit_note.voided':
+      return toCreditNoteCalls(object, type === 'credit_note.voided', at(object.created))
+    default:
+      return []
+  }
+}
+
+/** Goods are the lines less their discounts and included tax. Negative lines, such as prorations, are a discount. */
+function toInvoiceCalls(invoice: StripeObject, orderAt: string): StripeCall[] {
+  const { currency, lines } = invoice
+  const toCents = centsIn(currency)
+  const shippingCents = toCents((invoice.shipping_cost?.amount_total ?? 0) - (invoice.shipping_cost?.amount_tax ?? 0))
+  const total = toCents(invoice.total)
+  const all = lines?.data ?? []
+  const goods = lines?.has_more
+    ? toCents(invoice.total_excluding_tax ?? invoice.total) - shippingCents
+    : all.reduce((sum, line) => sum + toCents(netOf(line)), 0)
+  const charged = lines?.has_more ? [] : all.filter((line) => netOf(line) > 0)
+  const amountCents = charged.length > 0 ? charged.reduce((sum, line) => sum + toCents(netOf(line)), 0) : goods
+  const metadata = [
+    invoice.metadata,
+    invoice.parent?.subscription_details?.metadata,
+    invoice.subscription_details?.metadata,
+    ...all.map((line) => line.metadata),
+  ]
+  return toOrderCalls(invoice, evidenceOf(invoice, metadata), {
+    payments: idsOf([
+      invoice.payment_intent,
+      invoice.charge,
+      ...(invoice.payments?.data ?? []).flatMap(({ payment }) => [payment?.payment_intent, payment?.charge]),
+    ]),
+    externalOrderId: invoice.id,
+    orderName: invoice.number,
+    orderAt,
+    amountCents,
+    discountCents: amountCents - goods,
+    shippingCents,
+    taxCents: Math.max(0, total - goods - shippingCents),
+    lines: charged.map((line) => toLine(line, toCents(netOf(line)))),
+  })
+}
+
+/** A checkout is an order of its own, unless it has an invoice, which then reports the order. */
+function toCheckoutCalls(session: StripeObject, orderAt: string): StripeCall[] {
+  const evidence = evidenceOf(session, [session.metadata])
+  const invoiceId = idOf(session.invoice)
+  if (invoiceId !== null) {
+    return [
+      ...linkOf(invoiceId, [session.payment_intent]),
+      ...(hasEvidence(evidence) ? [{ call: 'evidence' as const, orderId: invoiceId, evidence }] : []),
+    ]
+  }
+  const paymentId = idOf(session.payment_intent)
+  if (session.mode !== 'payment' || session.payment_status !== 'paid' || paymentId === null) return []
+  const toCents = centsIn(session.currency)
+  const shippingCents = toCents((session.shipping_cost?.amount_total ?? 0) - (session.shipping_cost?.amount_tax ?? 0))
+  const taxCents = toCents(session.total_details?.amount_tax)
+  return toOrderCalls(session, evidence, {
+    payments: [],
+    externalOrderId: paymentId,
+    orderName: null,
+    orderAt,
+    amountCents: toCents(session.amount_total) - taxCents - shippingCents,
+    discountCents: 0,
+    shippingCents,
+    taxCents,
+    lines: [],
+  })
+}
+
+type OrderAmounts = Pick<
+  Order,
+  'externalOrderId' | 'orderAt' | 'discountCents' | 'shippingCents' | 'taxCents' | 'lines'
+> & { amountCents: number; orderName: string | null | undefined; payments: string[] }
+
+function toOrderCalls(source: StripeObject, evidence: Evidence, { orderName, payments, ...amounts }: OrderAmounts) {
+  const currency = currencyOf(source.currency)
+  if (!isCurrency(currency) || amounts.amountCents - amounts.discountCents <= 0) return []
+  const { codes, ...links } = evidence
+  const order: Order = {
+    ...amounts,
+    ...links,
+    currency,
+    couponCode: null,
+    affiliateCode: null,
+    sessionId: null,
+    customerId: matchableText(idOf(source.customer)),
+    customerEmail: matchableText(source.customer_email ?? source.customer_details?.email),
+    shipping: toPlace(source.customer_shipping?.address ?? source.customer_details?.address ?? source.customer_address),
+  }
+  return [{ call: 'order' as const, order, orderName: orderKey(orderName ?? '') || null, codes, payments }]
+}
+
+/** A pending refund counts; one that failed or was canceled does not. */
+function toRefundCalls(
+  refund: Pick<StripeObject, 'id' | 'amount' | 'reason' | 'status'>,
+  payment: Pick<StripeObject, 'payment_intent' | 'charge' | 'currency'>,
+  occurredAt: string,
+): StripeCall[] {
+  const [order, refundId] = [paymentsOf(payment), refund.id]
+  if (order.payments.length === 0) return []
+  if (refund.status === 'failed' || refund.status === 'canceled') return [{ call: 'cancelRefund', order, refundId }]
+  return toRefundCall({ order, refundId, occurredAt, reason: refund.reason }, payment.currency, refund.amount)
+}
+
+/** Counts only what no refund of the note counts. */
+function toCreditNoteCalls(note: StripeObject, isVoided: boolean, occurredAt: string): StripeCall[] {
+  const invoiceId = idOf(note.invoice)
+  if (invoiceId === null) return []
+  const [order, refundId] = [{ orderId: invoiceId }, `credit_note:${note.id}`]
+  if (isVoided) return [{ call: 'cancelRefund', order, refundId }]
+  const listed = Array.isArray(note.refunds) ? note.refunds : undefined
+  // Before March 2025, a note has the id of one refund, which is all that was not paid elsewhere.
+  const single = idOf(note.refund) === null ? 0 : (note.total ?? 0) - (note.out_of_band_amount ?? 0)
+  const refunded = listed ? listed.reduce((sum, { amount_refunded: cents }) => sum + (cents ?? 0), 0) : single
+  return toRefundCall({ order, refundId, occurredAt, reason: note.reason }, note.currency, (note.total ?? 0) - refunded)
+}
+
+function toRefundCall(
+  {
+    reason,
+    ...refund
+  }: Pick<StripeRefund, 'order' | 'refundId' | 'occurredAt'> & { reason: string | null | undefined },
+  currency: string | null | undefined,
+  amount: number | null | undefined,
+): StripeCall[] {
+  const amountCents = centsIn(currency)(amount)
+  if (amountCents <= 0) return []
+  const text = firstCharacters(reason?.trim() ?? '', MAX_REASON) || null
+  return [{ call: 'refund', ...refund, amountCents, currency: currencyOf(currency), reason: text }]
+}
+
+const MAX_REASON = 1000
+
+function linkOf(orderId: string | null, payments: Schemas['StripeId'][] | (Schemas['StripeId'] | undefined)[]) {
+  const ids = idsOf(payments)
+  return orderId === null || ids.length === 0 ? [] : [{ call: 'payments' as const, orderId, payments: ids }]
+}
+
+const paymentsOf = ({ payment_intent, charge }: Pick<StripeObject, 'payment_intent' | 'charge'>) => ({
+  payments: idsOf([payment_intent, charge]),
+})
+
+const netOf = ({ amount, discount_amounts: discounts, tax_amounts: oldTaxes, taxes }: StripeLine): number =>
+  (amount ?? 0) -
+  sumOf(discounts ?? []) -
+  sumOf((oldTaxes ?? []).filter(({ inclusive }) => inclusive)) -
+  sumOf((taxes ?? []).filter(({ tax_behavior: behavior }) => behavior === 'inclusive'))
+
+const sumOf = (amounts: { amount?: number | null }[]): number =>
+  amounts.reduce((sum, { amount }) => sum + (amount ?? 0), 0)
+
+/** The line's net, as a price per piece where it divides. */
+function toLine({ id, quantity, price, pricing }: StripeLine, netCents: number): OrderLine {
+  const count = Math.max(1, quantity ?? 1)
+  return {
+    id: matchableText(id),
+    productId: matchableText(idOf(pricing?.price_details?.product ?? price?.product)),
+    variantId: null,
+    ...(netCents % count === 0
+      ? { quantity: count, priceCents: netCents / count }
+      : { quantity: 1, priceCents: netCents }),
+  }
+}
+
+/** The first text of each key counts; the codes are tried in turn. */
+function evidenceOf(source: StripeObject, metadata: (Schemas['StripeMetadata'] | undefined)[]): Evidence {
+  const first = (name: 'referral_click_id' | 'referral_ref' | 'referral_code') =>
+    metadata.map((one) => matchableText(one?.[name])).find((text) => text !== null) ?? null
+  const codes = [source.discount, ...(source.discounts ?? [])].map((discount) => {
+    const promotion = typeof discount === 'object' ? discount?.promotion_code : null
+    return typeof promotion === 'object' ? matchableText(promotion?.code) : null
+  })
+  return {
+    clickId: first('referral_click_id') ?? matchableText(source.client_reference_id),
+    ref: first('referral_ref'),
+    codes: [first('referral_code'), ...codes].filter((code) => code !== null),
+  }
+}
+
+export const hasEvidence = ({ clickId, ref, codes }: Evidence): boolean =>
+  clickId !== null || ref !== null || codes.length > 0
+
+const idOf = (value: Schemas['StripeId'] | undefined): string | null =>
+  matchableText(typeof value === 'object' ? value?.id : value)
+
+const idsOf = (values: (Schemas['StripeId'] | undefined)[]): string[] => [
+  ...new Set(values.map(idOf).filter((id) => id !== null)),
+]
+
+const toPlace = (address: Schemas['StripeAddress'] | undefined): Order['shipping'] =>
+  address
+    ? {
+        country: matchableText(address.country),
+        state: matchableText(address.state),
+        city: matchableText(address.city),
+        postalCode: matchableText(address.postal_code),
+      }
+    : null
+
+const currencyOf = (text: string | null | undefined): string => (text ?? '').toUpperCase()
+
+/** Currencies whose amounts Stripe sends without decimals; three have three, all others two. */
+const WITHOUT_DECIMALS = new Set('BIF CLP DJF GNF JPY KMF KRW MGA PYG RWF VND VUV XAF XOF XPF'.split(' '))
+const WITH_THREE_DECIMALS = new Set('BHD JOD KWD OMR TND'.split(' '))
+
+/** Converts Stripe's units to the currency's minor unit, rounded half away from zero: 100 of ISK are 1. */
+function centsIn(text: string | null | undefined): (amount: number | null | undefined) => number {
+  const currency = currencyOf(text)
+  const two = WITH_THREE_DECIMALS.has(currency) ? 3 : 2
+  const factor = 10 ** (minorUnitDigits(currency) - (WITHOUT_DECIMALS.has(currency) ? 0 : two))
+  return (amount) => Math.sign(amount ?? 0) * Math.round(Math.abs(amount ?? 0) * factor)
+}
+
+/** A time in the future becomes the time of receipt. */
+function toInstant(ctx: Context, seconds: number): string {
+  const ms = seconds * 1000
+  return ms < 0 || ms > ctx.now() ? nowIso(ctx) : new Date(ms).toISOString()
+}
