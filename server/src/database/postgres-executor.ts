@@ -55,7 +55,7 @@ function statementName(sql: string): string | undefined {
   return name
 }
 
-type SqlText = Pick<CompiledQuery, 'sql' | 'parameters'>
+export type SqlText = Pick<CompiledQuery, 'sql' | 'parameters'>
 
 /** Runs a query, by default as a prepared statement. @throws StorageError */
 export async function run<R>(
@@ -77,7 +77,7 @@ export async function run<R>(
 export interface StatementShape {
   /** It cannot write. */
   isRead: boolean
-  /** The number of rows an insert adds if it succeeds; undefined when that depends on the database. */
+  /** The number of rows of an insert that adds all of them or fails; undefined for other statements. */
   insertedRows: bigint | undefined
 }
 
@@ -95,7 +95,30 @@ export function describeStatement(query: CompiledQuery): StatementShape {
 }
 
 function insertedRowCount({ query }: CompiledQuery): bigint | undefined {
-  if (!InsertQueryNode.is(query) || query.returning || query.onConflict?.doNothing) return undefined
-  if (query.onConflict?.updateWhere || !query.values || !ValuesNode.is(query.values)) return undefined
-  return BigInt(query.values.values.length)
+  if (!InsertQueryNode.is(query) || query.with || query.returning || query.onConflict) return undefined
+  return query.values && ValuesNode.is(query.values) ? BigInt(query.values.values.length) : undefined
+}
+
+const joined = new Map<string, string>()
+
+/** One statement that runs several inserts. Their triggers run after all of them. */
+export function joinInserts(inserts: SqlText[]): SqlText {
+  const [only, ...others] = inserts
+  if (only && others.length === 0) return only
+  const parameters = inserts.flatMap((one) => one.parameters)
+  const key = inserts.map((one) => one.sql).join(';')
+  const text = joined.get(key) ?? joinTexts(inserts)
+  if (joined.size < MAX_SHAPES) joined.set(key, text)
+  return { sql: text, parameters }
+}
+
+function joinTexts(inserts: SqlText[]): string {
+  let before = 0
+  const texts = inserts.map(({ sql: text, parameters }) => {
+    const offset = before
+    before += parameters.length
+    return text.replace(/\$(\d+)/g, (_, n) => `$${offset + Number(n)}`)
+  })
+  const last = texts.pop()
+  return `with ${texts.map((text, n) => `i${n} as (${text})`).join(', ')} ${last}`
 }

@@ -1,7 +1,7 @@
 import { CompiledQuery, type QueryResult } from 'kysely'
 import type pg from 'pg'
 import { type AuditChain, type AuditHead, NO_CHAIN, type Transaction } from './database.ts'
-import { createPostgresKysely, describeStatement, run } from './postgres-executor.ts'
+import { createPostgresKysely, describeStatement, joinInserts, run, type SqlText } from './postgres-executor.ts'
 import { toStorageError } from './postgres-pool.ts'
 import { StorageError } from './storage-error.ts'
 import type { Tables } from './tables.ts'
@@ -27,8 +27,8 @@ interface TransactionOptions {
   /** The shop to lock. */
   shopId: string | undefined
   /**
-   * Statements do not wait for each other, and an insert whose result is known in advance resolves before the database
-   * confirms it, which saves a round trip; its error appears in `failure`, at the latest after `commit`. Otherwise each
+   * Statements do not wait for each other. An insert whose result is known in advance resolves at once, and is sent in one
+   * statement with the inserts that follow; its error appears in `failure`, at the latest after `commit`. Otherwise each
    * statement is awaited.
    */
   isPipelined: boolean
@@ -37,6 +37,9 @@ interface TransactionOptions {
 
 /** How long a transaction waits for the lock of its shop before the connection serves another shop. */
 const LOCK_WAIT_MS = 50
+/** How many inserts one statement joins, and how many values each may have: PostgreSQL accepts 65,535 in a statement. */
+const MAX_INSERTS = 16
+const MAX_VALUES = 1000
 /** An earlier statement of the transaction has failed; the name of a statement that was not prepared because of it. */
 const CONSEQUENCES = ['25P02', '26000']
 export const LOCK_TIMEOUT = '55P03'
@@ -55,7 +58,7 @@ const FIND_XID = 'select pg_current_xact_id()::text as xid'
 export interface OpenWork {
   trx: Transaction
   chain: AuditChain
-  /** Ends the work: later statements are rejected. */
+  /** Ends the work: sends its last inserts, and rejects later statements. */
   end: () => void
   /** Whether it has changed a row, once the database has responded. */
   hasChanged: () => Promise<boolean>
@@ -108,24 +111,40 @@ export class PostgresTransaction {
     let hasEnded = false
     let changed = false
     const writing: Promise<unknown>[] = []
-    const send = async <R>(query: CompiledQuery): Promise<QueryResult<R>> => {
-      if (hasEnded) throw new Error('The work has ended')
-      const { isRead, insertedRows } = describeStatement(query)
+    let inserts: SqlText[] = []
+    const send = <R>(query: SqlText): Promise<QueryResult<R>> => {
       const sent = run<R>(this.#client, query, { isPrepared: this.#isPrepared })
       this.#track(sent, work)
+      return sent
+    }
+    const sendInserts = () => {
+      if (inserts.length > 0) void send(joinInserts(inserts)).catch(() => {})
+      inserts = []
+    }
+    const execute = async <R>(query: CompiledQuery): Promise<QueryResult<R>> => {
+      if (hasEnded) throw new Error('The work has ended')
+      const { isRead, insertedRows } = describeStatement(query)
+      if (this.#isPipelined && insertedRows !== undefined && query.parameters.length <= MAX_VALUES) {
+        changed = true
+        if (inserts.length === MAX_INSERTS) sendInserts()
+        inserts.push(query)
+        return { rows: [], numAffectedRows: insertedRows }
+      }
+      sendInserts()
+      const sent = send<R>(query)
       if (isRead) return sent
       // What fails or matches nothing has changed nothing.
       const note = ({ rows, numAffectedRows = BigInt(rows.length) }: QueryResult<R>) => {
         changed ||= numAffectedRows > 0n
       }
       writing.push(sent.then(note, () => {}))
-      if (!this.#isPipelined || insertedRows === undefined) return sent
-      return { rows: [], numAffectedRows: insertedRows }
+      return sent
     }
     const work: OpenWork = {
-      trx: createPostgresKysely<Tables>(send),
+      trx: createPostgresKysely<Tables>(execute),
       chain: this.#shopId === undefined ? NO_CHAIN : { append: (write) => this.#append(write) },
       end: () => {
+        sendInserts()
         hasEnded = true
       },
       hasChanged: async () => {

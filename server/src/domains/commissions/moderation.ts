@@ -28,7 +28,7 @@ import {
 } from '../ledger/commissions.ts'
 import { insertReservationChange, listJobs, toEffective } from '../ledger/jobs.ts'
 import { hasOrderNotice } from '../ledger/order-notices.ts'
-import { findDuplicateOf, upsertOrder } from '../ledger/orders.ts'
+import { findDuplicateOf, updateOrder } from '../ledger/orders.ts'
 import { updateFile } from '../ledger/payment-lines.ts'
 import { type ChangedCommission, recomputeBatch } from '../payouts/batch.ts'
 import { adjustmentRejected, commissionNotFound, findEffectiveStatus, findRecordedOrder } from './commissions.ts'
@@ -357,7 +357,7 @@ export async function decideAgain(ctx: Context, trx: Transaction, row: Commissio
     left.fullyRefunded || (await hasOrderNotice(trx, ctx.shop.id, { orderId: row.orderId, kind: 'canceled' }))
   if (isGone) throw conflict('commission_move_not_allowed', 'This order was canceled or refunded in full.')
   const changes = { facts: serializeFacts(facts), decision: JSON.stringify(decision), updatedAt: nowIso(ctx) }
-  await upsertOrder(trx, ctx.shop.id, { ...order, ...changes })
+  await updateOrder(trx, ctx.shop.id, { ...order, ...changes })
   if (refunded) {
     const { refundedCents } = left
     await storeRefundedGoods(trx, ctx.shop.id, row.id, { refunded, refundedCents, statusBefore: null })

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { isOneOf } from '../../core/queries.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
-import { prepared, preparedByShape, preparedWrite } from '../../database/prepared.ts'
+import { prepared, preparedByShape, preparedInsert } from '../../database/prepared.ts'
 import type { CommissionRow, OrderRow } from '../../database/tables.ts'
 import type { Order } from '../../engine/facts.ts'
 import { idsInOtherSources, orderKey, orderSpellings } from '../../engine/normalize.ts'
@@ -98,31 +98,19 @@ export function hasSameAmounts({ facts }: OrderRow, reported: Order): boolean {
   return !order || amountsOf({ ...order, lines: order.lines ?? [] }) === amountsOf(reported)
 }
 
-const upsert = preparedWrite<OrderRow>()((trx, row) => {
-  const { shopId, orderId, commissionId, facts, decision, createdAt, updatedAt } = row
-  const { orderAt, orderName, orderCurrency, goodsCents } = row
-  const reported = { orderAt, orderName, orderCurrency, goodsCents, facts, decision }
-  return trx
-    .insertInto('orders')
-    .values({ shopId, orderId, createdAt, commissionId, ...reported, updatedAt })
-    .onConflict((conflict) =>
-      conflict.columns(['shopId', 'orderId']).doUpdateSet((eb) => ({
-        commissionId: eb.ref('excluded.commissionId'),
-        orderAt: eb.ref('excluded.orderAt'),
-        orderName: eb.ref('excluded.orderName'),
-        orderCurrency: eb.ref('excluded.orderCurrency'),
-        goodsCents: eb.ref('excluded.goodsCents'),
-        facts: eb.ref('excluded.facts'),
-        decision: eb.ref('excluded.decision'),
-        updatedAt: eb.ref('excluded.updatedAt'),
-      })),
-    )
-    .compile()
-})
+const insertOne = preparedInsert('orders')
 
-/** Stores the facts and the decision of an order, replacing earlier ones. */
-export async function upsertOrder(trx: Transaction, shopId: string, row: Omit<OrderRow, 'shopId'>): Promise<void> {
-  await upsert(trx, { shopId, ...row })
+/** Stores an order that was not reported before, with its facts and decision. */
+export const insertOrder = (trx: Transaction, shopId: string, row: Omit<OrderRow, 'shopId'>): Promise<void> =>
+  insertOne(trx, { shopId, ...row })
+
+/** Replaces what was stored of a reported order. */
+export async function updateOrder(
+  trx: Transaction,
+  shopId: string,
+  { orderId, createdAt: _, ...changes }: Omit<OrderRow, 'shopId'>,
+): Promise<void> {
+  await trx.updateTable('orders').set(changes).where('shopId', '=', shopId).where('orderId', '=', orderId).execute()
 }
 
 export interface OrderRange {

@@ -11,7 +11,7 @@ import { connectCustomer } from '../affiliates/connections.ts'
 import { auditedAmounts, statusEvents } from '../commissions/event-queries.ts'
 import { insertJourneyEntry, replaceJourneyEntry } from '../journey/queries.ts'
 import { insertCommission, termsColumns, toCommission } from '../ledger/commissions.ts'
-import { findOrder, hasSameAmounts, upsertOrder } from '../ledger/orders.ts'
+import { findOrder, hasSameAmounts, insertOrder, updateOrder } from '../ledger/orders.ts'
 import { gatherFacts } from './gather-facts.ts'
 
 /** An order from any source, before it is decided. */
@@ -141,7 +141,8 @@ async function storeOrder(ctx: Context, trx: Transaction, decided: DecidedOrder)
   const { incoming, facts, decision, commissionId, isKnown } = decided
   const { order, orderId, orderName } = incoming
   const createdAt = nowIso(ctx)
-  await upsertOrder(trx, ctx.shop.id, {
+  const [writeOrder, writeEntry] = isKnown ? [updateOrder, replaceJourneyEntry] : [insertOrder, insertJourneyEntry]
+  await writeOrder(trx, ctx.shop.id, {
     orderId,
     commissionId,
     orderAt: order.orderAt,
@@ -153,7 +154,6 @@ async function storeOrder(ctx: Context, trx: Transaction, decided: DecidedOrder)
     createdAt,
     updatedAt: createdAt,
   })
-  const writeEntry = isKnown ? replaceJourneyEntry : insertJourneyEntry
   await writeEntry(trx, ctx.shop.id, {
     ...NO_TOUCH_COLUMNS,
     id: ctx.newId('jrn'),
