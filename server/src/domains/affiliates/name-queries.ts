@@ -4,56 +4,58 @@ import { type PageQuery, pageOf } from '../../core/pagination.ts'
 import { withoutIndex } from '../../core/queries.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import { prepared } from '../../database/prepared.ts'
-import type { AffiliateRow, AliasRow } from '../../database/tables.ts'
+import type { AliasRow } from '../../database/tables.ts'
 import { codeKey } from '../../engine/affiliate-codes.ts'
 import type { AliasedSource, Matches } from '../../engine/facts.ts'
-import { findAffiliateByCode, findAffiliateBySlug } from './queries.ts'
+
+/** An affiliate that has a name: an official code, a slug, an id, or an alias of a kind. */
+interface NamedRow {
+  affiliateId: string
+  programId: string | null
+  name: 'CODE' | 'SLUG' | 'ID' | 'ALIAS'
+  kind: AliasRow['kind'] | null
+  alias: string | null
+}
+
+/** One statement, so that a miss costs no other. */
+const findNamed = prepared<{ shopId: string; key: string; id: string }>()((db, { shopId, key, id }) => {
+  const official = (column: 'codeKey' | 'slug' | 'id', name: NamedRow['name'], value: string) =>
+    db
+      .selectFrom('affiliates')
+      .select(['id as affiliateId', 'campaignId as programId'])
+      .select([nameAs(name), noText.as('kind'), noText.as('alias')])
+      .where('shopId', '=', shopId)
+      .where(column, '=', value)
+  const aliases = db
+    .selectFrom('affiliateAliases as n')
+    .innerJoin('affiliates as a', (join) => join.onRef('a.shopId', '=', 'n.shopId').onRef('a.id', '=', 'n.affiliateId'))
+    .select(['a.id as affiliateId', 'a.campaignId as programId'])
+    .select([nameAs('ALIAS'), sql<string | null>`n.kind`.as('kind'), sql<string | null>`n.value`.as('alias')])
+    .where('n.shopId', '=', shopId)
+    .where('n.codeKey', '=', key)
+  return official('codeKey', 'CODE', key)
+    .unionAll(official('slug', 'SLUG', key))
+    .unionAll(official('id', 'ID', id))
+    .unionAll(aliases)
+    .$castTo<NamedRow>()
+    .compile()
+})
+const nameAs = (name: NamedRow['name']) => sql<NamedRow['name']>`${sql.lit(name)}`.as('name')
+const noText = sql<string | null>`cast(null as text)`
 
 /** An affiliate that a code or link name matched. */
-export interface MatchedAffiliate {
-  affiliate: AffiliateRow
+export interface MatchedAffiliate extends Pick<NamedRow, 'affiliateId' | 'programId'> {
   /** The alias that matched; missing when an official code, a slug or an id did. */
   alias?: string
 }
 
-/** The match: an official name, or an alias of a kind. */
-type MatchedBy = 'OFFICIAL' | AliasRow['kind']
-
-/** Affiliates that are found by something official, and those with an alias. One statement, so that a miss costs no other. */
-const findByOr = (column: 'id' | 'slug') =>
-  prepared<{ shopId: string; value: string; key: string }>()((db, { shopId, value, key }) =>
-    db
-      .selectFrom('affiliates')
-      .selectAll('affiliates')
-      .select([sql<string | null>`cast(null as text)`.as('alias'), sql<MatchedBy>`'OFFICIAL'`.as('matchedBy')])
-      .where('affiliates.shopId', '=', shopId)
-      .where(`affiliates.${column}`, '=', value)
-      .unionAll(
-        db
-          .selectFrom('affiliateAliases')
-          .innerJoin('affiliates', (join) =>
-            join
-              .onRef('affiliates.shopId', '=', 'affiliateAliases.shopId')
-              .onRef('affiliates.id', '=', 'affiliateAliases.affiliateId'),
-          )
-          .selectAll('affiliates')
-          .select(['affiliateAliases.value as alias', 'affiliateAliases.kind as matchedBy'])
-          .where('affiliateAliases.shopId', '=', shopId)
-          .where('affiliateAliases.codeKey', '=', key),
-      )
-      .compile(),
-  )
-
-const [byIdOrAlias, bySlugOrAlias] = [findByOr('id'), findByOr('slug')]
-
-type FoundByName = Awaited<ReturnType<typeof byIdOrAlias>>
-
 /** The first row in an order of preference. */
-function preferred(rows: FoundByName, order: MatchedBy[]): MatchedAffiliate | undefined {
-  const found = order.flatMap((one) => rows.find(({ matchedBy }) => matchedBy === one) ?? [])[0]
-  if (!found) return undefined
-  const { alias, matchedBy, ...affiliate } = found
-  return { affiliate, ...(alias !== null && { alias }) }
+function preferred(rows: NamedRow[], order: string[]): MatchedAffiliate | undefined {
+  const nameOf = ({ name, kind }: NamedRow) => (kind ? `${kind} ${name}` : name)
+  const [row] = order.flatMap((one) => rows.find((row) => nameOf(row) === one) ?? [])
+  if (!row) return undefined
+  const { affiliateId, programId, alias } = row
+  return { affiliateId, programId, ...(alias !== null && { alias }) }
 }
 
 /**
@@ -65,10 +67,8 @@ export async function findAffiliateByCodeOrSlug(
   shopId: string,
   code: string,
 ): Promise<MatchedAffiliate | undefined> {
-  const key = codeKey(code)
-  const affiliate = await findAffiliateByCode(db, shopId, key)
-  if (affiliate) return { affiliate }
-  return preferred(await bySlugOrAlias(db, { shopId, value: key, key }), ['CODE', 'OFFICIAL', 'LINK'])
+  const rows = await findNamed(db, { shopId, key: codeKey(code), id: '' })
+  return preferred(rows, ['CODE', 'CODE ALIAS', 'SLUG', 'LINK ALIAS'])
 }
 
 /** Finds an affiliate by slug, or else by id or additional link name. */
@@ -77,36 +77,16 @@ export async function findAffiliateByRef(
   shopId: string,
   ref: string,
 ): Promise<MatchedAffiliate | undefined> {
-  const key = codeKey(ref)
-  const affiliate = await findAffiliateBySlug(db, shopId, key)
-  if (affiliate) return { affiliate }
-  return preferred(await byIdOrAlias(db, { shopId, value: ref.trim(), key }), ['OFFICIAL', 'LINK'])
+  const rows = await findNamed(db, { shopId, key: codeKey(ref), id: ref.trim() })
+  return preferred(rows, ['SLUG', 'ID', 'LINK ALIAS'])
 }
 
 /** A name of an affiliate: its official code, its slug, or an alias. */
-export interface HeldName {
-  affiliateId: string
-  name: 'CODE' | 'SLUG' | 'ALIAS'
-}
-
-const holdersOf = prepared<{ shopId: string; key: string }>()((db, { shopId, key }) => {
-  const official = (column: 'codeKey' | 'slug', name: HeldName['name']) =>
-    db
-      .selectFrom('affiliates')
-      .select(['id as affiliateId', sql<HeldName['name']>`${sql.lit(name)}`.as('name')])
-      .where('shopId', '=', shopId)
-      .where(column, '=', key)
-  const aliases = db
-    .selectFrom('affiliateAliases')
-    .select(['affiliateId', sql<HeldName['name']>`'ALIAS'`.as('name')])
-    .where('shopId', '=', shopId)
-    .where('codeKey', '=', key)
-  return official('codeKey', 'CODE').unionAll(official('slug', 'SLUG')).unionAll(aliases).compile()
-})
+export type HeldName = Pick<NamedRow, 'affiliateId' | 'name'>
 
 /** Who has a name, in the form of {@link codeKey}. Includes archived affiliates: their names are never given to others. */
 export const findNameHolders = (db: Reader, shopId: string, key: string): Promise<HeldName[]> =>
-  holdersOf(db, { shopId, key })
+  findNamed(db, { shopId, key, id: '' })
 
 interface AliasFilter extends PageQuery {
   affiliateId?: string

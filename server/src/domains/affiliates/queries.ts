@@ -55,11 +55,11 @@ export const findAffiliateByEmail = (db: Reader, shopId: string, emailKey: strin
   unarchived(db, shopId).where('emailKey', '=', emailKey).executeTakeFirst()
 
 /** Prepared, because every order looks up affiliates by one value. */
-const findBy = (column: 'id' | 'codeKey' | 'slug') =>
+const findBy = (column: 'id' | 'slug') =>
   prepared<{ shopId: string; value: string }>()((db, { shopId, value }) =>
     db.selectFrom('affiliates').selectAll().where('shopId', '=', shopId).where(column, '=', value).compile(),
   )
-const [byId, byCode, bySlug] = [findBy('id'), findBy('codeKey'), findBy('slug')]
+const [byId, bySlug] = [findBy('id'), findBy('slug')]
 
 /** Includes archived affiliates: their codes and links must resolve to be rejected with a reason. */
 export function findAffiliatesById(db: Reader, shopId: string, ids: string[]): Promise<AffiliateRow[]> {
@@ -68,13 +68,6 @@ export function findAffiliatesById(db: Reader, shopId: string, ids: string[]): P
   if (ids.length === 1) return byId(db, { shopId, value })
   return db.selectFrom('affiliates').selectAll().where('shopId', '=', shopId).where('id', 'in', ids).execute()
 }
-
-/** Includes archived affiliates: a code is never reused. */
-export const findAffiliateByCode = async (
-  db: Reader,
-  shopId: string,
-  value: string,
-): Promise<AffiliateRow | undefined> => (await byCode(db, { shopId, value }))[0]
 
 export const findAffiliateBySlug = async (
   db: Reader,

@@ -52,14 +52,14 @@ export async function storeTouch(
   const affiliate = await resolveAffiliate(trx, ctx.shop.id, body, owner)
   // A click id belongs to its first affiliate. Under another one it would take over that affiliate's orders.
   const belongsToOther =
-    body.type === 'click' && owner !== undefined && affiliate !== undefined && affiliate.id !== owner
+    body.type === 'click' && owner !== undefined && affiliate !== undefined && affiliate.affiliateId !== owner
   const clickId = body.type === 'click' && (sentId === null || belongsToOther) ? id : sentId
   await insertJourneyEntry(trx, ctx.shop.id, {
     ...touchColumns(body),
     id,
     occurredAt,
-    affiliateId: affiliate?.id ?? null,
-    programId: affiliate?.campaignId ?? null,
+    affiliateId: affiliate?.affiliateId ?? null,
+    programId: affiliate?.programId ?? null,
     clickId,
     createdAt: nowIso(ctx),
   })
@@ -73,13 +73,16 @@ async function resolveAffiliate(
   { ref, affiliateCode, affiliateId }: Touch,
   owner?: string,
 ) {
-  const byId = async (id: string | null | undefined) =>
-    id ? (await findAffiliatesById(trx, shopId, [id]))[0] : undefined
+  const byId = async (id: string) => {
+    const [found] = await findAffiliatesById(trx, shopId, [id])
+    return found && { affiliateId: found.id, programId: found.campaignId }
+  }
+  const given = trimToNull(affiliateId)
   return (
-    (trimToNull(ref) && (await findAffiliateByRef(trx, shopId, ref!))?.affiliate) ||
-    (trimToNull(affiliateCode) && (await findAffiliateByCodeOrSlug(trx, shopId, affiliateCode!))?.affiliate) ||
-    (await byId(trimToNull(affiliateId))) ||
-    (await byId(owner)) ||
+    (trimToNull(ref) && (await findAffiliateByRef(trx, shopId, ref!))) ||
+    (trimToNull(affiliateCode) && (await findAffiliateByCodeOrSlug(trx, shopId, affiliateCode!))) ||
+    (given && (await byId(given))) ||
+    (owner && (await byId(owner))) ||
     undefined
   )
 }

@@ -63,11 +63,11 @@ async function findMatches(db: Reader, shopId: string, order: Order): Promise<Ma
     findProductConnections(db, shopId, order.lines),
   ])
   return {
-    couponCode: byCoupon?.affiliate.id ?? null,
-    affiliateCode: byCode?.affiliate.id ?? null,
+    couponCode: byCoupon?.affiliateId ?? null,
+    affiliateCode: byCode?.affiliateId ?? null,
     click,
     sessionClicks,
-    ref: byRef?.affiliate.id ?? null,
+    ref: byRef?.affiliateId ?? null,
     customerId: byCustomerId,
     customerEmail: byCustomerEmail,
     products,
