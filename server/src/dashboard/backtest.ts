@@ -5,7 +5,7 @@ import * as programs from '../domains/programs/programs.ts'
 import { pairChart } from './chart.ts'
 import { empty, facts, tabs } from './components.ts'
 import { field, limitsOf, select } from './form.ts'
-import { count, counted, money, rateText } from './format.ts'
+import { count, counted, money, shortRate } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import { dayOr, filterForm, filterInput, type Given, givenOf, readPeriod } from './list-filter.ts'
 import { RATE_TYPES, typedNumber, typedRate } from './program-form.ts'
@@ -93,7 +93,7 @@ function presets({ ctx, query }: PageRequest, one: Program, asked: Terms): Html 
   const rates = [rate + stepOf(one), rate - stepOf(one)]
     .filter((cents) => cents > 0 && (commissionType !== 'PERCENT_OF_SALE' || cents <= MAX_PERCENT))
     .map((cents) => ({
-      text: rateText(commissionType, cents, ctx.shop.currency).replace(/ of goods$| per \w+$/, ''),
+      text: shortRate(commissionType, cents, ctx.shop.currency),
       terms: { ...current, commissionPercent: typedRate({ commissionType, rate: cents }, ctx.shop.currency) },
     }))
   const windows = CLICK_WINDOWS.filter((days) => days !== one.cookieDurationDays).map((days) => ({

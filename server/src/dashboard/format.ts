@@ -69,8 +69,12 @@ export const count = (value: number): string => String(value).replace(/\B(?=(\d{
 export const counted = (value: number, one: string, many = `${one}s`): string =>
   `${count(value)} ${value === 1 ? one : many}`
 
+/** A rate of a program without what it is of: `16%`, or `5.00 USD`. */
+export const shortRate = (commissionType: string, rate: number, currency: string): string =>
+  commissionType === 'PERCENT_OF_SALE' ? `${rate / 100}%` : money(rate, currency)
+
+const RATE_UNITS: Record<string, string> = { PERCENT_OF_SALE: 'of goods', FLAT_PER_ITEM: 'per item' }
+
 /** A rate of a program: `16% of goods`, or `5.00 USD per order`. */
-export function rateText(commissionType: string, rate: number, currency: string): string {
-  if (commissionType === 'PERCENT_OF_SALE') return `${rate / 100}% of goods`
-  return `${money(rate, currency)} ${commissionType === 'FLAT_PER_ITEM' ? 'per item' : 'per order'}`
-}
+export const rateText = (commissionType: string, rate: number, currency: string): string =>
+  `${shortRate(commissionType, rate, currency)} ${RATE_UNITS[commissionType] ?? 'per order'}`

@@ -68,8 +68,6 @@ export function mountSignInForm(app: Hono<Env>, server: Server, { path, limit, s
   })
 }
 
-const REFUSED = 'This access token or sign-in link is invalid or has expired. Ask an owner of your shop for a new one.'
-
 /** Sends the sign-in page with the reason of a rejection. A rejected link stays invalid, so the page asks for a token. */
 export function sendRejection(
   server: Server,
@@ -77,8 +75,7 @@ export function sendRejection(
   { thrown, next }: { thrown: Error; next: string },
 ): Response | Promise<Response> {
   const error = toApiError(server, thrown, { requestId: c.get('request').requestId })
-  const text = error.message.startsWith('This owner token or sign-in link') ? REFUSED : error.message
-  const note = html`<p class="notice bad" role="alert">${text}</p>`
+  const note = html`<p class="notice bad" role="alert">${error.message}</p>`
   return sendPage(c, { ...error, status: error.status, page: page(server, { token: null, next, note }) })
 }
 

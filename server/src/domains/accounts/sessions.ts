@@ -208,4 +208,8 @@ async function findByLink(deps: Pick<Deps, 'now'>, db: Reader, token: string): P
 const csrfSubject = ({ tokenHash }: SessionRow) => `csrf:${tokenHash}`
 
 const signInRejected = () =>
-  new ApiError(401, 'sign_in_refused', 'This owner token or sign-in link is invalid or has expired. Request a new one.')
+  new ApiError(
+    401,
+    'sign_in_refused',
+    'This token or sign-in link is invalid or has expired. Ask an owner of your shop for a new one.',
+  )
