@@ -82,12 +82,12 @@ test('orders are filtered by outcome, affiliate, currency, amount, and days of t
 
   const { text } = await page.open('/admin/orders?affiliate=nisa&outcome=PENDING&from=2026-10-21')
   expect(chipsOn(text)).toEqual([
-    ['/admin/orders?affiliate=nisa&from=2026-10-21', 'Outcome Pending'],
     ['/admin/orders?outcome=PENDING&from=2026-10-21', 'Affiliate Nisa'],
-    ['/admin/orders?outcome=PENDING&affiliate=nisa', 'From Oct 21, 2026'],
+    ['/admin/orders?affiliate=nisa&from=2026-10-21', 'Outcome Pending'],
+    ['/admin/orders?affiliate=nisa&outcome=PENDING', 'From Oct 21, 2026'],
   ])
   expect(text).toMatch(/<a class="all" href="\/admin\/orders">Clear all/)
-  expect(text).toContain('href="/admin/orders.csv?outcome=PENDING&amp;affiliate=nisa&amp;from=2026-10-21"')
+  expect(text).toContain('href="/admin/orders.csv?affiliate=nisa&amp;outcome=PENDING&amp;from=2026-10-21"')
 })
 
 /** The cells of a row in words, by the name of its order. */

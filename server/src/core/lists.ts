@@ -46,9 +46,10 @@ export const defineList = <Query extends Filter, Result, Filter>(
 })
 
 /** A list as callers read it. Pages ask it what a query costs. */
-export interface ListReader<Query, Result> extends Pick<Costed<Query>, 'cost'> {
+export interface ListReader<Query, Result> {
   (ctx: OwnerContext, query: Query): Promise<Result>
   listName: string
+  cost(query: NoInfer<Query>): Cost
 }
 
 export const readerOf = <Filter, Read extends (ctx: never, query: never) => Promise<unknown>>(

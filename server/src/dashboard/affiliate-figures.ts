@@ -1,22 +1,15 @@
-import type { FileColumn } from '../core/csv.ts'
 import { toUnits } from '../core/currencies.ts'
-import {
-  type AffiliateFigures,
-  type CurrencySums,
-  NO_FIGURES,
-  othersOf,
-  sumsIn,
-} from '../domains/affiliates/figures.ts'
+import { type AffiliateFigures, type CurrencySums, othersOf, sumsIn } from '../domains/affiliates/figures.ts'
 import { readOverview } from '../domains/analytics/overview.ts'
 import { lastDays, lengthTabs } from './chart-period.ts'
 import { facts } from './components.ts'
 import { amountCell } from './csv-download.ts'
 import { count, money } from './format.ts'
 import { type Html, html } from './html.ts'
+import { countColumn, type ListColumn } from './list-columns.ts'
 import { charts, currenciesOf, currencyTabs, shownCurrency } from './period-charts.ts'
 import { figuresAsOf, loadingNotice, readForPage } from './report-cache.ts'
 import type { PageRequest } from './route.ts'
-import { type Cell, type Column, inCard, numberColumn } from './table.ts'
 
 type Amount = Exclude<keyof CurrencySums, 'currency'>
 
@@ -26,31 +19,28 @@ export const amounts = (figures: AffiliateFigures, name: Amount, own: string): H
     .filter((sums) => sums[name] !== 0n)
     .map((sums) => html`<small>${money(sums[name], sums.currency)}</small>`)}`
 
-/** The cells of an affiliate in a list. */
-export const figureCells = (figures: AffiliateFigures = NO_FIGURES, own: string): Cell[] => [
-  count(figures.clicks),
-  count(figures.orders),
-  amounts(figures, 'revenueCents', own),
-  amounts(figures, 'commissionCents', own),
-]
+interface Earning {
+  earned: AffiliateFigures
+}
 
-/** The columns and cells of {@link figureCells} without clicks. */
-export const ORDER_FIGURE_COLUMNS: Column[] = [
-  inCard('inline', numberColumn('Orders')),
-  numberColumn('Revenue'),
-  numberColumn('Commission'),
-]
-export const orderFigureCells = (figures: AffiliateFigures | undefined, own: string): Cell[] =>
-  figureCells(figures, own).slice(1)
+/** The columns of the figures of affiliates or programs. */
+export const figureColumns = <Row extends Earning>(own: string) => ({
+  clicks: countColumn<Row>({ label: 'Clicks', card: 'inline' }, ({ earned }) => earned.clicks),
+  orders: countColumn<Row>({ label: 'Orders', card: 'inline' }, ({ earned }) => earned.orders),
+  revenue: amountColumn<Row>('Revenue', 'revenueCents', own),
+  commission: amountColumn<Row>('Commission', 'commissionCents', own),
+})
 
-/** The columns of {@link figureCells} in a file. */
-export const figureColumns = (own: string): FileColumn<{ earned: AffiliateFigures }>[] => [
-  ['Clicks', ({ earned }) => earned.clicks],
-  ['Orders', ({ earned }) => earned.orders],
-  [`Revenue (${own})`, ({ earned }) => amountCell(sumsIn(earned, own).revenueCents, own)],
-  [`Commission (${own})`, ({ earned }) => amountCell(sumsIn(earned, own).commissionCents, own)],
-  ['Other currencies', ({ earned }) => othersOf(earned, own).map(sumsText).join('; ')],
-]
+const amountColumn = <Row extends Earning>(label: string, name: Amount, own: string): ListColumn<Row> => ({
+  label,
+  kind: 'number',
+  cell: ({ earned }) => amounts(earned, name, own),
+  fileLabel: `${label} (${own})`,
+  file: ({ earned }) => amountCell(sumsIn(earned, own)[name], own),
+})
+
+export const otherCurrencies = ({ earned }: Earning, own: string): string =>
+  othersOf(earned, own).map(sumsText).join('; ')
 
 const sumsText = ({ currency, revenueCents, commissionCents }: CurrencySums): string =>
   `${currency}: revenue ${toUnits(revenueCents, currency)}, commission ${toUnits(commissionCents, currency)}`

@@ -13,12 +13,13 @@ import { accessCard, affiliateAccessRoutes } from './affiliate-access.ts'
 import { affiliateEditRoutes } from './affiliate-edit.ts'
 import { affiliateCharts, figureSummary } from './affiliate-figures.ts'
 import { firstLetter, letterCard } from './affiliate-letter.ts'
-import { COMMISSION_COLUMNS, commissionCells, namesOf } from './commission-table.ts'
+import { commissionColumns, withNames } from './commission-list.ts'
 import { copyable, empty, facts } from './components.ts'
 import { assignCode, codeForm } from './coupons.ts'
 import { confirmation, form, input, limitsOf, select } from './form.ts'
 import { count, counted, day, money, monthText } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
+import { listTable } from './list-columns.ts'
 import { type Cached, figuresAsOf, loadingNotice, readForPage, readListForPage } from './report-cache.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES, OWNER_ONLY, rolesAndAuditOf, validateBody } from './route.ts'
@@ -31,8 +32,6 @@ type Affiliate = components['schemas']['Affiliate']
 
 const LIST = '/admin/affiliates'
 const RECENT = 10
-/** The column of the affiliate, who is the subject of the page. */
-const AFFILIATE = 1
 
 export const affiliatePageRoutes: Route[] = [
   { path: '/affiliates/:id', roles: ALL_ROLES, audit: 'affiliate.shown', show },
@@ -72,7 +71,6 @@ async function show(asked: PageRequest): Promise<View> {
     commissions.list(ctx, { affiliateId: one.id, page: 1, limit: RECENT }),
     aliases.listOf(ctx, one.id),
   ])
-  const names = await namesOf(request, recent.data)
   const program = one.campaignId && programs.find(([id]) => id === one.campaignId)?.[1]
   return {
     title: one.name,
@@ -91,10 +89,10 @@ ${charts}
 <h2>Latest commissions</h2>
 ${
   recent.data.length
-    ? html`${table(
+    ? html`${listTable(
         'Latest commissions',
-        COMMISSION_COLUMNS.filter((_, index) => index !== AFFILIATE),
-        recent.data.map((row) => commissionCells(row, names, zone).filter((_, index) => index !== AFFILIATE)),
+        commissionColumns(request).filter(({ label }) => label !== 'Affiliate'),
+        await withNames(ctx, recent.data),
       )}<p><a href="${urlWithQuery('/admin/commissions', { status: 'ALL', affiliate: one.id })}">All ${count(total)} commissions</a> · <a href="${urlWithQuery('/admin/journey', { affiliateId: one.id })}">Visits and orders</a>${asked.isOwner ? statementLink(request, one) : ''}</p>`
     : empty('No commissions yet', 'Orders with the code or through the link appear here.', 'commissions')
 }

@@ -1,36 +1,33 @@
 import { ApiError, invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
-import type { FileColumn } from '../core/csv.ts'
 import { sizesByStatus } from '../core/lists.ts'
 import * as affiliates from '../domains/affiliates/affiliates.ts'
 import type { AffiliateFigures, AffiliateSort } from '../domains/affiliates/figures.ts'
 import * as figures from '../domains/affiliates/figures.ts'
 import { findByCode } from '../domains/affiliates/search.ts'
-import { figureCells, figureColumns } from './affiliate-figures.ts'
+import { figureColumns, otherCurrencies } from './affiliate-figures.ts'
 import { firstLetter } from './affiliate-letter.ts'
-import { chips, countOf, empty, tabs } from './components.ts'
-import { fileLink, listFile, nextAfter, ROWS_AT_ONCE, timeCell } from './csv-download.ts'
+import { empty } from './components.ts'
+import { ROWS_AT_ONCE, timeCell, wholeList } from './csv-download.ts'
 import { field, form, hidden, input, limitsOf, select } from './form.ts'
 import { counted, day } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
-import { filterForm, filterInput } from './list-filter.ts'
-import { readListForPage } from './report-cache.ts'
+import type { ListColumn } from './list-columns.ts'
+import { type FilterField, selectField, textField } from './list-filter.ts'
+import {
+  downloadList,
+  type ListFilter,
+  type ListPage,
+  numberedRows,
+  paramsOf,
+  readFilter,
+  showList,
+} from './list-page.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES, OWNER_ONLY, validateBody } from './route.ts'
 import { programOptions } from './select-options.ts'
 import { badge, nameOf } from './status.ts'
-import {
-  type Cell,
-  CHOICE,
-  type Column,
-  inCard,
-  nameColumn,
-  numberColumn,
-  pageOf,
-  pager,
-  sortable,
-  table,
-} from './table.ts'
+import { type Cell, CHOICE } from './table.ts'
 import { linkOf, urlWithQuery } from './url.ts'
 
 type Affiliate = components['schemas']['Affiliate']
@@ -54,216 +51,204 @@ const BY = Object.keys(SORTS) as AffiliateSort['by'][]
 const NEWEST_FIRST = '-joined'
 
 export const affiliateRoutes: Route[] = [
-  { path: '/affiliates', roles: ALL_ROLES, audit: 'affiliates.listed', show: list },
-  { path: '/affiliates.csv', roles: ALL_ROLES, audit: 'affiliates.exported', show: download },
-  { path: '/affiliates/status', roles: OWNER_ONLY, act: changeStatuses, page: list },
+  { path: '/affiliates', roles: ALL_ROLES, audit: 'affiliates.listed', show, hasFilter: true },
+  {
+    path: '/affiliates.csv',
+    roles: ALL_ROLES,
+    audit: 'affiliates.exported',
+    show: async (request) => downloadList(request, await affiliatePage(request)),
+  },
+  { path: '/affiliates/status', roles: OWNER_ONLY, act: changeStatuses, page: show },
   { path: '/affiliates/new', roles: OWNER_ONLY, show: creation },
   { path: '/affiliates/new', roles: OWNER_ONLY, act: create, page: creation },
 ]
 
-interface Filter {
-  q: string | undefined
-  status: (typeof STATUSES)[number] | undefined
-  campaignId: string | undefined
-  /** As in the address: `-commission`. Undefined for newest first. */
-  sort: string | undefined
-  /** The rows of a page, as in the address. */
-  size: string | undefined
+async function show(request: PageRequest): Promise<View> {
+  return showList(request, await affiliatePage(request))
 }
 
-const filterOf = (sent: URLSearchParams): Filter => ({
-  q: field(sent, 'q'),
-  status: STATUSES.find((one) => one === sent.get('status')),
-  campaignId: field(sent, 'campaignId'),
-  sort: BY.flatMap((by) => [by, `-${by}`]).find((one) => one !== NEWEST_FIRST && one === sent.get('sort')),
-  size: field(sent, 'size'),
-})
+interface AffiliateItem extends Affiliate {
+  earned: AffiliateFigures
+}
+
+async function affiliatePage(request: PageRequest): Promise<ListPage<AffiliateItem>> {
+  const { ctx, isOwner, query } = request
+  const programs = await programOptions(request)
+  const names = new Map(programs)
+  const isChoice = ({ status }: ListFilter) => isOwner && status !== ARCHIVED
+  return {
+    path: PATH,
+    title: 'Affiliates',
+    className: 'figures',
+    lead: 'The people and companies who refer customers to your shop.',
+    tabs: {
+      values: STATUSES,
+      text: (one) => (one === undefined ? 'All' : one === 'PENDING' ? 'Awaiting approval' : nameOf(one)),
+      counts: ({ given: { campaignId } }) =>
+        sizesByStatus(ctx, { list: 'affiliates', ...(campaignId && { programId: campaignId }) }),
+      countedBy: ['campaignId', 'sort'],
+      uncounted: ARCHIVED,
+    },
+    filters: [
+      textField(request, {
+        name: 'q',
+        label: 'Search',
+        placeholder: 'Name, email or code',
+        maxlength: 200,
+        chip: 'Search',
+      }),
+      selectField(request, { name: 'campaignId', label: 'Program', options: programs, isOpen: true }),
+      sortField(request),
+    ],
+    button: 'Search',
+    columns: (filter) => [
+      ...(isChoice(filter) ? [{ ...CHOICE, cell: choice }] : []),
+      ...columns(request, filter, names),
+    ],
+    read: async (filter) => {
+      const found = await listFilter(request, filter)
+      const { rows, ...shown } = await (filter.given.sort === undefined
+        ? numberedRows(request, { path: PATH, list: affiliates.list, query: found })
+        : numberedRows(request, {
+            path: PATH,
+            list: figures.listSorted,
+            query: { ...found, sort: sortOf(request, filter) },
+          }))
+      return { ...shown, rows: rows && (await withFigures(ctx, rows)) }
+    },
+    readFile: (filter) => fileReader(request, filter),
+    none: (filter) => none(filter, isOwner),
+    actions: () => (isOwner ? html`<a class="button main" href="${PATH}/new">New affiliate</a>` : undefined),
+    around: (filter, content) => {
+      if (filter.status === ARCHIVED) return html`${ARCHIVED_HINT}${content}`
+      if (!isOwner) return content
+      const kept = Object.entries({ ...paramsOf(filter), page: query.get('page') ?? '', size: query.get('size') ?? '' })
+      return form(
+        request,
+        `${PATH}/status`,
+        html`${kept.map(([name, value]) => hidden(name, value))}${content}${bulk()}`,
+      )
+    },
+  }
+}
+
+const ARCHIVED_HINT = html`<p class="hint">New orders of archived affiliates earn no commission, and their unpaid commissions are held back. Restore one on its page.</p>`
 
 /** The order of the list; amounts are compared in the currency of the shop. */
-const sortOf = ({ ctx }: PageRequest, { sort = NEWEST_FIRST }: Filter): AffiliateSort => ({
+const sortOf = ({ ctx }: PageRequest, { given: { sort = NEWEST_FIRST } }: ListFilter): AffiliateSort => ({
   by: BY.find((by) => sort.endsWith(by)) ?? 'joined',
   isAscending: !sort.startsWith('-'),
   currency: ctx.shop.currency,
 })
 
 /** The filter as the list has it. Aliases are found whole. */
-async function listFilter({ ctx }: PageRequest, { q, status, campaignId }: Filter) {
+async function listFilter({ ctx }: PageRequest, { given: { q, campaignId }, status }: ListFilter) {
   const byCode = q && (await findByCode(ctx, q))
   const search = byCode ? { id: byCode.id } : { ...(q && { q, hasCodes: true }) }
   const isArchived = status === ARCHIVED
   return {
     ...search,
-    ...(isArchived ? { isArchived } : status && { status }),
+    ...(isArchived ? { isArchived } : status && { status: status as Affiliate['status'] }),
     ...(campaignId && { campaignId }),
   }
 }
 
-async function list(request: PageRequest): Promise<View> {
-  const { ctx, query, form: sent } = request
-  const filter = filterOf(sent.size ? sent : query)
-  const { q, status, campaignId } = filter
-  const isChoice = request.isOwner && status !== ARCHIVED
-  const [asked, sort, page] = [await listFilter(request, filter), sortOf(request, filter), pageOf(query)]
-  const [{ list: found, notice }, programs, tabsOfStatus] = await Promise.all([
-    filter.sort === undefined
-      ? readListForPage(request, affiliates.list, { ...page, ...asked })
-      : readListForPage(request, figures.listSorted, { ...page, ...asked, sort }),
-    programOptions(request),
-    statusTabs(request, filter),
-  ])
-  const data = found?.data ?? []
-  const names = new Map(programs)
-  const earned = await figures.figuresOf(
-    ctx,
-    data.map(({ id }) => id),
-  )
-  const rows = data.map((one) => row(request, one, { isChoice, programs: names, earned: earned.get(one.id) }))
-  const columns = columnsOf(filter, sort)
-  const content = rows.length
-    ? table('Affiliates', isChoice ? [CHOICE, ...columns] : columns, rows, 'figures')
-    : found && emptyState(filter, request.isOwner)
-  return {
-    title: 'Affiliates',
-    lead: 'The people and companies who refer customers to your shop.',
-    actions: html`${rows.length ? fileLink(`${PATH}.csv`, query) : ''}${request.isOwner ? html`<a class="button main" href="${PATH}/new">New affiliate</a>` : ''}`,
-    body: html`${tabsOfStatus}
-${filterForm(request, {
-  path: PATH,
-  fields: html`${status ? hidden('status', status) : ''}
-${filterInput(request, { name: 'q', label: 'Search', placeholder: 'Name, email or code', maxlength: 200 })}
-${select('campaignId', 'Program', [['', 'All'], ...programs], campaignId ?? '')}
-${select('sort', 'Sort by', sortOptions(), filter.sort ?? NEWEST_FIRST)}`,
-  button: 'Search',
-})}
-${chips(
-  PATH,
-  { ...filter },
-  {
-    q: html`Search ${isolated(q ?? '')}`,
-    campaignId: html`Program ${isolated(names.get(campaignId ?? '') ?? campaignId ?? '')}`,
-  },
-)}
-${status === ARCHIVED && rows.length ? html`<p class="hint">New orders of archived affiliates earn no commission, and their unpaid commissions are held back. Restore one on its page.</p>` : ''}${isChoice && rows.length ? form(request, `${PATH}/status`, html`${Object.entries({ ...filter, page: query.get('page') ?? '' }).map(([name, value]) => hidden(name, value ?? ''))}${content}${bulk()}`) : content}
-${notice}${found && pager(PATH, query, found.pagination)}`,
-  }
+async function withFigures(ctx: PageRequest['ctx'], data: Affiliate[]): Promise<AffiliateItem[]> {
+  const ids = data.map(({ id }) => id)
+  const earned = await figures.figuresOf(ctx, ids)
+  return data.map((one) => ({ ...one, earned: earned.get(one.id) ?? figures.NO_FIGURES }))
 }
 
-const addressOf = (filter: Filter): string => urlWithQuery(PATH, { ...filter })
+/** A sorted list continues at a position among all ids, another one after an affiliate. */
+async function fileReader(request: PageRequest, filter: ListFilter) {
+  const { ctx } = request
+  const found = await listFilter(request, filter)
+  if (filter.given.sort === undefined)
+    return async (after: string | undefined) => {
+      const { data, next } = await wholeList(ctx, affiliates.list, { ...found, after }, ({ id }) => id)
+      return { rows: await withFigures(ctx, data), next }
+    }
+  const ids = await figures.listSortedIds(ctx, found, sortOf(request, filter))
+  return async (position = '0') => {
+    const [start, end] = [Number(position), Number(position) + ROWS_AT_ONCE]
+    const data = await figures.listByIds(ctx, ids.slice(start, end), filter.status === ARCHIVED)
+    return { rows: await withFigures(ctx, data), next: end < ids.length ? String(end) : undefined }
+  }
+}
 
 /** On small screens, where rows are cards without headings, the list is sorted by a select. */
-const sortOptions = (): [string, string][] =>
-  BY.flatMap((by) => {
+function sortField({ form: sent, query }: PageRequest): FilterField {
+  const options = BY.flatMap((by): (readonly [string, string])[] => {
     const { first, ascending, descending } = SORTS[by]
-    const both: [string, string][] = [
-      [by, ascending],
-      [`-${by}`, descending],
-    ]
+    const both = [[by, ascending] as const, [`-${by}`, descending] as const]
     return first ? both.toReversed() : both
   })
-
-/** The heading of the current order leads to its opposite. */
-function columnsOf(filter: Filter, sort: AffiliateSort): Column[] {
-  const sorted = (by: AffiliateSort['by'], column: (heading: string) => Column): Column => {
-    const { heading, first } = SORTS[by]
-    const isCurrent = sort.by === by
-    const way = isCurrent ? (sort.isAscending ? '-' : '') : first
-    return sortable(column(heading), {
-      to: addressOf({ ...filter, sort: `${way}${by}` === NEWEST_FIRST ? undefined : `${way}${by}` }),
-      current: isCurrent ? (sort.isAscending ? 'ascending' : 'descending') : undefined,
-    })
+  const chosen = (sent.size ? sent : query).get('sort')
+  const sort = options.find(([value]) => value === chosen)?.[0] ?? NEWEST_FIRST
+  return {
+    names: ['sort'],
+    values: options.map(([value]) => value).filter((value) => value !== NEWEST_FIRST),
+    input: select('sort', 'Sort by', options, sort),
   }
-  const inLine = (heading: string) => inCard('inline', numberColumn(heading))
-  return [
-    sorted('name', nameColumn),
-    inCard('lead', 'Status'),
-    inCard('bare', 'Code'),
-    inCard('bare', nameColumn('Program')),
-    sorted('clicks', inLine),
-    sorted('orders', inLine),
-    sorted('revenue', numberColumn),
-    sorted('commission', numberColumn),
-    sorted('joined', (heading) => inCard('inline', heading)),
-  ]
 }
 
-interface FileRow {
-  affiliate: Affiliate
-  earned: AffiliateFigures
-}
-
-function fileColumns({ ctx: { shop }, zone }: PageRequest, programs: Map<string, string>): FileColumn<FileRow>[] {
-  return [
-    ['Name', ({ affiliate }) => affiliate.name],
-    ['Email', ({ affiliate }) => affiliate.email],
-    ['Status', ({ affiliate }) => statusOf(affiliate)],
-    ['Code', ({ affiliate }) => affiliate.discountCode],
-    ['Link', ({ affiliate }) => linkOf(shop, affiliate.slug)],
-    [
-      'Program',
-      ({ affiliate }) => affiliate.campaignId && (programs.get(affiliate.campaignId) ?? affiliate.campaignId),
-    ],
-    ['Phone', ({ affiliate }) => affiliate.phone],
-    ['Website', ({ affiliate }) => affiliate.website],
-    ['Country', ({ affiliate }) => affiliate.homeCountry],
-    [`Joined (${zone})`, ({ affiliate }) => timeCell(affiliate.createdAt, zone)],
-    ['Affiliate ID', ({ affiliate }) => affiliate.id],
-    ...figureColumns(shop.currency),
-  ]
-}
-
-/** The list with the same filter and order. */
-async function download(request: PageRequest): Promise<View> {
-  const { ctx, query } = request
-  const asked = filterOf(query)
-  const filter = await listFilter(request, asked)
-  const toRows = async (data: Affiliate[]): Promise<FileRow[]> => {
-    const earned = await figures.figuresOf(
-      ctx,
-      data.map(({ id }) => id),
-    )
-    return data.map((affiliate) => ({ affiliate, earned: earned.get(affiliate.id) ?? figures.NO_FIGURES }))
-  }
-  const file = { name: 'affiliates', columns: fileColumns(request, new Map(await programOptions(request))) }
-  if (asked.sort === undefined)
-    return listFile(request, file, async (after: string | undefined) => {
-      const page = { page: 1, limit: ROWS_AT_ONCE, isUncounted: true, ...(after && { after }) }
-      const { data } = await affiliates.list(ctx, { ...filter, ...page })
-      return { rows: await toRows(data), next: nextAfter(data, ({ id }) => id) }
+function columns(request: PageRequest, filter: ListFilter, programs: Map<string, string>): ListColumn<AffiliateItem>[] {
+  const { ctx, zone } = request
+  const own = ctx.shop.currency
+  const current = sortOf(request, filter)
+  const programOf = ({ campaignId }: Affiliate) => campaignId && (programs.get(campaignId) ?? campaignId)
+  // The heading of the current order leads to its opposite.
+  const sorted = (by: AffiliateSort['by']) => {
+    const isCurrent = current.by === by
+    const sort = `${isCurrent ? (current.isAscending ? '-' : '') : SORTS[by].first}${by}`
+    const to = urlWithQuery(PATH, {
+      ...paramsOf(filter),
+      sort: sort === NEWEST_FIRST ? undefined : sort,
+      size: request.query.get('size') ?? undefined,
     })
-  const ids = await figures.listSortedIds(ctx, filter, sortOf(request, asked))
-  return listFile(request, file, async (start: number = 0) => {
-    const end = start + ROWS_AT_ONCE
     return {
-      rows: await toRows(await figures.listByIds(ctx, ids.slice(start, end), asked.status === ARCHIVED)),
-      next: end < ids.length ? end : undefined,
+      to,
+      current: isCurrent ? (current.isAscending ? ('ascending' as const) : ('descending' as const)) : undefined,
     }
-  })
+  }
+  const { clicks, orders, revenue, commission } = figureColumns<AffiliateItem>(own)
+  return [
+    { label: 'Affiliate', kind: 'name', sort: sorted('name'), cell: nameCell },
+    { label: 'Name', file: ({ name }) => name },
+    { label: 'Email', file: ({ email }) => email },
+    { label: 'Status', card: 'lead', cell: (one) => badge(statusOf(one)), file: statusOf },
+    { label: 'Code', card: 'bare', cell: codeCell, file: ({ discountCode }) => discountCode },
+    { label: 'Link', file: ({ slug }) => linkOf(ctx.shop, slug) },
+    { label: 'Program', kind: 'name', card: 'bare', cell: (one) => programOf(one) ?? '–', file: programOf },
+    { label: 'Phone', file: ({ phone }) => phone },
+    { label: 'Website', file: ({ website }) => website },
+    { label: 'Country', file: ({ homeCountry }) => homeCountry },
+    { label: `Joined (${zone})`, file: ({ createdAt }) => timeCell(createdAt, zone) },
+    { label: 'Affiliate ID', file: ({ id }) => id },
+    { ...clicks, sort: sorted('clicks') },
+    { ...orders, sort: sorted('orders') },
+    { ...revenue, sort: sorted('revenue') },
+    { ...commission, sort: sorted('commission') },
+    { label: 'Other currencies', file: (one) => otherCurrencies(one, own) },
+    { label: 'Joined', card: 'inline', sort: sorted('joined'), cell: ({ createdAt }) => day(createdAt, zone) },
+  ]
 }
+
+const codeCell = ({ discountCode }: Affiliate): Cell => html`<code>${isolated(discountCode)}</code>`
+
+const choice = ({ id, name }: Affiliate): Cell =>
+  html`<input type="checkbox" name="ids" value="${id}" aria-label="Select ${name}">`
+
+const nameCell = ({ id, name, email }: Affiliate): Cell =>
+  html`<a href="${PATH}/${id}">${isolated(name)}</a><small>${isolated(email)}</small>`
 
 const statusOf = ({ status, deletedAt }: Affiliate): string => (deletedAt === null ? status : ARCHIVED)
-
-async function statusTabs({ ctx }: PageRequest, filter: Filter): Promise<Html> {
-  const { q, status, campaignId } = filter
-  // There is no stored count for searches.
-  const own = { list: 'affiliates', ...(campaignId && { programId: campaignId }) } as const
-  const counts = q ? undefined : await sizesByStatus(ctx, own)
-  return tabs(
-    'By status',
-    [undefined, ...STATUSES].map((one) => ({
-      to: addressOf({ ...filter, status: one }),
-      text: one === undefined ? 'All' : one === 'PENDING' ? 'Awaiting approval' : nameOf(one),
-      isCurrent: one === status,
-      // Archived affiliates are not counted.
-      count: one === ARCHIVED ? undefined : countOf(counts, one),
-    })),
-  )
-}
 
 const bulk =
   (): Html => html`<div class="sticky"><label class="box all"><input type="checkbox" data-all="ids" hidden> <span>All on this page</span></label>
 <button name="move" value="APPROVED" class="main">Approve selected</button> <button name="move" value="REJECTED">Reject selected</button> <span class="hint" data-selected="ids" aria-live="polite"></span></div>`
 
-function emptyState({ q, status, campaignId }: Filter, isOwner: boolean): Html {
+function none({ given: { q, campaignId }, status }: ListFilter, isOwner: boolean): Html {
   if (status === ARCHIVED && !q && !campaignId)
     return empty('No archived affiliates', 'An affiliate is archived on their page.', 'affiliates')
   if (q || campaignId || status) return empty('No affiliate matches', 'Change or clear the search.', 'search')
@@ -273,28 +258,11 @@ function emptyState({ q, status, campaignId }: Filter, isOwner: boolean): Html {
   return empty('No affiliates yet', next, 'affiliates')
 }
 
-function row(
-  { ctx, zone }: PageRequest,
-  one: Affiliate,
-  given: { isChoice: boolean; programs: Map<string, string>; earned: AffiliateFigures | undefined },
-): Cell[] {
-  const { isChoice, programs, earned } = given
-  const choice = html`<input type="checkbox" name="ids" value="${one.id}" aria-label="Select ${one.name}">`
-  return [
-    ...(isChoice ? [choice] : []),
-    html`<a href="${PATH}/${one.id}">${isolated(one.name)}</a><small>${isolated(one.email)}</small>`,
-    badge(statusOf(one)),
-    html`<code>${isolated(one.discountCode)}</code>`,
-    one.campaignId === null ? '–' : (programs.get(one.campaignId) ?? one.campaignId),
-    ...figureCells(earned, ctx.shop.currency),
-    day(one.createdAt, zone),
-  ]
-}
-
 /** A page of the list has at most as many; more at once would delay other changes. */
 const MAX_CHANGED = 100
 
-async function changeStatuses({ ctx, form }: PageRequest) {
+async function changeStatuses(request: PageRequest) {
+  const { ctx, form } = request
   const ids = [...new Set(form.getAll('ids'))]
   const status = form.get('move') === 'REJECTED' ? 'REJECTED' : 'APPROVED'
   if (ids.length === 0) throw invalidBody('Select at least one affiliate.')
@@ -314,7 +282,11 @@ async function changeStatuses({ ctx, form }: PageRequest) {
   const left = skipped ? ` ${skipped} skipped, because another request changed them.` : ''
   const text = `${counted(changed, 'affiliate')} ${status.toLowerCase()}.${left}`
   return {
-    to: urlWithQuery(PATH, { ...filterOf(form), page: form.get('page') ?? undefined }),
+    to: urlWithQuery(PATH, {
+      ...paramsOf(await readFilter(request, await affiliatePage(request))),
+      page: form.get('page') ?? undefined,
+      size: form.get('size') ?? undefined,
+    }),
     flash: { text },
   }
 }

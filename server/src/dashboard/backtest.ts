@@ -21,7 +21,7 @@ type Program = components['schemas']['Program']
 const FIELDS = ['commissionType', 'commissionPercent', 'cookieDurationDays', 'from', 'to']
 
 export const backtestRoutes: Route[] = [
-  { path: '/programs/:id/backtest', ...rolesAndAuditOf('runBacktest'), show, filters: FIELDS },
+  { path: '/programs/:id/backtest', ...rolesAndAuditOf('runBacktest'), show, hasFilter: true },
 ]
 
 /** The terms that are compared, as they are typed. */

@@ -1,11 +1,12 @@
 import { ApiError, conflict, invalidBody } from '../contract/errors.ts'
 import { rowsOf } from '../core/lists.ts'
 import { type MovableSums, moderateShown, sumMovable } from '../domains/commissions/moderation.ts'
-import { type CommissionFilter, conditionsText, readFilter } from './commission-filter.ts'
+import { commissionList, conditionsText } from './commission-list.ts'
 import { empty } from './components.ts'
 import { form, hidden } from './form.ts'
 import { count, counted, money } from './format.ts'
 import { type Html, html } from './html.ts'
+import { type ListFilter, readFilter } from './list-page.ts'
 import { figuresAsOf, loadingNotice, readForPage } from './report-cache.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { OWNER_ONLY, rolesAndAuditOf, validateBody } from './route.ts'
@@ -21,16 +22,17 @@ export const commissionBulkRoutes: Route[] = [
 ]
 
 /** A link to the page that approves or rejects everything that the filter matches. */
-export const approveAllLink = ({ given, order }: CommissionFilter): Html =>
-  order ? html`` : html`<a class="button main" href="${urlWithQuery(PATH, given)}">Approve or reject all…</a>`
+export const approveAllLink = ({ given }: ListFilter): Html =>
+  given.order ? html`` : html`<a class="button main" href="${urlWithQuery(PATH, given)}">Approve or reject all…</a>`
 
 const ACTIONS = { approve: 'approved', reject: 'rejected' } as const
 type Action = keyof typeof ACTIONS
 const isAction = (text: string): text is Action => Object.hasOwn(ACTIONS, text)
 
 /** The filter as the API has it. @throws ApiError 400 for a search by order, which the API cannot repeat. */
-function bodyOf(filter: CommissionFilter) {
-  const { order, affiliateId, programId, from, to, currency, minAmountCents, maxAmountCents } = filter
+function bodyOf(filter: ListFilter) {
+  const { affiliateId, from, to, currency, min: minAmountCents, max: maxAmountCents, given } = filter
+  const { order, programId } = given
   if (order) throw invalidBody('Select the commissions of an order in the list.')
   return {
     status: 'PENDING',
@@ -44,10 +46,10 @@ function bodyOf(filter: CommissionFilter) {
   }
 }
 
-const moderation = (action: Action, filter: CommissionFilter) =>
+const moderation = (action: Action, filter: ListFilter) =>
   validateBody('moderateCommissions', { action, filter: bodyOf(filter) })
 
-const sumsOf = async (request: PageRequest, filter: CommissionFilter): Promise<MovableSums> =>
+const sumsOf = async (request: PageRequest, filter: ListFilter): Promise<MovableSums> =>
   sumMovable(request.ctx, 'approve', moderation('approve', filter).filter ?? {})
 
 const total = (sums: MovableSums) => sums.reduce((all, { commissions }) => all + commissions, 0)
@@ -65,17 +67,18 @@ const CHANGED =
   'The matching commissions changed after this page was shown. Nothing was changed. Review the new totals and confirm again.'
 
 /** The filter with the affiliate that was found: the typed text may mean another one when the form is sent. */
-const shownFilter = ({ given, affiliateId }: CommissionFilter) => ({
+const shownFilter = ({ given, affiliateId }: ListFilter) => ({
   ...given,
   ...(affiliateId && { affiliate: affiliateId }),
 })
 
 async function preview(request: PageRequest): Promise<View> {
-  const { form: sent, query } = request
-  const filter = await readFilter(request, sent.size ? sent : query)
+  const { form: sent } = request
+  const list = await commissionList(request)
+  const filter = await readFilter(request, list)
   const { zone } = request
   const back = urlWithQuery(LIST, filter.given)
-  const conditions = await conditionsText(request, filter)
+  const conditions = conditionsText(list, filter)
   const { value: sums, readAt } = await readForPage(request.ctx, {
     key: ['bulk', filter.given, filter.affiliateId],
     // A rejected form shows the sums of now, which the next one is compared with.
@@ -119,7 +122,7 @@ const MAX_CHANGED = 10_000
 
 async function moderateAll(request: PageRequest) {
   const { ctx, form: sent } = request
-  const filter = await readFilter(request, sent)
+  const filter = await readFilter(request, await commissionList(request))
   const action = sent.get('action') ?? ''
   if (!isAction(action)) throw invalidBody('Choose whether to approve or to reject them.')
   const { changed, before } = await moderateShown(ctx, action, {

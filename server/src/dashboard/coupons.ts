@@ -1,101 +1,113 @@
 import { ApiError, affiliateNotFound, invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import { sizesByStatus } from '../core/lists.ts'
-import { figuresOf } from '../domains/affiliates/figures.ts'
+import { type AffiliateFigures, figuresOf, NO_FIGURES } from '../domains/affiliates/figures.ts'
 import * as coupons from '../domains/coupons/coupons.ts'
-import { ORDER_FIGURE_COLUMNS, orderFigureCells } from './affiliate-figures.ts'
-import { chips, countOf, empty, tabs } from './components.ts'
-import { codeInput, field, form, hidden, input } from './form.ts'
+import { figureColumns } from './affiliate-figures.ts'
+import { empty } from './components.ts'
+import { codeInput, field, form, input } from './form.ts'
 import { money } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
-import { filterForm, filterInput } from './list-filter.ts'
-import { readListForPage } from './report-cache.ts'
+import type { ListColumn } from './list-columns.ts'
+import { textField } from './list-filter.ts'
+import { type ListPage, numberedRows, showList } from './list-page.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES, OWNER_ONLY, validateBody } from './route.ts'
 import { findAffiliates, programOptions } from './select-options.ts'
 import { badge, nameOf } from './status.ts'
-import { type Cell, type Column, inCard, nameColumn, pageOf, pager, table, wideColumn } from './table.ts'
 import { urlWithQuery } from './url.ts'
 
 type Coupon = components['schemas']['Coupon']
 
 const PATH = '/admin/coupons'
-const STATUSES = [undefined, 'APPROVED', 'ACTIVE', 'PENDING', 'REJECTED'] as const
-const COLUMNS: Column[] = [
-  'Code',
-  inCard('bare', nameColumn('Affiliate')),
-  inCard('lead', 'Status'),
-  inCard('bare', nameColumn('Program')),
-  ...ORDER_FIGURE_COLUMNS,
-]
+const STATUSES = ['APPROVED', 'ACTIVE', 'PENDING', 'REJECTED'] as const
 
 export const couponRoutes: Route[] = [
-  { path: '/coupons', roles: ALL_ROLES, audit: 'coupons.listed', show: list },
+  {
+    path: '/coupons',
+    roles: ALL_ROLES,
+    audit: 'coupons.listed',
+    show: async (request) => showList(request, await couponPage(request)),
+    hasFilter: true,
+  },
   { path: '/coupons/new', roles: OWNER_ONLY, show: assignment },
   { path: '/coupons/new', roles: OWNER_ONLY, act: assign, page: assignment },
 ]
 
-async function list(request: PageRequest): Promise<View> {
-  const { ctx, isOwner, query } = request
-  const code = field(query, 'code')
-  const status = STATUSES.find((one) => one === query.get('status'))
-  const asked = { ...pageOf(query), ...(code && { code }), ...(status && { status }) }
-  const [{ list: found, notice }, programs, counts] = await Promise.all([
-    readListForPage(request, coupons.list, asked),
-    programOptions(request),
-    // Each affiliate has one code. There is no stored count for searches.
-    code ? undefined : sizesByStatus(ctx, { list: 'affiliates' }),
-  ])
-  const data = found?.data ?? []
-  const names = new Map(programs)
-  const earned = await figuresOf(
-    ctx,
-    data.map(({ affiliateId }) => affiliateId),
-  )
-  // Most shops give no discount and have no codes that need a note.
-  const optional = [
-    { column: inCard('inline', 'Discount'), textOf: (one: Coupon) => discountOf(one, ctx.shop.currency) },
-    { column: wideColumn('Notes'), textOf: (one: Coupon) => one.warnings.map(({ message }) => message).join(' ') },
-  ].filter(({ textOf }) => data.some(textOf))
-  const rows = data.map((one) => [
-    ...row(one, names),
-    ...orderFigureCells(earned.get(one.affiliateId), ctx.shop.currency),
-    ...optional.map(({ textOf }) => textOf(one) || '–'),
-  ])
-  const none = code
-    ? empty('No code matches', 'Change or clear the search.', 'search')
-    : empty('No codes yet', html`Each <a href="/admin/affiliates">affiliate</a> has one.`, 'coupons')
+interface CouponItem extends Coupon {
+  earned: AffiliateFigures
+}
+
+async function couponPage(request: PageRequest): Promise<ListPage<CouponItem>> {
+  const { ctx, isOwner } = request
+  const programs = new Map(await programOptions(request))
   return {
+    path: PATH,
     title: 'Coupons',
+    className: 'figures',
     lead: 'The discount code of each affiliate. An order with a code is credited to its affiliate. Orders and amounts include those with the affiliate’s link.',
-    actions: isOwner ? html`<a class="button main" href="${PATH}/new">Assign a code</a>` : undefined,
-    body: html`${tabs(
-      'By status of the affiliate',
-      STATUSES.map((one) => ({
-        to: urlWithQuery(PATH, { code, status: one }),
-        text: one ? nameOf(one) : 'All',
-        isCurrent: one === status,
-        count: countOf(counts, one),
-      })),
-    )}
-${filterForm(request, {
-  path: PATH,
-  fields: html`${status ? hidden('status', status) : ''}
-${filterInput(request, { name: 'code', label: 'Search', id: 'search', value: code ?? '', placeholder: 'Part of a code', maxlength: 100 })}`,
-  button: 'Search',
-})}
-${chips(PATH, { code, status }, { code: html`Search ${isolated(code ?? '')}` })}
-${rows.length ? table('Coupons', [...COLUMNS, ...optional.map(({ column }) => column)], rows, 'figures') : found && none}
-${notice}${found && pager(PATH, query, found.pagination)}`,
+    tabs: {
+      label: 'By status of the affiliate',
+      values: STATUSES,
+      text: (one) => (one ? nameOf(one) : 'All'),
+      // Each affiliate has one code.
+      counts: () => sizesByStatus(ctx, { list: 'affiliates' }),
+    },
+    filters: [
+      textField(request, {
+        name: 'code',
+        label: 'Search',
+        id: 'search',
+        placeholder: 'Part of a code',
+        maxlength: 100,
+        chip: 'Search',
+      }),
+    ],
+    button: 'Search',
+    columns: (_filter, rows) => columns(ctx.shop.currency, programs, rows),
+    read: async ({ given: { code }, status }) => {
+      const query = { ...(code && { code }), ...(status && { status: status as Coupon['affiliateStatus'] }) }
+      const { rows, ...shown } = await numberedRows(request, { path: PATH, list: coupons.list, query })
+      const ids = rows?.map(({ affiliateId }) => affiliateId) ?? []
+      const earned = await figuresOf(ctx, ids)
+      return { ...shown, rows: rows?.map((one) => ({ ...one, earned: earned.get(one.affiliateId) ?? NO_FIGURES })) }
+    },
+    none: ({ given: { code } }) =>
+      code
+        ? empty('No code matches', 'Change or clear the search.', 'search')
+        : empty('No codes yet', html`Each <a href="/admin/affiliates">affiliate</a> has one.`, 'coupons'),
+    actions: () => (isOwner ? html`<a class="button main" href="${PATH}/new">Assign a code</a>` : undefined),
   }
 }
 
-const row = (one: Coupon, programs: Map<string, string>): Cell[] => [
-  html`<code>${isolated(one.code)}</code>`,
-  html`<a href="/admin/affiliates/${one.affiliateId}">${isolated(one.affiliateName)}</a>`,
-  badge(one.affiliateStatus),
-  one.programId === null ? '–' : (programs.get(one.programId) ?? one.programId),
-]
+function columns(currency: string, programs: Map<string, string>, rows: CouponItem[]): ListColumn<CouponItem>[] {
+  const { orders, revenue, commission } = figureColumns<CouponItem>(currency)
+  // Most shops give no discount and have no codes that need a note.
+  const optional = [
+    { label: 'Discount', card: 'inline', text: (one: CouponItem) => discountOf(one, currency) },
+    { label: 'Notes', kind: 'wide', text: (one: CouponItem) => one.warnings.map(({ message }) => message).join(' ') },
+  ] as const
+  return [
+    { label: 'Code', cell: ({ code }) => html`<code>${isolated(code)}</code>` },
+    { label: 'Affiliate', kind: 'name', card: 'bare', cell: affiliateCell },
+    { label: 'Status', card: 'lead', cell: ({ affiliateStatus }) => badge(affiliateStatus) },
+    {
+      label: 'Program',
+      kind: 'name',
+      card: 'bare',
+      cell: ({ programId: id }) => (id === null ? '–' : (programs.get(id) ?? id)),
+    },
+    orders,
+    revenue,
+    commission,
+    ...optional
+      .filter(({ text }) => rows.some(text))
+      .map(({ text, ...column }) => ({ ...column, cell: (one: CouponItem) => text(one) || '–' })),
+  ]
+}
+
+const affiliateCell = ({ affiliateId, affiliateName }: Coupon): Html =>
+  html`<a href="/admin/affiliates/${affiliateId}">${isolated(affiliateName)}</a>`
 
 function discountOf({ discountEnabled, discountType, discountValue }: Coupon, currency: string): string {
   if (!discountEnabled || discountValue === null) return ''

@@ -1,7 +1,8 @@
-import { nowIso } from '../core/context.ts'
+import { nowIso, type OwnerContext } from '../core/context.ts'
 import { type CsvCell, type FileColumn, spreadsheetHeading, spreadsheetRow } from '../core/csv.ts'
 import { toUnits } from '../core/currencies.ts'
 import { toByteStream } from '../core/ndjson.ts'
+import type { PageQuery } from '../core/pagination.ts'
 import { localDate, localTime } from '../core/time-zone.ts'
 import { type Html, html } from './html.ts'
 import type { PageRequest, View } from './route.ts'
@@ -37,6 +38,17 @@ export async function listFile<Row, Next>(
   }
   const file = `${name}-${localDate(nowIso(ctx), zone)}.csv`
   return { title: '', body: html``, download: { name: file, content: toByteStream(lines()) } }
+}
+
+/** The next rows of a list that continues after an item, without counting them. */
+export async function wholeList<Row, Query extends PageQuery>(
+  ctx: OwnerContext,
+  list: (ctx: OwnerContext, query: Query) => Promise<{ data: Row[] }>,
+  query: Omit<Query, keyof PageQuery>,
+  idOf: (row: Row) => string,
+): Promise<{ data: Row[]; next: string | undefined }> {
+  const { data } = await list(ctx, { ...query, page: 1, limit: ROWS_AT_ONCE, isUncounted: true } as Query)
+  return { data, next: nextAfter(data, idOf) }
 }
 
 /** The id of the last row of a full page, after which a list continues. */

@@ -1,21 +1,22 @@
 import type { components } from '../contract/schema.d.ts'
-import type { Query } from '../contract/spec.ts'
 import { nowIso } from '../core/context.ts'
 import { rowsOf } from '../core/lists.ts'
 import { atLocalTime } from '../core/time-zone.ts'
 import * as deliveries from '../domains/webhooks/deliveries.ts'
 import * as webhooks from '../domains/webhooks/webhooks.ts'
-import { chips, empty } from './components.ts'
+import { empty } from './components.ts'
 import { durationOf, responseOf, showDelivery } from './delivery.ts'
-import { field, form, hidden, input, select } from './form.ts'
+import { field, form, hidden, input } from './form.ts'
 import { counted, time } from './format.ts'
-import { type Html, html, isolated } from './html.ts'
-import { filterForm } from './list-filter.ts'
-import { loadingNotice, readForPage, readListForPage } from './report-cache.ts'
+import { type Html, html } from './html.ts'
+import { countColumn, type ListColumn, timeColumn } from './list-columns.ts'
+import { type Given, selectField } from './list-filter.ts'
+import { type ListPage, NO_MATCH, numberedRows, showList } from './list-page.ts'
+import { loadingNotice, readForPage } from './report-cache.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { rolesAndAuditOf, validateBody, visibleUrl } from './route.ts'
 import { badge, nameOf } from './status.ts'
-import { ACTIONS, type Cell, type Column, inCard, nameColumn, numberColumn, pageOf, pager, table } from './table.ts'
+import { ACTIONS } from './table.ts'
 import { urlWithQuery } from './url.ts'
 import { EVENT_NAMES } from './webhook-events.ts'
 
@@ -24,58 +25,85 @@ type Subscription = components['schemas']['WebhookSubscription']
 
 const PATH = '/admin/deliveries'
 const STATUSES = ['PENDING', 'RETRYING', 'SENT', 'FAILED'] as const
-const COLUMNS: Column[] = [
-  'Event',
-  inCard('bare', nameColumn('Webhook')),
-  inCard('bare', 'Created'),
-  inCard('lead', 'Status'),
-  inCard('bare', 'Response'),
-  inCard('inline', numberColumn('Attempts')),
-  inCard('inline', numberColumn('Duration')),
-  ACTIONS,
-]
-
 export const deliveryRoutes: Route[] = [
-  { path: '/deliveries', ...rolesAndAuditOf('listDeliveries'), show: list },
+  { path: '/deliveries', ...rolesAndAuditOf('listDeliveries'), show, hasFilter: true },
   { path: '/deliveries/redeliver', ...rolesAndAuditOf('listDeliveries'), show: previewMany },
-  { path: '/deliveries/redeliver', ...rolesAndAuditOf('redeliverMany'), act: redeliverMany, page: list },
+  { path: '/deliveries/redeliver', ...rolesAndAuditOf('redeliverMany'), act: redeliverMany, page: show },
   {
     path: '/deliveries/:id',
     roles: rolesAndAuditOf('listDeliveries').roles,
     audit: 'delivery.shown',
     show: showDelivery,
   },
-  { path: '/deliveries/:id/redeliver', ...rolesAndAuditOf('redeliver'), act: redeliver, page: list },
+  { path: '/deliveries/:id/redeliver', ...rolesAndAuditOf('redeliver'), act: redeliver, page: show },
 ]
 
-async function list(request: PageRequest): Promise<View> {
-  const { ctx, query } = request
-  const { data: subscriptions } = await webhooks.list(ctx)
-  const status = STATUSES.find((one) => one === query.get('status'))
-  const filter = { subscriptionId: field(query, 'subscriptionId'), event: field(query, 'event'), status }
-  const isFiltered = Object.values(filter).some(Boolean)
-  const page = pageOf(query)
-  const { list: found, notice } = await readListForPage(request, deliveries.list, { ...page, ...filter })
-  const data = found?.data ?? []
-  const byId = new Map(subscriptions.map((one) => [one.id, one]))
-  const rows = data.map((one) => row(request, one, byId.get(one.subscriptionId)))
+async function deliveryPage(request: PageRequest): Promise<ListPage<Delivery>> {
+  const { data: subscriptions } = await webhooks.list(request.ctx)
+  const webhookOptions = subscriptions.map((one) => [one.id, visibleUrl(one.url, request.isOwner)] as const)
   return {
+    path: PATH,
     title: 'Deliveries',
     lead: html`Every delivery of an event to a webhook. To redeliver many, filter the failed ones of a webhook. The same bytes are sent with the same <code>webhook-id</code>.`,
-    actions: redeliverThese(subscriptions, filter, found?.pagination.total ?? 0),
-    body: html`${filters(request, filter, subscriptions)}
-${rows.length ? table('Deliveries', COLUMNS, rows) : found && (isFiltered ? empty('Nothing matches these filters', 'Change or clear them.', 'search') : empty('No deliveries', html`Events are sent to your <a href="/admin/webhooks">webhooks</a>, where you can also send a test event.`))}
-${notice}${found && pager(PATH, query, found.pagination)}`,
+    filters: [
+      selectField(request, {
+        name: 'status',
+        label: 'Status',
+        options: STATUSES.map((one) => [one, nameOf(one)] as const),
+      }),
+      selectField(request, {
+        name: 'event',
+        label: 'Event',
+        options: EVENT_NAMES.map((one) => [one, one] as const),
+        isOpen: true,
+      }),
+      selectField(request, { name: 'subscriptionId', label: 'Webhook', options: webhookOptions, isOpen: true }),
+    ],
+    columns: () => columns(request, new Map(webhookOptions)),
+    read: ({ given }) => numberedRows(request, { path: PATH, list: deliveries.list, query: given }),
+    none: ({ given }) =>
+      Object.keys(given).length
+        ? NO_MATCH
+        : empty(
+            'No deliveries',
+            html`Events are sent to your <a href="/admin/webhooks">webhooks</a>, where you can also send a test event.`,
+          ),
+    actions: ({ given }, { total = 0 }) => redeliverThese(subscriptions, given, total),
   }
 }
 
-type Filter = Pick<Query<'listDeliveries'>, 'subscriptionId' | 'event' | 'status'>
+async function show(request: PageRequest): Promise<View> {
+  return showList(request, await deliveryPage(request))
+}
+
+const columns = (request: PageRequest, urls: Map<string, string>): ListColumn<Delivery>[] => [
+  { label: 'Event', cell: ({ id, event }) => html`<a href="${PATH}/${id}"><code>${event}</code></a>` },
+  {
+    label: 'Webhook',
+    kind: 'name',
+    card: 'bare',
+    cell: (one) => urls.get(one.subscriptionId) ?? html`<em>removed</em>`,
+  },
+  timeColumn({ label: 'Created', card: 'bare', zone: request.zone }, ({ createdAt }) => createdAt),
+  { label: 'Status', card: 'lead', cell: ({ status }) => badge(status) },
+  { label: 'Response', card: 'bare', cell: (one) => responseOf(one, request.zone) },
+  countColumn({ label: 'Attempts', card: 'inline' }, ({ attempts }) => attempts),
+  { label: 'Duration', kind: 'number', card: 'inline', cell: durationOf },
+  { ...ACTIONS, cell: (one) => (one.status !== 'PENDING' && urls.has(one.subscriptionId) ? again(request, one) : '') },
+]
+
+const again = (request: PageRequest, { id, status, event, createdAt }: Delivery): Html =>
+  form(
+    request,
+    `${PATH}/${id}/redeliver`,
+    html`<input type="hidden" name="back" value="${String(request.query)}"><button class="small">${status === 'RETRYING' ? 'Retry now' : 'Redeliver'}<span class="visually-hidden"> ${event} of ${createdAt}</span></button>`,
+  )
 
 /** Outcomes of deliveries that can be sent again. */
 const REDELIVERABLE: Readonly<Record<string, string>> = { FAILED: 'failed', SENT: 'were sent' }
 
 /** Leads from a list of finished deliveries of one webhook to the page that redelivers them. */
-function redeliverThese(subscriptions: Subscription[], filter: Filter, total: number): Html | undefined {
+function redeliverThese(subscriptions: Subscription[], filter: Given, total: number): Html | undefined {
   const { status, event } = filter
   const [only] = subscriptions.length === 1 ? subscriptions : []
   const subscriptionId = filter.subscriptionId ?? only?.id
@@ -148,44 +176,6 @@ const redeliverableOf = ({ ctx, zone }: PageRequest, given: URLSearchParams) => 
     status: given.get('status') ?? 'FAILED',
     ...(event && { event }),
   }
-}
-
-const filters = (request: PageRequest, filter: Filter, subscriptions: Subscription[]): Html => {
-  const any = ['', 'All'] as const
-  const events = EVENT_NAMES.map((one) => [one, one] as const)
-  const endpoints = subscriptions.map((one) => [one.id, visibleUrl(one.url, request.isOwner)] as const)
-  const { status, event, subscriptionId } = filter
-  const url = endpoints.find(([id]) => id === subscriptionId)?.[1] ?? subscriptionId
-  return html`${filterForm(request, {
-    path: PATH,
-    fields: html`${select('status', 'Status', [any, ...STATUSES.map((one) => [one, nameOf(one)] as const)], status ?? '')}
-${select('event', 'Event', [any, ...events], event ?? '')}
-${select('subscriptionId', 'Webhook', [any, ...endpoints], subscriptionId ?? '')}`,
-  })}
-${chips(
-  PATH,
-  { ...filter },
-  {
-    status: html`Status ${isolated(nameOf(status ?? ' '))}`,
-    event: html`Event ${isolated(event ?? '')}`,
-    subscriptionId: html`Webhook ${isolated(url ?? '')}`,
-  },
-)}`
-}
-
-function row(request: PageRequest, one: Delivery, subscription: Subscription | undefined): Cell[] {
-  const canBeSent = one.status !== 'PENDING' && subscription !== undefined
-  const again = html`<input type="hidden" name="back" value="${String(request.query)}"><button class="small">${one.status === 'RETRYING' ? 'Retry now' : 'Redeliver'}<span class="visually-hidden"> ${one.event} of ${one.createdAt}</span></button>`
-  return [
-    html`<a href="${PATH}/${one.id}"><code>${one.event}</code></a>`,
-    subscription ? visibleUrl(subscription.url, request.isOwner) : html`<em>removed</em>`,
-    time(one.createdAt, '–', request.zone),
-    badge(one.status),
-    responseOf(one, request.zone),
-    one.attempts,
-    durationOf(one),
-    canBeSent ? form(request, `${PATH}/${one.id}/redeliver`, again) : '',
-  ]
 }
 
 /** Browsers send a local time without an offset, to the minute. */

@@ -21,7 +21,7 @@ const MAX_ENTRIES = 200
 const FILTERS = ['customerEmail', 'sessionId', 'affiliate', 'order']
 
 export const journeyRoutes: Route[] = [
-  { path: '/journey', roles: ALL_ROLES, audit: 'journey.shown', show, filters: FILTERS },
+  { path: '/journey', roles: ALL_ROLES, audit: 'journey.shown', show, hasFilter: true },
 ]
 
 async function show(request: PageRequest): Promise<View> {

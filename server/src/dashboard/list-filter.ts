@@ -7,7 +7,7 @@ import { daysOfMonth, endOfDay, isDay, lastMonth, localDate, startOfDay } from '
 import type { FoundAffiliate } from '../domains/affiliates/search.ts'
 import { typedAmount, typedCents } from './amount-input.ts'
 import { tabs } from './components.ts'
-import { field, hidden, type Input, input } from './form.ts'
+import { field, hidden, type Input, input, select } from './form.ts'
 import { dayText, money } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import { icon } from './icon.ts'
@@ -28,6 +28,110 @@ export const givenOf = (sent: URLSearchParams, names: readonly string[]): Given 
     }),
   )
 
+/** A field of the filter of a list. */
+export interface FilterField {
+  /** Its parameters. */
+  names: readonly string[]
+  /** Other values are ignored. */
+  values?: readonly string[]
+  /** Its value whatever the address has. */
+  fixed?: string | undefined
+  input: Html
+  /** Each condition that is set as text, by its parameter. */
+  chips?: (filter: AffiliateFilter & { given: Given }) => Record<string, Html>
+  /** Behind a button. */
+  isRare?: boolean
+  /** Has links to the list of a month. */
+  hasMonths?: boolean
+}
+
+/** A field that is used rarely. */
+export const rare = (field: FilterField): FilterField => ({ ...field, isRare: true })
+
+/** @param name of the condition, before what was typed */
+export const textField = (request: PageRequest, given: Input & { chip: string }): FilterField => {
+  const { chip, ...options } = given
+  return {
+    names: [given.name],
+    input: filterInput(request, options),
+    chips: (filter) => ({ [given.name]: html`${chip} ${isolated(filter.given[given.name] ?? '')}` }),
+  }
+}
+
+type Options = readonly (readonly [value: string, text: string])[]
+
+/** @param isOpen whether other values than the options are kept */
+export const selectField = (
+  { form, query }: PageRequest,
+  {
+    name,
+    label,
+    options,
+    any = 'All',
+    isOpen = false,
+  }: { name: string; label: string; options: Options; any?: string; isOpen?: boolean },
+): FilterField => {
+  const value = field(form.size ? form : query, name) ?? ''
+  const text = options.find(([one]) => one === value)?.[1] ?? value
+  return {
+    names: [name],
+    ...(!isOpen && { values: options.map(([one]) => one) }),
+    input: select(name, label, [['', any], ...options], value),
+    chips: () => ({ [name]: html`${label} ${isolated(text)}` }),
+  }
+}
+
+export const affiliateField = (request: PageRequest): FilterField => ({
+  names: ['affiliate'],
+  input: filterInput(request, {
+    name: 'affiliate',
+    label: 'Affiliate',
+    placeholder: 'Name, email or code',
+    maxlength: 320,
+  }),
+  chips: (filter) => ({ affiliate: affiliateChip(filter) }),
+})
+
+export const daysField = (request: PageRequest): FilterField => ({
+  names: ['from', 'to'],
+  input: dateInputs(request),
+  chips: ({ given: { from, to } }) => ({
+    from: html`From ${isolated(dayOr(from))}`,
+    to: html`To ${isolated(dayOr(to))}`,
+  }),
+  hasMonths: true,
+})
+
+/** @param amount what is compared: `Commission`, and in the middle of a label */
+export const amountsField = (request: PageRequest, amount: string, inLabel: string): FilterField => {
+  const own = request.ctx.shop.currency
+  return {
+    names: ['min', 'max', 'currency'],
+    input: html`${filterInput(request, { name: 'min', label: `Minimum ${inLabel}`, placeholder: typedAmount(1000, own), maxlength: 20 })}
+${filterInput(request, { name: 'max', label: `Maximum ${inLabel}`, maxlength: 20 })}
+${currencyField(request).input}`,
+    chips: (filter) => {
+      const { min, max, currency = own } = filter.given
+      return {
+        min: html`${amount} at least ${isolated(amountOr(min, currency))}`,
+        max: html`${amount} at most ${isolated(amountOr(max, currency))}`,
+        ...currencyField(request).chips?.(filter),
+      }
+    },
+  }
+}
+
+export const currencyField = (request: PageRequest): FilterField => ({
+  names: ['currency'],
+  input: filterInput(request, {
+    name: 'currency',
+    label: 'Currency',
+    placeholder: request.ctx.shop.currency,
+    maxlength: 3,
+  }),
+  chips: ({ given }) => ({ currency: html`Currency ${isolated(given.currency?.toUpperCase() ?? '')}` }),
+})
+
 /** The first and the last instant of a typed day. Other text is left to the validation of the API. */
 export const firstInstantOf = (text: string, zone: string): string => (isDay(text) ? startOfDay(text, zone) : text)
 export const lastInstantOf = (text: string, zone: string): string => (isDay(text) ? endOfDay(text, zone) : text)
@@ -35,7 +139,7 @@ export const lastInstantOf = (text: string, zone: string): string => (isDay(text
 /** A typed day as it is shown. */
 export const dayOr = (text = ''): string => (isDay(text) ? dayText(text) : text)
 
-interface Period {
+export interface Period {
   from?: string
   to?: string
 }
@@ -53,7 +157,7 @@ export function readPeriod({ zone, problem }: PageRequest, given: Given): Period
   return { ...(from && { from }), ...(to && { to }) }
 }
 
-interface Amounts {
+export interface Amounts {
   currency: string | undefined
   min: number | undefined
   max: number | undefined
@@ -173,30 +277,6 @@ export function monthLinks({ ctx, query, zone }: PageRequest, path: string, give
   })
   return html`<div class="toolbar">${tabs('Month', links, 'segments')}</div>`
 }
-
-/**
- * The inputs of {@link readAmounts}.
- *
- * @param amount what is compared: `commission`
- */
-export function amountInputs(request: PageRequest, amount: string): Html {
-  const own = request.ctx.shop.currency
-  return html`${filterInput(request, { name: 'min', label: `Minimum ${amount}`, placeholder: typedAmount(1000, own), maxlength: 20 })}
-${filterInput(request, { name: 'max', label: `Maximum ${amount}`, maxlength: 20 })}
-${filterInput(request, { name: 'currency', label: 'Currency', placeholder: own, maxlength: 3 })}`
-}
-
-/** The texts of the chips of {@link dateInputs} and {@link amountInputs}. */
-export const rangeChips = (
-  { from, to, min, max, currency }: Given,
-  { amount = '', own = '' } = {},
-): Record<string, Html> => ({
-  from: html`From ${isolated(dayOr(from))}`,
-  to: html`To ${isolated(dayOr(to))}`,
-  min: html`${amount} at least ${isolated(amountOr(min, currency ?? own))}`,
-  max: html`${amount} at most ${isolated(amountOr(max, currency ?? own))}`,
-  currency: html`Currency ${isolated(currency?.toUpperCase() ?? '')}`,
-})
 
 /** A typed amount as money. */
 function amountOr(text = '', currency: string): string {

@@ -10,7 +10,6 @@ import { auditRoutes } from './audit.ts'
 import { backtestRoutes } from './backtest.ts'
 import { commissionBulkRoutes } from './commission-bulk.ts'
 import { commissionRoutes } from './commissions.ts'
-import { commissionFileRoutes } from './commissions-csv.ts'
 import { couponRoutes } from './coupons.ts'
 import { deliveryRoutes } from './deliveries.ts'
 import { journeyRoutes } from './journey.ts'
@@ -37,7 +36,6 @@ const routes = [
   searchRoutes,
   orderRoutes,
   commissionRoutes,
-  commissionFileRoutes,
   commissionBulkRoutes,
   affiliateRoutes,
   affiliatePageRoutes,

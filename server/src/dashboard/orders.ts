@@ -6,9 +6,9 @@ import { facts } from './components.ts'
 import { field } from './form.ts'
 import { count, money, rateText, time, UNDONE } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
+import { downloadList, showList } from './list-page.ts'
 import { changes, moveOrder, refundList, refundOrder } from './order-changes.ts'
-import { ORDER_FILTERS } from './order-filter.ts'
-import { downloadOrders, listOrders } from './order-list.ts'
+import { orderPage } from './order-list.ts'
 import { ALL_ROLES, type PageRequest, type Route, rolesAndAuditOf, type View } from './route.ts'
 import { badge, nameOf as nameText } from './status.ts'
 import {
@@ -27,15 +27,20 @@ import {
 const PATH = '/admin/orders'
 
 export const orderRoutes: Route[] = [
-  { path: '/orders', ...rolesAndAuditOf('explainOrder'), show, filters: ORDER_FILTERS },
-  { path: '/orders.csv', roles: ALL_ROLES, audit: 'orders.exported', show: downloadOrders },
+  { path: '/orders', ...rolesAndAuditOf('explainOrder'), show, hasFilter: true },
+  {
+    path: '/orders.csv',
+    roles: ALL_ROLES,
+    audit: 'orders.exported',
+    show: (request) => downloadList(request, orderPage(request)),
+  },
   { path: '/orders/refund', ...rolesAndAuditOf('refundCommission'), act: refundOrder, page: show },
   { path: '/orders/move', ...rolesAndAuditOf('cancelCommission'), act: moveOrder, page: show },
 ]
 
 async function show(request: PageRequest): Promise<View> {
   const text = field(request.query, 'id')
-  return text ? await showOrder(request, text) : listOrders(request)
+  return text ? await showOrder(request, text) : showList(request, orderPage(request))
 }
 
 async function showOrder(request: PageRequest, text: string): Promise<View> {

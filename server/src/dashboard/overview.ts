@@ -3,7 +3,7 @@ import { add, costOfPeriod, type Overview, readOverview } from '../domains/analy
 import { EMPTY_TALLY, type Tally } from '../engine/analytics.ts'
 import { FIGURES_HINT } from './affiliate-figures.ts'
 import { change } from './chart.ts'
-import { PERIOD_FIELDS, type Period, periodChoice, periodText, readPeriod } from './chart-period.ts'
+import { type Period, periodChoice, periodText, readPeriod } from './chart-period.ts'
 import { empty } from './components.ts'
 import { count, money } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
@@ -13,9 +13,7 @@ import { type Cached, figuresAsOf, loadingNotice, readForPage } from './report-c
 import { ALL_ROLES, type PageRequest, type Route, type View } from './route.ts'
 import { nameColumn, numberColumn, table } from './table.ts'
 
-export const overviewRoutes: Route[] = [
-  { path: '', roles: ALL_ROLES, audit: 'analytics.shown', show, filters: PERIOD_FIELDS },
-]
+export const overviewRoutes: Route[] = [{ path: '', roles: ALL_ROLES, audit: 'analytics.shown', show, hasFilter: true }]
 
 async function show(request: PageRequest): Promise<View> {
   const { ctx, zone } = request

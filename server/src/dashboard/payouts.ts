@@ -7,14 +7,13 @@ import * as payoutFiles from '../domains/payments/files.ts'
 import { sumUnsent } from '../domains/payments/lines.ts'
 import * as payouts from '../domains/payouts/payouts.ts'
 import { typedCents } from './amount-input.ts'
-import { COMMISSION_COLUMNS, commissionCells, namesOf } from './commission-table.ts'
+import { commissionColumns, withNames } from './commission-list.ts'
 import { empty, tabs } from './components.ts'
-import { fileLink } from './csv-download.ts'
 import { checkbox, confirmation, field, form, input } from './form.ts'
-import { counted, count as counts, day, dayText, money } from './format.ts'
+import { counted, count as counts, dayText, money } from './format.ts'
 import { type Html, html } from './html.ts'
-import type { Given } from './list-filter.ts'
-import { PAYOUT_FILTERS, payoutFilterForm, readPayoutFilter } from './payout-filter.ts'
+import { listTable } from './list-columns.ts'
+import { downloadList, showList } from './list-page.ts'
 import {
   type BatchPayments,
   fileSection,
@@ -23,35 +22,24 @@ import {
   payoutLineRoutes,
   readPayments,
 } from './payout-lines.ts'
+import { payoutPage, stateOf } from './payout-list.ts'
 import { type BatchInput, bodyFrom, preview, problemWith } from './payout-preview.ts'
-import { batchAbout, batchFacts, period } from './payout-summary.ts'
-import { currencyChoice, payoutWaitingRoutes, waitingSection } from './payout-waiting.ts'
-import { payoutListFileRoutes } from './payouts-csv.ts'
+import { batchAbout, batchFacts } from './payout-summary.ts'
+import { currencyChoice, payoutWaitingRoutes } from './payout-waiting.ts'
 import { reconcileRoutes } from './reconcile.ts'
 import { asOfNotice, loadingNotice, readForPage } from './report-cache.ts'
 import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type View } from './route.ts'
-import { badge } from './status.ts'
-import { type Cell, type Column, inCard, numberColumn, pageOf, pager, table } from './table.ts'
+import { pageOf, pager } from './table.ts'
 import { urlWithQuery } from './url.ts'
 
 type Schemas = components['schemas']
 type Batch = Schemas['PayoutBatch']
 
 const PATH = '/admin/payouts'
-const COLUMNS: Column[] = [
-  'Period',
-  inCard('bare', 'Status'),
-  inCard('inline', numberColumn('Affiliates')),
-  inCard('inline', numberColumn('Commissions')),
-  inCard('inline', numberColumn('Withheld')),
-  inCard('lead', numberColumn('To pay')),
-  inCard('inline', 'Created'),
-  inCard('inline', 'Paid'),
-]
-
 export const payoutRoutes: Route[] = [
-  { path: '/payouts', roles: OWNER_ONLY, show: list, filters: PAYOUT_FILTERS },
-  ...payoutListFileRoutes,
+  { path: '/payouts', roles: OWNER_ONLY, show: (request) => showList(request, payoutPage(request)), hasFilter: true },
+  // The use case audits each page that it reads.
+  { path: '/payouts.csv', roles: OWNER_ONLY, show: (request) => downloadList(request, payoutPage(request)) },
   { path: '/payouts/new', roles: OWNER_ONLY, audit: 'payout.previewed', show: showNew },
   { path: '/payouts', roles: OWNER_ONLY, act: create, page: showNew },
   ...payoutWaitingRoutes,
@@ -62,49 +50,6 @@ export const payoutRoutes: Route[] = [
   { path: '/payouts/:id/cancel', roles: OWNER_ONLY, audit: 'payout.shown', show: confirmCancel },
   { path: '/payouts/:id/cancel', ...rolesAndAuditOf('cancelPayout'), act: cancelBatch, page: show },
 ]
-
-async function list(request: PageRequest): Promise<View> {
-  const { ctx, query, zone } = request
-  const filter = readPayoutFilter(request)
-  const asked = { ...pageOf(query), ...filter.listed }
-  const [batches, waiting, filters] = await Promise.all([
-    // Each access is audited, so the list is never kept.
-    request.problem ? undefined : payouts.list(ctx, asked),
-    waitingSection(request),
-    payoutFilterForm(request, filter),
-  ])
-  const rows = (batches?.data ?? []).map((one) => row(one, zone))
-  return {
-    title: 'Payouts',
-    lead: 'A batch contains the approved commissions of a period. Create a batch, send the money, then mark the batch as paid.',
-    actions: html`${rows.length ? fileLink(`${PATH}.csv`, new URLSearchParams(filter.given)) : ''}<a class="button" href="${PATH}/reconcile">Reconcile</a><a class="button main" href="${PATH}/new">New batch</a>`,
-    body: html`${waiting}
-<h2>Batches</h2>
-${filters}
-${rows.length ? table('Payout batches', COLUMNS, rows) : batches && emptyState(filter.given)}
-${batches && pager(PATH, query, batches.pagination)}`,
-  }
-}
-
-const emptyState = (given: Given): Html =>
-  Object.keys(given).length
-    ? empty('Nothing matches these filters', 'Change or clear them.', 'search')
-    : empty('No payout batches yet', 'Approve commissions, then create the first batch.', 'payouts')
-
-const row = ({ totals, ...batch }: Batch, zone: string): Cell[] => [
-  html`<a href="${PATH}/${batch.id}">${period(batch, zone)}</a>`,
-  stateOf(batch),
-  counts(totals.affiliates),
-  counts(totals.commissions),
-  money(totals.taxWithheldCents, batch.currency),
-  money(totals.netPayableCents, batch.currency),
-  day(batch.createdAt, zone),
-  batch.paidAt ? day(batch.paidAt, zone) : '–',
-]
-
-/** A batch without commissions is `FAILED` in the API, whatever its reason. */
-const stateOf = ({ status, failureReason }: Pick<Batch, 'status' | 'failureReason'>): Html =>
-  badge(status === 'FAILED' && failureReason === payouts.CANCELED_REASON ? 'CANCELED' : status)
 
 /** Previews the batch of a period, then creates it. */
 async function showNew(request: PageRequest): Promise<View> {
@@ -206,10 +151,8 @@ async function commissionSection(request: PageRequest, batch: Batch & { id: stri
     read: (own) => commissions.list(own, asked),
   })
   const notice = own ? asOfNotice(readAt, zone) : loadingNotice('Counting matching rows…')
-  const data = own?.data ?? []
-  const names = await namesOf(request, data)
-  const rows = data.map((one) => commissionCells(one, names, zone))
-  return html`${rows.length ? table('Commissions of this batch', COMMISSION_COLUMNS, rows) : own && html`<p>This batch contains no commissions.</p>`}
+  const rows = await withNames(request.ctx, own?.data ?? [])
+  return html`${rows.length ? listTable('Commissions of this batch', commissionColumns(request), rows) : own && html`<p>This batch contains no commissions.</p>`}
 ${notice}${own && pager(`${PATH}/${batch.id}`, query, own.pagination)}`
 }
 

@@ -14,7 +14,7 @@ import { restrictionTexts } from '../engine/restriction-texts.ts'
 import { limitPublic } from '../http/rate-limit.ts'
 import { inlineStyleSource, pageHeaders, toApiError } from '../http/response.ts'
 import { type Env, logFields, type Server } from '../http/server.ts'
-import { adjustedOrders, orderOf } from './commission-table.ts'
+import { adjustedOrders, orderOf } from './commission-list.ts'
 import { copyable, empty, facts, tabs } from './components.ts'
 import { count, day, earned, money, rateText, time } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
@@ -214,7 +214,7 @@ async function orderTable({ ctx }: PortalRequest, list: Commission[]): Promise<H
   const { timeZone } = ctx.shop
   const orders = await adjustedOrders(ctx, list)
   const row = (one: Commission): Cell[] => {
-    const { order, reason } = orderOf(one, { orders })
+    const { order, reason } = orderOf({ ...one, names: { orders } })
     return [
       isolated(order ?? 'Adjustment'),
       time(one.happenedAt, '–', timeZone),

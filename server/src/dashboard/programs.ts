@@ -1,66 +1,84 @@
 import type { components } from '../contract/schema.d.ts'
-import { type AffiliateFigures, programFiguresOf } from '../domains/affiliates/figures.ts'
+import { type AffiliateFigures, NO_FIGURES, programFiguresOf } from '../domains/affiliates/figures.ts'
 import * as programs from '../domains/programs/programs.ts'
-import { ORDER_FIGURE_COLUMNS, orderFigureCells } from './affiliate-figures.ts'
+import { figureColumns } from './affiliate-figures.ts'
 import { empty } from './components.ts'
 import { createOnce, form, newIdField } from './form.ts'
 import { count, rateText } from './format.ts'
 import { html, isolated } from './html.ts'
+import type { ListColumn } from './list-columns.ts'
+import { type ListPage, showList } from './list-page.ts'
 import { programFields, sentProgram } from './program-form.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES, OWNER_ONLY, validateBody } from './route.ts'
 import { badge } from './status.ts'
-import { type Cell, type Column, inCard, nameColumn, numberColumn, pageOf, pager, table } from './table.ts'
+import { pageOf, pager } from './table.ts'
 
 type Program = components['schemas']['Program']
 
 const PATH = '/admin/programs'
-const COLUMNS: Column[] = [
-  nameColumn('Program'),
-  inCard('lead', 'Status'),
-  inCard('bare', 'Rate'),
-  inCard('inline', 'Click window'),
-  inCard('inline', numberColumn('Affiliates')),
-  inCard('inline', 'Approval'),
-  ...ORDER_FIGURE_COLUMNS,
-]
-
 export const programRoutes: Route[] = [
-  { path: '/programs', roles: ALL_ROLES, audit: 'programs.listed', show: list },
+  {
+    path: '/programs',
+    roles: ALL_ROLES,
+    audit: 'programs.listed',
+    show: (request) => showList(request, programPage(request)),
+  },
   { path: '/programs/new', roles: OWNER_ONLY, show: creation },
   { path: '/programs/new', roles: OWNER_ONLY, act: create, page: creation },
 ]
 
-async function list(request: PageRequest): Promise<View> {
-  const { ctx, isOwner, query } = request
-  const { data, pagination } = await programs.list(ctx, pageOf(query))
-  const earned = await programFiguresOf(
-    ctx,
-    data.map(({ id }) => id),
-  )
-  const rows = data.map((one) => row(one, ctx.shop.currency, earned.get(one.id)))
-  const none = empty(
-    'No programs yet',
-    isOwner ? html`<a class="button main" href="${PATH}/new">Create the first program</a>` : 'An owner can create one.',
-    'programs',
-  )
-  return {
-    title: 'Programs',
-    lead: 'A program defines what its affiliates earn, and for which orders.',
-    actions: isOwner ? html`<a class="button main" href="${PATH}/new">New program</a>` : undefined,
-    body: html`${rows.length ? table('Programs', COLUMNS, rows, 'figures') : none}${pager(PATH, query, pagination)}`,
-  }
+interface ProgramItem extends Program {
+  earned: AffiliateFigures
 }
 
-const row = (one: Program, currency: string, earned: AffiliateFigures | undefined): Cell[] => [
-  html`<a href="${PATH}/${one.id}">${isolated(one.name)}</a>${one.isDefault ? html`<small>Default for new affiliates</small>` : ''}`,
-  badge(one.status),
-  rateText(one.commissionType, one.defaultCommissionBps, currency),
-  one.cookieDurationDays === 0 ? 'no link evidence' : `${count(one.cookieDurationDays)} days`,
-  html`<a href="/admin/affiliates?campaignId=${one.id}">${count(one.affiliateCount)}</a>`,
-  one.autoApproveOrder ? 'automatic' : 'manual',
-  ...orderFigureCells(earned, currency),
-]
+const programPage = (request: PageRequest): ListPage<ProgramItem> => ({
+  path: PATH,
+  title: 'Programs',
+  className: 'figures',
+  lead: 'A program defines what its affiliates earn, and for which orders.',
+  filters: [],
+  columns: () => columns(request.ctx.shop.currency),
+  read: async () => {
+    const { data, pagination } = await programs.list(request.ctx, pageOf(request.query))
+    const ids = data.map(({ id }) => id)
+    const earned = await programFiguresOf(request.ctx, ids)
+    return {
+      rows: data.map((one) => ({ ...one, earned: earned.get(one.id) ?? NO_FIGURES })),
+      rest: pager(PATH, request.query, pagination),
+    }
+  },
+  none: () =>
+    empty(
+      'No programs yet',
+      request.isOwner
+        ? html`<a class="button main" href="${PATH}/new">Create the first program</a>`
+        : 'An owner can create one.',
+      'programs',
+    ),
+  actions: () => (request.isOwner ? html`<a class="button main" href="${PATH}/new">New program</a>` : undefined),
+})
+
+function columns(currency: string): ListColumn<ProgramItem>[] {
+  const { orders, revenue, commission } = figureColumns<ProgramItem>(currency)
+  return [
+    { label: 'Program', kind: 'name', cell: nameCell },
+    { label: 'Status', card: 'lead', cell: ({ status }) => badge(status) },
+    { label: 'Rate', card: 'bare', cell: (one) => rateText(one.commissionType, one.defaultCommissionBps, currency) },
+    { label: 'Click window', card: 'inline', cell: windowCell },
+    { label: 'Affiliates', kind: 'number', card: 'inline', cell: affiliatesCell },
+    { label: 'Approval', card: 'inline', cell: ({ autoApproveOrder }) => (autoApproveOrder ? 'automatic' : 'manual') },
+    orders,
+    revenue,
+    commission,
+  ]
+}
+
+const nameCell = ({ id, name, isDefault }: Program) =>
+  html`<a href="${PATH}/${id}">${isolated(name)}</a>${isDefault ? html`<small>Default for new affiliates</small>` : ''}`
+const windowCell = ({ cookieDurationDays: days }: Program) => (days === 0 ? 'no link evidence' : `${count(days)} days`)
+const affiliatesCell = ({ id, affiliateCount }: Program) =>
+  html`<a href="/admin/affiliates?campaignId=${id}">${count(affiliateCount)}</a>`
 
 async function creation(request: PageRequest): Promise<View> {
   return {

@@ -101,8 +101,8 @@ export interface Page extends RouteBase {
   /** Action of the audit record, if the use case writes none. */
   audit?: string | undefined
   show: Show
-  /** The fields of its filter. When one is rejected, the page is shown again with the reason. */
-  filters?: readonly string[]
+  /** Its query is a filter. When a field is rejected, the page is shown again with the reason. */
+  hasFilter?: boolean
 }
 
 /** A form. */

@@ -142,7 +142,7 @@ async function renderError({ c, server, request }: Call, route: Route, thrown: E
 /** The page of what was rejected: of a form, or a page whose filter is wrong. */
 function pageAgain(route: Route, { status, field }: ApiError): Show | undefined {
   if ('act' in route) return [400, 404, 409].includes(status) ? route.page : undefined
-  return field !== undefined && route.filters?.includes(field) ? route.show : undefined
+  return route.hasFilter && field !== undefined ? route.show : undefined
 }
 
 /** Returns the error if the session ended while the form was in transit. */

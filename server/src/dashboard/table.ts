@@ -1,10 +1,10 @@
 import { count } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 
-interface ColumnOptions {
+export interface ColumnOptions {
   label: string
   /** Layout of the cells. Headings of actions and choices are visually hidden. */
-  kind: 'number' | 'wide' | 'name' | 'actions' | 'choice' | ''
+  kind?: 'number' | 'wide' | 'name' | 'actions' | 'choice' | ''
   /** Its place in the card of a row on small screens: next to the title, or in a line with others without or with its label. */
   card?: 'lead' | 'bare' | 'inline'
   /** A link that sorts by the column, and how the list is sorted by it now. */
@@ -23,25 +23,18 @@ export const wideColumn = (label: string): Column => ({ label, kind: 'wide' })
 export const nameColumn = (label: string): Column => ({ label, kind: 'name' })
 /** A column with a place in the card of its row on small screens. */
 export const inCard = (card: NonNullable<ColumnOptions['card']>, column: Column): Column => ({
-  ...(typeof column === 'string' ? { label: column, kind: '' } : column),
+  ...(typeof column === 'string' ? { label: column } : column),
   card,
 })
-/** A column whose heading sorts the list. */
-export const sortable = (column: Column, sort: NonNullable<ColumnOptions['sort']>): Column => ({
-  ...(typeof column === 'string' ? { label: column, kind: '' } : column),
-  sort,
-})
-export const ACTIONS: Column = { label: 'Actions', kind: 'actions' }
-export const CHOICE: Column = { label: 'Select', kind: 'choice' }
+export const ACTIONS = { label: 'Actions', kind: 'actions' } as const
+export const CHOICE = { label: 'Select', kind: 'choice' } as const
 
 /**
  * Renders a table in a container that scrolls horizontally, including by keyboard. On small screens each row becomes a card
  * with labeled cells; the ARIA roles preserve the table for screen readers.
  */
 export function table(name: string, columns: readonly Column[], rows: (Cell[] | Row)[], className = ''): Html {
-  const set = columns.map(
-    (column): ColumnOptions => (typeof column === 'string' ? { label: column, kind: '' } : column),
-  )
+  const set = columns.map((column): ColumnOptions => (typeof column === 'string' ? { label: column } : column))
   const header = set.findIndex(({ kind }) => kind !== 'choice')
   return html`<div class="scroll ${className}" role="region" aria-label="${name}" tabindex="0"><table role="table">
 <thead role="rowgroup"><tr role="row">${set.map(heading)}</tr></thead>
@@ -51,14 +44,14 @@ export function table(name: string, columns: readonly Column[], rows: (Cell[] | 
   })}</tbody></table></div>`
 }
 
-const heading = ({ label, kind, sort }: ColumnOptions): Html => {
+const heading = ({ label, kind = '', sort }: ColumnOptions): Html => {
   if (sort)
     return html`<th scope="col" role="columnheader" class="${kind}"${sort.current ? html` aria-sort="${sort.current}"` : ''}><a href="${sort.to}">${label}</a></th>`
   const text = kind === 'actions' || kind === 'choice' ? html`<span class="visually-hidden">${label}</span>` : label
   return html`<th scope="col" role="columnheader" class="${kind}">${text}</th>`
 }
 
-const cell = (content: Cell, { label, kind, card }: ColumnOptions, isHeader: boolean): Html => {
+const cell = (content: Cell, { label, kind = '', card }: ColumnOptions, isHeader: boolean): Html => {
   // Plain text may be a name in any script.
   const shown = typeof content === 'string' && content && kind !== 'number' ? isolated(content) : content
   return isHeader

@@ -1,0 +1,273 @@
+import type { components } from '../contract/schema.d.ts'
+import type { Context } from '../core/context.ts'
+import { affiliateNames } from '../domains/affiliates/affiliates.ts'
+import * as commissions from '../domains/commissions/commissions.ts'
+import { findByOrderName, orderNameOf, orderNames, refundedCents, search } from '../domains/commissions/search.ts'
+import { empty } from './components.ts'
+import { amountCell, ROWS_AT_ONCE, wholeList } from './csv-download.ts'
+import { earned, goods, money } from './format.ts'
+import { type Html, html, isolated } from './html.ts'
+import { type ListColumn, timeColumn } from './list-columns.ts'
+import { affiliateField, amountsField, daysField, rare, selectField, textField } from './list-filter.ts'
+import {
+  chipsOf,
+  isNarrowed,
+  type ListFilter,
+  type ListPage,
+  NO_MATCH,
+  numberedRows,
+  type ShownRows,
+  searchedTo,
+} from './list-page.ts'
+import { readListForPage } from './report-cache.ts'
+import type { PageRequest } from './route.ts'
+import { programOptions } from './select-options.ts'
+import { badge, nameOf } from './status.ts'
+import { nextPage, PAGE_SIZE, sizeOf } from './table.ts'
+import { urlWithQuery } from './url.ts'
+
+type Commission = components['schemas']['Commission']
+type Status = components['schemas']['CommissionStatus']
+
+const PATH = '/admin/commissions'
+const TABS = [
+  'PENDING',
+  'APPROVED',
+  'PAYABLE',
+  'PAID',
+  'REJECTED',
+  'CANCELED',
+  'REFUNDED',
+  'REVERSED',
+  'ACCEPTED',
+  'ALL',
+] as const satisfies (Status | 'ALL')[]
+
+/** A commission with the names that its row shows. */
+export interface CommissionItem extends Commission {
+  names: Names
+}
+
+/** The names of affiliates by id, and of adjusted orders by the id of their commission. Goods that were refunded, in cents by that id. */
+interface Names {
+  affiliates: Map<string, string>
+  orders: Map<string, string>
+  refunded: Map<string, number>
+}
+
+/** The list of commissions, without actions. */
+export async function commissionList(request: PageRequest): Promise<ListPage<CommissionItem>> {
+  const { ctx } = request
+  const programs = await programOptions(request)
+  const program = selectField(request, { name: 'programId', label: 'Program', options: programs, isOpen: true })
+  return {
+    path: PATH,
+    title: 'Commissions',
+    tabs: {
+      values: TABS,
+      text: (one) => (one === 'PENDING' ? 'Awaiting approval' : nameOf(one ?? '')),
+      // Those that await approval; all of them where none does.
+      first: async ({ affiliateId }) => {
+        const counts = await commissions.countsByStatus(ctx, { ...(affiliateId && { affiliateId }) })
+        return counts && !counts.get('PENDING') ? 'ALL' : 'PENDING'
+      },
+      counts: ({ affiliateId, given: { programId } }) =>
+        commissions.countsByStatus(ctx, { ...(affiliateId && { affiliateId }), ...(programId && { programId }) }),
+      countedBy: ['affiliate', 'programId'],
+      // The service does not set it.
+      rare: 'ACCEPTED',
+    },
+    filters: [
+      textField(request, { name: 'order', label: 'Order', placeholder: '#1001', maxlength: 260, chip: 'Order' }),
+      affiliateField(request),
+      rare({ ...program, input: html`<div class="wide">${program.input}</div>` }),
+      rare(daysField(request)),
+      rare(amountsField(request, 'Commission', 'commission')),
+    ],
+    columns: () => commissionColumns(request),
+    read: (filter) => read(request, filter),
+    readFile: (filter) => async (after) => {
+      const { data, next } = await readFile(ctx, filter, after)
+      return { rows: await withNames(ctx, data), next }
+    },
+    none,
+  }
+}
+
+/** The columns of a table of commissions, and of the file. */
+export const commissionColumns = ({ zone }: Pick<PageRequest, 'zone'>): ListColumn<CommissionItem>[] => [
+  { label: 'Order', cell: orderCell, file: (one) => orderOf(one).order ?? null },
+  { label: 'Adjustment', file: (one) => orderOf(one).reason ?? null },
+  { label: 'Affiliate', kind: 'name', card: 'bare', cell: affiliateCell, file: (one) => nameIn(one) ?? null },
+  timeColumn({ label: 'Date', card: 'bare', zone }, ({ happenedAt }) => happenedAt),
+  { label: 'Goods', kind: 'number', card: 'inline', cell: goodsCell, file: goodsAmount },
+  { label: 'Goods currency', file: (one) => (isAdjustment(one) ? null : one.orderCurrency) },
+  { label: 'Commission', kind: 'number', card: 'lead', cell: earnedCell, file: earnedAmount },
+  { label: 'Tax withheld', file: ({ taxWithheldCents, currency }) => amountCell(taxWithheldCents, currency) },
+  { label: 'Currency', file: ({ currency }) => currency },
+  { label: 'Status', card: 'bare', cell: statusCell, file: ({ orderStatus }) => orderStatus },
+  { label: 'Restriction', file: ({ restrictionReasonCode }) => restrictionReasonCode },
+  { label: 'Payout', file: ({ payoutBatchId }) => payoutBatchId },
+  { label: 'Commission ID', file: ({ id }) => id },
+  { label: 'Affiliate ID', file: ({ affiliateId }) => affiliateId },
+  { label: 'Order ID', file: ({ orderId }) => orderId },
+]
+
+export const isAdjustment = ({ trackingMethod }: Commission): boolean => trackingMethod === 'ADJUSTMENT'
+const goodsCents = (one: Commission): number => one.orderSubtotalCents - one.orderDiscountCents
+const goodsAmount = (one: Commission) => (isAdjustment(one) ? null : amountCell(goodsCents(one), one.orderCurrency))
+const earnedAmount = (one: Commission) => amountCell(one.commissionAmountCents, one.currency)
+const nameIn = ({ affiliateId, names }: CommissionItem) => names.affiliates.get(affiliateId)
+
+/** The order with a link to its explanation; for an adjustment its reason and the adjusted order. */
+function orderCell(one: CommissionItem): Html {
+  const { order, reason } = orderOf(one)
+  if (reason === undefined)
+    return html`<a href="${urlWithQuery('/admin/orders', { id: one.orderId })}">${isolated(order ?? '')}</a>`
+  return html`${isolated(reason)}<small>${order ? html`of order ${isolated(order)}` : 'Adjustment'}</small>`
+}
+
+export const affiliateLink = (id: string, name: string | undefined): Html =>
+  html`<a href="/admin/affiliates/${id}">${isolated(name || id)}</a>`
+
+const affiliateCell = (one: CommissionItem): Html => affiliateLink(one.affiliateId, nameIn(one))
+
+const goodsCell = (one: CommissionItem): Html | string =>
+  isAdjustment(one) ? '–' : goods(Math.max(0, goodsCents(one)), one.names.refunded.get(one.id) ?? 0, one.orderCurrency)
+
+/** A negative adjustment takes a paid commission back, in its own row. */
+const earnedCell = ({ orderStatus, payoutBatchId, commissionAmountCents, currency }: Commission) =>
+  orderStatus === 'REVERSED' && payoutBatchId !== null
+    ? money(commissionAmountCents, currency)
+    : earned(commissionAmountCents, currency, orderStatus)
+
+const statusCell = ({ orderStatus, restrictionReasonCode: reason }: Commission): Html =>
+  html`${badge(orderStatus)}${reason ? html`<small>${nameOf(reason)}</small>` : ''}`
+
+/** Commissions with the names that a table of them shows. */
+export async function withNames(ctx: Context, data: Commission[]): Promise<CommissionItem[]> {
+  const ids = data.map(({ id }) => id)
+  const affiliateIds = data.map(({ affiliateId }) => affiliateId)
+  const [affiliates, orders, refunded] = await Promise.all([
+    affiliateNames(ctx, affiliateIds),
+    adjustedOrders(ctx, data),
+    refundedCents(ctx, ids),
+  ])
+  return data.map((one) => ({ ...one, names: { affiliates, orders, refunded } }))
+}
+
+const ADJUSTMENT = /^adj:([^:]+):(.*)$/s
+
+/** The names of the orders that adjustments in a list are about, by the id of their commission. */
+export const adjustedOrders = (ctx: Context, list: Commission[]): Promise<Map<string, string>> =>
+  orderNames(
+    ctx,
+    list.flatMap(({ orderId }) => ADJUSTMENT.exec(orderId)?.[1] ?? []),
+  )
+
+/** Why an adjustment was recorded, from its order id. */
+function reasonOf(text: string): string {
+  if (text === 'reversal') return 'Reversal'
+  if (text === 'carry') return 'Debt carried forward'
+  return text === 'returned' ? 'Returned payment' : `Refund ${text}`
+}
+
+/** The order of a commission as the merchant knows it; for an adjustment the adjusted order, and why it was adjusted. */
+export function orderOf(one: Commission & { names: Pick<Names, 'orders'> }): {
+  order: string | undefined
+  reason?: string
+} {
+  if (!isAdjustment(one)) return { order: orderNameOf(one) }
+  const [, commissionId = '', reason = ''] = ADJUSTMENT.exec(one.orderId) ?? []
+  return { order: one.names.orders.get(commissionId), reason: reasonOf(reason) }
+}
+
+/** The conditions that the list of the API also has. */
+const apiFilter = ({ status, affiliateId, given: { programId }, from, to }: ListFilter) => ({
+  ...(status && { status: status as Status }),
+  ...(affiliateId && { affiliateId }),
+  ...(programId && { programId }),
+  ...(from && { from }),
+  ...(to && { to }),
+})
+
+/** The query of a search by amount; undefined for a filter without one. */
+const amountQuery = (filter: ListFilter) => {
+  const { currency, min: minAmountCents, max: maxAmountCents } = filter
+  return currency === undefined ? undefined : { ...apiFilter(filter), currency, minAmountCents, maxAmountCents }
+}
+
+async function read(request: PageRequest, filter: ListFilter): Promise<ShownRows<CommissionItem>> {
+  const { ctx, query, zone } = request
+  if (filter.given.order) return { rows: await withNames(ctx, await findOfOrder(ctx, filter)), rest: html`` }
+  const amounts = amountQuery(filter)
+  if (!amounts) {
+    const { rows, ...shown } = await numberedRows(request, {
+      path: PATH,
+      list: commissions.list,
+      query: apiFilter(filter),
+    })
+    return { ...shown, rows: rows && (await withNames(ctx, rows)) }
+  }
+  const asked = { ...amounts, after: query.get('after') ?? undefined, limit: sizeOf(query) }
+  const { list, notice } = await readListForPage(request, search, asked, 'Searching commissions…')
+  if (!list) return { rest: notice }
+  const { data, next } = list
+  const hint = searchedTo(next, { isFull: data.length === asked.limit, zone })
+  return { rows: await withNames(ctx, data), rest: html`${hint}${nextPage(PATH, query, next?.after, true)}${notice}` }
+}
+
+async function readFile(ctx: PageRequest['ctx'], filter: ListFilter, after: string | undefined) {
+  if (filter.given.order) return { data: await findOfOrder(ctx, filter), next: undefined }
+  const amounts = amountQuery(filter)
+  if (!amounts) return wholeList(ctx, commissions.list, { ...apiFilter(filter), after }, ({ id }) => id)
+  const { data, next } = await search(ctx, { ...amounts, after, limit: ROWS_AT_ONCE })
+  return { data, next: next?.after }
+}
+
+/** The commissions of an order that is searched by its id or its own name. */
+async function findOfOrder(ctx: PageRequest['ctx'], filter: ListFilter): Promise<Commission[]> {
+  const { order = '' } = filter.given
+  const { from: _from, to: _to, ...shared } = apiFilter(filter)
+  const { data } = await commissions.list(ctx, { ...shared, externalOrderId: order, page: 1, limit: PAGE_SIZE })
+  const named = (await findByOrderName(ctx, order)).filter(({ id }) => data.every((one) => one.id !== id))
+  return [...data, ...named].filter((one) => matchesAll(one, filter))
+}
+
+function matchesAll(one: Commission, filter: ListFilter): boolean {
+  const { status, affiliateId, from, to, currency, given } = filter
+  const { min = one.commissionAmountCents, max = one.commissionAmountCents } = filter
+  return (
+    (!status || one.orderStatus === status) &&
+    (!affiliateId || one.affiliateId === affiliateId) &&
+    (!given.programId || one.programId === given.programId) &&
+    (!from || one.happenedAt >= from) &&
+    (!to || one.happenedAt <= to) &&
+    (!currency || one.currency === currency) &&
+    one.commissionAmountCents >= min &&
+    one.commissionAmountCents <= max
+  )
+}
+
+function none(filter: ListFilter): Html {
+  if (isNarrowed(filter)) return NO_MATCH
+  return filter.status === 'PENDING'
+    ? empty(
+        'No commissions await approval',
+        'Orders of programs without automatic approval appear here.',
+        'commissions',
+      )
+    : empty(
+        'No commissions',
+        html`Report an order to see its commission. The <a href="/api/v1/docs">quick start</a> shows how.`,
+        'commissions',
+      )
+}
+
+/** The conditions that are set, in a sentence. */
+export function conditionsText(list: ListPage<CommissionItem>, filter: ListFilter): Html {
+  const set = Object.entries(chipsOf(list, filter)).filter(([name]) => filter.given[name])
+  return set.length
+    ? html`<p>Filter: ${set.map(([, text], index) => html`${index > 0 ? ' · ' : ''}${text}`)}</p>`
+    : html``
+}

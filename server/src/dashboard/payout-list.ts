@@ -1,0 +1,86 @@
+import type { components } from '../contract/schema.d.ts'
+import { sizesByStatus } from '../core/lists.ts'
+import { localDate } from '../core/time-zone.ts'
+import * as payouts from '../domains/payouts/payouts.ts'
+import { empty } from './components.ts'
+import { amountCell, nextAfter, ROWS_AT_ONCE } from './csv-download.ts'
+import { day } from './format.ts'
+import { type Html, html } from './html.ts'
+import { countColumn, type ListColumn, moneyColumn, timeColumn } from './list-columns.ts'
+import { currencyField, daysField } from './list-filter.ts'
+import { type ListFilter, type ListPage, NO_MATCH } from './list-page.ts'
+import { period } from './payout-summary.ts'
+import { waitingSection } from './payout-waiting.ts'
+import type { PageRequest } from './route.ts'
+import { badge, nameOf } from './status.ts'
+import { pageOf, pager } from './table.ts'
+
+type Batch = components['schemas']['PayoutBatch']
+
+const PATH = '/admin/payouts'
+const TABS = ['OPEN', 'PROCESSING', 'PAID', 'FAILED'] as const satisfies Batch['status'][]
+
+/** The batches below what waits for one. The days are those of periods: a batch matches if its period has one of them. */
+export const payoutPage = (request: PageRequest): ListPage<Batch> => ({
+  path: PATH,
+  title: 'Payouts',
+  name: 'Payout batches',
+  lead: 'A batch contains the approved commissions of a period. Create a batch, send the money, then mark the batch as paid.',
+  above: async () => html`${await waitingSection(request)}
+<h2>Batches</h2>
+`,
+  tabs: {
+    values: TABS,
+    // Canceled batches are among those that failed.
+    text: (one) => (one === 'FAILED' ? 'Failed or canceled' : one ? nameOf(one) : 'All'),
+    counts: () => sizesByStatus(request.ctx, { list: 'payoutBatches' }),
+  },
+  filters: [currencyField(request), daysField(request)],
+  columns: () => columns(request),
+  // Each access is audited, so the list is never kept.
+  read: async (filter) => {
+    const { data, pagination } = await payouts.list(request.ctx, { ...queryOf(filter), ...pageOf(request.query) })
+    return { rows: data, rest: pager(PATH, request.query, pagination) }
+  },
+  readFile: (filter) => async (after) => {
+    const page = { page: 1, limit: ROWS_AT_ONCE, ...(after && { after }) }
+    const { data } = await payouts.list(request.ctx, { ...queryOf(filter), ...page })
+    return { rows: data, next: nextAfter(data, ({ id }) => id ?? '') }
+  },
+  none: ({ given }) =>
+    Object.keys(given).length
+      ? NO_MATCH
+      : empty('No payout batches yet', 'Approve commissions, then create the first batch.', 'payouts'),
+  actions: () =>
+    html`<a class="button" href="${PATH}/reconcile">Reconcile</a><a class="button main" href="${PATH}/new">New batch</a>`,
+})
+
+const queryOf = ({ status, currency, from, to }: ListFilter) => ({
+  ...(status && { status: status as Batch['status'] }),
+  ...(currency && { currency }),
+  ...(from && { from }),
+  ...(to && { to }),
+})
+
+const columns = ({ zone }: PageRequest): ListColumn<Batch>[] => [
+  { label: 'Period', cell: (batch) => html`<a href="${PATH}/${batch.id}">${period(batch, zone)}</a>` },
+  { label: `First day (${zone})`, file: ({ periodStart }) => localDate(periodStart, zone) },
+  { label: `Last day (${zone})`, file: ({ periodEnd }) => localDate(periodEnd, zone) },
+  { label: 'Status', card: 'bare', cell: stateOf, file: ({ status }) => status },
+  countColumn({ label: 'Affiliates', card: 'inline' }, ({ totals }) => totals.affiliates),
+  countColumn({ label: 'Commissions', card: 'inline' }, ({ totals }) => totals.commissions),
+  { label: 'Commission', file: ({ totals, currency }) => amountCell(totals.commissionCents, currency) },
+  moneyColumn({ label: 'Withheld', card: 'inline', fileLabel: 'Tax withheld' }, ({ totals, currency }) => [
+    totals.taxWithheldCents,
+    currency,
+  ]),
+  moneyColumn({ label: 'To pay', card: 'lead' }, ({ totals, currency }) => [totals.netPayableCents, currency]),
+  { label: 'Currency', file: ({ currency }) => currency },
+  timeColumn({ label: 'Created', card: 'inline', zone, show: day }, ({ createdAt }) => createdAt),
+  timeColumn({ label: 'Paid', card: 'inline', zone, show: day }, ({ paidAt }) => paidAt),
+  { label: 'Payout ID', file: ({ id }) => id },
+]
+
+/** A batch without commissions is `FAILED` in the API, whatever its reason. */
+export const stateOf = ({ status, failureReason }: Pick<Batch, 'status' | 'failureReason'>): Html =>
+  badge(status === 'FAILED' && failureReason === payouts.CANCELED_REASON ? 'CANCELED' : status)
