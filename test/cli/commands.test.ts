@@ -95,6 +95,8 @@ const given: Record<string, () => string[]> = {
   'aliases delete': () => ['als_none', '--dry-run'],
   'programs create': () => ['--name', 'X', '--dry-run'],
   'programs update': () => [ids.program, '--commission', '12', '--dry-run'],
+  'programs terms get': () => [ids.program],
+  'programs terms set': () => [ids.program, '--hold-days', '30', '--dry-run'],
   'commissions explain': () => ['1001'],
   'commissions approve': () => [ids.pending, '--dry-run'],
   'commissions reject': () => [ids.pending, '--dry-run'],

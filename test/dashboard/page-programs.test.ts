@@ -116,3 +116,49 @@ test('programs and coupons are listed with orders, revenue, and commission of al
   ])
   expect(await words(`/coupons?code=${discountCode}`)).toMatch(/Discount .*1\.60 EUR 15%/)
 })
+
+test('terms are made from presets, and read in one sentence', async () => {
+  const [{ discountCode }] = await api(`/affiliates?id=${shop.affiliateId}`)
+  const { id: programId } = await api('/programs').then(([one]) => one)
+  const path = `/programs/${programId}/terms`
+  const offered = (await words(path)).replaceAll('&#39;', "'")
+  expect(offered).toContain("First year only Pays 14% for 12 months from a customer's first order, then nothing.")
+  expect(offered).toContain('Personal rate Pays 10% to 1 named affiliate; otherwise 14%.')
+  const version = async () => /Version (\d+)/.exec(await words(path))![1]!
+  const add = async (preset: string, more: Fields) =>
+    done(`${path}/rules`, [['preset', preset], ['version', await version()], ...more])
+  await add('step', [
+    ['number', '12'],
+    ['commissionPercent', '7'],
+  ])
+  await add('months', [['number', '24']])
+  await add('tier', [
+    ['number', '10'],
+    ['commissionPercent', '20'],
+  ])
+  await add('personal', [
+    ['affiliate', discountCode],
+    ['commissionPercent', '25'],
+  ])
+  await done(path, [
+    ['version', await version()],
+    ['holdDays', '30'],
+    ['appliesTo', 'CUSTOMERS'],
+  ])
+  const shown = (await words(path)).replaceAll('&#39;', "'")
+  expect(shown).toMatch(
+    /1 25% to 1 named affiliate .*2 nothing from 24 months after a customer's first order on .*3 7% from 12 months after a customer's first order on .*4 20% once an affiliate has 10 orders in the month/,
+  )
+  expect(shown).toContain('each customer keeps the terms of the first order; payable after 30 days.')
+  const stale = await owner.submit(`/admin${path}/rules/0/delete`, [['version', '1']])
+  expect(codeOf(stale)).toEqual([409, 'concurrent_change'])
+  for (let left = 4; left > 0; left--) await done(`${path}/rules/0/delete`, [['version', await version()]])
+  expect(await words(path)).toContain('No rules. All orders earn the program rate.')
+  const unknown = await owner.submit(`/admin${path}/rules`, [
+    ['preset', 'personal'],
+    ['version', await version()],
+    ['affiliate', 'nobody@example.com'],
+    ['commissionPercent', '25'],
+  ])
+  expect(codeOf(unknown)).toEqual([404, 'affiliate_not_found'])
+})

@@ -28,6 +28,7 @@ const OF_STAFF = [
   '/programs',
   '/programs/:id',
   '/programs/:id/backtest',
+  '/programs/:id/terms',
   '/coupons',
   '/journey',
   '/webhooks',

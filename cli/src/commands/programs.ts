@@ -1,4 +1,13 @@
-import type { Program, ProgramCreate, ProgramQuery, ProgramStatus, ProgramUpdate } from '@referral/sdk'
+import { readFileSync } from 'node:fs'
+import type {
+  Program,
+  ProgramCreate,
+  ProgramQuery,
+  ProgramStatus,
+  ProgramTerms,
+  ProgramTermsSet,
+  ProgramUpdate,
+} from '@referral/sdk'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { defineCommand, defineGroup } from '../command.ts'
 import { enums } from '../contract.ts'
@@ -54,6 +63,7 @@ export function addPrograms(program: Command): void {
   ).addOption(choiceOption('--status <status>', 'filter by status', enums.ProgramStatus))
   defineGet(programs, 'Program', 'prg', (client, id) => client.programs.list({ id }))
   addCreateAndUpdate(programs)
+  addTerms(programs)
 }
 
 function addCreateAndUpdate(programs: Command): void {
@@ -157,4 +167,108 @@ function toBody(options: ProgramOptions): ProgramUpdate {
     discountValue: discount === 'none' ? null : options.discountValue,
   } as ProgramUpdate
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined))
+}
+
+type Rule = NonNullable<ProgramTermsSet['rules']>[number]
+
+interface TermsOptions {
+  firstMonths?: number
+  firstOrders?: number
+  then?: number
+  tier?: number
+  affiliate?: string[]
+  rate?: number
+  rules?: string
+  holdDays?: number
+  appliesTo?: ProgramTermsSet['appliesTo']
+}
+
+function addTerms(programs: Command): void {
+  const terms = defineGroup(programs, 'terms', 'manage what a program pays for which order, and when')
+  defineCommand<{ earlier?: number }>(terms, 'get <id>', {
+    summary: 'show what a program pays, in one sentence and by rule',
+    output: 'ProgramTerms',
+    action: async (run, { options: { earlier }, args: [id = ''] }) => {
+      run.printRecord(await (await run.client()).programs.terms(id, earlier === undefined ? {} : { version: earlier }))
+    },
+  }).addOption(new Option('--earlier <version>', 'an earlier version').argParser(decimal))
+
+  defineCommand<TermsOptions>(terms, 'set <id>', {
+    summary: 'change what a program pays for later orders',
+    details:
+      'Each option changes its part of the terms and keeps the others: `--first-months`, `--first-orders` and `--tier` replace rules of their kind, `--affiliate` puts a personal rate before all rules, and `--rules` replaces all of them.',
+    output: 'ProgramTerms',
+    writes: true,
+    examples: [
+      'referral programs terms set prg_… --first-months 12 --hold-days 30',
+      'referral programs terms set prg_… --first-orders 1',
+      'referral programs terms set prg_… --first-months 12 --then 10',
+      'referral programs terms set prg_… --tier 10 --rate 20',
+      'referral programs terms set prg_… --affiliate aff_… --rate 25',
+    ],
+    action: async (run, { options, args: [id = ''] }) => {
+      const client = await run.client()
+      const current = await client.programs.terms(id)
+      const body = {
+        version: current.version,
+        holdDays: options.holdDays ?? current.holdDays,
+        appliesTo: options.appliesTo ?? current.appliesTo,
+        rules: changedRules(current, options),
+      } as ProgramTermsSet
+      if (run.dryRun) return run.printDryRun('PUT', `/api/v1/programs/terms?id=${encodeURIComponent(id)}`, body)
+      run.printRecord(await client.programs.setTerms(id, body))
+    },
+  })
+    .addOption(
+      new Option('--first-months <n>', "pay the program's rate for this many months of a customer").argParser(decimal),
+    )
+    .addOption(
+      new Option('--first-orders <n>', "pay the program's rate for this many orders of a customer").argParser(decimal),
+    )
+    .addOption(new Option('--then <rate>', 'what is paid afterwards; nothing if omitted').argParser(decimal))
+    .addOption(
+      new Option('--tier <n>', 'pay --rate once an affiliate has this many orders in the month').argParser(decimal),
+    )
+    .addOption(new Option('--affiliate <ids...>', 'pay --rate to these affiliates'))
+    .addOption(new Option('--rate <rate>', 'percent, or currency units for flat types').argParser(decimal))
+    .option('--rules <file>', 'JSON file with all rules, as the API has them')
+    .addOption(new Option('--hold-days <n>', 'days until a batch takes a commission').argParser(decimal))
+    .addOption(
+      choiceOption('--applies-to <which>', 'whether customers keep the terms of their first order', [
+        'ORDERS',
+        'CUSTOMERS',
+      ]),
+    )
+}
+
+/** The rules with those of the options, which replace rules that compare the same. */
+function changedRules(current: ProgramTerms, options: TermsOptions): Rule[] {
+  const { firstMonths, firstOrders, tier, affiliate, rate } = options
+  const after = options.then ?? null
+  if (options.rules) return readRules(options.rules)
+  if ((tier !== undefined || affiliate) && rate === undefined)
+    throw usageError('--tier and --affiliate require --rate.')
+  const added: Rule[] = [
+    ...(tier === undefined
+      ? []
+      : [{ when: { affiliateOrders: { from: tier, period: 'MONTH' as const } }, commissionPercent: rate! }]),
+    ...(firstMonths === undefined
+      ? []
+      : [{ when: { customerMonth: { from: firstMonths } }, commissionPercent: after }]),
+    ...(firstOrders === undefined
+      ? []
+      : [{ when: { customerOrder: { from: firstOrders + 1 } }, commissionPercent: after }]),
+  ]
+  const kindOf = ({ when }: Rule) => Object.keys(when).join()
+  const kept = (current.rules as Rule[]).filter((rule) => !added.some((one) => kindOf(one) === kindOf(rule)))
+  const personal = affiliate ? [{ when: { affiliateIds: affiliate }, commissionPercent: rate! }] : []
+  return [...personal, ...kept, ...added]
+}
+
+function readRules(file: string): Rule[] {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    throw usageError(`--rules must be a JSON file: ${(error as Error).message}`)
+  }
 }

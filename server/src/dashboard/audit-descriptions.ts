@@ -168,6 +168,8 @@ const SENTENCES: Readonly<Record<string, (one: DescribedRecord) => Html>> = {
   'connection.deleted': ({ affiliate, text }) => html`Disconnected a ${text('kind').toLowerCase()} from ${affiliate()}`,
   'program.updated': ({ subject, record }) =>
     html`Changed ${humanizeFields(record.data.fields)} of the program ${subject()}`,
+  'program.terms_set': ({ subject, number }) =>
+    html`Set version ${String(number('version'))} of the terms of the program ${subject()}`,
   'settings.updated': ({ record }) =>
     html`Changed the settings: ${humanizeFields(Object.keys(record.data.changes ?? {})) || 'store webhook secret'}`,
   'user.created': ({ subject, text }) => html`Added the user ${subject()} as ${nameOf(text('role')).toLowerCase()}`,

@@ -21,6 +21,7 @@ import { payeeRoutes } from './payee.ts'
 import { payoutRoutes } from './payouts.ts'
 import { mountPortal } from './portal.ts'
 import { programPageRoutes } from './program.ts'
+import { programTermsRoutes } from './program-terms.ts'
 import { programRoutes } from './programs.ts'
 import { searchRoutes } from './search.ts'
 import { problemPage, sendPage } from './send.ts'
@@ -42,6 +43,7 @@ const routes = [
   payeeRoutes,
   programRoutes,
   programPageRoutes,
+  programTermsRoutes,
   backtestRoutes,
   couponRoutes,
   payoutRoutes,

@@ -3,6 +3,7 @@ import { NO_FIGURES, programFiguresOf } from '../domains/affiliates/figures.ts'
 import * as geoRules from '../domains/programs/geo-rules.ts'
 import * as productRules from '../domains/programs/product-rules.ts'
 import * as programs from '../domains/programs/programs.ts'
+import * as terms from '../domains/programs/terms.ts'
 import { figureSummary } from './affiliate-figures.ts'
 import { facts } from './components.ts'
 import { form, input, limitsOf, select, textarea } from './form.ts'
@@ -30,6 +31,7 @@ export const programPageRoutes: Route[] = [
 async function show(request: PageRequest): Promise<View> {
   const { ctx, isOwner, zone } = request
   const one = await programs.find(request.ctx, request.params.id ?? '')
+  const { summary } = await terms.find(ctx, one.id)
   const figures = (await programFiguresOf(ctx, [one.id])).get(one.id) ?? NO_FIGURES
   const discount =
     one.discountValue === null
@@ -47,6 +49,7 @@ async function show(request: PageRequest): Promise<View> {
 <section aria-labelledby="all-time"><h2 id="all-time">All time</h2>${figureSummary(figures, ctx.shop.currency, false)}</section>
 <section class="card" aria-labelledby="terms"><h2 id="terms">Terms</h2>${facts([
       ['Commission', rateText(one.commissionType, one.defaultCommissionBps, ctx.shop.currency)],
+      ['Terms', html`${summary} <a href="${LIST}/${one.id}/terms">${isOwner ? 'Change' : 'Show'}</a>`],
       ['Click window', one.cookieDurationDays === 0 ? 'no link evidence' : `${one.cookieDurationDays} days`],
       ['Commissions', one.autoApproveOrder ? 'approved automatically' : 'approved manually'],
       ['Affiliates', one.autoApproveAffiliate ? 'approved automatically' : 'approved manually'],

@@ -30,7 +30,7 @@ export function termsSentence(terms: Rules, program: Rate, money: Money): string
 }
 
 function payText(
-  { commissionType }: Rules,
+  { commissionType }: Pick<Rules, 'commissionType'>,
   rule: TermsRule | undefined,
   { program, money }: { program: Rate; money: Money },
 ): string {
@@ -43,6 +43,10 @@ function rateText({ commissionType, rate }: Rate, money: Money): string {
   if (commissionType === 'PERCENT_OF_SALE') return `${fromHundredths(rate)}%`
   return `${money(rate)} ${commissionType === 'FLAT_PER_ORDER' ? 'an order' : 'an item'}`
 }
+
+/** What a rule pays, and when: `20% once an affiliate has 10 orders in the month`. */
+export const ruleText = (program: Rate, rule: TermsRule, money: Money): string =>
+  `${payText(program, rule, { program, money })} ${conditionText(rule.when, money) || 'on all other orders'}`
 
 /** Each rule in turn, and what all other orders pay. */
 function listOf(rules: TermsRule[], pays: (rule?: TermsRule) => string, money: Money): string[] {

@@ -9,7 +9,7 @@ import type { ProgramRow, ProgramTermsRow, ShopRow } from '../../database/tables
 import type { TermsRule } from '../../engine/facts.ts'
 import { rateFromInput } from '../../engine/program-rate.ts'
 import { hasMoneyCondition } from '../../engine/terms.ts'
-import { termsSentence } from '../../engine/terms-texts.ts'
+import { ruleText, termsSentence } from '../../engine/terms-texts.ts'
 import { rateError } from './programs.ts'
 import { countAffiliates, findProgram, findTerms, insertTerms, updateProgramIfUnchanged } from './queries.ts'
 
@@ -119,18 +119,46 @@ const hasAmounts = ({ when, rate, maxCommissionCents }: TermsRule, type: Program
 
 function toTerms(row: ProgramTermsRow, program: ProgramRow): Terms {
   const { version, holdDays, appliesTo, commissionType, currency, createdAt } = row
-  const rules: TermsRule[] = JSON.parse(row.rules)
-  const rate = { commissionType: program.commissionType, rate: program.defaultCommissionBps }
+  const stored: TermsRule[] = JSON.parse(row.rules)
   const digits = commissionType === 'PERCENT_OF_SALE' ? 2 : minorUnitDigits(currency)
-  return {
-    version,
-    holdDays,
-    appliesTo,
-    rules: rules.map(({ rate: paid, ...rule }) => ({
-      ...rule,
-      commissionPercent: paid === null ? null : paid / 10 ** digits,
-    })),
-    summary: termsSentence({ commissionType, holdDays, appliesTo, rules }, rate, (cents) => money(cents, currency)),
-    createdAt,
-  }
+  const rules = stored.map(({ rate, ...rule }) => ({
+    ...rule,
+    commissionPercent: rate === null ? null : rate / 10 ** digits,
+  }))
+  const terms = { holdDays, appliesTo, rules }
+  return { version, ...terms, summary: summaryOf(program, terms, { commissionType, currency }), createdAt }
 }
+
+type OfProgram = Pick<ProgramRow, 'commissionType' | 'defaultCommissionBps'>
+type RateUnit = Pick<RuleContext, 'commissionType' | 'currency'>
+
+/** What terms pay, in one sentence. @param unit of their rates */
+export const summaryOf = (
+  { commissionType: type, defaultCommissionBps }: OfProgram,
+  { holdDays, appliesTo, rules }: Pick<Terms, 'holdDays' | 'appliesTo' | 'rules'>,
+  unit: RateUnit,
+): string =>
+  termsSentence(
+    {
+      commissionType: unit.commissionType,
+      holdDays,
+      appliesTo,
+      rules: rules.map((rule) => toRule(rule, { ...unit, path: '' })),
+    },
+    { commissionType: type, rate: defaultCommissionBps },
+    (cents) => money(cents, unit.currency),
+  )
+
+/** What each rule pays, in words. */
+export const ruleTexts = (
+  { commissionType, defaultCommissionBps }: OfProgram,
+  rules: Terms['rules'],
+  currency: string,
+): string[] =>
+  rules.map((rule) =>
+    ruleText(
+      { commissionType, rate: defaultCommissionBps },
+      toRule(rule, { commissionType, currency, path: '' }),
+      (cents) => money(cents, currency),
+    ),
+  )

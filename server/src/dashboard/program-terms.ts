@@ -1,0 +1,199 @@
+import { affiliateNotFound } from '../contract/errors.ts'
+import type { components } from '../contract/schema.d.ts'
+import { findExactly } from '../domains/affiliates/search.ts'
+import * as programs from '../domains/programs/programs.ts'
+import * as terms from '../domains/programs/terms.ts'
+import { field, form, hidden, input, limitsOf, select } from './form.ts'
+import { day } from './format.ts'
+import { type Html, html } from './html.ts'
+import { typedNumber } from './program-form.ts'
+import { ALL_ROLES, OWNER_ONLY, type PageRequest, type Route, type View, validateBody } from './route.ts'
+import { ACTIONS, table, wideColumn } from './table.ts'
+
+type Program = components['schemas']['Program']
+type Rule = components['schemas']['TermsRule']
+type Terms = components['schemas']['ProgramTerms']
+
+const pathOf = (id: string) => `/admin/programs/${id}/terms`
+
+export const programTermsRoutes: Route[] = [
+  { path: '/programs/:id/terms', roles: ALL_ROLES, audit: 'program.shown', show },
+  { path: '/programs/:id/terms', roles: OWNER_ONLY, act: save, page: show },
+  { path: '/programs/:id/terms/rules', roles: OWNER_ONLY, act: addRule, page: show },
+  { path: '/programs/:id/terms/rules/:rule/delete', roles: OWNER_ONLY, act: removeRule, page: show },
+]
+
+/** A usual rule, with the fields that it takes and what they are at first. */
+interface Preset {
+  title: string
+  /** The field with a number: its label, and its value at first. */
+  number?: [label: string, value: number]
+  takesAffiliate?: boolean
+  takesRate?: boolean
+  condition: (number: number, affiliateId: string) => Rule['when']
+}
+
+const PRESETS: Record<string, Preset> = {
+  months: {
+    title: 'First year only',
+    number: ['Months that are paid', 12],
+    condition: (months) => ({ customerMonth: { from: months } }),
+  },
+  orders: {
+    title: 'First order only',
+    number: ['Orders that are paid', 1],
+    condition: (orders) => ({ customerOrder: { from: orders + 1 } }),
+  },
+  step: {
+    title: 'Step down',
+    number: ['Months at the rate before', 12],
+    takesRate: true,
+    condition: (months) => ({ customerMonth: { from: months } }),
+  },
+  tier: {
+    title: 'Tier by month',
+    number: ['Orders of the month before', 10],
+    takesRate: true,
+    condition: (orders) => ({ affiliateOrders: { from: orders, period: 'MONTH' } }),
+  },
+  personal: {
+    title: 'Personal rate',
+    takesAffiliate: true,
+    takesRate: true,
+    condition: (_, affiliateId) => ({ affiliateIds: [affiliateId] }),
+  },
+}
+
+const APPLIES_TO = [
+  ['ORDERS', 'new orders, also of known customers'],
+  ['CUSTOMERS', 'new customers; others keep the terms of their first order'],
+] as const
+
+async function show(request: PageRequest): Promise<View> {
+  const { ctx, isOwner, zone } = request
+  const one = await programs.find(ctx, request.params.id ?? '')
+  const current = await terms.find(ctx, one.id)
+  return {
+    title: 'Terms',
+    crumb: { to: `/admin/programs/${one.id}`, text: one.name },
+    subjectId: one.id,
+    lead: current.summary,
+    body: html`<p class="hint">Version ${current.version}, since ${day(current.createdAt, zone)}. A change counts for orders from now on; recorded commissions keep their version.</p>
+${rulesOf(request, one, current)}
+${
+  isOwner
+    ? html`<h2>Add a rule</h2><div class="halves">${Object.keys(PRESETS).map((name) => presetForm(request, { one, current, name }))}</div>
+<h2>Hold and scope</h2><section class="card narrow">${holdForm(request, current)}</section>`
+    : ''
+}`,
+  }
+}
+
+function rulesOf(request: PageRequest, one: Program, { version, rules }: Terms): Html {
+  if (rules.length === 0) return html`<p>No rules. All orders earn the program rate.</p>`
+  const texts = terms.ruleTexts(one, rules, request.ctx.shop.currency)
+  const rows = texts.map((text, index) => [
+    String(index + 1),
+    text,
+    request.isOwner
+      ? form(
+          request,
+          `${pathOf(one.id)}/rules/${index}/delete`,
+          html`${hidden('version', String(version))}<button class="small">Remove<span class="visually-hidden"> rule ${index + 1}</span></button>`,
+        )
+      : '',
+  ])
+  return html`<h2>Rules</h2><p class="hint">The first rule that matches counts. Product rates count for their lines, unless the rule pays nothing.</p>
+${table('Rules', ['Rule', wideColumn('Pays'), ACTIONS], rows)}`
+}
+
+interface Shown {
+  one: Program
+  current: Terms
+  name: string
+}
+
+/** The form of a preset, and in one sentence what the terms would be with its values at first. */
+function presetForm(request: PageRequest, { one, current, name }: Shown): Html {
+  const { ctx, form: sent } = request
+  const { title, number, takesAffiliate, takesRate, condition } = PRESETS[name]!
+  const isSent = sent.get('preset') === name
+  const value = (field: string, otherwise: string) => (isSent ? (sent.get(field) ?? '') : otherwise)
+  const commissionPercent = takesRate ? 10 : null
+  const example = withRule(current, { when: condition(number?.[1] ?? 0, 'aff'), commissionPercent })
+  return html`<section class="card"><h3>${title}</h3>
+<p class="hint">${terms.summaryOf(one, { ...current, ...example }, { commissionType: one.commissionType, currency: ctx.shop.currency })}</p>
+${form(
+  request,
+  `${pathOf(one.id)}/rules`,
+  html`${hidden('preset', name)}${hidden('version', String(current.version))}<div class="fields">
+${number ? input(request, { id: `${name}-number`, name: 'number', label: number[0], type: 'number', value: value('number', String(number[1])), min: 1, max: 1200, required: true }) : ''}
+${takesAffiliate ? input(request, { id: `${name}-affiliate`, name: 'affiliate', label: 'Affiliate', value: value('affiliate', ''), required: true, maxlength: 254, hint: 'Email address, code, or ID.' }) : ''}
+${takesRate ? input(request, { id: `${name}-rate`, name: 'commissionPercent', label: 'Rate', value: value('commissionPercent', ''), required: true, maxlength: 20, hint: `In percent, or in ${ctx.shop.currency} for an amount.` }) : ''}</div>
+<button class="main">Add</button>`,
+)}</section>`
+}
+
+const holdForm = (request: PageRequest, current: Terms): Html =>
+  form(
+    request,
+    pathOf(request.params.id ?? ''),
+    html`${hidden('version', String(current.version))}${input(request, { name: 'holdDays', label: 'Hold', type: 'number', value: request.form.get('holdDays') ?? String(current.holdDays), required: true, ...limitsOf('setProgramTerms', 'holdDays'), hint: 'Days from an order until a payout can include its commission, often 30.' })}
+${select('appliesTo', 'A change counts for', APPLIES_TO, request.form.get('appliesTo') ?? current.appliesTo)}
+<button class="main">Save</button>`,
+  )
+
+/** What a rule compares, to keep rules of one kind together. */
+const kindOf = ({ when }: Rule): string => Object.keys(when).join()
+const lowest = ({ when }: Rule): number =>
+  Object.values(when).flatMap((one) => ('from' in one ? [one.from ?? 0] : []))[0] ?? 0
+
+/** Adds a rule where it counts: a personal rate first, and of one kind the one that begins later. */
+function withRule({ rules }: Terms, rule: Rule): { rules: Rule[] } {
+  if (rule.when.affiliateIds) return { rules: [rule, ...rules] }
+  const others = rules.filter((one) => kindOf(one) !== kindOf(rule) || lowest(one) !== lowest(rule))
+  const found = others.findIndex((one) => kindOf(one) === kindOf(rule) && lowest(one) < lowest(rule))
+  return { rules: others.toSpliced(found < 0 ? others.length : found, 0, rule) }
+}
+
+async function addRule(request: PageRequest) {
+  const { ctx, form: sent } = request
+  const preset = PRESETS[sent.get('preset') ?? ''] ?? PRESETS.months!
+  const rule = {
+    when: preset.condition(
+      preset.number ? typedNumber('number', sent.get('number')) : 0,
+      preset.takesAffiliate ? await affiliateIdOf(request) : '',
+    ),
+    commissionPercent: preset.takesRate ? typedNumber('commissionPercent', sent.get('commissionPercent')) : null,
+  }
+  return replace(request, withRule(await terms.find(ctx, request.params.id ?? ''), rule))
+}
+
+async function affiliateIdOf({ ctx, form: sent }: PageRequest): Promise<string> {
+  const [found] = await findExactly(ctx, field(sent, 'affiliate') ?? '')
+  if (!found) throw affiliateNotFound()
+  return found.id
+}
+
+async function removeRule(request: PageRequest) {
+  const { rules } = await terms.find(request.ctx, request.params.id ?? '')
+  return replace(request, { rules: rules.filter((_, index) => String(index) !== request.params.rule) })
+}
+
+function save(request: PageRequest) {
+  const { form: sent } = request
+  return replace(request, {
+    holdDays: typedNumber('holdDays', sent.get('holdDays')),
+    appliesTo: sent.get('appliesTo') as Terms['appliesTo'],
+  })
+}
+
+/** Replaces the version that the form was made for. */
+async function replace({ ctx, params, form: sent }: PageRequest, changes: Partial<Terms>) {
+  const id = params.id ?? ''
+  const { holdDays, appliesTo, rules } = await terms.find(ctx, id)
+  const version = typedNumber('version', sent.get('version'))
+  const body = validateBody('setProgramTerms', { holdDays, appliesTo, rules, ...changes, version })
+  const { summary } = await terms.set(ctx, id, body)
+  return { to: pathOf(id), flash: { text: `Terms saved. ${summary}` } }
+}
