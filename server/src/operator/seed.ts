@@ -10,6 +10,7 @@ import { findClickOwner } from '../domains/journey/queries.ts'
 import { storeTouch } from '../domains/orders/clicks.ts'
 import { type Conversion, toIncomingOrder } from '../domains/orders/conversions.ts'
 import { recordOrder } from '../domains/orders/record-order.ts'
+import { parseStoredRefund } from '../domains/orders/refund-reports.ts'
 import * as programs from '../domains/programs/programs.ts'
 import { emailKey } from '../engine/normalize.ts'
 import { demoProgram } from './demo.ts'
@@ -146,7 +147,8 @@ async function addOrders(ctx: Context, trx: Transaction, { from, to, affiliates,
   for (let n = from; n < to; n++) {
     const body = seedOrder(n, affiliates, new Date(at(n)).toISOString())
     // Seeding sends no webhooks, so that the events are dropped.
-    const { audit: entry } = await recordOrder(ctx, trx, toIncomingOrder(ctx, body))
+    const options = { parseRefund: parseStoredRefund }
+    const { audit: entry } = await recordOrder(ctx, trx, toIncomingOrder(ctx, body), options)
     audit.push(...[entry ?? []].flat())
   }
   return { result: undefined, audit: audit.length > 0 ? audit : null }

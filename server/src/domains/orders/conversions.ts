@@ -9,8 +9,7 @@ import { orderKey, storedOrderId, trimToNull } from '../../engine/normalize.ts'
 import { toDecision } from '../ledger/commissions.ts'
 import { findOrder } from '../ledger/orders.ts'
 import { gatherFacts } from './gather-facts.ts'
-import { reportOrder } from './notices.ts'
-import type { IncomingOrder } from './record-order.ts'
+import { type IncomingOrder, recordOrder } from './record-order.ts'
 import { parseStoredRefund } from './refund-reports.ts'
 
 type Schemas = components['schemas']
@@ -37,7 +36,7 @@ export async function recordConversion(ctx: Context, body: Conversion): Promise<
   const incoming = toIncomingOrder(ctx, body)
   return mutate(ctx, async (trx, shop) => {
     const options = { parseRefund: parseStoredRefund }
-    const { result, ...written } = await reportOrder({ ...ctx, shop }, trx, incoming, options)
+    const { result, ...written } = await recordOrder({ ...ctx, shop }, trx, incoming, options)
     const reply = toReply(result.decision, result.commissionId)
     return {
       ...written,

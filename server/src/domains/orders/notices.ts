@@ -24,9 +24,8 @@ import {
   recordRefund,
 } from '../commissions/refunds.ts'
 import { findCommissionByOrder } from '../ledger/commissions.ts'
-import { hasOrderNotice, insertOrderNoticeIfNew, listOrderNotices, listStoredRefunds } from '../ledger/order-notices.ts'
+import { hasOrderNotice, insertOrderNoticeIfNew, listStoredRefunds } from '../ledger/order-notices.ts'
 import { findOrder } from '../ledger/orders.ts'
-import { type IncomingOrder, type RecordedOrder, recordOrder } from './record-order.ts'
 
 /** What a source needs to know of an order to read its refund: goods after discount, and with shipping and tax. */
 export interface RefundedOrder {
@@ -69,44 +68,10 @@ export type ReportedCancellation =
 
 type RefundNotice = Pick<OrderNoticeRow, 'orderId' | 'noticeId' | 'body'>
 
-interface OrderOptions {
-  parseRefund: ParseRefund
-  /** The order was canceled before it is reported. */
-  isCanceled?: boolean
-}
-
 /** What a cancellation may name. */
 export interface CancellationDetails {
   reason?: string | null
   occurredAt?: string | null
-}
-
-/**
- * Records an order and, when it is credited, applies the cancellations and refunds that arrived before it. The result and
- * the event contain the original decision.
- *
- * @param ctx `ctx.shop` must be the row as read in `trx`
- */
-export async function reportOrder(
-  ctx: Context,
-  trx: Transaction,
-  incoming: IncomingOrder,
-  { parseRefund, isCanceled = false }: OrderOptions,
-): Promise<Mutation<RecordedOrder>> {
-  const { orderId } = incoming
-  const [stored, recorded] = await Promise.all([
-    listOrderNotices(trx, ctx.shop.id, orderId),
-    recordOrder(ctx, trx, incoming),
-  ])
-  const { commissionId, alreadyRecorded } = recorded.result
-  if (alreadyRecorded) return recorded
-  const isNewCancellation = isCanceled && !stored.some(({ kind }) => kind === 'canceled')
-  const cancellation = cancellationNotice(ctx, orderId)
-  if (isNewCancellation) await insertOrderNoticeIfNew(trx, ctx.shop.id, cancellation)
-  const notices = isNewCancellation ? [cancellation, ...stored] : stored
-  if (!commissionId || notices.length === 0) return recorded
-  const { audits, events } = await applyNotices(ctx, trx, { orderId, notices, parseRefund })
-  return { ...recorded, audit: [recorded.audit ?? [], audits].flat(), events: [...(recorded.events ?? []), ...events] }
 }
 
 interface NoticesOfOrder {
@@ -115,7 +80,8 @@ interface NoticesOfOrder {
   parseRefund: ParseRefund
 }
 
-async function applyNotices(
+/** Applies the cancellations and refunds that arrived before an order was credited. */
+export async function applyNotices(
   ctx: Context,
   trx: Transaction,
   { orderId, notices, parseRefund }: NoticesOfOrder,
@@ -311,7 +277,7 @@ async function cancelCommission(ctx: Context, trx: Transaction, before: Commissi
   return { row: moved.row, audit: moved.audit, events, clawback: moved.clawback ?? plan.clawback }
 }
 
-const cancellationNotice = (ctx: Context, orderId: string, details: CancellationDetails = {}) => ({
+export const cancellationNotice = (ctx: Context, orderId: string, details: CancellationDetails = {}) => ({
   orderId,
   kind: 'canceled' as const,
   noticeId: '',

@@ -11,8 +11,10 @@ import { connectCustomer } from '../affiliates/connections.ts'
 import { auditedAmounts, statusEvents } from '../commissions/event-queries.ts'
 import { insertJourneyEntry, replaceJourneyEntry } from '../journey/queries.ts'
 import { insertCommission, termsColumns, toCommission } from '../ledger/commissions.ts'
+import { insertOrderNoticeIfNew, listOrderNotices } from '../ledger/order-notices.ts'
 import { findOrder, hasSameAmounts, insertOrder, updateOrder } from '../ledger/orders.ts'
 import { gatherFacts } from './gather-facts.ts'
+import { applyNotices, cancellationNotice, type ParseRefund } from './notices.ts'
 
 /** An order from any source, before it is decided. */
 export interface IncomingOrder {
@@ -31,13 +33,45 @@ export interface RecordedOrder {
   differs?: boolean
 }
 
+interface OrderOptions {
+  parseRefund: ParseRefund
+  /** The order was canceled before it is reported. */
+  isCanceled?: boolean
+}
+
 /**
- * Records an order from any source: gathers facts, decides, and stores the decision once. A credited order keeps its first
- * decision; an order that nobody was credited for is decided again with a later report.
+ * Records an order from any source and, when it is credited, applies the cancellations and refunds that arrived before it.
+ * The result and the event contain the original decision.
  *
  * @param ctx `ctx.shop` must be the row as read in `trx`
  */
 export async function recordOrder(
+  ctx: Context,
+  trx: Transaction,
+  incoming: IncomingOrder,
+  { parseRefund, isCanceled = false }: OrderOptions,
+): Promise<Mutation<RecordedOrder>> {
+  const { orderId } = incoming
+  const [stored, recorded] = await Promise.all([
+    listOrderNotices(trx, ctx.shop.id, orderId),
+    recordDecision(ctx, trx, incoming),
+  ])
+  const { commissionId, alreadyRecorded } = recorded.result
+  if (alreadyRecorded) return recorded
+  const isNewCancellation = isCanceled && !stored.some(({ kind }) => kind === 'canceled')
+  const cancellation = cancellationNotice(ctx, orderId)
+  if (isNewCancellation) await insertOrderNoticeIfNew(trx, ctx.shop.id, cancellation)
+  const notices = isNewCancellation ? [cancellation, ...stored] : stored
+  if (!commissionId || notices.length === 0) return recorded
+  const { audits, events } = await applyNotices(ctx, trx, { orderId, notices, parseRefund })
+  return { ...recorded, audit: [recorded.audit ?? [], audits].flat(), events: [...(recorded.events ?? []), ...events] }
+}
+
+/**
+ * Gathers facts, decides, and stores the decision once. A credited order keeps its first decision; an order that nobody
+ * was credited for is decided again with a later report.
+ */
+async function recordDecision(
   ctx: Context,
   trx: Transaction,
   incoming: IncomingOrder,

@@ -6,7 +6,8 @@ import type { Transaction } from '../../database/database.ts'
 import { storedOrderId } from '../../engine/normalize.ts'
 import { requireSourceDomain } from '../accounts/store-connection.ts'
 import { findAffiliateByCodeOrSlug } from '../affiliates/name-queries.ts'
-import { type ParseRefund, reportCancellation, reportOrder, reportRefund } from '../orders/notices.ts'
+import { type ParseRefund, reportCancellation, reportRefund } from '../orders/notices.ts'
+import { recordOrder } from '../orders/record-order.ts'
 import { minimalRefund, requireId, toStoreOrder, toStoreRefund } from './shopify-payload.ts'
 
 type Reply = components['schemas']['ActionReply']
@@ -30,7 +31,7 @@ export async function recordPaidOrder(ctx: Context, body: Body<'recordStoreOrder
     requireSourceDomain(shop, body.order_status_url)
     const couponCode = await firstKnownCode(ctx, trx, codes)
     const incoming = { order: { ...order, couponCode }, orderId, orderName, trackingMethod: 'STORE_ORDER' as const }
-    const { result, ...written } = await reportOrder({ ...ctx, shop }, trx, incoming, {
+    const { result, ...written } = await recordOrder({ ...ctx, shop }, trx, incoming, {
       parseRefund: parseStoredRefund,
       isCanceled: Boolean(body.cancelled_at),
     })

@@ -16,7 +16,8 @@ import {
   listOrderNotices,
 } from '../ledger/order-notices.ts'
 import { findOrder } from '../ledger/orders.ts'
-import { type ParseRefund, reportOrder, reportRefund, reportRefundCancellation } from '../orders/notices.ts'
+import { type ParseRefund, reportRefund, reportRefundCancellation } from '../orders/notices.ts'
+import { recordOrder } from '../orders/record-order.ts'
 import { firstKnownCode } from './notifications.ts'
 import { type Evidence, hasEvidence, type RefundedOrder, type StripeCall, toStripeCalls } from './stripe-event.ts'
 
@@ -91,7 +92,7 @@ async function applyOrder(
   const { codes: known, ...links } = checkout ?? own
   const couponCode = await firstKnownCode(ctx, trx, known)
   const incoming = { order: { ...order, ...links, couponCode }, orderId, orderName }
-  const { result, ...written } = await reportOrder(
+  const { result, ...written } = await recordOrder(
     ctx,
     trx,
     { ...incoming, trackingMethod: 'STORE_ORDER' },
