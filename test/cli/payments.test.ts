@@ -187,6 +187,7 @@ describe('other reports', () => {
       expect(one.stderr).toContain(`reported with 1.00 EUR, but ${decimal(lines[2]!)} EUR was sent`)
     }
     expect(dry.stderr).toContain('nothing was recorded')
+    expect(dry.stderr).toContain('1 settled, 0 returned, 0 already recorded, 1 to review, 0 unreadable')
   })
 
   test('CSV: usual words of outcomes are accepted, and unknown ones named, with 8 and the accepted ones', async () => {

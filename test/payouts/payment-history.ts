@@ -1,6 +1,9 @@
+import { dirname, join } from 'node:path'
 import { expect } from 'vitest'
+import { backup } from '../../server/src/database/backup.ts'
+import { carryPaymentsOver, findLostPayments } from '../../server/src/domains/payments/lost-payments.ts'
 import { chartedCommission, figuresOf } from '../support/inspect.ts'
-import type { TestServer } from '../support/server.ts'
+import { type TestServer, testServer } from '../support/server.ts'
 import { convert, expectOk, newAffiliate } from '../support/shop.ts'
 import { linesOf, type PaymentLine, report, resultOf, setPayee } from './payments.ts'
 
@@ -145,13 +148,23 @@ export async function runHistory(server: TestServer, seed: number): Promise<Reco
   ]
   // Most histories have something to pay from the start.
   const first = random() < 0.8 ? ['order', 'order', 'payee', 'payee', 'payee', 'batch', 'send'] : []
-  for (let i = 14 + below(14); i > 0; i--) {
+  const length = 14 + below(14)
+  // In some histories, with a batch that is sent after the backup.
+  const backupAt = server.url.startsWith('file:') ? 6 + below(2 * length) : 0
+  let taken: Backup | undefined
+  for (let i = length; i > 0; i--) {
+    if (i === backupAt) {
+      for (const name of ['order', 'order', 'batch']) await steps[name]!()
+      taken = await takeBackup(server, { affiliates, orders, batches })
+      first.unshift('payee', 'payee', 'payee', 'send', 'send')
+    }
     const name = first.shift() ?? pick(WEIGHTED)!
     done[name] = (done[name] ?? 0) + 1
     await steps[name]!()
   }
   await verify(server, { affiliates, orders, batches })
   await compareLedger(server, affiliates, startedAt)
+  if (taken) done.carriedOver = await restoreAndSend(server, taken, batches)
   return done
 }
 
@@ -159,6 +172,57 @@ interface History {
   affiliates: string[]
   orders: Order[]
   batches: string[]
+}
+
+interface Backup {
+  file: string
+  /** What the backup contains. */
+  history: History
+}
+
+async function takeBackup(server: TestServer, history: History): Promise<Backup> {
+  const file = join(dirname(server.url.slice('file:'.length)), `${server.shop.shopId}.backup`)
+  await backup(server.url, file)
+  return { file, history: structuredClone(history) }
+}
+
+/**
+ * Restores a backup and carries the sent payments over, then sends all that can be sent: nothing is sent twice but what
+ * was named, and all of it adds up. Returns the number of payments that would have been sent twice.
+ */
+async function restoreAndSend(server: TestServer, { file, history }: Backup, batches: string[]): Promise<number> {
+  const sentBefore = new Set<string>()
+  for (const batchId of batches)
+    for (const { id, fileId } of (await linesOf(server, batchId)).data) if (id && fileId) sentBefore.add(id)
+  const { encryptionKeys } = server.deps.config
+  const started = await testServer({ backup: file, config: { encryptionKeys } })
+  const restored: TestServer = { ...started, ...started.asShop(server.shop) }
+  try {
+    restored.clock.ms = server.clock.ms
+    const lost = await findLostPayments(server.url, restored.url)
+    const { carriedOver, left } = await carryPaymentsOver(restored.deps, server.url, lost)
+    console.log(
+      lost.files.length,
+      lost.results.length,
+      lost.batches.length,
+      carriedOver,
+      left.map((x) => x.reason).join(),
+    )
+    const named = left.map((one) => one.paymentReference)
+    for (const id of history.affiliates) await setPayee(restored, id)
+    for (const [n, batchId] of history.batches.entries()) {
+      const known = new Set((await linesOf(restored, batchId)).data.map(({ fileId }) => fileId))
+      await restored.owner('PUT', `/payout-files/again-${n}`, { batchId, format: 'paypal' })
+      for (const { id, fileId, paymentReference } of (await linesOf(restored, batchId)).data) {
+        const isSentAgain = id && fileId && !known.has(fileId) && sentBefore.has(id)
+        if (isSentAgain) expect(named, `${batchId} pays ${id} twice`).toContain(paymentReference)
+      }
+    }
+    await verify(restored, history)
+    return carriedOver
+  } finally {
+    await restored.close()
+  }
 }
 
 /** What each affiliate earned was paid, is in flight, or is payable: to the cent, and nothing twice. */

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import type { Database } from '../../server/src/database/database.ts'
@@ -22,9 +22,9 @@ export interface TestDatabase {
   remove: () => Promise<void>
 }
 
-/** A separate database with the current schema. */
-export async function testDatabase(): Promise<TestDatabase> {
-  const made = await createDatabase({ isMigrated: true })
+/** A separate database with the current schema, on SQLite from a backup if one is given. */
+export async function testDatabase(backup?: string): Promise<TestDatabase> {
+  const made = await createDatabase({ isMigrated: true, backup })
   const db = await openDatabase(made.url)
   if (engine === 'postgres') readBeforeWriting(db)
   const settled = watchWriting(db)
@@ -46,14 +46,17 @@ export const emptyDatabase = () => createDatabase({ isMigrated: false })
 /** Copying a migrated database takes a fraction of the time of migrating one, on both engines. */
 async function createDatabase({
   isMigrated,
+  backup,
 }: {
   isMigrated: boolean
+  backup?: string | undefined
 }): Promise<Pick<TestDatabase, 'url' | 'dir' | 'sql' | 'remove'>> {
   const dir = mkdtempSync(join(SCRATCH, 'referral-test-'))
   const removeDir = () => rmSync(dir, { recursive: true, force: true })
   if (engine === 'sqlite') {
     const file = join(dir, 'referral.db')
-    if (isMigrated) {
+    if (backup) copyFileSync(backup, file)
+    else if (isMigrated) {
       migratedFile ??= migrateFile()
       writeFileSync(file, await migratedFile, { mode: 0o600 })
     }

@@ -50,11 +50,13 @@ export interface TestServerOptions {
   config?: Partial<Config>
   /** Applies the real limits; otherwise requests are not limited. */
   limited?: boolean
+  /** A backup of SQLite that the database starts from. */
+  backup?: string
 }
 
 /** The whole server on its own database, with a shop, a clock that only tests move, and a checked fetch. */
 export async function testServer(options: TestServerOptions = {}) {
-  const { url, dir, db, sql, settled, remove } = await testDatabase()
+  const { url, dir, db, sql, settled, remove } = await testDatabase(options.backup)
   const clock = {
     ms: START,
     advance: (ms: number) => {

@@ -35,13 +35,13 @@ export async function reconcile(run: Run, file: string): Promise<ExitCode | unde
   for (const problem of problems) run.reporter.warn(problem)
   for (const { paymentReference, status } of pending)
     run.reporter.info(`${paymentReference}: ${status || 'no status'} is not final; nothing was changed`)
-  const count = (result: string) => done.filter((one) => one.result === result).length
+  const count = (...some: Reconciled['result'][]) => done.filter(({ result }) => some.includes(result)).length
+  const toReview = count('unknown', 'amount_mismatch', 'settled_twice')
   run.reporter.info(
-    `${kind}: ${count('settled')} settled, ${count('returned')} returned, ${done.length - count('settled') - count('returned')} unchanged, ${pending.length} pending, ${others} of other payments`,
+    `${kind}: ${count('settled')} settled, ${count('returned')} returned, ${count('already_settled', 'already_returned')} already recorded, ${toReview} to review, ${problems.length} unreadable, ${pending.length} pending, ${others} of other payments`,
   )
   if (run.dryRun) run.reporter.info('Dry run: nothing was recorded.')
-  const needsReview = done.some(({ result }) => ['unknown', 'amount_mismatch', 'settled_twice'].includes(result))
-  return needsReview || problems.length > 0 ? exitCode.partial : undefined
+  return toReview + problems.length > 0 ? exitCode.partial : undefined
 }
 
 function readResults(file: string): ReportedResults {
