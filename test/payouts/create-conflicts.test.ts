@@ -4,7 +4,7 @@ import { rejection } from '../support/rejection.ts'
 import type { TestServer } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
 import { type Owner, testWithNewShop as test } from '../support/test.ts'
-import { addAffiliate, addCommission, OCTOBER } from './rows.ts'
+import { addAffiliate, addCommission, dollars, OCTOBER } from './rows.ts'
 
 let nisa: string
 
@@ -45,7 +45,7 @@ describe('409', () => {
       else
         expect(error).toMatchObject({
           code: 'payout_below_threshold',
-          message: expect.stringMatching(new RegExp(` ${cents} cents .* ${shop ?? usual} cents`)),
+          message: expect.stringMatching(new RegExp(` ${dollars(cents)} .* ${dollars(shop ?? usual)}`)),
         })
     },
   )
@@ -65,7 +65,7 @@ describe('409', () => {
       setLegacyMinimum(server, legacy)
       const { error } = await client.payouts.create(OCTOBER).safe()
       expect(error?.code).toBe(code)
-      if (code) for (const minimum of [`${legacy}`, `${cents ?? 0} cents`]) expect(error?.message).toContain(minimum)
+      if (code) for (const minimum of [`${legacy}`, dollars(cents ?? 0)]) expect(error?.message).toContain(minimum)
     },
   )
 

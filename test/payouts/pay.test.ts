@@ -5,7 +5,7 @@ import { rejection } from '../support/rejection.ts'
 import type { TestServer } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
 import { type Client, testWithNewShop as test } from '../support/test.ts'
-import { addAffiliate, addCommission, commissionsOf, OCTOBER, versionsOf } from './rows.ts'
+import { addAffiliate, addCommission, commissionsOf, dollars, OCTOBER, versionsOf } from './rows.ts'
 
 let batch: Awaited<ReturnType<TestServer['client']['payouts']['create']>>
 
@@ -73,7 +73,7 @@ describe('409', () => {
       const reply = await pay(server, `&expectedTotalCents=${cents}`)
       expect(reply.headers.get('X-Error-Code')).toBe('payout_total_mismatch')
       expect(reply.body.error).toContain('14.40 USD')
-      expect(reply.body.error).toContain(`${(cents / 100).toFixed(2).replace('-', '−')} USD`)
+      expect(reply.body.error).toContain(dollars(cents).replace('-', '−'))
       expect(await paid(client)).toEqual([])
     },
   )

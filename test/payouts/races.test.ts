@@ -3,7 +3,7 @@ import type { Reply, TestServer } from '../support/server.ts'
 import { convert, expectOk, withAffiliate } from '../support/shop.ts'
 import { testWithNewShop as test } from '../support/test.ts'
 import { hold } from './hold.ts'
-import { addAffiliate, addCommission, commissionsOf, OCTOBER, versionsOf } from './rows.ts'
+import { addAffiliate, addCommission, commissionsOf, dollars, OCTOBER, versionsOf } from './rows.ts'
 
 const N = 16
 
@@ -132,7 +132,7 @@ test('a remainder below the minimum is not claimed: 409 payout_below_threshold_a
   )
   expect(first.status).toBe(200)
   expect(second.headers.get('X-Error-Code')).toBe('payout_below_threshold_after_claim')
-  for (const cents of [2 ** (N - 1) - 1, 2 ** (N - 1)]) expect(second.body.error).toContain(`${cents} cents`)
+  for (const cents of [2 ** (N - 1) - 1, 2 ** (N - 1)]) expect(second.body.error).toContain(dollars(cents))
   const free = (await commissionsOf(client)).filter((row) => row.payoutBatchId === null)
   expect(free.map((row) => row.orderStatus)).toEqual(Array(N - 1).fill('APPROVED'))
   expect(versionsOf(server).filter((version) => version === 1)).toHaveLength(N - 1)

@@ -129,3 +129,6 @@ export const versionsOf = (server: TestServer) =>
 
 /** October as the period of a batch. */
 export const OCTOBER = { periodStart: '2026-10-01', periodEnd: '2026-10-31T23:59:59.999Z' }
+
+/** Cents as errors show them: `14.40 USD`. */
+export const dollars = (cents: number): string => `${(cents / 100).toFixed(2)} USD`
