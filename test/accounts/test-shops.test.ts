@@ -335,7 +335,7 @@ test('the dispatcher makes due what an interrupted advance left, and what become
   expect(pending()).toBe(3)
   const { data } = (await own.owner('GET', '/deliveries?status=RETRYING')).body
   expect(data[0].nextAttemptAt).toBe(new Date(fixture.clock.ms + DAY * 1000).toISOString())
-  await fixture.send({ renewMs: 25 })
+  await fixture.send({ pollMs: 25 })
   expect(pending()).toBe(3)
   fixture.clock.advance(5000)
   await until(() => pending() === 0)

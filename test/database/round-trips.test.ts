@@ -1,7 +1,7 @@
 // PostgreSQL only: SQLite has no round trips.
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { listShopsWithPending } from '../../server/src/domains/webhooks/delivery-queries.ts'
+import { listShopsWithPending } from '../../server/src/domains/webhooks/claim-queries.ts'
 import { insertRows } from '../support/inspect.ts'
 import { signIn } from '../support/owner.ts'
 import { type TestServer, testServer } from '../support/server.ts'

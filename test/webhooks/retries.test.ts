@@ -8,7 +8,7 @@ import { expectOk } from '../support/shop.ts'
 import { type Fixture, until, webhookFixture } from './fixture.ts'
 
 const [SECOND, MINUTE, HOUR] = [1000, 60_000, 3_600_000]
-const RENEW = { renewMs: 25 }
+const RENEW = { pollMs: 25 }
 
 let fixture: Fixture
 beforeEach(async () => {

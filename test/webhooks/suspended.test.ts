@@ -21,7 +21,7 @@ test('events of a suspended shop wait, those of another are sent, and all are se
   fixture.plant(fixture.receiver.at('/other'), { shopId: other.shopId })
   for (let i = 0; i < 3; i++) await fixture.test()
   await change('suspend')
-  await fixture.send({ renewMs: 20 })
+  await fixture.send({ pollMs: 20 })
   const body = { url: 'https://hooks.example.com/' }
   await expectOk(fixture.asShop(other).request('POST', '/api/v1/webhooks?test=1', { body }))
   await until(() => fixture.receiver.received.length === 1)
@@ -37,7 +37,7 @@ test('a shop that is suspended while its events are sent receives only those in 
   const EVENTS = 160
   fixture.plant(fixture.receiver.at('/slow/100'))
   for (let i = 0; i < EVENTS; i++) await fixture.test()
-  await fixture.send({ renewMs: 20 })
+  await fixture.send({ pollMs: 20 })
   await until(() => fixture.receiver.received.length > 0)
   await change('suspend')
   await sleep(400)

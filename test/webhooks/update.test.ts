@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { expect } from 'vitest'
 import { createDeliver } from '../../server/src/domains/webhooks/delivery/deliver.ts'
-import type { Destination } from '../../server/src/domains/webhooks/queries.ts'
 import { codeOf } from '../commissions/money.ts'
 import { rowOf, rowsOf } from '../support/inspect.ts'
 import { staffOf } from '../support/owner.ts'
@@ -23,24 +22,22 @@ async function headersFor(server: TestServer, id: string): Promise<Record<string
   const transport = {
     post: async (_: unknown, headers: Record<string, string>) => {
       sent = headers
-      return { code: 'ok' as const, httpStatus: 200 }
+      return { code: 'ok' as const, httpStatus: 200, isComplete: true }
     },
     close: async () => {},
   }
-  const deliver = createDeliver({ ...server.deps, transport: transport as never })
-  const destination: Destination = { ...rowOf(server, 'subscriptions', { id }), clockOffsetMs: 0 }
-  await deliver(destination, {
-    shopId: destination.shopId,
+  const destination = { ...rowOf(server, 'subscriptions', { id }), clockOffsetMs: 0 }
+  const { shopId } = destination
+  const delivery = {
+    shopId,
     id: 'dlv_1',
-    eventId: 'evt_1',
     subscriptionId: id,
     webhookId: 'dlv_1',
-    follows: null,
     attempts: 0,
     event: 'test',
-    traceparent: null,
     body: '{}',
-  })
+  }
+  await createDeliver({ ...server.deps, transport })({ ...delivery, traceparent: null, destination })
   return sent
 }
 

@@ -185,7 +185,7 @@ export const COLUMNS: { [Table in TableName]: { [Column in keyof Tables[Table]]:
   },
   subscriptions: {
     ...none(
-      'id shopId secret previousSecret previousSecretUntil claimedBy claimedAt retryPolicy extendedEvents',
+      'id shopId secret previousSecret previousSecretUntil maxInFlight retryPolicy extendedEvents',
       'failingSince disabledAt disabledReason createdAt updatedAt',
     ),
     url: 'shop',
@@ -195,7 +195,7 @@ export const COLUMNS: { [Table in TableName]: { [Column in keyof Tables[Table]]:
   webhookEvents: { ...none('id shopId event traceparent createdAt erasedAt'), body: 'json' },
   deliveries: none(
     'id shopId eventId subscriptionId webhookId follows status code httpStatus durationMs finishedAt',
-    'attempts nextAttemptAt createdAt',
+    'attempts nextAttemptAt claimedBy claimedUntil createdAt',
   ),
   idempotencyKeys: { ...none('shopId fingerprint expiresAt createdAt'), key: 'special', result: 'special' },
   audits: {

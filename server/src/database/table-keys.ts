@@ -42,8 +42,6 @@ export const CROSS_SHOP_INDEXES: string[] = [
   'shops_testOf',
   // Test shops with an advanced clock.
   'shops_clockOffsetMs',
-  // Leases of a process on the outbox.
-  'subscriptions_claimedBy',
   // Batches whose process has died.
   'payoutJobs_claimedUntil',
   // Retries that are due.

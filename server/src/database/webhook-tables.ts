@@ -9,9 +9,8 @@ export interface SubscriptionRow {
   /** The previous secret, sealed; deliveries are signed with it too until `previousSecretUntil`. */
   previousSecret: string | null
   previousSecretUntil: string | null
-  /** The process that holds the lease on this subscription, and when it was last renewed. */
-  claimedBy: string | null
-  claimedAt: string | null
+  /** How many of its deliveries may be in flight: 2 at first, 16 after a complete response, 1 after any other outcome. */
+  maxInFlight: number
   retryPolicy: 'none' | 'standard'
   extendedEvents: 0 | 1
   /** When the first delivery failed after the last successful one; null with the policy `none`. */
@@ -56,5 +55,8 @@ export interface DeliveryRow {
   attempts: number
   /** When a `RETRYING` delivery is due, in the time of the shop. */
   nextAttemptAt: string | null
+  /** The process that is sending it, and until when no other process may. */
+  claimedBy: string | null
+  claimedUntil: string | null
   createdAt: string
 }

@@ -18,11 +18,7 @@ import { createDeps } from '../../../server/src/core/context.ts'
 import { openDatabase } from '../../../server/src/database/open.ts'
 import * as shops from '../../../server/src/domains/accounts/shops.ts'
 import { listAffiliates } from '../../../server/src/domains/affiliates/queries.ts'
-import {
-  insertSubscription,
-  PLAIN_SUBSCRIPTION,
-  updateSubscription,
-} from '../../../server/src/domains/webhooks/queries.ts'
+import { insertSubscription, PLAIN_SUBSCRIPTION } from '../../../server/src/domains/webhooks/queries.ts'
 import { seed } from '../../../server/src/operator/seed.ts'
 import { insertKeys } from '../../support/keys.ts'
 import { createShop } from '../../support/tenants.ts'
@@ -118,12 +114,10 @@ export async function fill(url: string, commissions: number, keyCount = KEYS): P
   return { url, shopId, keys, codes }
 }
 
-/** A subscriber whose outbox fills while another process holds the lease: only the order is measured. */
+/** A subscriber whose outbox fills, because nothing may be in flight: only the order is measured. */
 async function subscribe(deps: Deps, shopId: string): Promise<void> {
   const at = new Date(deps.now()).toISOString()
   const row = { id: deps.newId('whs'), url: 'https://example.com/hook', events: '[]', source: 'API', secret: null }
-  await deps.db.transact(async (trx) => {
-    await insertSubscription(trx, shopId, { ...PLAIN_SUBSCRIPTION, ...row, createdAt: at, updatedAt: at })
-    await updateSubscription(trx, shopId, row.id, { claimedBy: 'bench', claimedAt: '2999-01-01T00:00:00.000Z' })
-  })
+  const values = { ...PLAIN_SUBSCRIPTION, ...row, maxInFlight: 0, createdAt: at, updatedAt: at }
+  await deps.db.transact((trx) => insertSubscription(trx, shopId, values))
 }

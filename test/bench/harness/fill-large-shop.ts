@@ -33,7 +33,7 @@ server.sql.exec(`update "payoutBatches" set commissions = s.n, "commissionCents"
     from commissions where "payoutBatchId" is not null group by 1) s
   where s.id = "payoutBatches".id and s.n > 1`)
 // Deliveries would share the processor with what is measured.
-server.sql.exec(`update subscriptions set "claimedBy" = 'bench', "claimedAt" = '2999-01-01T00:00:00.000Z'`)
+server.sql.exec(`update subscriptions set "maxInFlight" = 0`)
 const ctx = await operatorContext(server.deps, shopId)
 const tokens: string[] = []
 for (let i = 0; i < USERS; i++)

@@ -87,7 +87,7 @@ const GROWTH: Record<string, Growth> = {
     others: 600,
     columns: { createdAt: AT, status: `case when n.i % 50 = 0 then 'FAILED' else 'PAID' end` },
   },
-  subscriptions: { huge: 60, others: 600, columns: { claimedBy: 'null' } },
+  subscriptions: { huge: 60, others: 600 },
   webhookEvents: { huge: 12_000, others: 4000 },
   deliveries: {
     huge: 12_000,

@@ -148,6 +148,8 @@ const UNSENT = {
   attempts: 0,
   nextAttemptAt: null,
   finishedAt: null,
+  claimedBy: null,
+  claimedUntil: null,
 }
 
 const toDelivery = (row: LoggedDelivery): Delivery => ({

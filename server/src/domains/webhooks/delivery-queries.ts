@@ -7,12 +7,6 @@ import { isSqlite } from '../../database/event-loop.ts'
 import { prepared, preparedWrite } from '../../database/prepared.ts'
 import type { DeliveryRow, WebhookEventRow } from '../../database/tables.ts'
 
-/** A delivery that was not sent yet. */
-export type PendingDelivery = Pick<
-  DeliveryRow,
-  'shopId' | 'id' | 'eventId' | 'subscriptionId' | 'webhookId' | 'follows' | 'attempts'
->
-
 /** The result of an attempt. */
 export interface FinishedDelivery {
   shopId: string
@@ -29,68 +23,12 @@ export interface FinishedDelivery {
 // A literal instead of a parameter: a partial index is only used when its condition is part of the query.
 const isPending = sql<boolean>`"status" = 'PENDING'`
 
-/** A shop with pending deliveries. Both subscription ids are the same if only one subscription has pending deliveries. */
-export interface ShopWithPending {
-  id: string
-  firstSubscriptionId: string
-  lastSubscriptionId: string
-}
-
-/** The active shops with pending deliveries after an id. Reads few rows per shop, however many deliveries are pending. */
-export const listShopsWithPending = prepared<{ after: string; limit: number }>()((db, { after, limit }) =>
-  sql<ShopWithPending>`
-    with recursive waiting(id) as (
-      select min("shopId") from deliveries where "status" = 'PENDING' and "shopId" > ${after}
-      union all
-      select (select min("shopId") from deliveries where "status" = 'PENDING' and "shopId" > waiting.id)
-      from waiting where waiting.id is not null
-    )
-    select id,
-      (select min("subscriptionId") from deliveries where "status" = 'PENDING' and "shopId" = waiting.id) as "firstSubscriptionId",
-      (select max("subscriptionId") from deliveries where "status" = 'PENDING' and "shopId" = waiting.id) as "lastSubscriptionId"
-    from waiting where id is not null
-      and not exists (select 1 from shops where shops.id = waiting.id and shops."suspendedAt" is not null)
-    limit ${limit}`.compile(db),
-)
-
-/** The subscriptions of a shop with pending deliveries after an id, read in the same way. */
-export const listSubscriptionsWithPending = prepared<{ shopId: string; after: string; limit: number }>()(
-  (db, { shopId, after, limit }) =>
-    sql<{ id: string }>`
-    with recursive waiting(id) as (
-      select min("subscriptionId") from deliveries
-      where "status" = 'PENDING' and "shopId" = ${shopId} and "subscriptionId" > ${after}
-      union all
-      select (
-        select min("subscriptionId") from deliveries
-        where "status" = 'PENDING' and "shopId" = ${shopId} and "subscriptionId" > waiting.id
-      )
-      from waiting where waiting.id is not null
-    )
-    select id from waiting where id is not null limit ${limit}`.compile(db),
-)
-
-/** The pending deliveries of a subscription: those without an attempt first, then oldest first. */
-export const listPending = prepared<{ shopId: string; subscriptionId: string; limit: number }>()(
-  (db, { shopId, subscriptionId, limit }) =>
-    db
-      .selectFrom('deliveries')
-      .select(['shopId', 'id', 'eventId', 'subscriptionId', 'webhookId', 'follows', 'attempts'])
-      .where(isPending)
-      .where('shopId', '=', shopId)
-      .where('subscriptionId', '=', subscriptionId)
-      .orderBy('attempts')
-      .orderBy('id')
-      .limit(limit)
-      .compile(),
-)
-
 const recordResult = preparedWrite<FinishedDelivery>()((trx, ended) => {
   const { shopId, id, status, code, httpStatus, durationMs, attempts, nextAttemptAt, finishedAt } = ended
-  const changes = { status, code, httpStatus, durationMs, attempts, nextAttemptAt, finishedAt }
+  const result = { status, code, httpStatus, durationMs, attempts, nextAttemptAt, finishedAt }
   return trx
     .updateTable('deliveries')
-    .set(changes)
+    .set({ ...result, claimedBy: null, claimedUntil: null })
     .where('shopId', '=', shopId)
     .where('id', '=', id)
     .where(isPending)
@@ -103,7 +41,7 @@ export async function recordResults(trx: Transaction, finished: FinishedDelivery
 }
 
 /** Deliveries that become due in one transaction, so that other shops wait for milliseconds only. */
-const DUE_BATCH_SIZE = 200
+export const DUE_BATCH_SIZE = 200
 
 const isRetrying = sql<boolean>`"status" = 'RETRYING'`
 
@@ -188,29 +126,6 @@ export async function listShopsWithAdvancedRetries(
   }))
   const due = shops.filter(({ dueAt }) => dueAt <= now).sort((a, b) => a.dueAt - b.dueAt)
   return due.slice(0, limit)
-}
-
-/** Finishes a batch of the pending and retrying deliveries of a disabled subscription. */
-export async function failUndeliverable(
-  trx: Transaction,
-  { shopId, id: subscriptionId, at }: { shopId: string; id: string; at: string },
-): Promise<void> {
-  for (const condition of [isPending, isRetrying]) {
-    const some = trx
-      .selectFrom('deliveries')
-      .select('id')
-      .where(condition)
-      .where('shopId', '=', shopId)
-      .where('subscriptionId', '=', subscriptionId)
-      .orderBy('id')
-      .limit(BATCH_SIZE)
-    await trx
-      .updateTable('deliveries')
-      .set({ status: 'FAILED', code: 'disabled', finishedAt: at, nextAttemptAt: null })
-      .where('shopId', '=', shopId)
-      .where('id', 'in', some)
-      .execute()
-  }
 }
 
 export interface DeliveryFilter extends PageQuery {

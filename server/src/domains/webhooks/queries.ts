@@ -1,28 +1,16 @@
 import { sql } from 'kysely'
 import type { Reader, Transaction } from '../../database/database.ts'
-import { prepared, preparedWrite } from '../../database/prepared.ts'
-import type { ShopRow, SubscriptionRow } from '../../database/tables.ts'
-
-/** Where the deliveries of a subscription are sent, and the clock of its shop. */
-export type Destination = Pick<SubscriptionRow, (typeof DESTINATION_COLUMNS)[number]> & Pick<ShopRow, 'clockOffsetMs'>
+import type { SubscriptionRow } from '../../database/tables.ts'
 
 /** The state of a new subscription without retries and extended events. */
 export const PLAIN_SUBSCRIPTION = {
+  maxInFlight: 2,
   retryPolicy: 'none',
   extendedEvents: 0,
   failingSince: null,
   disabledAt: null,
   disabledReason: null,
 } as const
-
-const NO_LEASE = { claimedBy: null, claimedAt: null }
-
-/** A dispatcher that leases subscriptions; leases last renewed before `expiredBefore` may be taken over (ISO 8601). */
-export interface LeaseHolder {
-  holder: string
-  now: string
-  expiredBefore: string
-}
 
 export const listSubscriptions = (db: Reader, shopId: string): Promise<SubscriptionRow[]> =>
   db
@@ -93,7 +81,7 @@ export async function disableEnabled(
 export async function insertSubscription(
   trx: Transaction,
   shopId: string,
-  row: Omit<SubscriptionRow, 'shopId' | 'previousSecret' | 'previousSecretUntil' | 'claimedBy' | 'claimedAt'>,
+  row: Omit<SubscriptionRow, 'shopId' | 'previousSecret' | 'previousSecretUntil'>,
 ): Promise<void> {
   await trx
     .insertInto('subscriptions')
@@ -112,87 +100,4 @@ export async function updateSubscription(
 
 export async function deleteSubscription(trx: Transaction, shopId: string, id: string): Promise<void> {
   await trx.deleteFrom('subscriptions').where('shopId', '=', shopId).where('id', '=', id).execute()
-}
-
-/** A subscription of a shop. */
-type SubscriptionKey = Pick<SubscriptionRow, 'shopId' | 'id'>
-
-const OTHER_COLUMNS = [
-  'shopId',
-  'url',
-  'secret',
-  'previousSecret',
-  'previousSecretUntil',
-  'retryPolicy',
-  'failingSince',
-] as const
-const DESTINATION_COLUMNS = ['id', ...OTHER_COLUMNS] as const
-
-/** Who has leased a subscription, and since when. */
-export const findLease = prepared<SubscriptionKey>()((db, { shopId, id }) =>
-  db
-    .selectFrom('subscriptions')
-    .innerJoin('shops', 'shops.id', 'subscriptions.shopId')
-    .select(['subscriptions.id', 'claimedBy', 'claimedAt', 'disabledAt', 'clockOffsetMs'])
-    .where('subscriptions.shopId', '=', shopId)
-    .where('subscriptions.id', '=', id)
-    .compile(),
-)
-
-/** Leases a subscription, unless it is disabled or another process has a lease. Returns where to send; empty without a lease. */
-export const claimDestination = preparedWrite<LeaseHolder & SubscriptionKey>()(
-  (trx, { shopId, id, holder: by, now: at, expiredBefore: silentSince }) =>
-    trx
-      .updateTable('subscriptions')
-      .set({ claimedBy: by, claimedAt: at })
-      .where('shopId', '=', shopId)
-      .where('id', '=', id)
-      .where('disabledAt', 'is', null)
-      .where((eb) => eb.or([eb('claimedBy', 'is', null), eb('claimedAt', '<', silentSince)]))
-      .returning(DESTINATION_COLUMNS)
-      .compile(),
-)
-
-/** The subscriptions that a process has leased. Those of suspended shops keep their lease and receive nothing. */
-export const listDestinations = prepared<{ by: string }>()((db, { by }) =>
-  db
-    .selectFrom('subscriptions')
-    .innerJoin('shops', 'shops.id', 'subscriptions.shopId')
-    .select(['subscriptions.id', ...OTHER_COLUMNS, 'clockOffsetMs'])
-    .where('claimedBy', '=', by)
-    .where('suspendedAt', 'is', null)
-    .where('disabledAt', 'is', null)
-    .compile(),
-)
-
-/** Releases the lease of a subscription. */
-export const releaseDestination = preparedWrite<SubscriptionKey & { by: string }>()((trx, { shopId, id, by }) =>
-  trx
-    .updateTable('subscriptions')
-    .set(NO_LEASE)
-    .where('shopId', '=', shopId)
-    .where('id', '=', id)
-    .where('claimedBy', '=', by)
-    .compile(),
-)
-
-/** Releases all leases of a process. */
-export async function releaseAllDestinations(trx: Transaction, by: string): Promise<void> {
-  await trx.updateTable('subscriptions').set(NO_LEASE).where('claimedBy', '=', by).execute()
-}
-
-/** Renews all leases of a process. */
-export async function renewDestinations(trx: Transaction, { holder: by, now: at }: LeaseHolder): Promise<void> {
-  await trx.updateTable('subscriptions').set({ claimedAt: at }).where('claimedBy', '=', by).execute()
-}
-
-/** The processes that have leases. */
-export async function listLeaseHolders(db: Reader): Promise<string[]> {
-  const rows = await db
-    .selectFrom('subscriptions')
-    .select('claimedBy')
-    .distinct()
-    .where('claimedBy', 'is not', null)
-    .execute()
-  return rows.flatMap(({ claimedBy }) => claimedBy ?? [])
 }

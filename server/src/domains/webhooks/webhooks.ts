@@ -178,10 +178,7 @@ const toFlag = (value: boolean): Flag => (value ? 1 : 0)
 export const webhookNotFound = () =>
   notFound('webhook_not_found', 'No webhook subscription with this id exists in your shop.')
 
-type ShownSubscription = Omit<
-  SubscriptionRow,
-  'shopId' | 'previousSecret' | 'previousSecretUntil' | 'claimedBy' | 'claimedAt'
->
+type ShownSubscription = Omit<SubscriptionRow, 'shopId' | 'previousSecret' | 'previousSecretUntil' | 'maxInFlight'>
 
 /** A subscription as in openapi.yaml. */
 export const toSubscription = ({ secret, ...row }: ShownSubscription): Subscription => ({

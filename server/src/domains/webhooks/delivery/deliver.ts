@@ -1,10 +1,9 @@
 import type { Config } from '../../../config.ts'
 import type { Vault } from '../../../core/vault.ts'
-import type { Destination } from '../queries.ts'
+import type { ClaimedDelivery, Destination } from '../claim-queries.ts'
 import { deliveryHeaders } from './headers.ts'
-import type { Delivery } from './outbox-sync.ts'
-import { type DeliveryCode, failed, type Outcome } from './outcome.ts'
-import { readTarget, type Target } from './public-url.ts'
+import { failed, type Outcome } from './outcome.ts'
+import { readTarget } from './public-url.ts'
 import type { Transport, TransportOptions } from './transport.ts'
 
 export interface Dependencies {
@@ -15,47 +14,36 @@ export interface Dependencies {
   now: () => number
 }
 
+/** A delivery, and where to send it as of its claim. */
+export interface Addressed extends ClaimedDelivery {
+  destination: Destination
+}
+
 /** Sends a delivery once. Resolves to undefined when it was aborted. */
-export type Deliver = (destination: Destination, delivery: Delivery) => Promise<Outcome | undefined>
+export type Deliver = (delivery: Addressed) => Promise<Outcome | undefined>
 
-interface Route {
-  target: Target
-  secret: string | undefined
-  /** The previous secret, and until when it also signs (milliseconds since 1970). */
-  previous?: { secret: string; until: number }
-}
+const MAX_OPENED = 1000
 
-export function createDeliver(dependencies: Dependencies): Deliver {
-  const routes = new WeakMap<Destination, Route | DeliveryCode>()
-  return async (destination, { webhookId, event, body, traceparent }) => {
-    let route = routes.get(destination)
-    if (!route) {
-      route = routeTo(destination, dependencies)
-      routes.set(destination, route)
-    }
-    if (typeof route === 'string') return failed(route)
-    const at = dependencies.now()
-    const headers = deliveryHeaders(signingSecrets(route, at), { id: webhookId, event, body, traceparent, at })
-    return dependencies.transport.post(route.target, headers, body)
+export function createDeliver({ config, vault, transport, now }: Dependencies): Deliver {
+  const opened = new Map<string, string | null>()
+  const open = (sealed: string | null, subscriptionId: string): string | null | undefined => {
+    if (sealed === null) return undefined
+    if (opened.size > MAX_OPENED) opened.clear()
+    const secret = opened.get(sealed) ?? vault.open(sealed, subscriptionId)
+    opened.set(sealed, secret)
+    return secret
   }
-}
-
-const signingSecrets = ({ secret, previous }: Route, at: number): string | string[] | undefined =>
-  secret !== undefined && previous && at < previous.until ? [secret, previous.secret] : secret
-
-/** Validates the URL and decrypts the secret. Returns the code of the failure otherwise. */
-function routeTo(destination: Destination, { config, vault }: Dependencies): Route | DeliveryCode {
-  const { id, url, secret, previousSecret, previousSecretUntil } = destination
-  const target = readTarget(url, config.webhookAllow)
-  if (!target) return 'refused_url'
-  if (secret === null) return { target, secret: undefined }
-  const opened = vault.open(secret, id)
-  if (opened === null) return 'secret_unreadable'
-  const previous = previousSecret && previousSecretUntil ? vault.open(previousSecret, id) : null
-  return {
-    target,
-    secret: opened,
-    ...(previous && { previous: { secret: previous, until: Date.parse(previousSecretUntil ?? '') } }),
+  return async ({ destination, webhookId: id, event, body, traceparent }) => {
+    if (destination.disabledAt !== null) return { ...failed('disabled'), isComplete: true }
+    const target = readTarget(destination.url, config.webhookAllow)
+    if (!target) return failed('refused_url')
+    const secret = open(destination.secret, destination.id)
+    if (secret === null) return failed('secret_unreadable')
+    const at = now()
+    const isRotated = at < Date.parse(destination.previousSecretUntil ?? '')
+    const previous = isRotated && open(destination.previousSecret, destination.id)
+    const secrets = secret !== undefined && previous ? [secret, previous] : secret
+    return transport.post(target, deliveryHeaders(secrets, { id, event, body, traceparent, at }), body)
   }
 }
 

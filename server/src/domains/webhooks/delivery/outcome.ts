@@ -16,6 +16,8 @@ export type DeliveryCode =
   | 'refused_url'
   /** No encryption key decrypts the subscription's secret. */
   | 'secret_unreadable'
+  /** The subscription is disabled, so nothing was sent. */
+  | 'disabled'
 
 export interface Outcome {
   code: DeliveryCode

@@ -1,7 +1,9 @@
 import type { Transaction } from '../../../database/database.ts'
+import type { ClaimedDelivery, Destination } from '../claim-queries.ts'
 import { type FinishedDelivery, recordResults } from '../delivery-queries.ts'
 import { findSubscription, updateSubscription } from '../queries.ts'
 import type { Outcome } from './outcome.ts'
+import { RESPONSIVE, UNRESPONSIVE } from './plan-claims.ts'
 
 const [SECOND_MS, MINUTE_MS, HOUR_MS] = [1000, 60_000, 3_600_000]
 /** How long to wait after each failed attempt; after the last one the delivery has failed. */
@@ -14,15 +16,11 @@ export const MAX_FAILING_MS = 5 * 24 * HOUR_MS
 const GONE = 410
 
 /** The end of an attempt. */
-export interface EndedAttempt extends Omit<Outcome, 'isComplete'> {
-  shopId: string
-  id: string
-  subscriptionId: string
+export interface EndedAttempt
+  extends Outcome,
+    Pick<ClaimedDelivery, 'shopId' | 'id' | 'subscriptionId' | 'attempts'>,
+    Pick<Destination, 'failingSince' | 'maxInFlight'> {
   durationMs: number
-  /** How many attempts have ended, with this one. */
-  attempts: number
-  /** No delivery of the subscription had succeeded since one failed, as of the attempt. */
-  wasFailing: boolean
   /** In the time of the shop. */
   endedAt: string
 }
@@ -51,25 +49,32 @@ export function nextAttemptAt(
 
 /**
  * Records ended attempts: a failed delivery to a subscription with retries is due again later, unless that was its last
- * attempt. Also records since when a subscription has been failing. The policy is that of the time of recording.
+ * attempt. Also records since when a subscription has been failing, and how many of its deliveries may be in flight. The policy
+ * is that of the time of recording.
  *
  * @returns the subscriptions to disable
  */
 export async function recordAttempts(trx: Transaction, ended: EndedAttempt[]): Promise<Unreachable[]> {
   const results: FinishedDelivery[] = []
   const unreachable: Unreachable[] = []
-  for (const [id, own] of Map.groupBy(ended, ({ subscriptionId }) => subscriptionId)) {
-    const { shopId } = own[0]!
-    const failures = own.filter(({ code }) => code !== 'ok')
+  const bySubscription = Map.groupBy(ended, ({ subscriptionId }) => subscriptionId)
+  // In the order of ids, so that two processes cannot deadlock.
+  for (const [id, attempts] of [...bySubscription].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const { shopId } = attempts[0]!
+    const failures = attempts.filter(({ code }) => code !== 'ok')
+    const maxInFlight = attempts.at(-1)!.isComplete ? RESPONSIVE : UNRESPONSIVE
     // Most deliveries succeed, and then the subscription need not be read.
-    const mayChange = failures.length > 0 || own.some(({ wasFailing }) => wasFailing)
+    const mayChange =
+      failures.length > 0 || attempts.some((last) => last.failingSince !== null || last.maxInFlight !== maxInFlight)
     const row = mayChange ? await findSubscription(trx, shopId, id) : undefined
     const isRetried = row?.retryPolicy === 'standard' && row.disabledAt === null
-    results.push(...own.map((one) => toResult(one, isRetried)))
-    if (!row || !isRetried) continue
-    const failingSince = failures.length < own.length ? null : (row.failingSince ?? failures[0]!.endedAt)
-    if (failingSince !== row.failingSince) await updateSubscription(trx, shopId, id, { failingSince })
-    const reason = reasonToDisable(failures, failingSince)
+    results.push(...attempts.map((attempt) => toResult(attempt, isRetried)))
+    if (!row || row.disabledAt !== null) continue
+    const firstFailure = row.failingSince ?? failures[0]?.endedAt ?? null
+    const failingSince = isRetried && failures.length === attempts.length ? firstFailure : null
+    if (failingSince !== row.failingSince || maxInFlight !== row.maxInFlight)
+      await updateSubscription(trx, shopId, id, { failingSince, maxInFlight })
+    const reason = isRetried && reasonToDisable(failures, failingSince)
     if (reason) unreachable.push({ shopId, id, reason })
   }
   await recordResults(trx, results)
