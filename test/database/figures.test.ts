@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import type { AffiliateFigures, AffiliateOrder } from '../../server/src/domains/affiliates/figure-queries.ts'
 import { findFigures, findProgramFigures } from '../../server/src/domains/affiliates/figure-queries.ts'
-import { sortedAffiliateIds, sortedAffiliateList } from '../../server/src/domains/affiliates/queries.ts'
+import { affiliateList, sortedAffiliateIds } from '../../server/src/domains/affiliates/queries.ts'
 import { seed } from '../../server/src/operator/seed.ts'
 import type { TestServer } from '../support/server.ts'
 import { convert, expectOk } from '../support/shop.ts'
@@ -118,7 +118,7 @@ test('a list is sorted by each figure, in both directions, and its pages contain
       const paged: string[] = []
       for (const page of [1, 2, 3]) {
         const query = { sort, page, limit: 3 }
-        const { data, pagination } = await sortedAffiliateList.run(server.db.read, { shopId, query })
+        const { data, pagination } = await affiliateList.run(server.db.read, { shopId, query })
         paged.push(...data.map(({ id }) => id))
         expect(pagination.total).toBe(ids.length)
       }

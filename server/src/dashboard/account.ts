@@ -4,24 +4,11 @@ import * as users from '../domains/accounts/users.ts'
 import { field, form, hidden, input, passkeyForm } from './form.ts'
 import { counted, day, time } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
+import { type ListColumn, listTable } from './list-columns.ts'
 import { ALL_ROLES, type PageRequest, type Route, type View } from './route.ts'
-import { ACTIONS, type Cell, type Column, inCard, nameColumn, pager, slice, table } from './table.ts'
+import { ACTIONS, pager, slice } from './table.ts'
 
 const PATH = '/admin/account'
-const SESSION_COLUMNS: Column[] = [
-  nameColumn('Browser'),
-  inCard('bare', 'Network'),
-  inCard('inline', 'Signed in'),
-  inCard('inline', 'Method'),
-  inCard('inline', 'Expires'),
-  ACTIONS,
-]
-const PASSKEY_COLUMNS: Column[] = [
-  nameColumn('Passkey'),
-  inCard('inline', 'Added'),
-  inCard('inline', 'Last used'),
-  ACTIONS,
-]
 const METHODS: Record<sessions.ListedSession['method'], string> = {
   token: 'Access token',
   link: 'One-time link',
@@ -53,22 +40,26 @@ ${await sessionList(request, all)}`,
 }
 
 async function passkeySection(request: PageRequest): Promise<Html> {
-  const { ctx, zone } = request
+  const { ctx } = request
   const party = passkeys.relyingPartyOf(ctx.config)
   const all = await passkeys.list(ctx)
-  const rows = all.map(({ id, name, createdAt, lastUsedAt }): Cell[] => [
-    isolated(name),
-    day(createdAt, zone),
-    time(lastUsedAt, 'Never', zone),
-    form(
-      request,
-      `${PATH}/passkeys/${id}/remove`,
-      html`<button class="small">Remove<span class="visually-hidden"> ${name}</span></button>`,
-    ),
-  ])
-  return html`${rows.length ? table('Passkeys', PASSKEY_COLUMNS, rows) : ''}
+  return html`${all.length ? listTable('Passkeys', passkeyColumns(request), all) : ''}
 ${party ? await addForm(request, party) : html`<p class="notice info">Passkeys are not set up on this server. Ask the operator of the server to set its public address.</p>`}`
 }
+
+const passkeyColumns = (request: PageRequest): ListColumn<passkeys.ListedPasskey>[] => [
+  { label: 'Passkey', kind: 'name', cell: ({ name }) => name },
+  { label: 'Added', card: 'inline', cell: ({ createdAt }) => day(createdAt, request.zone) },
+  { label: 'Last used', card: 'inline', cell: ({ lastUsedAt }) => time(lastUsedAt, 'Never', request.zone) },
+  { ...ACTIONS, cell: ({ id, name }) => smallForm(request, `passkeys/${id}/remove`, 'Remove', name) },
+]
+
+const smallForm = (request: PageRequest, path: string, text: string, subject: string): Html =>
+  form(
+    request,
+    `${PATH}/${path}`,
+    html`<button class="small">${text}<span class="visually-hidden"> ${subject}</span></button>`,
+  )
 
 async function addForm(request: PageRequest, party: passkeys.RelyingParty): Promise<Html> {
   const inner = html`${hidden('csrf', request.csrf)}
@@ -93,11 +84,7 @@ async function removePasskey({ ctx, params }: PageRequest) {
 async function sessionList(request: PageRequest, all: sessions.ListedSession[]): Promise<Html> {
   const names = new Map((await users.list(request.ctx)).data.map(({ id, email }) => [id, email]))
   const { data, pagination } = slice(all, request.query)
-  return html`${table(
-    'Sessions',
-    SESSION_COLUMNS,
-    data.map((one) => sessionRow(request, one, names)),
-  )}
+  return html`${listTable('Sessions', sessionColumns(request, names), data)}
 ${pager(PATH, request.query, pagination)}
 ${all.length > 1 ? form(request, `${PATH}/sessions/end-others`, html`<button>End all other sessions</button>`) : ''}`
 }
@@ -106,19 +93,26 @@ ${all.length > 1 ? form(request, `${PATH}/sessions/end-others`, html`<button>End
 const creatorOf = (actor: string, names: Map<string, string>): string =>
   actor === 'operator' ? 'the operator of the server' : (names.get(actor.replace('user:', '')) ?? actor)
 
-const sessionRow = (request: PageRequest, one: sessions.ListedSession, names: Map<string, string>): Cell[] => [
-  html`${one.browser}${one.isCurrent ? html`<small>This browser</small>` : ''}`,
-  one.network,
-  time(one.createdAt, '', request.zone),
-  html`${METHODS[one.method]}${one.linkCreatedBy ? html`<small>created by ${isolated(creatorOf(one.linkCreatedBy, names))}</small>` : ''}`,
-  time(one.expiresAt, '', request.zone),
-  one.isCurrent
-    ? ''
-    : form(
-        request,
-        `${PATH}/sessions/${one.id}/end`,
-        html`<button class="small">End<span class="visually-hidden"> the session of ${one.browser}, ${one.network}</span></button>`,
-      ),
+const sessionColumns = (request: PageRequest, names: Map<string, string>): ListColumn<sessions.ListedSession>[] => [
+  {
+    label: 'Browser',
+    kind: 'name',
+    cell: ({ browser, isCurrent }) => html`${browser}${isCurrent ? html`<small>This browser</small>` : ''}`,
+  },
+  { label: 'Network', card: 'bare', cell: ({ network }) => network },
+  { label: 'Signed in', card: 'inline', cell: ({ createdAt }) => time(createdAt, '', request.zone) },
+  {
+    label: 'Method',
+    card: 'inline',
+    cell: ({ method, linkCreatedBy: by }) =>
+      html`${METHODS[method]}${by ? html`<small>created by ${isolated(creatorOf(by, names))}</small>` : ''}`,
+  },
+  { label: 'Expires', card: 'inline', cell: ({ expiresAt }) => time(expiresAt, '', request.zone) },
+  {
+    ...ACTIONS,
+    cell: ({ id, isCurrent, browser, network }) =>
+      isCurrent ? '' : smallForm(request, `sessions/${id}/end`, 'End', `the session of ${browser}, ${network}`),
+  },
 ]
 
 async function end({ ctx, params }: PageRequest) {

@@ -106,14 +106,8 @@ async function affiliatePage(request: PageRequest): Promise<ListPage<AffiliateIt
       ...columns(request, filter, names),
     ],
     read: async (filter) => {
-      const found = await listFilter(request, filter)
-      const { rows, ...shown } = await (filter.given.sort === undefined
-        ? numberedRows(request, { path: PATH, list: affiliates.list, query: found })
-        : numberedRows(request, {
-            path: PATH,
-            list: figures.listSorted,
-            query: { ...found, sort: sortOf(request, filter) },
-          }))
+      const query = await listFilter(request, filter)
+      const { rows, ...shown } = await numberedRows(request, { path: PATH, list: affiliates.list, query })
       return { ...shown, rows: rows && (await withFigures(ctx, rows)) }
     },
     readFile: (filter) => fileReader(request, filter),
@@ -142,7 +136,12 @@ const sortOf = ({ ctx }: PageRequest, { given: { sort = NEWEST_FIRST } }: ListFi
 })
 
 /** The filter as the list has it. Aliases are found whole. */
-async function listFilter({ ctx }: PageRequest, { given: { q, campaignId }, status }: ListFilter) {
+async function listFilter(request: PageRequest, filter: ListFilter) {
+  const { ctx } = request
+  const {
+    given: { q, campaignId, sort },
+    status,
+  } = filter
   const byCode = q && (await findByCode(ctx, q))
   const search = byCode ? { id: byCode.id } : { ...(q && { q, hasCodes: true }) }
   const isArchived = status === ARCHIVED
@@ -150,6 +149,7 @@ async function listFilter({ ctx }: PageRequest, { given: { q, campaignId }, stat
     ...search,
     ...(isArchived ? { isArchived } : status && { status: status as Affiliate['status'] }),
     ...(campaignId && { campaignId }),
+    ...(sort && { sort: sortOf(request, filter) }),
   }
 }
 
@@ -163,12 +163,13 @@ async function withFigures(ctx: PageRequest['ctx'], data: Affiliate[]): Promise<
 async function fileReader(request: PageRequest, filter: ListFilter) {
   const { ctx } = request
   const found = await listFilter(request, filter)
-  if (filter.given.sort === undefined)
+  const { sort } = found
+  if (!sort)
     return async (after: string | undefined) => {
       const { data, next } = await wholeList(ctx, affiliates.list, { ...found, after }, ({ id }) => id)
       return { rows: await withFigures(ctx, data), next }
     }
-  const ids = await figures.listSortedIds(ctx, found, sortOf(request, filter))
+  const ids = await figures.listSortedIds(ctx, { ...found, sort })
   return async (position = '0') => {
     const [start, end] = [Number(position), Number(position) + ROWS_AT_ONCE]
     const data = await figures.listByIds(ctx, ids.slice(start, end), filter.status === ARCHIVED)

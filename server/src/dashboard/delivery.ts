@@ -5,24 +5,15 @@ import { facts } from './components.ts'
 import { form } from './form.ts'
 import { time } from './format.ts'
 import { type Html, html } from './html.ts'
+import { countColumn, type ListColumn, listTable } from './list-columns.ts'
 import type { PageRequest, View } from './route.ts'
 import { visibleUrl } from './route.ts'
 import { badge } from './status.ts'
-import { type Cell, type Column, inCard, nameColumn, numberColumn, table } from './table.ts'
 
 type Delivery = components['schemas']['Delivery']
 type Subscription = components['schemas']['WebhookSubscription']
 
 const PATH = '/admin/deliveries'
-const COLUMNS: Column[] = [
-  'Created',
-  inCard('bare', nameColumn('Webhook')),
-  inCard('lead', 'Status'),
-  inCard('bare', 'Response'),
-  inCard('inline', numberColumn('Attempts')),
-  inCard('inline', numberColumn('Duration')),
-]
-
 /** Explanations of the codes of the delivery log. */
 const OUTCOMES: Readonly<Record<string, string>> = {
   ok: 'The receiver accepted it.',
@@ -78,11 +69,7 @@ ${payloadOf(one, payload, isOwner)}
 ${
   others.length === 0
     ? ''
-    : html`<h2>Other deliveries of this event</h2>${table(
-        'Other deliveries of this event',
-        COLUMNS,
-        others.map((other) => row(other, byId.get(other.subscriptionId), request)),
-      )}`
+    : html`<h2>Other deliveries of this event</h2>${listTable('Other deliveries of this event', columns(request, byId), others)}`
 }`,
   }
 }
@@ -111,11 +98,19 @@ ${text('body', 'Payload as JSON', JSON.stringify(JSON.parse(payload), null, 2))}
 const text = (id: string, label: string, value: string): Html =>
   html`<div class="copy payload"><code id="${id}" role="region" aria-label="${label}" tabindex="0">${value}</code><button type="button" class="small" data-copy="${id}" hidden>Copy<span class="visually-hidden"> ${label}</span></button></div>`
 
-const row = (one: Delivery, webhook: Subscription | undefined, { zone, isOwner }: PageRequest): Cell[] => [
-  html`<a href="${PATH}/${one.id}">${time(one.createdAt, '–', zone)}</a>`,
-  webhook ? visibleUrl(webhook.url, isOwner) : html`<em>removed</em>`,
-  badge(one.status),
-  responseOf(one, zone),
-  one.attempts,
-  durationOf(one),
+const columns = ({ zone, isOwner }: PageRequest, webhooks: Map<string, Subscription>): ListColumn<Delivery>[] => [
+  { label: 'Created', cell: ({ id, createdAt }) => html`<a href="${PATH}/${id}">${time(createdAt, '–', zone)}</a>` },
+  {
+    label: 'Webhook',
+    kind: 'name',
+    card: 'bare',
+    cell: ({ subscriptionId }) => urlOf(webhooks.get(subscriptionId), isOwner),
+  },
+  { label: 'Status', card: 'lead', cell: ({ status }) => badge(status) },
+  { label: 'Response', card: 'bare', cell: (one) => responseOf(one, zone) },
+  countColumn({ label: 'Attempts', card: 'inline' }, ({ attempts }) => attempts),
+  { label: 'Duration', kind: 'number', card: 'inline', cell: durationOf },
 ]
+
+const urlOf = (webhook: Subscription | undefined, isOwner: boolean): Html | string =>
+  webhook ? visibleUrl(webhook.url, isOwner) : html`<em>removed</em>`

@@ -1,5 +1,6 @@
 import { notFound } from '../contract/errors.ts'
 import { nowIso } from '../core/context.ts'
+import type { Cost } from '../core/lists.ts'
 import { toPage } from '../core/pagination.ts'
 import { localDate } from '../core/time-zone.ts'
 import type { OpenedPortal } from '../domains/affiliates/portal-link.ts'
@@ -18,8 +19,8 @@ export const STATEMENTS_PATH = '/affiliate/statements'
 /** A page that a link opens, and what its address asks for. */
 export interface PortalRequest extends OpenedPortal {
   query: URLSearchParams
-  /** How many commissions the affiliate has. */
-  commissionCount: number
+  /** Of reading the affiliate's commissions. */
+  cost: Cost
 }
 
 const MONTHS = 12
@@ -32,11 +33,11 @@ const MONTH_COLUMNS: Column[] = [
 ]
 
 /** The months that have a statement, each with its sums by currency. */
-export async function monthsPage({ ctx, affiliate, query, commissionCount }: PortalRequest): Promise<Html> {
+export async function monthsPage({ ctx, affiliate, query, cost }: PortalRequest): Promise<Html> {
   const asked = { page: pageOf(query).page, limit: MONTHS }
   const { value: list } = await readForPage(ctx, {
     key: ['own months', affiliate.id, asked, localDate(nowIso(ctx), ctx.shop.timeZone)],
-    cost: commissionCount,
+    cost,
     read: (own) => listMonths(own, affiliate.id, asked),
   })
   if (!list) return loadingNotice('Calculating your statements…')
@@ -80,14 +81,11 @@ const LINE_COLUMNS: Column[] = [
 ]
 
 /** A statement with its lines in words, and its files. */
-export async function statementPage(
-  { ctx, affiliate, query, commissionCount }: PortalRequest,
-  month: string,
-): Promise<Html> {
+export async function statementPage({ ctx, affiliate, query, cost }: PortalRequest, month: string): Promise<Html> {
   const asked = { month, page: pageOf(query).page, limit: LINES }
   const { value: statement } = await readForPage(ctx, {
     key: ['own statement', affiliate.id, asked],
-    cost: commissionCount,
+    cost,
     read: (own) => read(own, affiliate.id, asked),
   })
   if (!statement) return loadingNotice('Calculating your statement…')

@@ -1,7 +1,7 @@
 import type { Hono, Context as HonoContext } from 'hono'
 import type { components } from '../contract/schema.d.ts'
 import type { Context } from '../core/context.ts'
-import { sizeOf } from '../core/lists.ts'
+import { rowsOf } from '../core/lists.ts'
 import type { ShopRow } from '../database/tables.ts'
 import { listOf } from '../domains/affiliates/aliases.ts'
 import { openPortal, shopOfLink } from '../domains/affiliates/portal-link.ts'
@@ -76,8 +76,10 @@ export function mountPortal(app: Hono<Env>, server: Server): void {
         await limitPublic(server, state)
         const query = new URL(c.req.url).searchParams
         const opened = await openPortal({ ...server.deps, requestId: state.requestId }, tokenOf(c))
-        const size = await sizeOf(opened.ctx, { list: 'commissions', scope: opened.affiliate.id })
-        const page = await render({ ...opened, query, commissionCount: size }, c)
+        const page = await render(
+          { ...opened, query, cost: rowsOf({ list: 'commissions', scope: opened.affiliate.id }) },
+          c,
+        )
         // The link may have ended during the request.
         await opened.ctx.recheck?.(opened.ctx.db.read)
         return page instanceof Response ? page : sendPage(c, { status: 200, page })
@@ -128,7 +130,7 @@ async function overview(request: PortalRequest): Promise<Html> {
   const { ctx, affiliate, query } = request
   const asked = { affiliateId: affiliate.id, ...pageOf(query) }
   const kept = <T>(name: string, read: (ctx: Context) => Promise<T>) =>
-    readForPage(ctx, { key: ['own page', name, asked], cost: request.commissionCount, read })
+    readForPage(ctx, { key: ['own page', name, asked], cost: request.cost, read })
   const [{ value: balance }, { value: list }, { value: sums }, aliases] = await Promise.all([
     kept('balance', (own) => readBalance(own, affiliate.id)),
     kept('commissions', (own) => commissions.list(own, asked)),

@@ -4,22 +4,15 @@ import * as users from '../domains/accounts/users.ts'
 import { confirmation, field, form, input, limitsOf, select } from './form.ts'
 import { day, time } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
+import { type ListColumn, listTable } from './list-columns.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { OWNER_ONLY, validateBody } from './route.ts'
 import { badge } from './status.ts'
-import { ACTIONS, type Cell, type Column, inCard, nameColumn, pager, slice, table } from './table.ts'
+import { ACTIONS, pager, slice } from './table.ts'
 
 type User = components['schemas']['ShopUser']
 
 const PATH = '/admin/team'
-const COLUMNS: Column[] = [
-  nameColumn('User'),
-  inCard('bare', 'Role'),
-  inCard('lead', 'Status'),
-  inCard('inline', 'Since'),
-  inCard('inline', 'Last sign-in'),
-  ACTIONS,
-]
 const ROLES = [
   ['STAFF', 'Staff'],
   ['OWNER', 'Owner'],
@@ -41,11 +34,7 @@ async function list(request: PageRequest): Promise<View> {
   return {
     title: 'Team',
     lead: 'Who may sign in to these pages, and what they may do.',
-    body: html`${table(
-      'Users',
-      COLUMNS,
-      data.map((one) => row(request, one, lastSignIns.get(one.id) ?? null)),
-    )}
+    body: html`${listTable('Users', columns(request, lastSignIns), data)}
 ${pager(PATH, request.query, pagination)}
 <section class="card narrow" aria-labelledby="add"><h2 id="add">Add a user</h2>
 ${form(
@@ -59,27 +48,29 @@ ${select('role', 'Role', ROLES, request.form.get('role') ?? 'STAFF')}
   }
 }
 
-function row(request: PageRequest, one: User, lastSignInAt: string | null): Cell[] {
-  const isActive = one.revokedAt === null
-  const isSelf = one.id === request.ctx.user.id
-  return [
-    html`${isolated(one.email)}${isSelf ? html`<small>You</small>` : ''}`,
-    one.role === 'OWNER' ? 'Owner' : 'Staff',
-    badge(isActive ? 'active' : 'revoked'),
-    day(one.createdAt, request.zone),
-    time(lastSignInAt, 'Never', request.zone),
-    isActive && !isSelf
-      ? [
-          form(
-            request,
-            `${PATH}/${one.id}/link`,
-            html`<button class="small">Sign-in link<span class="visually-hidden"> for ${one.email}</span></button>`,
-          ),
-          html` <a class="button small" href="${PATH}/${one.id}/token">New token<span class="visually-hidden"> for ${one.email}</span></a> <a class="button small" href="${PATH}/${one.id}/revoke">Revoke<span class="visually-hidden"> ${one.email}</span></a>`,
-        ]
-      : '',
-  ]
-}
+const columns = (request: PageRequest, lastSignIns: Map<string, string | null>): ListColumn<User>[] => [
+  {
+    label: 'User',
+    kind: 'name',
+    cell: (one) => html`${isolated(one.email)}${isSelf(request, one) ? html`<small>You</small>` : ''}`,
+  },
+  { label: 'Role', card: 'bare', cell: ({ role }) => (role === 'OWNER' ? 'Owner' : 'Staff') },
+  { label: 'Status', card: 'lead', cell: ({ revokedAt }) => badge(revokedAt === null ? 'active' : 'revoked') },
+  { label: 'Since', card: 'inline', cell: ({ createdAt }) => day(createdAt, request.zone) },
+  { label: 'Last sign-in', card: 'inline', cell: ({ id }) => time(lastSignIns.get(id) ?? null, 'Never', request.zone) },
+  { ...ACTIONS, cell: (one) => (one.revokedAt === null && !isSelf(request, one) ? actions(request, one) : '') },
+]
+
+const isSelf = ({ ctx }: PageRequest, { id }: User): boolean => id === ctx.user.id
+
+const actions = (request: PageRequest, { id, email }: User): Html[] => [
+  form(
+    request,
+    `${PATH}/${id}/link`,
+    html`<button class="small">Sign-in link<span class="visually-hidden"> for ${email}</span></button>`,
+  ),
+  html` <a class="button small" href="${PATH}/${id}/token">New token<span class="visually-hidden"> for ${email}</span></a> <a class="button small" href="${PATH}/${id}/revoke">Revoke<span class="visually-hidden"> ${email}</span></a>`,
+]
 
 async function create({ ctx, form }: PageRequest) {
   const sent = { email: field(form, 'email') ?? '', role: form.get('role') === 'OWNER' ? 'OWNER' : 'STAFF' }

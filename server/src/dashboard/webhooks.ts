@@ -5,26 +5,17 @@ import { empty } from './components.ts'
 import { confirmation, form, input, limitsOf, select } from './form.ts'
 import { counted, time } from './format.ts'
 import { type Html, html } from './html.ts'
+import { type ListColumn, listTable } from './list-columns.ts'
 import type { Flash, PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES, OWNER_ONLY, rolesAndAuditOf, validateBody, visibleUrl } from './route.ts'
 import { badge } from './status.ts'
-import { ACTIONS, type Cell, type Column, inCard, nameColumn, pager, slice, table, wideColumn } from './table.ts'
+import { ACTIONS, pager, slice } from './table.ts'
 import { urlWithQuery } from './url.ts'
 import { eventFields, eventNames, receivedEvents, sentEvents, unsentNames } from './webhook-events.ts'
 
 type Subscription = components['schemas']['WebhookSubscription']
 
 const PATH = '/admin/webhooks'
-const COLUMNS: Column[] = [
-  nameColumn('Webhook'),
-  inCard('lead', 'Status'),
-  inCard('inline', wideColumn('Events')),
-  inCard('inline', 'Signed'),
-  inCard('inline', 'Retries'),
-  inCard('inline', 'Created'),
-  ACTIONS,
-]
-
 export const webhookRoutes: Route[] = [
   { path: '/webhooks', roles: ALL_ROLES, audit: 'webhooks.listed', show: list },
   { path: '/webhooks', roles: OWNER_ONLY, act: create, page: list },
@@ -42,35 +33,39 @@ export const webhookRoutes: Route[] = [
 
 async function list(request: PageRequest): Promise<View> {
   const { data, pagination } = slice((await webhooks.list(request.ctx)).data, request.query)
-  const rows = data.map((one) => row(request, one))
   return {
     title: 'Webhooks',
     lead: 'The server sends events to each of these URLs in a POST request.',
     actions: request.isOwner && data[0] ? testing(request) : undefined,
     body: html`${warnings(request, data)}
-${rows.length ? table('Webhooks', COLUMNS, rows) : empty('No webhooks yet', request.isOwner ? 'Add the URL of your receiver below.' : 'An owner can add one.', 'webhooks')}
+${data.length ? listTable('Webhooks', columns(request), data) : empty('No webhooks yet', request.isOwner ? 'Add the URL of your receiver below.' : 'An owner can add one.', 'webhooks')}
 ${pager(PATH, request.query, pagination)}
 ${request.isOwner ? creation(request) : ''}`,
   }
 }
 
-function row(request: PageRequest, one: Subscription): Cell[] {
-  const { isOwner } = request
-  const where = visibleUrl(one.url, isOwner)
+const columns = (request: PageRequest): ListColumn<Subscription>[] => [
+  { label: 'Webhook', kind: 'name', cell: ({ url }) => visibleUrl(url, request.isOwner) },
+  { label: 'Status', card: 'lead', cell: (one) => state(one, request.zone) },
+  { label: 'Events', kind: 'wide', card: 'inline', cell: receivedEvents },
+  { label: 'Signed', card: 'inline', cell: ({ hasSecret }) => (hasSecret ? 'Yes' : 'No') },
+  {
+    label: 'Retries',
+    card: 'inline',
+    cell: (one) => (one.retryPolicy === 'standard' ? 'Yes' : retriesOff(request, one)),
+  },
+  { label: 'Created', card: 'inline', cell: ({ createdAt }) => time(createdAt, '–', request.zone) },
+  { ...ACTIONS, cell: (one) => links(request, one) },
+]
+
+function links(request: PageRequest, one: Subscription): Html[] {
+  const where = visibleUrl(one.url, request.isOwner)
   const link = (to: string, text: string) =>
     html`<a class="button small" href="${to}">${text}<span class="visually-hidden"> ${where}</span></a> `
   const log = link(urlWithQuery('/admin/deliveries', { subscriptionId: one.id }), 'Deliveries')
-  const own = [link(`${PATH}/${one.id}`, 'Edit'), link(`${PATH}/${one.id}/delete`, 'Delete')]
-  if (one.status === 'disabled') own.unshift(enabling(request, one, where))
-  return [
-    where,
-    state(one, request.zone),
-    receivedEvents(one),
-    one.hasSecret ? 'Yes' : 'No',
-    one.retryPolicy === 'standard' ? 'Yes' : retriesOff(request, one, where),
-    time(one.createdAt, '–', request.zone),
-    isOwner ? [log, ...own] : log,
-  ]
+  if (!request.isOwner) return [log]
+  const enable = one.status === 'disabled' ? [enabling(request, one)] : []
+  return [log, ...enable, link(`${PATH}/${one.id}`, 'Edit'), link(`${PATH}/${one.id}/delete`, 'Delete')]
 }
 
 const REASONS: Record<string, string> = { gone: 'returned 410', failing: 'failed for 5 days' }
@@ -81,18 +76,18 @@ const state = ({ status, disabledAt, disabledReason, failingSince }: Subscriptio
   return failingSince === null ? badge(status) : html`${badge('FAILED')} since ${time(failingSince, '–', zone)}`
 }
 
-const retriesOff = (request: PageRequest, { id }: Subscription, where: string): Html => {
+const retriesOff = (request: PageRequest, { id, url }: Subscription): Html => {
   const off = html`<span class="badge wait">Off</span>`
   if (!request.isOwner) return off
-  const button = html`${off} <button class="small">Turn on<span class="visually-hidden"> retries of ${where}</span></button>`
+  const button = html`${off} <button class="small">Turn on<span class="visually-hidden"> retries of ${url}</span></button>`
   return form(request, `${PATH}/${id}/retries`, button)
 }
 
-const enabling = (request: PageRequest, { id }: Subscription, where: string): Html =>
+const enabling = (request: PageRequest, { id, url }: Subscription): Html =>
   form(
     request,
     `${PATH}/${id}/enable`,
-    html`<button class="small">Enable<span class="visually-hidden"> ${where}</span></button>`,
+    html`<button class="small">Enable<span class="visually-hidden"> ${url}</span></button>`,
   )
 
 /** Sentences about webhooks that are disabled or failing. */

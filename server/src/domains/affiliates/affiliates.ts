@@ -30,9 +30,11 @@ export interface PageFilter {
   /** `q` also finds a part of the discount code. */
   hasCodes?: boolean
   isArchived?: boolean
+  /** Newest first by default. */
+  sort?: affiliates.AffiliateSort
 }
 
-/** Lists affiliates that are not archived, or those that are, newest first. */
+/** Lists affiliates that are not archived, or those that are. */
 export const list = readerOf(
   affiliateList,
   async (ctx: Context & Pick<KeyContext, 'affiliateId'>, query: Query<'listAffiliates'> & Uncounted & PageFilter) => {

@@ -1,11 +1,10 @@
 import type { components } from '../../contract/schema.d.ts'
 import type { Query } from '../../contract/spec.ts'
 import type { Context } from '../../core/context.ts'
-import { readerOf, readFrom } from '../../core/lists.ts'
-import { mapPage } from '../../core/pagination.ts'
+import { readFrom } from '../../core/lists.ts'
 import { type PageFilter, toAffiliate } from './affiliates.ts'
 import { type AffiliateFigures, type CurrencySums, findFigures, findProgramFigures } from './figure-queries.ts'
-import { type AffiliateSort, findAffiliatesById, sortedAffiliateIds, sortedAffiliateList } from './queries.ts'
+import { type AffiliateSort, findAffiliatesById, sortedAffiliateIds } from './queries.ts'
 
 type Affiliate = components['schemas']['Affiliate']
 
@@ -30,19 +29,11 @@ export const sumsIn = ({ sums }: AffiliateFigures, currency: string): CurrencySu
 export const othersOf = ({ sums }: AffiliateFigures, currency: string): CurrencySums[] =>
   sums.filter((one) => one.currency !== currency).sort((a, b) => (a.currency < b.currency ? -1 : 1))
 
-/** Lists affiliates in an order. */
-export const listSorted = readerOf(
-  sortedAffiliateList,
-  async (ctx: Context, query: Omit<Query<'listAffiliates'>, 'after'> & PageFilter & { sort: AffiliateSort }) =>
-    mapPage(await readFrom(ctx, sortedAffiliateList, query), toAffiliate),
-)
-
 /** The ids of all affiliates that match, in an order. */
 export const listSortedIds = (
   ctx: Context,
-  query: Pick<Query<'listAffiliates'>, 'id' | 'status' | 'campaignId' | 'q'> & PageFilter,
-  sort: AffiliateSort,
-): Promise<string[]> => readFrom(ctx, sortedAffiliateIds, { ...query, sort })
+  query: Pick<Query<'listAffiliates'>, 'id' | 'status' | 'campaignId' | 'q'> & PageFilter & { sort: AffiliateSort },
+): Promise<string[]> => readFrom(ctx, sortedAffiliateIds, query)
 
 /** Affiliates in the order of these ids. Skips affiliates archived since the ids were read. */
 export async function listByIds(ctx: Context, ids: string[], isArchived = false): Promise<Affiliate[]> {

@@ -1,14 +1,6 @@
 import { sql } from 'kysely'
 import { type Cost, defineList, isDeep, MAX_INLINE_ROWS, rowsOf } from '../../core/lists.ts'
-import {
-  countOf,
-  likePattern,
-  type Page,
-  type PageQuery,
-  pageOf,
-  toPage,
-  type Uncounted,
-} from '../../core/pagination.ts'
+import { countOf, likePattern, type PageQuery, pageOf, toPage, type Uncounted } from '../../core/pagination.ts'
 import { countRows, updateIfUnchanged, withoutIndex } from '../../core/queries.ts'
 import { searchable } from '../../core/searchable.ts'
 import { defineReport, type Reader, type Transaction } from '../../database/database.ts'
@@ -27,6 +19,8 @@ export interface AffiliateFilter {
   hasCodes?: boolean
   /** Those that are archived, instead of those that are not. They are not counted. */
   isArchived?: boolean
+  /** Newest first by default. */
+  sort?: AffiliateSort
 }
 
 const unarchived = (db: Reader, shopId: string) =>
@@ -98,8 +92,12 @@ async function matching(db: Reader, shopId: string, query: AffiliateFilter & Unc
   return { list, total }
 }
 
-export async function listAffiliates(db: Reader, shopId: string, query: AffiliateFilter & PageQuery) {
+export async function listAffiliates(db: Reader, shopId: string, { sort, ...query }: AffiliateFilter & PageQuery) {
   const { list, total } = await matching(db, shopId, query)
+  if (sort) {
+    const data = await readSorted(db, shopId, { ...query, sort })
+    return toPage(data, query, total ?? (await countOf(list)))
+  }
   const newestFirst = list.orderBy('createdAt', 'desc').orderBy('id', 'desc')
   return pageOf(newestFirst, query, { total, list: 'affiliates' })
 }
@@ -111,23 +109,20 @@ export interface AffiliateSort {
   currency: string
 }
 
-export type SortedFilter = AffiliateFilter & { sort: AffiliateSort; page: number; limit: number }
+type SortedFilter = AffiliateFilter & { sort: AffiliateSort }
 
 /** A page of affiliates by a figure, their name, or the day they joined. Equal ones are newest first. */
-async function listSorted(db: Reader, shopId: string, query: SortedFilter): Promise<Page<AffiliateRow>> {
-  const { page, limit } = query
-  const { list, total } = await matching(db, shopId, query)
-  const ids = await sortedIds(db, shopId, { ...query, offset: (page - 1) * limit })
-  const data = await findAffiliatesById(db, shopId, ids)
-  data.sort((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id))
-  return toPage(data, query, total ?? (await countOf(list)))
+async function readSorted(db: Reader, shopId: string, query: SortedFilter & PageQuery): Promise<AffiliateRow[]> {
+  const ids = await sortedIds(db, shopId, { ...query, offset: (query.page - 1) * query.limit })
+  const rows = await findAffiliatesById(db, shopId, ids)
+  return rows.sort((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id))
 }
 
 /** The ids of the affiliates that match, in an order. */
 async function sortedIds(
   db: Reader,
   shopId: string,
-  { sort, limit, offset = 0, ...filter }: AffiliateFilter & { sort: AffiliateSort; limit?: number; offset?: number },
+  { sort, limit, offset = 0, ...filter }: SortedFilter & { limit?: number; offset?: number },
 ): Promise<string[]> {
   const { by, currency } = sort
   const way = sort.isAscending ? 'asc' : 'desc'
@@ -176,27 +171,20 @@ export const updateAffiliateIfUnchanged = (
   changes: Partial<AffiliateRow>,
 ): Promise<boolean> => updateIfUnchanged(trx, shopId, 'affiliates', { row, changes })
 
-/** A text is compared with every affiliate. */
+/** A text and a figure are compared with every affiliate. */
 const costOf = (query: AffiliateFilter & PageQuery): Cost => {
   if (query.isArchived) return (db, shopId) => hasMoreIneligibleThan(db, shopId, MAX_INLINE_ROWS)
-  return query.q || isDeep(query) ? rowsOf({ list: 'affiliates' }) : undefined
+  const { by = 'joined' } = query.sort ?? {}
+  return query.q || isDeep(query) || by !== 'joined' ? rowsOf({ list: 'affiliates' }) : undefined
 }
 
 export const affiliateList = defineList(import.meta.url, 'affiliateList', { read: listAffiliates, cost: costOf })
-
-/** A figure is compared for every affiliate. */
-export const sortedAffiliateList = defineList(import.meta.url, 'sortedAffiliateList', {
-  read: listSorted,
-  cost: (query: SortedFilter) =>
-    costOf(query) ?? (query.sort.by === 'joined' ? undefined : rowsOf({ list: 'affiliates' })),
-})
 
 /** The ids of a whole list in an order, for a file. */
 export const sortedAffiliateIds = defineReport(
   import.meta.url,
   'sortedAffiliateIds',
-  (db, { shopId, query }: { shopId: string; query: AffiliateFilter & { sort: AffiliateSort } }) =>
-    sortedIds(db, shopId, query),
+  (db, { shopId, query }: { shopId: string; query: SortedFilter }) => sortedIds(db, shopId, query),
 )
 
 export interface ConnectionFilter extends PageQuery {
