@@ -7,7 +7,7 @@ import { allOperations } from '../support/document.ts'
 import { admin, type OwnerServer } from '../support/owner.ts'
 import { expectOk } from '../support/shop.ts'
 import { test } from '../support/test.ts'
-import { everyCall, everyPage, exampleOf, type PlannedCall, STORE_SECRET } from './plans/calls.ts'
+import { everyCall, everyPage, exampleOf, type PlannedCall, STORE_SECRET, STRIPE_SECRET } from './plans/calls.ts'
 import { openPostgresWork, type Work } from './plans/postgres-work.ts'
 import { fillLikeYears } from './plans/shop-data.ts'
 import { openSqliteWork } from './plans/sqlite-work.ts'
@@ -33,7 +33,8 @@ const opened = new Set<string>()
 const unanswered: string[] = []
 
 test.beforeAll(async ({ ownerServer: server }) => {
-  await expectOk(admin(server, 'PATCH', '/settings', { storeWebhookSecret: STORE_SECRET }))
+  const secrets = { storeWebhookSecret: STORE_SECRET, stripeWebhookSecret: STRIPE_SECRET }
+  await expectOk(admin(server, 'PATCH', '/settings', secrets))
   await server.client.events.click({ ref: 'nisa-karim', sessionId: 's' })
   await server.client.events.pageView({ url: 'https://shop.example/' })
   // Rows of every table, to be copied.

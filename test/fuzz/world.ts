@@ -3,12 +3,15 @@ import { allOperations, type DocumentedOperation, requiredHeaders } from '../sup
 import { admin, ID, type OwnerServer, ownerServer } from '../support/owner.ts'
 import { OPERATOR_TOKEN, type TestShop } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
+import { stripeSignature } from '../support/store-signature.ts'
 import { watchRows } from '../support/watch-rows.ts'
 import type { Call } from './call.ts'
 import type { Known } from './from-schema.ts'
 
 const SECRET = 'hush-hush-hush-hush'
 const STRANGE = 'hush-hush, stranger'
+const STRIPE_SECRET = `whsec_${'own'.repeat(10)}`
+const STRANGE_STRIPE = `whsec_${'other'.repeat(10)}`
 
 /** Streams never end; they have their own tests. */
 export const fuzzed = allOperations
@@ -26,9 +29,19 @@ export interface FuzzWorld extends Known {
 export async function fuzzWorld(createStranger?: (server: OwnerServer) => Promise<TestShop>): Promise<FuzzWorld> {
   const server = await ownerServer()
   Object.assign(server.deps, { resolve: async () => ['8.8.8.8'] })
-  await expectOk(admin(server, 'PATCH', '/settings', { storeWebhookSecret: SECRET }))
+  await expectOk(
+    admin(server, 'PATCH', '/settings', { storeWebhookSecret: SECRET, stripeWebhookSecret: STRIPE_SECRET }),
+  )
   const stranger = createStranger ? await createStranger(server) : await server.createShop()
-  await expectOk(admin(server, 'PATCH', '/settings', { storeWebhookSecret: STRANGE }, { key: stranger.ownerToken }))
+  await expectOk(
+    admin(
+      server,
+      'PATCH',
+      '/settings',
+      { storeWebhookSecret: STRANGE, stripeWebhookSecret: STRANGE_STRIPE },
+      { key: stranger.ownerToken },
+    ),
+  )
   const ids = [
     ...Object.values(ID),
     'NISA16',
@@ -53,7 +66,7 @@ export async function fuzzWorld(createStranger?: (server: OwnerServer) => Promis
 
 function send(server: OwnerServer, stranger: TestShop, op: DocumentedOperation, call: Call): Promise<Response> {
   const path = call.path.startsWith('/integrations/')
-    ? call.path.replace(/shopify\/[^/]+/, `shopify/${server.shop.shopId}`)
+    ? call.path.replace(/(shopify|stripe)\/[^/]+/, `$1/${server.shop.shopId}`)
     : call.path
   const search = new URLSearchParams(call.query).toString()
   const headers = new Headers({ ...requiredHeaders(op), ...call.headers })
@@ -66,6 +79,9 @@ function send(server: OwnerServer, stranger: TestShop, op: DocumentedOperation, 
         .update(call.body ?? '')
         .digest('base64'),
     )
+    const stripeSecret = call.credential === 'own' ? STRIPE_SECRET : STRANGE_STRIPE
+    const stripe = stripeSignature(call.body ?? '', stripeSecret, server.deps.now())
+    headers.set('Stripe-Signature', stripe['Stripe-Signature'])
   }
   const body = op.method === 'GET' ? undefined : call.body
   return server.fetch(`http://test${path}${search && `?${search}`}`, { method: op.method, headers, body })

@@ -6,14 +6,17 @@ import { beforeTransaction } from '../support/faults.ts'
 import { bytesOf, type Captured, capture, type HeldRequests, holdRequests } from '../support/held-requests.ts'
 import { callOwner, type OwnerServer } from '../support/owner.ts'
 import type { RawAnswer } from '../support/raw-http.ts'
+import { stripeSignature } from '../support/store-signature.ts'
 import { test } from '../support/test.ts'
 import {
   keyWays,
   type OtherProcess,
   otherProcess,
+  STRIPE_SECRET,
   sessionWays,
   signed,
   storeWays,
+  stripeWays,
   tokenWays,
   type Way,
 } from './ways.ts'
@@ -34,7 +37,8 @@ const ofKeys = operations.filter(changes)
 const ofOwners = ownerOperations.filter(
   (op) => changes(op) && op.path.startsWith('/admin/') && op.id !== 'createSession',
 )
-const ofStores = ownerOperations.filter(({ path }) => path.startsWith('/integrations/'))
+const ofStores = ownerOperations.filter(({ path }) => path.startsWith('/integrations/shopify/'))
+const ofStripe = ownerOperations.filter(({ path }) => path.startsWith('/integrations/stripe/'))
 
 const requestOf = (server: OwnerServer, op: DocumentedOperation): Promise<Captured> =>
   capture(server, (fake) => (op.path.startsWith('/api/v1/') ? callOperation(fake, op) : callOwner(fake, op)))
@@ -49,7 +53,8 @@ async function bytesFor(
   if (!op.path.startsWith('/integrations/')) return bytesOf(request, credential)
   const raw = JSON.stringify(request.options.body)
   const path = op.path.replace('{shopId}', server.shop.shopId)
-  return bytesOf({ ...request, path, options: { raw } }, { ...credential, ...requiredHeaders(op), ...signed(raw) })
+  const signatures = { ...signed(raw), ...stripeSignature(raw, STRIPE_SECRET, server.deps.now()) }
+  return bytesOf({ ...request, path, options: { raw } }, { ...credential, ...requiredHeaders(op), ...signatures })
 }
 
 const statusAndCode = (answer: RawAnswer | undefined) => [answer?.status, answer?.headers['x-error-code']]
@@ -92,6 +97,7 @@ const cases: [what: string, ops: DocumentedOperation[], ways: Record<string, Way
   ['an owner token', ofOwners.filter(({ id }) => id !== 'deleteSession'), tokenWays],
   ['a session', ofOwners, sessionWays],
   ['a store', ofStores, storeWays],
+  ['Stripe', ofStripe, stripeWays],
 ]
 
 describe.each(cases)('%s', (_what, ops, ways) => {

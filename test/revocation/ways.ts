@@ -198,6 +198,7 @@ export const sessionWays: Record<string, Way> = {
 }
 
 const SECRET = 'hush-hush-hush-hush'
+export const STRIPE_SECRET = 'whsec_hush-hush-hush-hush'
 
 export const signed = (body: string, secret = SECRET) => ({
   'X-Shopify-Hmac-Sha256': createHmac('sha256', secret).update(body).digest('base64'),
@@ -215,7 +216,7 @@ const storeWay = (
 ): Way => ({
   rejection,
   make: async (other) => {
-    await setSettings(other, { storeWebhookSecret: SECRET })
+    await setSettings(other, { storeWebhookSecret: SECRET, stripeWebhookSecret: STRIPE_SECRET })
     return { headers: {}, revoke: () => revoke(other), ...(restore && { restore: () => restore(other) }) }
   },
 })
@@ -223,19 +224,33 @@ const storeWay = (
 const newSecret = (storeWebhookSecret: string | null) =>
   storeWay([401, 'store_signature_invalid'], (other) => setSettings(other, { storeWebhookSecret }))
 
-/** Ways to invalidate the secret that a store signs with, and its other requirements. */
-export const storeWays: Record<string, Way> = {
-  'the secret was replaced': newSecret('another-store-secret'),
-  'the secret was removed': newSecret(null),
+const newStripeSecret = (stripeWebhookSecret: string | null) =>
+  storeWay([400, 'stripe_signature_invalid'], (other) => setSettings(other, { stripeWebhookSecret }))
+
+const shopWays: Record<string, Way> = {
   'the plan was lowered': storeWay(
     [403, 'plan_required'],
     setShop({ plan: 'GROWTH' }),
     setShop({ plan: 'PROFESSIONAL' }),
   ),
   'the shop was suspended': storeWay([503, 'store_notifications_suspended'], suspend, resume),
+}
+
+/** Ways to invalidate the secret that a store signs with, and its other requirements. */
+export const storeWays: Record<string, Way> = {
+  'the secret was replaced': newSecret('another-store-secret'),
+  'the secret was removed': newSecret(null),
+  ...shopWays,
   'the shop was bound to another store': storeWay(
     [401, 'store_domain_mismatch'],
     (other) => setSettings(other, { storeDomain: 'other.example.com' }),
     (other) => setSettings(other, { storeDomain: null }),
   ),
+}
+
+/** The same for Stripe's events. */
+export const stripeWays: Record<string, Way> = {
+  'the secret was replaced': newStripeSecret('whsec_another-stripe-secret'),
+  'the secret was removed': newStripeSecret(null),
+  ...shopWays,
 }

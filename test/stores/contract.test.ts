@@ -8,6 +8,7 @@ import { updateRows } from '../support/inspect.ts'
 import { admin } from '../support/owner.ts'
 import { type Reply, type RequestOptions, type TestServer, testServer } from '../support/server.ts'
 import { expectOk, withAffiliate } from '../support/shop.ts'
+import { stripeSignature } from '../support/store-signature.ts'
 
 const SECRET = 'hush-hush-hush-hush'
 const STRIPE_SECRET = 'whsec_0123456789abcdef'
@@ -43,8 +44,7 @@ const isStripe = (op: DocumentedOperation) => op.id === 'recordStripeEvent'
 
 function signatureOf(server: TestServer, op: DocumentedOperation, text: string): string {
   if (!isStripe(op)) return createHmac('sha256', SECRET).update(text).digest('base64')
-  const time = Math.floor(server.deps.now() / 1000)
-  return `t=${time},v1=${createHmac('sha256', STRIPE_SECRET).update(`${time}.${text}`).digest('hex')}`
+  return stripeSignature(text, STRIPE_SECRET, server.deps.now())['Stripe-Signature']
 }
 
 /** A Stripe refund of a payment whose invoice is unknown. */

@@ -6,6 +6,7 @@ import { callOperator, freshCall } from '../../support/operator.ts'
 import { callOwner, FRESH, ID, type OwnerServer, sessionFor } from '../../support/owner.ts'
 import type { Reply } from '../../support/server.ts'
 import { convert } from '../../support/shop.ts'
+import { stripeSignature } from '../../support/store-signature.ts'
 
 /** No filter, each filter, and each pair of filters. */
 const pairs = (filters: string[]): string[] => [
@@ -100,6 +101,7 @@ type Call = (server: OwnerServer) => Promise<Pick<Reply, 'status' | 'body'>>
 
 /** The secret of store notifications. */
 export const STORE_SECRET = 'hush-hush-hush-hush'
+export const STRIPE_SECRET = 'whsec_hush-hush-hush-hush'
 
 /** A store's notification: the document's example, changed by `more`. */
 const notify =
@@ -112,7 +114,11 @@ const notify =
     return server.request(op.method, path, {
       key: null,
       raw,
-      headers: { ...requiredHeaders(op), 'X-Shopify-Hmac-Sha256': signature },
+      headers: {
+        ...requiredHeaders(op),
+        'X-Shopify-Hmac-Sha256': signature,
+        ...stripeSignature(raw, STRIPE_SECRET, server.deps.now()),
+      },
     })
   }
 
