@@ -129,6 +129,22 @@ describe('reopen', () => {
     expect((await till.refund(id, 'r', 3000)).body.data.commissionAmountCents).toBe(960)
   })
 
+  test('after a restriction pays what a refund in between has left, once', async ({ server }) => {
+    const { set } = await pendingAffiliate(server)
+    const id = await till.order({ couponCode: 'LATER', externalOrderId: 'late' })
+    const send = (path: string, body: object) => server.request('POST', `/api/v1/${path}`, { key: till.shop.key, body })
+    await expectOk(send('refunds', { externalOrderId: 'late', externalRefundId: 'r-1', amountCents: 3000 }))
+    await set('APPROVED')
+    for (const action of ['reopen', 'approve']) {
+      const row = await expectOk(till.act(action, id))
+      expect(row).toMatchObject({ commissionAmountCents: 960, restrictionReasonCode: null })
+    }
+    const period = { periodStart: '2020-01-01', periodEnd: '2099-01-01' }
+    const { totals } = await expectOk(send('payouts', period))
+    expect(totals).toMatchObject({ commissions: 1, commissionCents: 960, netPayableCents: 960 })
+    expect(codeOf(await send('payouts', period))).toEqual([404, 'no_eligible_commissions'])
+  })
+
   test('keeps earlier refunds', async () => {
     const id = await till.order()
     await expectOk(till.refund(id, 'r', 3000))
