@@ -4177,7 +4177,11 @@ export interface components {
             cookieDurationDays?: number;
             commissionType?: components["schemas"]["CommissionType"];
             commissionPercent?: components["schemas"]["CommissionPercentInput"];
+            /** @description The rules of the terms for all orders, instead of those that counted. Orders of affiliates are counted as they are today. */
+            rules?: components["schemas"]["TermsRule"][];
         } & ({
+            rules: unknown[];
+        } | {
             attributionPrecedence: components["schemas"]["PrecedenceInput"];
         } | {
             clickTouch: string;

@@ -126,3 +126,23 @@ test('200 for STAFF', async ({ server, owner }) => {
   const key = await staffOf(server)
   expect((await owner('POST', '/backtests', { clickTouch: 'FIRST' }, { key })).status).toBe(200)
 })
+
+test('200 other terms: what the first orders of affiliates, and cheap orders, would have earned', async ({ owner }) => {
+  const rules = [
+    { when: { affiliateOrders: { to: 0, period: 'ALL_TIME' } }, commissionPercent: 30 },
+    { when: { orderSubtotalCents: { to: 1 } }, commissionPercent: 50 },
+    { when: { customerOrder: { from: 1 } }, commissionPercent: null },
+  ]
+  const report = await run(owner, { programId: nisa.campaignId, rules })
+  expect(report).toMatchObject({ orders: 5, changed: 3 })
+  // Her first order, in EUR; the others are of customers whom the last rule pays nothing for.
+  expect(report.totals).toEqual([
+    { currency: 'EUR', currentCents: 1440, proposedCents: 2700, deltaCents: 1260 },
+    { currency: 'USD', currentCents: 2880, proposedCents: 0, deltaCents: -2880 },
+  ])
+  expect(report.examples.map(({ proposed }: { proposed: object }) => proposed)).toContainEqual(
+    expect.objectContaining({ restrictionReasonCode: 'TERMS_NOT_MET', amountCents: 0 }),
+  )
+  const { status, headers } = await owner('POST', '/backtests', { rules: [{ when: {}, commissionPercent: 101 }] })
+  expect([status, headers.get('X-Error-Code')]).toEqual([400, 'commission_percent_invalid'])
+})

@@ -88,6 +88,8 @@ test('programs are created and edited, with product rates and places, and compar
   )
   expect(compared).toMatch(/Orders compared \d+/)
   expect(compared).toMatch(/\+[\d.]+ USD/)
+  const once = await words(`/programs/${campaignId}/backtest?promise=order&commissionPercent=16&from=2026-01-01`)
+  expect(once).toMatch(/With other terms .*Orders compared \d+ Orders affected 0/)
 })
 
 test('programs and coupons are listed with orders, revenue, and commission of all time', async () => {

@@ -17,8 +17,22 @@ import { urlWithQuery } from './url.ts'
 
 type Backtest = components['schemas']['Backtest']
 type Program = components['schemas']['Program']
+type Rule = components['schemas']['TermsRule']
 
-const FIELDS = ['commissionType', 'commissionPercent', 'cookieDurationDays', 'from', 'to']
+const FIELDS = ['commissionType', 'commissionPercent', 'cookieDurationDays', 'promise', 'from', 'to']
+
+/** Usual rules of terms: what a customer's orders earn afterwards. */
+const PROMISES: Record<string, Rule[]> = {
+  year: [{ when: { customerMonth: { from: 12 } }, commissionPercent: null }],
+  order: [{ when: { customerOrder: { from: 2 } }, commissionPercent: null }],
+  all: [],
+}
+const PROMISE_NAMES = [
+  ['', 'As the terms are'],
+  ['year', 'First year of a customer'],
+  ['order', 'First order of a customer'],
+  ['all', 'All orders alike'],
+] as const
 
 export const backtestRoutes: Route[] = [
   { path: '/programs/:id/backtest', ...rolesAndAuditOf('runBacktest'), show, hasFilter: true },
@@ -29,6 +43,8 @@ interface Terms {
   commissionType: string
   commissionPercent: string
   cookieDurationDays: string
+  /** One of {@link PROMISES}; empty for the terms of each order. */
+  promise: string
 }
 
 /** The earnings of past orders under other terms, first under the current ones. Nothing is stored. */
@@ -41,6 +57,7 @@ async function show(request: PageRequest): Promise<View> {
     commissionType: value('commissionType'),
     commissionPercent: value('commissionPercent'),
     cookieDurationDays: value('cookieDurationDays'),
+    promise: value('promise'),
   }
   const given: Given = { from: monthsAgo(ctx.now()), ...Object.fromEntries(query) }
   return {
@@ -51,7 +68,7 @@ async function show(request: PageRequest): Promise<View> {
     body: html`${presets(request, one, asked)}
 ${filterForm(request, {
   path: pathOf(one),
-  fields: html`${select('commissionType', 'Commission', RATE_TYPES, asked.commissionType)}
+  fields: html`${select('promise', 'Pays', PROMISE_NAMES, asked.promise)}${select('commissionType', 'Commission', RATE_TYPES, asked.commissionType)}
 ${filterInput(request, { name: 'commissionPercent', label: 'Rate', value: asked.commissionPercent, required: true, maxlength: 20 })}
 ${filterInput(request, { name: 'cookieDurationDays', label: 'Click window', suffix: ' (days)', type: 'number', value: asked.cookieDurationDays, required: true, ...limitsOf('runBacktest', 'cookieDurationDays') })}`,
   more: {
@@ -73,12 +90,14 @@ const termsOf = (one: Program, currency: string): Terms => ({
   commissionType: one.commissionType,
   commissionPercent: typedRate({ commissionType: one.commissionType, rate: one.defaultCommissionBps }, currency),
   cookieDurationDays: String(one.cookieDurationDays),
+  promise: '',
 })
 
 const isSame = (one: Terms, other: Terms): boolean =>
   one.commissionType === other.commissionType &&
   Number(one.commissionPercent) === Number(other.commissionPercent) &&
-  Number(one.cookieDurationDays) === Number(other.cookieDurationDays)
+  Number(one.cookieDurationDays) === Number(other.cookieDurationDays) &&
+  one.promise === other.promise
 
 /** Two points of a percentage, or a tenth of an amount. */
 const stepOf = ({ commissionType, defaultCommissionBps: rate }: Program): number =>
@@ -126,6 +145,7 @@ async function compare(
     commissionType: asked.commissionType,
     commissionPercent: typedNumber('commissionPercent', asked.commissionPercent),
     cookieDurationDays: typedNumber('cookieDurationDays', asked.cookieDurationDays),
+    ...(Object.hasOwn(PROMISES, asked.promise) && { rules: PROMISES[asked.promise] }),
     ...readPeriod(request, givenOf(new URLSearchParams(given), FIELDS)),
   })
   const { value, readAt } = await readForPage(ctx, {

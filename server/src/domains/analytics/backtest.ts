@@ -8,13 +8,14 @@ import { checkPeriod, parseBodyInstant } from '../../core/time.ts'
 import { defineReport } from '../../database/database.ts'
 import type { OrderRow } from '../../database/tables.ts'
 import { decide } from '../../engine/decide.ts'
-import type { Decision, Facts, ProgramFact } from '../../engine/facts.ts'
+import type { Decision, Facts, ProgramFact, TermsFact } from '../../engine/facts.ts'
 import { exactSum } from '../../engine/money.ts'
-import { patchRate, type RateError } from '../../engine/program-rate.ts'
+import { patchRate, type RateError, rateFromInput } from '../../engine/program-rate.ts'
 import { parseFacts } from '../../engine/stored-facts.ts'
 import { precedenceOf } from '../accounts/settings.ts'
 import { findAffiliatesById } from '../affiliates/queries.ts'
 import { listOrders } from '../ledger/orders.ts'
+import { withCounts } from '../ledger/terms-facts.ts'
 import { rateError } from '../programs/programs.ts'
 import { findProgram } from '../programs/queries.ts'
 
@@ -32,6 +33,7 @@ export async function run(ctx: Context, input: Body<'runBacktest'>): Promise<com
   const request: BacktestRequest = {
     ...bounds,
     currency: ctx.shop.currency,
+    timeZone: ctx.shop.timeZone,
     input,
     ...(precedence && { precedence }),
   }
@@ -44,11 +46,13 @@ export async function run(ctx: Context, input: Body<'runBacktest'>): Promise<com
 
 type BacktestInput = Body<'runBacktest'>
 type RateType = ProgramFact['commissionType']
+type Rules = components['schemas']['TermsRule'][]
 
 interface BacktestRequest {
   input: BacktestInput
   /** The shop's, for orders that were decided without it. */
   currency: string
+  timeZone: string
   /** The precedence of evidence, when it differs. */
   precedence?: Facts['settings']['precedence']
   /** Instants, both inclusive, of the orders. */
@@ -80,15 +84,17 @@ export const backtestReport = defineReport(
   import.meta.url,
   'backtestReport',
   async (db, { shopId, query }: { shopId: string; query: BacktestRequest }): Promise<BacktestResult> => {
-    const { input, currency, precedence, ...bounds } = query
-    const change = changeOf(input, { precedence, currency })
+    const { input, currency, timeZone, precedence, ...bounds } = query
+    const changed = changeOf(input, { precedence, currency })
+    const shop = { id: shopId, currency, timeZone }
+    const change: Change = async (facts) => (input.rules ? withCounts(db, shop, changed(facts)) : changed(facts))
     const ledger = newLedger()
     let after: OrderRow | undefined
     let truncated = false
     try {
       do {
         const rows = await listOrders(db, shopId, { ...bounds, after }, PAGE_SIZE)
-        for (const row of rows) compare(ledger, row, change)
+        for (const row of rows) await compare(ledger, row, change)
         after = rows.length === PAGE_SIZE ? rows.at(-1) : undefined
         truncated = after !== undefined && ledger.orders >= MAX_ORDERS
       } while (after && !truncated)
@@ -103,21 +109,26 @@ export const backtestReport = defineReport(
   { isLong: true },
 )
 
-type Change = (facts: Facts) => Facts
+type Change = (facts: Facts) => Promise<Facts>
 
-function compare(ledger: Ledger, row: OrderRow, change: Change): void {
+async function compare(ledger: Ledger, row: OrderRow, change: Change): Promise<void> {
   const facts = parseFacts(row.facts)
   const current: Decision = JSON.parse(row.decision)
-  addOutcome(ledger, { orderId: row.orderId, currency: facts.order.currency, current, proposed: decide(change(facts)) })
+  addOutcome(ledger, {
+    orderId: row.orderId,
+    currency: facts.order.currency,
+    current,
+    proposed: decide(await change(facts)),
+  })
 }
 
 /** The other settings, as a change of the stored facts. */
 function changeOf(
   input: BacktestInput,
   { precedence, currency }: Pick<BacktestRequest, 'precedence' | 'currency'>,
-): Change {
+): (facts: Facts) => Facts {
   const { clickTouch } = input
-  const onProgram = programChange(input, minorUnitDigits(currency))
+  const onProgram = programChange(input, currency)
   return (facts) => ({
     ...facts,
     settings: { currency, ...facts.settings, ...(precedence && { precedence }), ...(clickTouch && { clickTouch }) },
@@ -126,23 +137,29 @@ function changeOf(
 }
 
 /** A rate is validated together with the program's stored type, as when the program itself is updated. */
-function programChange(input: BacktestInput, digits: number): (program: ProgramFact) => ProgramFact {
-  const { programId, cookieDurationDays, commissionType, commissionPercent } = input
+function programChange(input: BacktestInput, currency: string): (program: ProgramFact) => ProgramFact {
+  const { programId, cookieDurationDays, commissionType, commissionPercent, rules } = input
+  const digits = minorUnitDigits(currency)
   return (program) => {
     if (programId && program.id !== programId) return program
-    const { id, productRules, geoRule, autoApproveOrder, lifetimeCommission } = program
     const patched = patchRate(program, { commissionType, commissionPercent }, digits)
     if (!patched.ok) throw new RateRejected(patched.reason, commissionType ?? program.commissionType)
-    const cookie = cookieDurationDays ?? program.cookieDurationDays
-    return {
-      id,
-      productRules,
-      geoRule,
-      autoApproveOrder,
-      lifetimeCommission,
+    const changed = {
+      ...program,
       ...patched.rate,
-      cookieDurationDays: cookie,
+      cookieDurationDays: cookieDurationDays ?? program.cookieDurationDays,
     }
+    return rules ? { ...changed, terms: [termsOf(rules, changed.commissionType)] } : changed
+  }
+
+  /** In force at all times, and the same for everyone. */
+  function termsOf(sent: Rules, type: RateType): TermsFact {
+    const rules = sent.map(({ commissionPercent: percent, ...rule }) => {
+      const read = percent === null ? null : rateFromInput(type, percent, digits)
+      if (read && !read.ok) throw new RateRejected(read.reason, type)
+      return { ...rule, rate: read ? read.rate.rate : null }
+    })
+    return { version: 0, createdAt: '', commissionType: type, currency, holdDays: 0, appliesTo: 'ORDERS', rules }
   }
 }
 

@@ -17,8 +17,8 @@ import {
   type StoredClick,
 } from '../journey/queries.ts'
 import { findDuplicateOf, type IdentifiedOrder } from '../ledger/orders.ts'
+import { withTerms } from '../ledger/terms-facts.ts'
 import { listClickWindows, toGeoRule } from '../programs/queries.ts'
-import { withTerms } from './gather-terms.ts'
 
 /** Reads everything that the engine needs to decide an order, in two round trips on PostgreSQL. */
 export async function gatherFacts(db: Reader, shop: ShopRow, incoming: IdentifiedOrder): Promise<Facts> {

@@ -2,8 +2,8 @@ import { monthsBetween, startOfMonth } from '../../core/time-zone.ts'
 import type { Reader } from '../../database/database.ts'
 import type { ProgramTermsRow, ShopRow } from '../../database/tables.ts'
 import type { AffiliateFact, Facts, TermsFact, TermsPeriod } from '../../engine/facts.ts'
-import { countCredited } from '../ledger/commissions.ts'
 import { listTermsInForce } from '../programs/queries.ts'
+import { countCredited } from './commissions.ts'
 
 type Shop = Pick<ShopRow, 'id' | 'timeZone' | 'currency'>
 
