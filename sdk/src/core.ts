@@ -1,36 +1,22 @@
 import createClient, { type Client } from 'openapi-fetch'
+import { makeAttempt } from './attempt.ts'
 import {
   AbortedError,
   ApiError,
-  ConnectionError,
-  checkResponse,
   type ErrorDetails,
   invalidResponse,
   messageOf,
   ReferralError,
-  reasonOf,
   TimeoutError,
   toApiError,
   UnknownOutcomeError,
 } from './errors.ts'
 import { operations } from './generated/operations.ts'
-import { createObserver, sleep, withDeadline } from './hooks.ts'
-import {
-  type AttemptInfo,
-  type ClientOptions,
-  checkKey,
-  checkLimits,
-  checkOptions,
-  type Fetch,
-  type FetchedResponse,
-  userAgent,
-  type WriteOptions,
-} from './options.ts'
+import { createObserver, sleep } from './hooks.ts'
+import { type AttemptInfo, type ClientOptions, checkLimits, checkOptions, type WriteOptions } from './options.ts'
 import {
   createPacer,
   headerOf,
-  isOutcomeUnknown,
-  mayHaveReachedServer,
   mayRetry,
   type RateLimit,
   type RetryPolicy,
@@ -61,11 +47,6 @@ export type CallInit<Query, Body> = {
   body: Body
   headers: Record<string, string | undefined>
   fetch: (request: Request) => Promise<Response>
-  middleware: CallMiddleware[]
-}
-
-interface CallMiddleware {
-  onRequest: (info: { request: Request; schemaPath: string }) => void
 }
 
 /** The result of a method of openapi-fetch. */
@@ -112,6 +93,9 @@ export interface Core {
   ): Promise<WithResponse<Data>>
 }
 
+/** A request with its path in openapi.yaml, before parameters were filled in. */
+type OperationRequest = Request & { schemaPath: string }
+
 const KEY_HEADER = 'Idempotency-Key'
 
 /** The data of a call alone. */
@@ -138,6 +122,7 @@ export const createCore = (given: ClientOptions = {}): Core => {
     baseUrl: options.baseUrl,
     headers: { Accept: 'application/json', ...options.headers },
   })
+  api.use({ onRequest: ({ request, schemaPath }) => Object.assign(request, { schemaPath }) })
 
   const run: Core['run'] = async (input, mayBeApplied = false) => {
     const { pick, recover, reconciled = dataOf, isStreamed, options: callOptions = {} } = input
@@ -163,6 +148,9 @@ export const createCore = (given: ClientOptions = {}): Core => {
      */
     const fetchWithRetries = async (request: Request): Promise<Response> => {
       const { method, url, headers } = request
+      path = (request as OperationRequest).schemaPath
+      ;[policy, isText] = operations[`${method} ${path}`] ?? ['never']
+      Object.assign(details, { method, path })
       const body = await request.text()
       if (policy === 'keyed' && !headers.has(KEY_HEADER)) headers.set(KEY_HEADER, crypto.randomUUID())
       details.idempotencyKey = headers.get(KEY_HEADER) ?? undefined
@@ -177,7 +165,10 @@ export const createCore = (given: ClientOptions = {}): Core => {
         info = { method, path, url, state, attempt: ++attempts, headers: new Headers(headers) }
         await notify('onRequest', info, signal)
         const sentAt = Date.now()
-        const { response, error, isUnknown } = await fetchOnce(body, Math.min(timeoutMs, deadline - sentAt))
+        details.response = undefined
+        const ms = Math.min(timeoutMs, deadline - sentAt)
+        const sent = { method, url, headers: info.headers, body, ms, signal, details, isText, isStreamed }
+        const { response, error, isUnknown } = await makeAttempt(options, sent)
         mayBeApplied ||= isUnknown
         const window = readRateLimit(response)
         pacer?.release(window)
@@ -212,42 +203,6 @@ export const createCore = (given: ClientOptions = {}): Core => {
       }
     }
 
-    /** Makes one attempt and reads its whole body. Never rejects. */
-    const fetchOnce = async (body: string, ms: number): Promise<AttemptResult> => {
-      const { method, url } = info
-      let wasSent = false
-      details.response = undefined
-      const attempt = async (attemptSignal: AbortSignal): Promise<AttemptResult> => {
-        const { apiKey, fetch = globalThis.fetch } = options
-        const key = checkKey(typeof apiKey === 'function' ? await apiKey() : apiKey)
-        attemptSignal.throwIfAborted()
-        const headers = Object.fromEntries(info.headers)
-        headers.authorization = `Bearer ${key}`
-        headers['user-agent'] = userAgent(options, headers['user-agent'])
-        // Redirects are not followed: they would send the key elsewhere and turn a POST into a GET.
-        const init = { method, headers, signal: attemptSignal, redirect: 'manual', ...(body && { body }) } as const
-        // A request that converts to its URL, for implementations of `fetch` that do not know the global `Request`.
-        const request = Object.assign(new Request(url, init), { toString: () => url }) as Parameters<Fetch>[0]
-        const sending = fetch(request, { ...options.fetchOptions, ...init })
-        wasSent = true
-        const received = await sending
-        if (isStreamed && received.status >= 200 && received.status < 300)
-          return { response: received as Response, isUnknown: false }
-        const text = await received.text()
-        const response = toResponse(received, text, isText)
-        const error = checkResponse(response, text, details, isText)
-        return { response, error, isUnknown: isOutcomeUnknown(response) || (response.ok && !!error) }
-      }
-      const onTimeout = () => new TimeoutError('TimeoutError', `No response within ${ms} ms.`, details)
-      return withDeadline(attempt, { signal, ms, onTimeout, details, isStreamed }).catch((cause) => {
-        if (cause instanceof ReferralError) return { error: cause, isUnknown: wasSent }
-        const what = wasSent ? `Connection to ${new URL(url).origin}` : 'Reading the API key'
-        const { reason, code } = reasonOf(cause)
-        const error = new ConnectionError('ConnectionError', `${what} failed: ${reason}`, { ...details, cause, code })
-        return { error, isUnknown: wasSent && mayHaveReachedServer(cause) }
-      })
-    }
-
     const unknownOutcome = (cause: Error) => {
       const canReconcile = policy !== 'never'
       const { idempotencyKey } = details
@@ -271,7 +226,6 @@ export const createCore = (given: ClientOptions = {}): Core => {
           body: input.body!,
           headers: { ...headers, [KEY_HEADER]: idempotencyKey },
           fetch: fetchWithRetries,
-          middleware: [{ onRequest }],
           ...(isStreamed && { parseAs: 'stream' }),
         })
         const picked = data && (isStreamed ? (response as never) : pick(data, response, details))
@@ -296,11 +250,6 @@ export const createCore = (given: ClientOptions = {}): Core => {
       return toWithResponse(recovered, failure.response, attempts, true)
     }
 
-    const onRequest: CallMiddleware['onRequest'] = ({ request, schemaPath }) => {
-      path = schemaPath
-      Object.assign(details, { method: request.method, path })
-      ;[policy, isText] = operations[`${request.method} ${path}`] ?? ['never']
-    }
     try {
       return await decide()
     } catch (error) {
@@ -321,14 +270,6 @@ export const createCore = (given: ClientOptions = {}): Core => {
   }
 }
 
-/** The result of an attempt: a response, an error, or both when the response is not usable. */
-interface AttemptResult {
-  response?: Response
-  error?: ReferralError | undefined
-  /** A write may have been applied, and the response does not tell. */
-  isUnknown: boolean
-}
-
 /**
  * Whether a rejection proves that a lost attempt did not apply the write. A keyed write would have been replayed instead
  * of rejected. A repeatable write may be rejected because it was applied, unless the caller checks the state.
@@ -345,15 +286,3 @@ const toWithResponse = <T>(data: T, response: Response, attempts: number, recove
   recovered,
   attempts,
 })
-
-/** Returns a response that openapi-fetch can read. It expects JSON, so a text becomes a JSON string. */
-const toResponse = ({ status, headers: received }: FetchedResponse, text: string, isText = false): Response => {
-  // The response to a redirect that is not followed has no status in browsers.
-  if (!status) return Response.error()
-  const body = isText && status < 300 ? JSON.stringify(text) : text
-  const headers = new Headers()
-  received.forEach((value, name) => {
-    headers.append(name, value)
-  })
-  return new Response(body || null, { status, headers })
-}
