@@ -65,6 +65,7 @@ test('200 with the decision and its trace, without a key, and nothing is written
         baseCents: 9000,
         amountCents: 1440,
         taxWithheldCents: 0,
+        terms: null,
         currency: 'USD',
         groups: [
           {

@@ -14,7 +14,7 @@ const RESPONSE_RETENTION_MS = 30 * 86_400_000
  */
 export async function findStoredResponse<T>(ctx: MutationContext, db: Reader): Promise<{ result: T } | undefined> {
   if (!ctx.idempotency) return undefined
-  const row = await findResponseRow(db, ctx.shop.id, ctx.idempotency.key)
+  const [row] = await findByKey(db, { shopId: ctx.shop.id, key: ctx.idempotency.key })
   if (!row) return undefined
   ctx.idempotency.hasExpired = row.expiresAt !== null && row.expiresAt <= nowIso(ctx)
   if (ctx.idempotency.hasExpired) return undefined
@@ -61,14 +61,13 @@ export async function storeResponse(
 }
 
 const findByKey = prepared<{ shopId: string; key: string }>()((db, { shopId, key }) =>
-  db.selectFrom('idempotencyKeys').selectAll().where('shopId', '=', shopId).where('key', '=', key).compile(),
+  db
+    .selectFrom('idempotencyKeys')
+    .select(['fingerprint', 'result', 'expiresAt'])
+    .where('shopId', '=', shopId)
+    .where('key', '=', key)
+    .compile(),
 )
-
-export const findResponseRow = async (
-  db: Reader,
-  shopId: string,
-  key: string,
-): Promise<IdempotencyKeyRow | undefined> => (await findByKey(db, { shopId, key }))[0]
 
 const insertOne = preparedInsert('idempotencyKeys')
 

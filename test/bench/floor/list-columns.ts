@@ -4,5 +4,5 @@ export const COLUMNS = `
   "commissionBaseCents", "remainingBaseCents", "commissionRateBps", "commissionAmountCents", "taxWithheldCents",
   "orderSubtotalCents",
   "orderDiscountCents", "orderShippingCents", "orderTaxCents", "trackingMethod", "attributionMethod",
-  "attributionReasonCode", "restrictionReasonCode", "orderStatus", "payoutBatchId", "happenedAt", "paidAt",
-  "createdAt", "updatedAt"`
+  "attributionReasonCode", "restrictionReasonCode", "orderStatus", "payoutBatchId",
+  "termsVersion", "termsRule", "availableAt", "happenedAt", "paidAt", "createdAt", "updatedAt"`

@@ -37,7 +37,7 @@ export interface Gathered {
 /** The columns of the rows of an order, by table: `test/database/bench-floors.test.ts` compares them with the server's. */
 export const INSERTED = {
   commissions:
-    'id shopId affiliateId programId externalOrderId orderId orderName currency orderCurrency commissionType commissionBaseCents remainingBaseCents commissionRateBps commissionAmountCents taxWithheldCents orderSubtotalCents orderDiscountCents orderShippingCents orderTaxCents trackingMethod attributionMethod attributionReasonCode orderStatus happenedAt createdAt updatedAt version',
+    'id shopId affiliateId programId externalOrderId orderId orderName currency orderCurrency commissionType commissionBaseCents remainingBaseCents commissionRateBps commissionAmountCents taxWithheldCents orderSubtotalCents orderDiscountCents orderShippingCents orderTaxCents trackingMethod attributionMethod attributionReasonCode orderStatus termsVersion availableAt happenedAt createdAt updatedAt version',
   orders: 'shopId orderId commissionId orderAt orderName orderCurrency goodsCents facts decision createdAt updatedAt',
   journey:
     'id shopId type occurredAt affiliateId programId customerEmail customerEmailKey externalOrderId orderId commissionId createdAt',
@@ -169,6 +169,9 @@ export function record({ caller, key, body, order, facts, at, last, takers }: Re
     restrictionReasonCode: decision.restrictionReasonCode,
     orderStatus: status,
     payoutBatchId: null,
+    termsVersion: 1,
+    termsRule: null,
+    availableAt: at,
     happenedAt: at,
     paidAt: null,
     createdAt: at,

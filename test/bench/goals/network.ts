@@ -8,7 +8,7 @@ import { printRates } from '../harness/rates.ts'
 import { perSecond, print, say } from '../harness/report.ts'
 import { launchOurs, type Subject } from '../harness/subject.ts'
 import { orderOf } from './conversions.ts'
-import { administer } from './postgres.ts'
+import { ANALYZE, administer } from './postgres.ts'
 
 const DELAY_MS = 1
 
@@ -18,6 +18,7 @@ export async function p11({ rounds, seconds }: Options): Promise<void> {
   try {
     await administer(cluster.urlOf('postgres'), 'create database ours')
     const data = await fill(cluster.urlOf('ours'), 1000)
+    await administer(data.url, ANALYZE)
     const proxy = await startDelayProxy(new URL(data.url), DELAY_MS)
     const near = await launchOurs({ DATABASE_URL: data.url })
     const far = await launchOurs({ DATABASE_URL: proxy.url })
