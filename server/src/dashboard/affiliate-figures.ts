@@ -1,5 +1,11 @@
 import { toUnits } from '../core/currencies.ts'
-import { type AffiliateFigures, type CurrencySums, othersOf, sumsIn } from '../domains/affiliates/figures.ts'
+import {
+  type AffiliateFigures,
+  type CurrencySums,
+  NO_FIGURES,
+  othersOf,
+  sumsIn,
+} from '../domains/affiliates/figures.ts'
 import { readOverview } from '../domains/analytics/overview.ts'
 import { lastDays, lengthTabs } from './chart-period.ts'
 import { facts } from './components.ts'
@@ -19,28 +25,26 @@ export const amounts = (figures: AffiliateFigures, name: Amount, own: string): H
     .filter((sums) => sums[name] !== 0n)
     .map((sums) => html`<small>${money(sums[name], sums.currency)}</small>`)}`
 
-interface Earning {
-  earned: AffiliateFigures
+/** The columns of the figures of affiliates or programs. */
+export function figureColumns<Row>(own: string, figuresOf: (row: Row) => AffiliateFigures | undefined) {
+  const earned = (row: Row) => figuresOf(row) ?? NO_FIGURES
+  const amountColumn = (label: string, name: Amount): ListColumn<Row> => ({
+    label,
+    kind: 'number',
+    cell: (row) => amounts(earned(row), name, own),
+    fileLabel: `${label} (${own})`,
+    file: (row) => amountCell(sumsIn(earned(row), own)[name], own),
+  })
+  return {
+    clicks: countColumn<Row>({ label: 'Clicks', card: 'inline' }, (row) => earned(row).clicks),
+    orders: countColumn<Row>({ label: 'Orders', card: 'inline' }, (row) => earned(row).orders),
+    revenue: amountColumn('Revenue', 'revenueCents'),
+    commission: amountColumn('Commission', 'commissionCents'),
+  }
 }
 
-/** The columns of the figures of affiliates or programs. */
-export const figureColumns = <Row extends Earning>(own: string) => ({
-  clicks: countColumn<Row>({ label: 'Clicks', card: 'inline' }, ({ earned }) => earned.clicks),
-  orders: countColumn<Row>({ label: 'Orders', card: 'inline' }, ({ earned }) => earned.orders),
-  revenue: amountColumn<Row>('Revenue', 'revenueCents', own),
-  commission: amountColumn<Row>('Commission', 'commissionCents', own),
-})
-
-const amountColumn = <Row extends Earning>(label: string, name: Amount, own: string): ListColumn<Row> => ({
-  label,
-  kind: 'number',
-  cell: ({ earned }) => amounts(earned, name, own),
-  fileLabel: `${label} (${own})`,
-  file: ({ earned }) => amountCell(sumsIn(earned, own)[name], own),
-})
-
-export const otherCurrencies = ({ earned }: Earning, own: string): string =>
-  othersOf(earned, own).map(sumsText).join('; ')
+export const otherCurrencies = (figures: AffiliateFigures = NO_FIGURES, own: string): string =>
+  othersOf(figures, own).map(sumsText).join('; ')
 
 const sumsText = ({ currency, revenueCents, commissionCents }: CurrencySums): string =>
   `${currency}: revenue ${toUnits(revenueCents, currency)}, commission ${toUnits(commissionCents, currency)}`

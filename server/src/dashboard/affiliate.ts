@@ -13,7 +13,7 @@ import { accessCard, affiliateAccessRoutes } from './affiliate-access.ts'
 import { affiliateEditRoutes } from './affiliate-edit.ts'
 import { affiliateCharts, figureSummary } from './affiliate-figures.ts'
 import { firstLetter, letterCard } from './affiliate-letter.ts'
-import { commissionColumns, withNames } from './commission-list.ts'
+import { commissionColumns } from './commission-list.ts'
 import { copyable, empty, facts } from './components.ts'
 import { assignCode, codeForm } from './coupons.ts'
 import { confirmation, form, input, limitsOf, select } from './form.ts'
@@ -71,6 +71,7 @@ async function show(asked: PageRequest): Promise<View> {
     commissions.list(ctx, { affiliateId: one.id, page: 1, limit: RECENT }),
     aliases.listOf(ctx, one.id),
   ])
+  const columns = (await commissionColumns(request, recent.data)).filter(({ label }) => label !== 'Affiliate')
   const program = one.campaignId && programs.find(([id]) => id === one.campaignId)?.[1]
   return {
     title: one.name,
@@ -89,11 +90,7 @@ ${charts}
 <h2>Latest commissions</h2>
 ${
   recent.data.length
-    ? html`${listTable(
-        'Latest commissions',
-        commissionColumns(request).filter(({ label }) => label !== 'Affiliate'),
-        await withNames(ctx, recent.data),
-      )}<p><a href="${urlWithQuery('/admin/commissions', { status: 'ALL', affiliate: one.id })}">All ${count(total)} commissions</a> · <a href="${urlWithQuery('/admin/journey', { affiliateId: one.id })}">Visits and orders</a>${asked.isOwner ? statementLink(request, one) : ''}</p>`
+    ? html`${listTable('Latest commissions', columns, recent.data)}<p><a href="${urlWithQuery('/admin/commissions', { status: 'ALL', affiliate: one.id })}">All ${count(total)} commissions</a> · <a href="${urlWithQuery('/admin/journey', { affiliateId: one.id })}">Visits and orders</a>${asked.isOwner ? statementLink(request, one) : ''}</p>`
     : empty('No commissions yet', 'Orders with the code or through the link appear here.', 'commissions')
 }
 ${linked}

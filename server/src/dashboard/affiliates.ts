@@ -67,11 +67,7 @@ async function show(request: PageRequest): Promise<View> {
   return showList(request, await affiliatePage(request))
 }
 
-interface AffiliateItem extends Affiliate {
-  earned: AffiliateFigures
-}
-
-async function affiliatePage(request: PageRequest): Promise<ListPage<AffiliateItem>> {
+async function affiliatePage(request: PageRequest): Promise<ListPage<Affiliate>> {
   const { ctx, isOwner, query } = request
   const programs = await programOptions(request)
   const names = new Map(programs)
@@ -101,15 +97,13 @@ async function affiliatePage(request: PageRequest): Promise<ListPage<AffiliateIt
       sortField(request),
     ],
     button: 'Search',
-    columns: (filter) => [
-      ...(isChoice(filter) ? [{ ...CHOICE, cell: choice }] : []),
-      ...columns(request, filter, names),
-    ],
-    read: async (filter) => {
-      const query = await listFilter(request, filter)
-      const { rows, ...shown } = await numberedRows(request, { path: PATH, list: affiliates.list, query })
-      return { ...shown, rows: rows && (await withFigures(ctx, rows)) }
+    columns: async (filter, rows) => {
+      const ids = rows.map(({ id }) => id)
+      const all = columns(request, filter, { programs: names, earned: await figures.figuresOf(ctx, ids) })
+      return isChoice(filter) ? [{ ...CHOICE, cell: choice }, ...all] : all
     },
+    read: async (filter) =>
+      numberedRows(request, { path: PATH, list: affiliates.list, query: await listFilter(request, filter) }),
     readFile: (filter) => fileReader(request, filter),
     none: (filter) => none(filter, isOwner),
     actions: () => (isOwner ? html`<a class="button main" href="${PATH}/new">New affiliate</a>` : undefined),
@@ -153,27 +147,17 @@ async function listFilter(request: PageRequest, filter: ListFilter) {
   }
 }
 
-async function withFigures(ctx: PageRequest['ctx'], data: Affiliate[]): Promise<AffiliateItem[]> {
-  const ids = data.map(({ id }) => id)
-  const earned = await figures.figuresOf(ctx, ids)
-  return data.map((one) => ({ ...one, earned: earned.get(one.id) ?? figures.NO_FIGURES }))
-}
-
 /** A sorted list continues at a position among all ids, another one after an affiliate. */
 async function fileReader(request: PageRequest, filter: ListFilter) {
   const { ctx } = request
   const found = await listFilter(request, filter)
   const { sort } = found
-  if (!sort)
-    return async (after: string | undefined) => {
-      const { data, next } = await wholeList(ctx, affiliates.list, { ...found, after }, ({ id }) => id)
-      return { rows: await withFigures(ctx, data), next }
-    }
+  if (!sort) return (after: string | undefined) => wholeList(ctx, affiliates.list, { ...found, after }, ({ id }) => id)
   const ids = await figures.listSortedIds(ctx, { ...found, sort })
   return async (position = '0') => {
     const [start, end] = [Number(position), Number(position) + ROWS_AT_ONCE]
-    const data = await figures.listByIds(ctx, ids.slice(start, end), filter.status === ARCHIVED)
-    return { rows: await withFigures(ctx, data), next: end < ids.length ? String(end) : undefined }
+    const rows = await figures.listByIds(ctx, ids.slice(start, end), filter.status === ARCHIVED)
+    return { rows, next: end < ids.length ? String(end) : undefined }
   }
 }
 
@@ -193,7 +177,11 @@ function sortField({ form: sent, query }: PageRequest): FilterField {
   }
 }
 
-function columns(request: PageRequest, filter: ListFilter, programs: Map<string, string>): ListColumn<AffiliateItem>[] {
+function columns(
+  request: PageRequest,
+  filter: ListFilter,
+  { programs, earned }: { programs: Map<string, string>; earned: Map<string, AffiliateFigures> },
+): ListColumn<Affiliate>[] {
   const { ctx, zone } = request
   const own = ctx.shop.currency
   const current = sortOf(request, filter)
@@ -212,7 +200,7 @@ function columns(request: PageRequest, filter: ListFilter, programs: Map<string,
       current: isCurrent ? (current.isAscending ? ('ascending' as const) : ('descending' as const)) : undefined,
     }
   }
-  const { clicks, orders, revenue, commission } = figureColumns<AffiliateItem>(own)
+  const { clicks, orders, revenue, commission } = figureColumns<Affiliate>(own, ({ id }) => earned.get(id))
   return [
     { label: 'Affiliate', kind: 'name', sort: sorted('name'), cell: nameCell },
     { label: 'Name', file: ({ name }) => name },
@@ -230,7 +218,7 @@ function columns(request: PageRequest, filter: ListFilter, programs: Map<string,
     { ...orders, sort: sorted('orders') },
     { ...revenue, sort: sorted('revenue') },
     { ...commission, sort: sorted('commission') },
-    { label: 'Other currencies', file: (one) => otherCurrencies(one, own) },
+    { label: 'Other currencies', file: ({ id }) => otherCurrencies(earned.get(id), own) },
     { label: 'Joined', card: 'inline', sort: sorted('joined'), cell: ({ createdAt }) => day(createdAt, zone) },
   ]
 }

@@ -43,11 +43,6 @@ const TABS = [
   'ALL',
 ] as const satisfies (Status | 'ALL')[]
 
-/** A commission with the names that its row shows. */
-export interface CommissionItem extends Commission {
-  names: Names
-}
-
 /** The names of affiliates by id, and of adjusted orders by the id of their commission. Goods that were refunded, in cents by that id. */
 interface Names {
   affiliates: Map<string, string>
@@ -56,7 +51,7 @@ interface Names {
 }
 
 /** The list of commissions, without actions. */
-export async function commissionList(request: PageRequest): Promise<ListPage<CommissionItem>> {
+export async function commissionList(request: PageRequest): Promise<ListPage<Commission>> {
   const { ctx } = request
   const programs = await programOptions(request)
   const program = selectField(request, { name: 'programId', label: 'Program', options: programs, isOpen: true })
@@ -84,44 +79,53 @@ export async function commissionList(request: PageRequest): Promise<ListPage<Com
       rare(daysField(request)),
       rare(amountsField(request, 'Commission', 'commission')),
     ],
-    columns: () => commissionColumns(request),
+    columns: (_filter, rows) => commissionColumns(request, rows),
     read: (filter) => read(request, filter),
-    readFile: (filter) => async (after) => {
-      const { data, next } = await readFile(ctx, filter, after)
-      return { rows: await withNames(ctx, data), next }
-    },
+    readFile: (filter) => (after) => readFile(ctx, filter, after),
     none,
   }
 }
 
 /** The columns of a table of commissions, and of the file. */
-export const commissionColumns = ({ zone }: Pick<PageRequest, 'zone'>): ListColumn<CommissionItem>[] => [
-  { label: 'Order', cell: orderCell, file: (one) => orderOf(one).order ?? null },
-  { label: 'Adjustment', file: (one) => orderOf(one).reason ?? null },
-  { label: 'Affiliate', kind: 'name', card: 'bare', cell: affiliateCell, file: (one) => nameIn(one) ?? null },
-  timeColumn({ label: 'Date', card: 'bare', zone }, ({ happenedAt }) => happenedAt),
-  { label: 'Goods', kind: 'number', card: 'inline', cell: goodsCell, file: goodsAmount },
-  { label: 'Goods currency', file: (one) => (isAdjustment(one) ? null : one.orderCurrency) },
-  { label: 'Commission', kind: 'number', card: 'lead', cell: earnedCell, file: earnedAmount },
-  { label: 'Tax withheld', file: ({ taxWithheldCents, currency }) => amountCell(taxWithheldCents, currency) },
-  { label: 'Currency', file: ({ currency }) => currency },
-  { label: 'Status', card: 'bare', cell: statusCell, file: ({ orderStatus }) => orderStatus },
-  { label: 'Restriction', file: ({ restrictionReasonCode }) => restrictionReasonCode },
-  { label: 'Payout', file: ({ payoutBatchId }) => payoutBatchId },
-  { label: 'Commission ID', file: ({ id }) => id },
-  { label: 'Affiliate ID', file: ({ affiliateId }) => affiliateId },
-  { label: 'Order ID', file: ({ orderId }) => orderId },
-]
+export async function commissionColumns(
+  { ctx, zone }: Pick<PageRequest, 'ctx' | 'zone'>,
+  rows: Commission[],
+): Promise<ListColumn<Commission>[]> {
+  const names = await readNames(ctx, rows)
+  const nameIn = ({ affiliateId }: Commission) => names.affiliates.get(affiliateId)
+  return [
+    { label: 'Order', cell: (one) => orderCell(one, names), file: (one) => orderOf(one, names).order ?? null },
+    { label: 'Adjustment', file: (one) => orderOf(one, names).reason ?? null },
+    {
+      label: 'Affiliate',
+      kind: 'name',
+      card: 'bare',
+      cell: (one) => affiliateLink(one.affiliateId, nameIn(one)),
+      file: (one) => nameIn(one) ?? null,
+    },
+    timeColumn({ label: 'Date', card: 'bare', zone }, ({ happenedAt }) => happenedAt),
+    { label: 'Goods', kind: 'number', card: 'inline', cell: (one) => goodsCell(one, names), file: goodsAmount },
+    { label: 'Goods currency', file: (one) => (isAdjustment(one) ? null : one.orderCurrency) },
+    { label: 'Commission', kind: 'number', card: 'lead', cell: earnedCell, file: earnedAmount },
+    { label: 'Tax withheld', file: ({ taxWithheldCents, currency }) => amountCell(taxWithheldCents, currency) },
+    { label: 'Currency', file: ({ currency }) => currency },
+    { label: 'Status', card: 'bare', cell: statusCell, file: ({ orderStatus }) => orderStatus },
+    { label: 'Restriction', file: ({ restrictionReasonCode }) => restrictionReasonCode },
+    { label: 'Payout', file: ({ payoutBatchId }) => payoutBatchId },
+    { label: 'Commission ID', file: ({ id }) => id },
+    { label: 'Affiliate ID', file: ({ affiliateId }) => affiliateId },
+    { label: 'Order ID', file: ({ orderId }) => orderId },
+  ]
+}
 
 export const isAdjustment = ({ trackingMethod }: Commission): boolean => trackingMethod === 'ADJUSTMENT'
 const goodsCents = (one: Commission): number => one.orderSubtotalCents - one.orderDiscountCents
 const goodsAmount = (one: Commission) => (isAdjustment(one) ? null : amountCell(goodsCents(one), one.orderCurrency))
 const earnedAmount = (one: Commission) => amountCell(one.commissionAmountCents, one.currency)
-const nameIn = ({ affiliateId, names }: CommissionItem) => names.affiliates.get(affiliateId)
 
 /** The order with a link to its explanation; for an adjustment its reason and the adjusted order. */
-function orderCell(one: CommissionItem): Html {
-  const { order, reason } = orderOf(one)
+function orderCell(one: Commission, names: Names): Html {
+  const { order, reason } = orderOf(one, names)
   if (reason === undefined)
     return html`<a href="${urlWithQuery('/admin/orders', { id: one.orderId })}">${isolated(order ?? '')}</a>`
   return html`${isolated(reason)}<small>${order ? html`of order ${isolated(order)}` : 'Adjustment'}</small>`
@@ -130,10 +134,8 @@ function orderCell(one: CommissionItem): Html {
 export const affiliateLink = (id: string, name: string | undefined): Html =>
   html`<a href="/admin/affiliates/${id}">${isolated(name || id)}</a>`
 
-const affiliateCell = (one: CommissionItem): Html => affiliateLink(one.affiliateId, nameIn(one))
-
-const goodsCell = (one: CommissionItem): Html | string =>
-  isAdjustment(one) ? '–' : goods(Math.max(0, goodsCents(one)), one.names.refunded.get(one.id) ?? 0, one.orderCurrency)
+const goodsCell = (one: Commission, { refunded }: Names): Html | string =>
+  isAdjustment(one) ? '–' : goods(Math.max(0, goodsCents(one)), refunded.get(one.id) ?? 0, one.orderCurrency)
 
 /** A negative adjustment takes a paid commission back, in its own row. */
 const earnedCell = ({ orderStatus, payoutBatchId, commissionAmountCents, currency }: Commission) =>
@@ -144,16 +146,15 @@ const earnedCell = ({ orderStatus, payoutBatchId, commissionAmountCents, currenc
 const statusCell = ({ orderStatus, restrictionReasonCode: reason }: Commission): Html =>
   html`${badge(orderStatus)}${reason ? html`<small>${nameOf(reason)}</small>` : ''}`
 
-/** Commissions with the names that a table of them shows. */
-export async function withNames(ctx: Context, data: Commission[]): Promise<CommissionItem[]> {
-  const ids = data.map(({ id }) => id)
-  const affiliateIds = data.map(({ affiliateId }) => affiliateId)
+async function readNames(ctx: Context, list: Commission[]): Promise<Names> {
+  const ids = list.map(({ id }) => id)
+  const affiliateIds = list.map(({ affiliateId }) => affiliateId)
   const [affiliates, orders, refunded] = await Promise.all([
     affiliateNames(ctx, affiliateIds),
-    adjustedOrders(ctx, data),
+    adjustedOrders(ctx, list),
     refundedCents(ctx, ids),
   ])
-  return data.map((one) => ({ ...one, names: { affiliates, orders, refunded } }))
+  return { affiliates, orders, refunded }
 }
 
 const ADJUSTMENT = /^adj:([^:]+):(.*)$/s
@@ -173,13 +174,13 @@ function reasonOf(text: string): string {
 }
 
 /** The order of a commission as the merchant knows it; for an adjustment the adjusted order, and why it was adjusted. */
-export function orderOf(one: Commission & { names: Pick<Names, 'orders'> }): {
-  order: string | undefined
-  reason?: string
-} {
+export function orderOf(
+  one: Commission,
+  { orders }: Pick<Names, 'orders'>,
+): { order: string | undefined; reason?: string } {
   if (!isAdjustment(one)) return { order: orderNameOf(one) }
   const [, commissionId = '', reason = ''] = ADJUSTMENT.exec(one.orderId) ?? []
-  return { order: one.names.orders.get(commissionId), reason: reasonOf(reason) }
+  return { order: orders.get(commissionId), reason: reasonOf(reason) }
 }
 
 /** The conditions that the list of the API also has. */
@@ -197,32 +198,25 @@ const amountQuery = (filter: ListFilter) => {
   return currency === undefined ? undefined : { ...apiFilter(filter), currency, minAmountCents, maxAmountCents }
 }
 
-async function read(request: PageRequest, filter: ListFilter): Promise<ShownRows<CommissionItem>> {
+async function read(request: PageRequest, filter: ListFilter): Promise<ShownRows<Commission>> {
   const { ctx, query, zone } = request
-  if (filter.given.order) return { rows: await withNames(ctx, await findOfOrder(ctx, filter)), rest: html`` }
+  if (filter.given.order) return { rows: await findOfOrder(ctx, filter), rest: html`` }
   const amounts = amountQuery(filter)
-  if (!amounts) {
-    const { rows, ...shown } = await numberedRows(request, {
-      path: PATH,
-      list: commissions.list,
-      query: apiFilter(filter),
-    })
-    return { ...shown, rows: rows && (await withNames(ctx, rows)) }
-  }
+  if (!amounts) return numberedRows(request, { path: PATH, list: commissions.list, query: apiFilter(filter) })
   const asked = { ...amounts, after: query.get('after') ?? undefined, limit: sizeOf(query) }
   const { list, notice } = await readListForPage(request, search, asked, 'Searching commissions…')
   if (!list) return { rest: notice }
   const { data, next } = list
   const hint = searchedTo(next, { isFull: data.length === asked.limit, zone })
-  return { rows: await withNames(ctx, data), rest: html`${hint}${nextPage(PATH, query, next?.after, true)}${notice}` }
+  return { rows: data, rest: html`${hint}${nextPage(PATH, query, next?.after, true)}${notice}` }
 }
 
 async function readFile(ctx: PageRequest['ctx'], filter: ListFilter, after: string | undefined) {
-  if (filter.given.order) return { data: await findOfOrder(ctx, filter), next: undefined }
+  if (filter.given.order) return { rows: await findOfOrder(ctx, filter), next: undefined }
   const amounts = amountQuery(filter)
   if (!amounts) return wholeList(ctx, commissions.list, { ...apiFilter(filter), after }, ({ id }) => id)
   const { data, next } = await search(ctx, { ...amounts, after, limit: ROWS_AT_ONCE })
-  return { data, next: next?.after }
+  return { rows: data, next: next?.after }
 }
 
 /** The commissions of an order that is searched by its id or its own name. */
@@ -265,7 +259,7 @@ function none(filter: ListFilter): Html {
 }
 
 /** The conditions that are set, in a sentence. */
-export function conditionsText(list: ListPage<CommissionItem>, filter: ListFilter): Html {
+export function conditionsText(list: ListPage<Commission>, filter: ListFilter): Html {
   const set = Object.entries(chipsOf(list, filter)).filter(([name]) => filter.given[name])
   return set.length
     ? html`<p>Filter: ${set.map(([, text], index) => html`${index > 0 ? ' · ' : ''}${text}`)}</p>`

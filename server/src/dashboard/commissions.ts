@@ -4,7 +4,7 @@ import { minorUnitDigits } from '../core/currencies.ts'
 import { findMoved, moderate, moderateMany } from '../domains/commissions/moderation.ts'
 import { orderNameOf } from '../domains/commissions/search.ts'
 import { approveAllLink } from './commission-bulk.ts'
-import { type CommissionItem, commissionColumns, commissionList, isAdjustment } from './commission-list.ts'
+import { commissionColumns, commissionList, isAdjustment } from './commission-list.ts'
 import { form, formOfButtons, hidden } from './form.ts'
 import { counted, money } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
@@ -48,9 +48,9 @@ async function show(request: PageRequest): Promise<View> {
     }).map(([name, text]) => hidden(name, text))
   return showList(request, {
     ...list,
-    columns: (filter) => [
+    columns: async (filter, rows) => [
       ...(isMany(filter) ? [{ ...CHOICE, cell: choice }] : []),
-      ...commissionColumns(request),
+      ...(await commissionColumns(request, rows)),
       { ...ACTIONS, cell: buttons },
     ],
     actions: (filter, { rows }) => (rows?.length && isMany(filter) ? approveAllLink(filter) : undefined),
@@ -63,12 +63,12 @@ const bulk =
   (): Html => html`<div class="sticky"><label class="box all"><input type="checkbox" data-all="ids" hidden> <span>All on this page</span></label>
 <button name="move" value="approve" class="main">Approve selected</button> <button name="move" value="reject">Reject selected</button> <span class="hint" data-selected="ids" aria-live="polite"></span></div>`
 
-const choice = (one: CommissionItem): Cell =>
+const choice = (one: Commission): Cell =>
   isAdjustment(one)
     ? ''
     : html`<input type="checkbox" name="ids" value="${one.id}" data-cents="${one.commissionAmountCents}" data-currency="${one.currency}" data-digits="${minorUnitDigits(one.currency)}" aria-label="Select order ${orderNameOf(one)}">`
 
-const buttons = (one: CommissionItem): Cell =>
+const buttons = (one: Commission): Cell =>
   isAdjustment(one) ? '' : movesOf(one).map((move) => button(one, move, orderNameOf(one)))
 
 const movesOf = ({ orderStatus }: Commission): Move[] => {

@@ -1,7 +1,7 @@
 import { ApiError, affiliateNotFound, invalidBody } from '../contract/errors.ts'
 import type { components } from '../contract/schema.d.ts'
 import { sizesByStatus } from '../core/lists.ts'
-import { type AffiliateFigures, figuresOf, NO_FIGURES } from '../domains/affiliates/figures.ts'
+import { type AffiliateFigures, figuresOf } from '../domains/affiliates/figures.ts'
 import * as coupons from '../domains/coupons/coupons.ts'
 import { figureColumns } from './affiliate-figures.ts'
 import { empty } from './components.ts'
@@ -34,11 +34,7 @@ export const couponRoutes: Route[] = [
   { path: '/coupons/new', roles: OWNER_ONLY, act: assign, page: assignment },
 ]
 
-interface CouponItem extends Coupon {
-  earned: AffiliateFigures
-}
-
-async function couponPage(request: PageRequest): Promise<ListPage<CouponItem>> {
+async function couponPage(request: PageRequest): Promise<ListPage<Coupon>> {
   const { ctx, isOwner } = request
   const programs = new Map(await programOptions(request))
   return {
@@ -64,13 +60,13 @@ async function couponPage(request: PageRequest): Promise<ListPage<CouponItem>> {
       }),
     ],
     button: 'Search',
-    columns: (_filter, rows) => columns(ctx.shop.currency, programs, rows),
-    read: async ({ given: { code }, status }) => {
+    columns: async (_filter, rows) => {
+      const ids = rows.map(({ affiliateId }) => affiliateId)
+      return columns(ctx.shop.currency, rows, { programs, earned: await figuresOf(ctx, ids) })
+    },
+    read: ({ given: { code }, status }) => {
       const query = { ...(code && { code }), ...(status && { status: status as Coupon['affiliateStatus'] }) }
-      const { rows, ...shown } = await numberedRows(request, { path: PATH, list: coupons.list, query })
-      const ids = rows?.map(({ affiliateId }) => affiliateId) ?? []
-      const earned = await figuresOf(ctx, ids)
-      return { ...shown, rows: rows?.map((one) => ({ ...one, earned: earned.get(one.affiliateId) ?? NO_FIGURES })) }
+      return numberedRows(request, { path: PATH, list: coupons.list, query })
     },
     none: ({ given: { code } }) =>
       code
@@ -80,12 +76,16 @@ async function couponPage(request: PageRequest): Promise<ListPage<CouponItem>> {
   }
 }
 
-function columns(currency: string, programs: Map<string, string>, rows: CouponItem[]): ListColumn<CouponItem>[] {
-  const { orders, revenue, commission } = figureColumns<CouponItem>(currency)
+function columns(
+  currency: string,
+  rows: Coupon[],
+  { programs, earned }: { programs: Map<string, string>; earned: Map<string, AffiliateFigures> },
+): ListColumn<Coupon>[] {
+  const { orders, revenue, commission } = figureColumns<Coupon>(currency, ({ affiliateId }) => earned.get(affiliateId))
   // Most shops give no discount and have no codes that need a note.
   const optional = [
-    { label: 'Discount', card: 'inline', text: (one: CouponItem) => discountOf(one, currency) },
-    { label: 'Notes', kind: 'wide', text: (one: CouponItem) => one.warnings.map(({ message }) => message).join(' ') },
+    { label: 'Discount', card: 'inline', text: (one: Coupon) => discountOf(one, currency) },
+    { label: 'Notes', kind: 'wide', text: (one: Coupon) => one.warnings.map(({ message }) => message).join(' ') },
   ] as const
   return [
     { label: 'Code', cell: ({ code }) => html`<code>${isolated(code)}</code>` },
@@ -102,7 +102,7 @@ function columns(currency: string, programs: Map<string, string>, rows: CouponIt
     commission,
     ...optional
       .filter(({ text }) => rows.some(text))
-      .map(({ text, ...column }) => ({ ...column, cell: (one: CouponItem) => text(one) || '–' })),
+      .map(({ text, ...column }) => ({ ...column, cell: (one: Coupon) => text(one) || '–' })),
   ]
 }
 

@@ -19,17 +19,20 @@ export interface FileRows<Row, Next> {
 /**
  * A list as CSV, written as it is read, so that its length needs no memory.
  *
+ * @param file Its columns are read for some rows at a time: they have names of what these show.
  * @param read The first rows are read before the response starts, so that an invalid filter is shown as an error.
  */
 export async function listFile<Row, Next>(
   { ctx, zone }: PageRequest,
-  { name, columns }: { name: string; columns: FileColumn<Row>[] },
+  { name, columnsOf }: { name: string; columnsOf: (rows: Row[]) => Promise<FileColumn<Row>[]> },
   read: (after: Next | undefined) => Promise<FileRows<Row, Next>>,
 ): Promise<View> {
   const first = await read(undefined)
+  let columns = await columnsOf(first.rows)
   async function* lines(): AsyncGenerator<string, void> {
     yield spreadsheetHeading(columns)
     for (let page = first; ; page = await read(page.next)) {
+      if (page !== first) columns = await columnsOf(page.rows)
       yield page.rows.map((row) => spreadsheetRow(columns, row)).join('')
       if (page.next === undefined) return
       // The user may have lost access since the response started.
@@ -46,9 +49,9 @@ export async function wholeList<Row, Query extends PageQuery>(
   list: (ctx: OwnerContext, query: Query) => Promise<{ data: Row[] }>,
   query: Omit<Query, keyof PageQuery>,
   idOf: (row: Row) => string,
-): Promise<{ data: Row[]; next: string | undefined }> {
+): Promise<FileRows<Row, string>> {
   const { data } = await list(ctx, { ...query, page: 1, limit: ROWS_AT_ONCE, isUncounted: true } as Query)
-  return { data, next: nextAfter(data, idOf) }
+  return { rows: data, next: nextAfter(data, idOf) }
 }
 
 /** The id of the last row of a full page, after which a list continues. */

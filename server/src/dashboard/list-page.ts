@@ -72,6 +72,7 @@ export interface ListPage<Row> {
   filters: readonly FilterField[]
   /** The button of the filter. */
   button?: string
+  /** Reads the names that these rows show. */
   columns: (filter: ListFilter, rows: Row[]) => readonly ListColumn<Row>[] | Promise<readonly ListColumn<Row>[]>
   read: (filter: ListFilter) => Promise<ShownRows<Row>>
   /** Returns what reads the rows of the file after one. */
@@ -145,7 +146,8 @@ export async function downloadList<Row>(request: PageRequest, list: ListPage<Row
   const name = list.path.slice(list.path.lastIndexOf('/') + 1)
   const read = await list.readFile?.(filter)
   if (!read) throw new Error('This list has no file')
-  return listFile(request, { name, columns: fileColumns(await list.columns(filter, [])) }, read)
+  const columnsOf = async (rows: Row[]) => fileColumns(await list.columns(filter, rows))
+  return listFile(request, { name, columnsOf }, read)
 }
 
 /** The parameters of the address of a list, with the tab that it shows. */

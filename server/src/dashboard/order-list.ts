@@ -28,16 +28,11 @@ const OUTCOMES: Outcome[] = [
   NO_AFFILIATE,
 ]
 
-interface OrderItem extends ReportedOrder {
-  /** The affiliate's name. */
-  affiliate: string | undefined
-}
-
 /** Orders contain their facts, which are long. */
 const ORDERS_AT_ONCE = 50
 
 /** Every reported order, newest first, whether somebody earns on it or not. The first field opens an order. */
-export const orderPage = (request: PageRequest): ListPage<OrderItem> => ({
+export const orderPage = (request: PageRequest): ListPage<ReportedOrder> => ({
   path: PATH,
   title: 'Orders',
   lead: 'Every order that was reported, with or without a commission. Open an order to see the decision and its reasons.',
@@ -56,11 +51,11 @@ export const orderPage = (request: PageRequest): ListPage<OrderItem> => ({
     rare(amountsField(request, 'Goods', 'goods value')),
   ],
   button: 'Find',
-  columns: () => columns(request),
+  columns: (_filter, rows) => columns(request, rows),
   read: (filter) => read(request, filter),
   readFile: (filter) => async (after) => {
     const { data, next } = await listReported(request.ctx, { ...queryOf(filter), after, limit: ORDERS_AT_ONCE })
-    return { rows: await withNames(request, data), next: next?.after }
+    return { rows: data, next: next?.after }
   },
   none: (filter) =>
     isNarrowed(filter)
@@ -68,30 +63,34 @@ export const orderPage = (request: PageRequest): ListPage<OrderItem> => ({
       : empty('No orders yet', html`Report one. The <a href="/api/v1/docs">quick start</a> shows how.`, 'orders'),
 })
 
-const columns = ({ zone }: PageRequest): ListColumn<OrderItem>[] => [
-  { label: 'Order', cell: orderCell, file: ({ name }) => name },
-  timeColumn({ label: 'Date', card: 'bare', zone }, ({ orderAt }) => orderAt),
-  { label: 'Goods', kind: 'number', card: 'inline', cell: goodsCell, file: goodsAmount },
-  { label: 'Goods currency', file: ({ orderCurrency }) => orderCurrency },
-  { label: 'Outcome', card: 'bare', cell: ({ outcome }) => badge(outcome), file: ({ outcome }) => outcome },
-  { label: 'Affiliate', kind: 'name', card: 'bare', cell: affiliateCell, file: ({ affiliate }) => affiliate ?? null },
-  { label: 'Commission', kind: 'number', card: 'lead', cell: earnedCell, file: earnedAmount },
-  { label: 'Currency', file: ({ commission }) => commission?.currency ?? null },
-  { label: 'Affiliate ID', file: ({ affiliateId }) => affiliateId },
-  { label: 'Order ID', file: ({ orderId }) => orderId },
-]
+async function columns({ ctx, zone }: PageRequest, rows: ReportedOrder[]): Promise<ListColumn<ReportedOrder>[]> {
+  const ids = rows.flatMap(({ affiliateId }) => affiliateId ?? [])
+  const names = await affiliateNames(ctx, ids)
+  const affiliateCell = ({ affiliateId: id }: ReportedOrder) => (id === null ? '–' : affiliateLink(id, names.get(id)))
+  const affiliateName = ({ affiliateId: id }: ReportedOrder) => id && (names.get(id) ?? null)
+  return [
+    { label: 'Order', cell: orderCell, file: ({ name }) => name },
+    timeColumn({ label: 'Date', card: 'bare', zone }, ({ orderAt }) => orderAt),
+    { label: 'Goods', kind: 'number', card: 'inline', cell: goodsCell, file: goodsAmount },
+    { label: 'Goods currency', file: ({ orderCurrency }) => orderCurrency },
+    { label: 'Outcome', card: 'bare', cell: ({ outcome }) => badge(outcome), file: ({ outcome }) => outcome },
+    { label: 'Affiliate', kind: 'name', card: 'bare', cell: affiliateCell, file: affiliateName },
+    { label: 'Commission', kind: 'number', card: 'lead', cell: earnedCell, file: earnedAmount },
+    { label: 'Currency', file: ({ commission }) => commission?.currency ?? null },
+    { label: 'Affiliate ID', file: ({ affiliateId }) => affiliateId },
+    { label: 'Order ID', file: ({ orderId }) => orderId },
+  ]
+}
 
-const orderCell = ({ orderId, name }: OrderItem) =>
+const orderCell = ({ orderId, name }: ReportedOrder) =>
   html`<a href="${urlWithQuery(PATH, { id: orderId })}">${isolated(name)}</a>`
-const goodsCell = ({ goodsCents, refundedCents, orderCurrency }: OrderItem) =>
+const goodsCell = ({ goodsCents, refundedCents, orderCurrency }: ReportedOrder) =>
   goods(goodsCents, refundedCents, orderCurrency)
-const goodsAmount = ({ goodsCents, orderCurrency }: OrderItem) => amountCell(goodsCents, orderCurrency)
-const affiliateCell = ({ affiliateId, affiliate }: OrderItem) =>
-  affiliateId === null ? '–' : affiliateLink(affiliateId, affiliate)
-const earnedCell = ({ commission, outcome }: OrderItem) =>
+const goodsAmount = ({ goodsCents, orderCurrency }: ReportedOrder) => amountCell(goodsCents, orderCurrency)
+const earnedCell = ({ commission, outcome }: ReportedOrder) =>
   commission ? earned(commission.cents, commission.currency, outcome) : '–'
 /** The column adds up to what the orders earn. */
-const earnedAmount = ({ commission, outcome }: OrderItem) =>
+const earnedAmount = ({ commission, outcome }: ReportedOrder) =>
   commission && amountCell(UNDONE.has(outcome) ? 0 : commission.cents, commission.currency)
 
 const queryOf = ({ affiliateId, currency, min: minGoodsCents, max: maxGoodsCents, from, to, given }: ListFilter) => ({
@@ -104,27 +103,20 @@ const queryOf = ({ affiliateId, currency, min: minGoodsCents, max: maxGoodsCents
   ...(to && { to }),
 })
 
-async function withNames({ ctx }: PageRequest, data: ReportedOrder[]): Promise<OrderItem[]> {
-  const ids = data.flatMap(({ affiliateId }) => affiliateId ?? [])
-  const names = await affiliateNames(ctx, ids)
-  return data.map((order) => ({ ...order, affiliate: names.get(order.affiliateId ?? '') }))
-}
-
 /** A page of the list, and the links to the others. */
-async function read(request: PageRequest, filter: ListFilter): Promise<ShownRows<OrderItem>> {
+async function read(request: PageRequest, filter: ListFilter): Promise<ShownRows<ReportedOrder>> {
   const { query, zone } = request
   const asked = { ...queryOf(filter), ...pageOf(query), after: query.get('after') || undefined }
   const { list, notice } = await readListForPage(request, listReported, asked, 'Searching orders…')
   if (!list) return { rest: notice }
   const { data, next, total } = list
-  const rows = await withNames(request, data)
   if (total !== undefined) {
     const pagination = { page: asked.page, limit: asked.limit, total, totalPages: Math.ceil(total / asked.limit) }
-    return { rows, rest: html`${notice}${pager(PATH, query, pagination)}` }
+    return { rows: data, rest: html`${notice}${pager(PATH, query, pagination)}` }
   }
   const shown = new URLSearchParams(query)
   shown.delete('page')
   const links = html`${searchedTo(next, { isFull: data.length === asked.limit, zone })}${notice}${nextPage(PATH, shown, next?.after, true)}`
   // A search that found nothing yet continues on the next page.
-  return { ...((data.length || !next) && { rows }), rest: links }
+  return { ...((data.length || !next) && { rows: data }), rest: links }
 }

@@ -7,7 +7,7 @@ import * as payoutFiles from '../domains/payments/files.ts'
 import { sumUnsent } from '../domains/payments/lines.ts'
 import * as payouts from '../domains/payouts/payouts.ts'
 import { typedCents } from './amount-input.ts'
-import { commissionColumns, withNames } from './commission-list.ts'
+import { commissionColumns } from './commission-list.ts'
 import { empty, tabs } from './components.ts'
 import { checkbox, confirmation, field, form, input } from './form.ts'
 import { counted, count as counts, dayText, money } from './format.ts'
@@ -151,8 +151,8 @@ async function commissionSection(request: PageRequest, batch: Batch & { id: stri
     read: (own) => commissions.list(own, asked),
   })
   const notice = own ? asOfNotice(readAt, zone) : loadingNotice('Counting matching rows…')
-  const rows = await withNames(request.ctx, own?.data ?? [])
-  return html`${rows.length ? listTable('Commissions of this batch', commissionColumns(request), rows) : own && html`<p>This batch contains no commissions.</p>`}
+  const rows = own?.data ?? []
+  return html`${rows.length ? listTable('Commissions of this batch', await commissionColumns(request, rows), rows) : own && html`<p>This batch contains no commissions.</p>`}
 ${notice}${own && pager(`${PATH}/${batch.id}`, query, own.pagination)}`
 }
 

@@ -216,7 +216,7 @@ async function orderTable({ ctx }: PortalRequest, list: Commission[]): Promise<H
   const { timeZone } = ctx.shop
   const orders = await adjustedOrders(ctx, list)
   const row = (one: Commission): Cell[] => {
-    const { order, reason } = orderOf({ ...one, names: { orders } })
+    const { order, reason } = orderOf(one, { orders })
     return [
       isolated(order ?? 'Adjustment'),
       time(one.happenedAt, '–', timeZone),

@@ -1,5 +1,5 @@
 import type { components } from '../contract/schema.d.ts'
-import { type AffiliateFigures, NO_FIGURES, programFiguresOf } from '../domains/affiliates/figures.ts'
+import { type AffiliateFigures, programFiguresOf } from '../domains/affiliates/figures.ts'
 import * as programs from '../domains/programs/programs.ts'
 import { figureColumns } from './affiliate-figures.ts'
 import { empty } from './components.ts'
@@ -28,25 +28,19 @@ export const programRoutes: Route[] = [
   { path: '/programs/new', roles: OWNER_ONLY, act: create, page: creation },
 ]
 
-interface ProgramItem extends Program {
-  earned: AffiliateFigures
-}
-
-const programPage = (request: PageRequest): ListPage<ProgramItem> => ({
+const programPage = (request: PageRequest): ListPage<Program> => ({
   path: PATH,
   title: 'Programs',
   className: 'figures',
   lead: 'A program defines what its affiliates earn, and for which orders.',
   filters: [],
-  columns: () => columns(request.ctx.shop.currency),
+  columns: async (_filter, rows) => {
+    const ids = rows.map(({ id }) => id)
+    return columns(request.ctx.shop.currency, await programFiguresOf(request.ctx, ids))
+  },
   read: async () => {
     const { data, pagination } = await programs.list(request.ctx, pageOf(request.query))
-    const ids = data.map(({ id }) => id)
-    const earned = await programFiguresOf(request.ctx, ids)
-    return {
-      rows: data.map((one) => ({ ...one, earned: earned.get(one.id) ?? NO_FIGURES })),
-      rest: pager(PATH, request.query, pagination),
-    }
+    return { rows: data, rest: pager(PATH, request.query, pagination) }
   },
   none: () =>
     empty(
@@ -59,8 +53,8 @@ const programPage = (request: PageRequest): ListPage<ProgramItem> => ({
   actions: () => (request.isOwner ? html`<a class="button main" href="${PATH}/new">New program</a>` : undefined),
 })
 
-function columns(currency: string): ListColumn<ProgramItem>[] {
-  const { orders, revenue, commission } = figureColumns<ProgramItem>(currency)
+function columns(currency: string, earned: Map<string, AffiliateFigures>): ListColumn<Program>[] {
+  const { orders, revenue, commission } = figureColumns<Program>(currency, ({ id }) => earned.get(id))
   return [
     { label: 'Program', kind: 'name', cell: nameCell },
     { label: 'Status', card: 'lead', cell: ({ status }) => badge(status) },
