@@ -12,7 +12,7 @@ import { bestEffort } from './core/log.ts'
 import { createMetrics } from './core/metrics.ts'
 import { createTracing } from './core/tracing.ts'
 import { openDatabase } from './database/open.ts'
-import { startPayoutJobs } from './domains/payouts/jobs.ts'
+import { startPayoutProcesses } from './domains/payouts/process.ts'
 import { continueErasures } from './domains/privacy/erasure.ts'
 import { createDispatcher } from './domains/webhooks/delivery/dispatcher.ts'
 import { disable } from './domains/webhooks/webhooks.ts'
@@ -69,7 +69,7 @@ export async function serve(): Promise<void> {
   const unused = trackUnusedConnections(server)
   await dispatcher.start()
   startRetention(deps)
-  startPayoutJobs(deps)
+  startPayoutProcesses(deps)
   void bestEffort(deps.log, 'erasure_failed', () => continueErasures(deps))
   onSignal(deps, async () => {
     isDraining = true

@@ -57,19 +57,6 @@ describe.each(Object.entries(MOVES))('%s', (action, moves) => {
   })
 })
 
-test('commissions of a PROCESSING batch count as paid: only a refund changes them, as an adjustment', async ({
-  server,
-}) => {
-  const id = await till.order()
-  const { id: batchId } = await expectOk(till.batch())
-  updateRows(server, 'payoutBatches', { status: 'PROCESSING' }, { id: batchId })
-  for (const action of ['approve', 'reject', 'cancel', 'reverse', 'reopen'])
-    expect((await till.act(action, id)).status).toBe(409)
-  const { refund } = (await till.refund(id, 'r', 3000)).body
-  expect([refund.commissionCents, (await till.row(id)).commissionAmountCents]).toEqual([-480, 1440])
-  await till.checkBatches()
-})
-
 test('with autoApproveOrder off, from the conversion to a paid batch with documented calls only', async ({
   server,
 }) => {

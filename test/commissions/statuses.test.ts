@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import type { components } from '../../server/src/contract/schema.d.ts'
 import { document } from '../support/document.ts'
+import { updateRows } from '../support/inspect.ts'
 import { expectOk } from '../support/shop.ts'
 import { test } from '../support/test.ts'
 import { Till } from './money.ts'
@@ -50,9 +51,13 @@ const batch = async (till: Till, cause: (id: string) => Promise<unknown> = async
   return (await till.batchOf(id)).status as Schemas['PayoutBatchStatus']
 }
 
+/** As a process leaves a large batch that dies; steps.test.ts shows how it does. */
+const beginPaying = ({ server }: Till, id: string) =>
+  updateRows(server, 'payoutBatches', { status: 'PROCESSING' }, { id })
+
 const BATCHES: Causes<Schemas['PayoutBatchStatus']> = {
   OPEN: ['its creation', (till) => batch(till)],
-  PROCESSING: null,
+  PROCESSING: ['the start of its payment', (till) => batch(till, async (id) => beginPaying(till, id))],
   PAID: ['its payment', (till) => batch(till, (id) => expectOk(till.pay(id)))],
   FAILED: ['its cancellation', (till) => batch(till, (id) => expectOk(till.cancelBatch(id)))],
 }

@@ -1,7 +1,7 @@
 import type { ShopRow } from '../../server/src/database/tables.ts'
 import { withoutMemory, withStalledBody } from '../support/bodies.ts'
 import type { DocumentedOperation } from '../support/document.ts'
-import { removeTable, violateUniqueness, whileBroken, withFullReportQueue } from '../support/faults.ts'
+import { removeTable, violateUniqueness, whileBroken, whileProcessing, withFullReportQueue } from '../support/faults.ts'
 import { deleteRows, insertRows, subscribe, updateRows } from '../support/inspect.ts'
 import type { Reply, TestServer, TestShop } from '../support/server.ts'
 import { convert, expectOk, newAffiliate, withAffiliate } from '../support/shop.ts'
@@ -86,6 +86,7 @@ export const sharedCauses: Record<string, Cause> = {
     server.deps.now = now
     return reply
   },
+  payout_processing: ({ server }, op) => whileProcessing(server, () => callOperation(server, op)),
   storage_unavailable: ({ server }, op) => whileBroken(removeTable(server, 'apiKeys'), () => callOperation(server, op)),
   api_disabled: ({ server, switchedOff }, op) => callOperation(server, op, { key: switchedOff.key }),
   invalid_parameter: calling({ query: 'dryRun=1' }),

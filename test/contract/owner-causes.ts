@@ -6,6 +6,7 @@ import {
   removeTable,
   violateUniqueness,
   whileBroken,
+  whileProcessing,
   withFullReportQueue,
 } from '../support/faults.ts'
 import { deleteRows, insertRow, insertRows, rowOf, rowsOf, subscribe, updateRows } from '../support/inspect.ts'
@@ -86,6 +87,7 @@ export const sharedCauses: Record<string, Cause> = {
     server.deps.now = now
     return reply
   },
+  payout_processing: (server, op) => whileProcessing(server, () => callOwner(server, op)),
   storage_unavailable: (server, op) => whileBroken(removeTable(server, 'users'), () => callOwner(server, op)),
   audit_unavailable: async (server, op) => {
     const session = sessionFor(server, op)

@@ -22,6 +22,7 @@ test('200 with the batch; its rows are PAYABLE; one audit record', async ({ serv
   expect(batch).toEqual({
     id: expect.stringMatching(/^bat_/),
     status: 'OPEN',
+    progress: null,
     periodStart: '2026-10-01T00:00:00.000Z',
     periodEnd: '2026-10-31T23:59:59.999Z',
     includeEarlier: false,

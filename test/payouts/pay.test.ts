@@ -39,12 +39,6 @@ test('200 with the batch and all its commissions PAID, and nothing else', async 
   expect(audit).toMatchObject({ subjectId: batch.id, data: { netPayableCents: 1440 } })
 })
 
-test('200 a batch in PROCESSING', async ({ server, client }) => {
-  setBatch(server, 'PROCESSING')
-  expect((await client.payouts.pay(batch.id)).ok).toBe(true)
-  expect(await paid(client)).toHaveLength(2)
-})
-
 test('200 when the expected total is the net payable', async ({ client }) => {
   expect((await client.payouts.pay(batch.id, { expectedTotalCents: 1440 })).ok).toBe(true)
 })

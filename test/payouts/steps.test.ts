@@ -1,10 +1,10 @@
 // Full: it interrupts every step of large batches.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect } from 'vitest'
-import { resumeJobs } from '../../server/src/domains/payouts/jobs.ts'
+import { resumeBatches } from '../../server/src/domains/payouts/process.ts'
 import { check } from '../../server/src/operator/check.ts'
-import { beforeTransaction, watchReads } from '../support/faults.ts'
-import { countOf, rowsOf, updateRows } from '../support/inspect.ts'
+import { beforeTransaction, rejectWrites, watchReads, withoutPatience } from '../support/faults.ts'
+import { rowsOf, updateRows } from '../support/inspect.ts'
 import { addMany, expectedBatch } from '../support/many-commissions.ts'
 import type { TestServer } from '../support/server.ts'
 import { convert, expectOk, withAffiliate } from '../support/shop.ts'
@@ -15,6 +15,8 @@ import { addAffiliate, addCommission, OCTOBER } from './rows.ts'
 const COMMISSIONS = 560
 const AFFILIATES = 100
 const { totals: TOTALS } = expectedBatch({ commissions: COMMISSIONS, affiliates: AFFILIATES })
+/** Of affiliates that owe more than they earned. */
+const DEBTS = 5
 /** A lease lasts 15 seconds. */
 const LEASE_MS = 16_000
 
@@ -26,14 +28,17 @@ async function atEveryStep<T>(
 ): Promise<{ result: T; steps: number }> {
   let isLooking = false
   let steps = 0
+  let failure: unknown
   const end = beforeTransaction(server, async (shopId) => {
     if (isLooking || shopId === undefined) return
     isLooking = true
-    await look(++steps).finally(() => {
-      isLooking = false
+    await look(++steps).catch((error) => {
+      failure ??= error
     })
+    isLooking = false
   })
   const result = await work().finally(end)
+  if (failure) throw failure
   return { result, steps }
 }
 
@@ -56,50 +61,12 @@ function sumOf(server: TestServer, payoutBatchId: string) {
   }
 }
 
-test('at every step, a batch and its commissions are shown as a whole or not at all', { timeout: 60_000 }, async ({
-  server,
-  client,
-  owner,
-}) => {
-  addMany(server, COMMISSIONS, AFFILIATES)
-  const candidates = TOTALS.commissions - 5
-  const seen = new Set<string>()
-  /** What lists show of the latest batch. */
-  const look = async (step = 1) => {
-    if (step % 3 !== 1) return
-    const [batch] = rowsOf(server, 'payoutBatches', { shopId: server.shop.shopId }).sort((a, b) =>
-      a.id < b.id ? 1 : -1,
-    )
-    const count = async (query: object) => (await client.commissions.list({ ...query, limit: 1 })).pagination.total
-    const [payable, paid, own] = [
-      await count({ status: 'PAYABLE' }),
-      await count({ status: 'PAID' }),
-      batch ? await count({ payoutBatchId: batch.id }) : 0,
-    ]
-    const page = (await client.commissions.list({ limit: 100 })).data
-    const inBatch = page.filter((row) => row.payoutBatchId !== null)
-    const statuses = new Set(inBatch.map((row) => row.orderStatus))
-    seen.add(`${batch?.status ?? 'none'}: ${payable} payable, ${paid} paid, ${own} of the batch, page ${[...statuses]}`)
-  }
-  const created = await atEveryStep(server, () => client.payouts.create(OCTOBER), look)
-  expect(created.result.totals).toEqual(TOTALS)
-  expect(created.steps).toBeGreaterThan(6)
-  await atEveryStep(server, () => expectOk(owner('POST', `/payouts/${created.result.id}/cancel`)), look)
-  const second = await atEveryStep(server, () => client.payouts.create(OCTOBER), look)
-  expect(second.result.totals).toEqual(TOTALS)
-  await atEveryStep(server, () => client.payouts.pay(second.result.id), look)
-  await look()
-  expect([...seen]).toEqual([
-    'none: 0 payable, 0 paid, 0 of the batch, page ',
-    `OPEN: ${candidates + 5} payable, 0 paid, ${candidates + 5} of the batch, page PAYABLE`,
-    'FAILED: 0 payable, 0 paid, 0 of the batch, page ',
-    `PAID: 0 payable, ${candidates + 5} paid, ${candidates + 5} of the batch, page PAID`,
-  ])
-  expect(sumOf(server, second.result.id)).toEqual(TOTALS)
-  expect(countOf(server, 'payoutJobs')).toBe(0)
-})
+/** The batches of the shop, oldest first. */
+const batchesOf = (server: TestServer) =>
+  rowsOf(server, 'payoutBatches', { shopId: server.shop.shopId }).sort((a, b) => (a.id < b.id ? -1 : 1))
+const problems = async (server: TestServer) => (await check(server.deps)).problems
 
-test('at every step, balances and journeys show a batch as a whole or not at all', { timeout: 60_000 }, async ({
+test('at every step, the batch is PROCESSING and shows what has moved', { timeout: 60_000 }, async ({
   server,
   client,
   owner,
@@ -113,29 +80,64 @@ test('at every step, balances and journeys show a batch as a whole or not at all
       couponCode: affiliate.discountCode,
       occurredAt: `2026-10-${String(day).padStart(2, '0')}`,
     })
+  const all = TOTALS.commissions + 10
   const seen = new Set<string>()
-  const look = async (step = 1) => {
-    if (step % 3 !== 1) return
+  const look = async () => {
+    const batch = (await client.payouts.list({ include: 'lines' })).data[0]
+    const count = async (query: object) => (await client.commissions.list({ ...query, limit: 1 })).pagination.total
+    const [payable, paid] = [await count({ status: 'PAYABLE' }), await count({ status: 'PAID' })]
     const [balance] = (await expectOk(server.request('GET', `/api/v1/affiliates/balance?affiliateId=${affiliate.id}`)))
       .balances
     const { journey } = await client.journey.get({ affiliateId: affiliate.id, from: OCTOBER.periodStart })
-    const statuses = new Set(journey.map((entry) => entry.commissionStatus))
-    seen.add(`${balance?.approvedCents ?? 0} approved, ${balance?.batchedCents ?? 0} in batches, ${[...statuses]}`)
+    expect(await problems(server)).toEqual([])
+    if (!batch) return
+    const { status, progress, totals, lines } = batch
+    const inBatch = await count({ payoutBatchId: batch.id })
+    const ownPaid = journey.filter(({ commissionStatus }) => commissionStatus === 'PAID').length
+    expect((balance?.approvedCents ?? 0) + (balance?.batchedCents ?? 0)).toBe(16_000 - 1600 * ownPaid)
+    expect(lines?.reduce((sum, line) => sum + line.commissions, 0)).toBe(inBatch)
+    if (progress) {
+      const { becomes, movedCommissions: moved } = progress
+      // Those that balance debts are added, and canceled before the others move.
+      expect(progress.commissions).toBe(becomes === 'OPEN' ? all - DEBTS : all)
+      expect([status, inBatch, payable, paid]).toEqual(
+        {
+          OPEN: ['PROCESSING', totals.commissions, totals.commissions, 0],
+          PAID: ['PROCESSING', all, all - moved, moved],
+          FAILED: ['PROCESSING', all - DEBTS - moved, all - DEBTS - moved, 0],
+        }[becomes as 'OPEN'],
+      )
+      if (becomes !== 'OPEN') expect(totals.commissions).toBe(all)
+      else expect([0, DEBTS]).toContain(totals.commissions - moved)
+    }
+    seen.add(progress ? `${status} to ${progress.becomes}: ${progress.movedCommissions > 0 ? 'some' : 'none'}` : status)
   }
   const created = await atEveryStep(server, () => client.payouts.create(OCTOBER), look)
-  expect(created.steps).toBeGreaterThan(6)
+  expect(created.result).toMatchObject({ status: 'OPEN', progress: null, totals: { commissions: all } })
   await atEveryStep(server, () => expectOk(owner('POST', `/payouts/${created.result.id}/cancel`)), look)
+  server.clock.advance(1)
   const second = await atEveryStep(server, () => client.payouts.create(OCTOBER), look)
   await atEveryStep(server, () => client.payouts.pay(second.result.id), look)
   await look()
   expect([...seen]).toEqual([
-    '16000 approved, 0 in batches, APPROVED',
-    '0 approved, 16000 in batches, PAYABLE',
-    '0 approved, 0 in batches, PAID',
+    'PROCESSING to OPEN: none',
+    'PROCESSING to OPEN: some',
+    'OPEN',
+    'PROCESSING to FAILED: none',
+    'PROCESSING to FAILED: some',
+    'FAILED',
+    'PROCESSING to PAID: none',
+    'PROCESSING to PAID: some',
+    'PAID',
   ])
+  expect(sumOf(server, second.result.id)).toEqual(second.result.totals)
 })
 
-test('commissions that are refunded or canceled at any step leave exact totals', async ({ server, client, owner }) => {
+test('commissions that are refunded or canceled at any step leave exact totals', { timeout: 60_000 }, async ({
+  server,
+  client,
+  owner,
+}) => {
   addMany(server, COMMISSIONS, AFFILIATES)
   const { affiliate } = await withAffiliate(server)
   const orders = await Promise.all(
@@ -152,47 +154,69 @@ test('commissions that are refunded or canceled at any step leave exact totals',
     ),
   )
   const ids = orders.map(({ commission }) => commission.id)
-  const change = async (step: number) => {
-    const i = step - 1
-    if (i >= ids.length) return
-    const refund = { externalRefundId: `r-${i}`, ...(i % 3 === 0 && { amountCents: 5000 }) }
-    const path = `/commissions/${ids[i]}`
-    await expectOk(i % 3 === 2 ? owner('POST', `${path}/cancel`) : owner('POST', `${path}/refund`, refund))
+  const codes: (string | null)[] = []
+  const change = async () => {
+    for (const end of ['first', 'last']) {
+      const i = end === 'first' ? codes.length / 2 : ids.length - 1 - (codes.length - 1) / 2
+      const path = `/commissions/${ids[i]}`
+      const refund = { externalRefundId: `r-${i}`, ...(i % 3 === 0 && { amountCents: 5000 }) }
+      const reply = await withoutPatience(() =>
+        i % 3 === 2 ? owner('POST', `${path}/cancel`) : owner('POST', `${path}/refund`, refund),
+      )
+      codes.push(codeOf(reply))
+    }
   }
-  const { result, steps } = await atEveryStep(server, () => client.payouts.create(OCTOBER), change)
-  expect(steps).toBeGreaterThan(6)
+  const { result } = await atEveryStep(server, () => client.payouts.create(OCTOBER), change)
+  expect(new Set(codes)).toEqual(new Set([null, 'payout_processing']))
   const batch = (await client.payouts.list({ id: result.id, include: 'lines' })).data[0]!
   expect(batch.totals).toEqual(sumOf(server, result.id))
   expect(batch.lines!.reduce((sum, line) => sum + line.netPayableCents, 0)).toBe(batch.totals.netPayableCents)
-  const own = new Map(rowsOf(server, 'commissions', { payoutBatchId: result.id }).map((row) => [row.id, row]))
-  const left = ids.map((id) => own.get(id)?.commissionAmountCents)
-  const full = 1600
-  expect(left).toEqual(ids.map((_, i) => (i >= steps ? full : i % 3 === 0 ? full / 2 : undefined)))
-  expect(batch.totals.commissions).toBe(TOTALS.commissions + left.filter((cents) => cents !== undefined).length)
-  expect(countOf(server, 'reservationChanges')).toBe(0)
+  expect(await problems(server)).toEqual([])
 })
 
-test('during the construction: 409 for a batch of the same commissions, 200 for one of others', async ({
+test('a change of a commission waits until its batch is complete', { timeout: 60_000 }, async ({
   server,
   client,
+  owner,
 }) => {
+  addMany(server, COMMISSIONS, AFFILIATES)
+  let changing: Promise<unknown> | undefined
+  let moderating: Promise<{ changed: number }> | undefined
+  const { result } = await atEveryStep(
+    server,
+    () => client.payouts.create(OCTOBER),
+    async () => {
+      const [one, other] = rowsOf(server, 'commissions', { shopId: server.shop.shopId, orderStatus: 'PAYABLE' }).filter(
+        (row) => row.payoutBatchId !== null,
+      )
+      if (!one || !other) return
+      changing ??= expectOk(owner('POST', `/commissions/${one.id}/cancel`))
+      moderating ??= expectOk(owner('POST', '/commissions/moderate', { action: 'cancel', ids: [other.id] }))
+    },
+  )
+  await changing
+  expect((await moderating)?.changed).toBe(1)
+  const [batch] = (await client.payouts.list({ id: result.id })).data
+  expect(batch?.totals.commissions).toBe(TOTALS.commissions - 2)
+  expect(batch?.totals).toEqual(sumOf(server, result.id))
+})
+
+test('while a batch is created: 409 for a batch of the same commissions, 200 for one of others', async ({ server }) => {
   addMany(server, COMMISSIONS, AFFILIATES)
   const affiliateId = addAffiliate(server)
   addCommission(server, { affiliateId, currency: 'EUR' })
-  const overlapping: unknown[] = []
+  const others: unknown[] = []
   const work = () => create(server, { currency: 'USD' })
   const { result } = await atEveryStep(server, work, async (step) => {
-    if (step === 3) overlapping.push(codeOf(await create(server)))
-    if (step === 3) overlapping.push(codeOf(await create(server, { currency: 'USD' })))
-    if (step === 4) overlapping.push((await create(server, { currency: 'EUR' })).body.data.totals.commissions)
-    if (step === 4) overlapping.push((await client.payouts.preview({ ...OCTOBER, currency: 'USD' })).totals)
+    if (step === 3) others.push(codeOf(await create(server, { currency: 'USD' })))
+    if (step === 3) others.push((await create(server, { currency: 'EUR' })).body.data.totals.commissions)
   })
   expect(result.body.data.totals).toEqual(TOTALS)
-  expect(overlapping).toEqual(['payout_mixed_currencies', 'payout_claimed_concurrently', 1, TOTALS])
+  expect(others).toEqual(['payout_claimed_concurrently', 1])
   expect(await audits(server, 'payout.created')).toBe(2)
 })
 
-test('409 for a request that arrived during the construction and is read after it', async ({ server }) => {
+test('409 for a request that arrived during a creation and is read after it', async ({ server }) => {
   addMany(server, COMMISSIONS, AFFILIATES)
   const [gate, encoder] = [Promise.withResolvers<void>(), new TextEncoder()]
   const start = async (controller: ReadableStreamDefaultController) => {
@@ -213,7 +237,7 @@ test('409 for a request that arrived during the construction and is read after i
   expect([codeOf(result), codeOf(await late!)]).toEqual([null, 'payout_claimed_concurrently'])
 })
 
-test('the same Idempotency-Key during the construction waits for the batch and replays it', async ({ server }) => {
+test('the same Idempotency-Key during a creation waits for the batch and replays it', async ({ server }) => {
   addMany(server, COMMISSIONS, AFFILIATES)
   const keyed = { 'Idempotency-Key': 'monthly' }
   let second: ReturnType<typeof create> | undefined
@@ -241,38 +265,40 @@ test('requests with the same Idempotency-Key that arrive together return one bat
   expect(await audits(server, 'payout.created')).toBe(1)
 })
 
-test('409 for a process whose lease was taken over while it was slow', async ({ server }) => {
+test('a process that is overtaken while it is slow answers with what the other one completed', async ({ server }) => {
   addMany(server, COMMISSIONS, AFFILIATES)
   const taken: unknown[] = []
   const { result } = await atEveryStep(
     server,
     () => create(server),
     async (step) => {
-      if (step !== 4) return
+      if (step !== 3) return
       server.clock.advance(LEASE_MS)
-      taken.push((await create(server)).body.data.totals)
+      taken.push(codeOf(await create(server)))
+      await resumeBatches(server.deps)
     },
   )
-  expect(codeOf(result)).toBe('payout_claimed_concurrently')
-  expect(taken).toEqual([TOTALS])
-  const [batch, ...others] = rowsOf(server, 'payoutBatches', { shopId: server.shop.shopId })
-  expect([sumOf(server, batch!.id), others]).toEqual([TOTALS, []])
+  expect([result.status, result.body.data.totals, taken]).toEqual([200, TOTALS, ['payout_claimed_concurrently']])
+  const [batch, ...others] = batchesOf(server)
+  expect([batch?.status, sumOf(server, batch!.id), others]).toEqual(['OPEN', TOTALS, []])
+  expect(await audits(server, 'payout.created')).toBe(1)
 })
 
-test('404, 409 and 503 during the construction give every commission back', async ({ server, client, owner }) => {
+test('503 when a step cannot be written; the server completes the batch', async ({ server }) => {
   addMany(server, COMMISSIONS, AFFILIATES)
-  const { result: rejected } = await atEveryStep(
+  let restore: (() => void) | undefined
+  const { result } = await atEveryStep(
     server,
     () => create(server),
     async (step) => {
-      if (step === 4) await expectOk(owner('PATCH', '/settings', { minimumPayoutCents: 2_000_000_000 }))
+      if (step === 3) restore = rejectWrites(server, 'update', 'commissions')
     },
   )
-  expect(codeOf(rejected)).toBe('payout_below_threshold')
-  expect(rowsOf(server, 'commissions', { shopId: server.shop.shopId }).every(isUntouched)).toBe(true)
-  expect(countOf(server, 'payoutJobs')).toBe(0)
-  await expectOk(owner('PATCH', '/settings', { minimumPayoutCents: 0 }))
-  expect((await client.payouts.create(OCTOBER)).totals).toEqual(TOTALS)
+  expect(result.status).toBe(503)
+  restore?.()
+  await resumeBatches(server.deps)
+  const [batch] = batchesOf(server)
+  expect([batch?.status, sumOf(server, batch!.id)]).toEqual(['OPEN', TOTALS])
 })
 
 test('orders of the shop are accepted while a batch of 5,000 is created and paid', { timeout: 60_000 }, async ({
@@ -299,17 +325,9 @@ test('orders of the shop are accepted while a batch of 5,000 is created and paid
   await reporting
   expect(batch).toMatchObject(expectedBatch(size))
   expect(sumOf(server, batch.id)).toEqual(batch.totals)
-  const runs = server.logs.filter((line) => line.includes(batch.id) && line.includes('payout steps'))
-  const steps = runs.map((line) => JSON.parse(line).steps)
-  expect(steps).toHaveLength(3)
-  expect(Math.min(...steps)).toBeGreaterThan(3)
-  // Several orders between the steps of each run; in one transaction, one order would wait for all of it.
+  // In one transaction, one order would wait for all of it.
   expect(waits.length).toBeGreaterThan(10)
-  expect(Math.max(...waits)).toBeLessThan(2000)
 })
-
-const isUntouched = (row: { payoutBatchId: string | null; version: number }) =>
-  row.payoutBatchId === null && row.version === 1
 
 /** Lets the process of a request die before its n-th transaction. Resolves when it has, or with the response. */
 async function dieBefore(server: TestServer, n: number, send: () => Promise<unknown>): Promise<'died' | 'finished'> {
@@ -336,211 +354,146 @@ function addDebtors(server: TestServer): void {
     updateRows(server, 'commissions', { commissionAmountCents: -100_000 }, { shopId, id: `${shopId}com${i}` })
 }
 
-/** The debts that steps have not inserted yet. */
-const waitingDebts = (server: TestServer) =>
-  rowsOf(server, 'reservationChanges', { shopId: server.shop.shopId, commissions: 1 })
-
 async function expectExact(server: TestServer): Promise<void> {
   const { data } = await server.client.payouts.list({ include: 'lines' })
   expect(data).toHaveLength(1)
   const [{ id, totals, lines }] = data as [(typeof data)[0]]
-  expect(waitingDebts(server)).toEqual([])
   expect(totals).toEqual(sumOf(server, id))
   expect(lines?.every(({ netPayableCents }) => netPayableCents >= 0)).toBe(true)
   const rows = rowsOf(server, 'commissions', { shopId: server.shop.shopId }).filter(({ debtId }) => debtId !== null)
   // Rejected affiliates are held back.
   expect(rows).toHaveLength(2 * DEBTORS * 0.98)
-  expect((await check(server.deps)).problems).toEqual([])
+  expect(await problems(server)).toEqual([])
 }
 
-test('the debts of many affiliates are inserted in steps; lines include them at once', { timeout: 60_000 }, async ({
+test('the debts of many affiliates are carried forward before a batch is OPEN', { timeout: 60_000 }, async ({
   server,
   client,
 }) => {
   addDebtors(server)
-  let seen = 0
-  const look = async () => {
-    if (waitingDebts(server).length === 0) return
-    seen++
-    const [batch] = (await client.payouts.list({ include: 'lines' })).data
-    const sum = batch?.lines?.reduce((cents, line) => cents + line.netPayableCents, 0)
-    expect([sum, batch?.lines?.length]).toEqual([batch?.totals.netPayableCents, batch?.totals.affiliates])
-    expect((await check(server.deps)).problems).toEqual([])
-  }
-  await atEveryStep(server, () => client.payouts.create(OCTOBER), look)
-  expect(seen).toBeGreaterThan(0)
+  await atEveryStep(
+    server,
+    () => client.payouts.create(OCTOBER),
+    async () => {
+      const [batch] = (await client.payouts.list({ include: 'lines' })).data
+      if (!batch) return
+      const sum = batch.lines?.reduce((cents, line) => cents + line.netPayableCents, 0)
+      expect(sum).toBe(batch.totals.netPayableCents)
+      expect(await problems(server)).toEqual([])
+    },
+  )
   await expectExact(server)
 })
 
-test('a commission that is canceled before the debt of its affiliate is inserted leaves exact totals', {
-  timeout: 60_000,
-}, async ({ server, client, owner }) => {
-  addDebtors(server)
-  let isCanceled = false
-  await atEveryStep(
-    server,
-    () => client.payouts.create(OCTOBER),
-    async () => {
-      const [debt] = waitingDebts(server)
-      if (!debt || isCanceled) return
-      isCanceled = true
-      const affiliate = Number(debt.affiliateId.split('aff')[1])
-      const id = `${server.shop.shopId}com${affiliate + COMMISSIONS / 2}`
-      await expectOk(owner('POST', `/commissions/${id}/cancel`))
-    },
-  )
-  expect(isCanceled).toBe(true)
-  // The canceled commission had reduced the debt, so there is a second one.
-  const { data } = await client.payouts.list()
-  expect(data[0]?.totals).toEqual(sumOf(server, data[0]!.id))
-  expect((await check(server.deps)).problems).toEqual([])
-})
-
-test('paying a batch waits until its debts are inserted', { timeout: 60_000 }, async ({ server, client }) => {
-  addDebtors(server)
+test('a payment waits until the batch is created', { timeout: 60_000 }, async ({ server, client }) => {
+  addMany(server, COMMISSIONS, AFFILIATES)
   let paying: Promise<unknown> | undefined
-  await atEveryStep(
+  const { result } = await atEveryStep(
     server,
     () => client.payouts.create(OCTOBER),
     async () => {
-      const [debt] = waitingDebts(server)
-      if (debt) paying ??= client.payouts.pay(debt.batchId)
+      const [batch] = batchesOf(server)
+      if (batch) paying ??= client.payouts.pay(batch.id)
     },
   )
   await paying
-  await expectExact(server)
-  const [batch] = (await client.payouts.list()).data
-  const statuses = rowsOf(server, 'commissions', { payoutBatchId: batch!.id }).map((row) => row.orderStatus)
-  expect([batch?.status, ...new Set(statuses)]).toEqual(['PAID', 'PAID'])
+  expect(batchesOf(server)).toMatchObject([{ id: result.id, status: 'PAID' }])
 })
 
-test('debts that a dead process has not inserted are inserted by another one', { timeout: 60_000 }, async ({
-  server,
-}) => {
-  addDebtors(server)
-  const died = Promise.withResolvers<void>()
-  const end = beforeTransaction(server, async (shopId) => {
-    if (shopId === undefined || waitingDebts(server).length === 0) return
-    died.resolve()
-    await new Promise(() => {})
-  })
-  void create(server)
-  await died.promise
-  end()
-  expect(waitingDebts(server).length).toBeGreaterThan(100)
+test('a retry with the key waits for what another process completes', { timeout: 60_000 }, async ({ server }) => {
+  addMany(server, COMMISSIONS, AFFILIATES)
+  const headers = { 'Idempotency-Key': 'monthly' }
+  expect(await dieBefore(server, 4, () => create(server, {}, headers))).toBe('died')
   server.clock.advance(LEASE_MS)
-  await resumeJobs(server.deps)
-  await expectExact(server)
+  const [claimed, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  let resuming: Promise<void> | undefined
+  let transactions = 0
+  const end = beforeTransaction(server, async (shopId) => {
+    if (shopId === undefined) return
+    const n = ++transactions
+    // The retry has read the batch and is about to claim it: another run claims it first, and stops before its first step.
+    if (n === 1) {
+      resuming = resumeBatches(server.deps)
+      await claimed.promise
+    }
+    if (n === 3) {
+      claimed.resolve()
+      await gate.promise
+    }
+  })
+  const reads = watchReads(server, 'payoutBatches')
+  const retry = create(server, {}, headers)
+  await claimed.promise
+  const before = reads.count()
+  const answered = retry.then(() => true)
+  while (reads.count() === before && !(await Promise.race([answered, nextTurn()])));
+  gate.resolve()
+  const { status, body, headers: given } = await retry
+  await resuming
+  end()
+  reads.end()
+  expect([status, body.data.totals, given.get('Idempotent-Replayed')]).toEqual([200, TOTALS, 'true'])
+  expect(batchesOf(server).map((batch) => sumOf(server, batch.id))).toEqual([TOTALS])
 })
 
-test('a retry waits for what another run gives up first, with and without the key', { timeout: 60_000 }, async ({
-  server,
-}) => {
-  addMany(server, COMMISSIONS, AFFILIATES)
-  for (const headers of [{ 'Idempotency-Key': 'monthly' }, {}] as Record<string, string>[]) {
-    expect(await dieBefore(server, 4, () => create(server, {}, headers))).toBe('died')
-    server.clock.advance(LEASE_MS)
-    const [claimed, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    let resuming: Promise<void> | undefined
-    let transactions = 0
-    const end = beforeTransaction(server, async (shopId) => {
-      if (shopId === undefined) return
-      const n = ++transactions
-      // The retry has read the job and is about to claim it: another run claims it first, and stops before its first step.
-      if (n === 1) {
-        resuming = resumeJobs(server.deps)
-        await claimed.promise
-      }
-      if (n === 3) {
-        claimed.resolve()
-        await gate.promise
-      }
-    })
-    const reads = watchReads(server, 'payoutJobs')
-    const retry = create(server, {}, headers)
-    await claimed.promise
-    const before = reads.count()
-    const answered = retry.then(() => true)
-    while (reads.count() === before && !(await Promise.race([answered, nextTurn()])));
-    gate.resolve()
-    const { status, body } = await retry
-    await resuming
-    end()
-    reads.end()
-    expect([status, body.data?.totals]).toEqual([200, TOTALS])
-    await expectOk(server.owner('POST', `/payouts/${body.data.id}/cancel`))
-  }
-})
-
-test('409 for a process that another one took over from just before its batch was created', async ({ server }) => {
-  addMany(server, COMMISSIONS, AFFILIATES)
-  const taken: unknown[] = []
-  const { result } = await atEveryStep(
-    server,
-    () => create(server),
-    async () => {
-      const [job] = rowsOf(server, 'payoutJobs', { shopId: server.shop.shopId })
-      if (taken.length > 0 || !job) return
-      const reserved = rowsOf(server, 'commissions', { payoutBatchId: job.batchId })
-      if (reserved.length < TOTALS.commissions - 5) return
-      server.clock.advance(LEASE_MS)
-      taken.push((await create(server)).body.data.totals)
-    },
-  )
-  expect([codeOf(result), taken]).toEqual(['payout_claimed_concurrently', [TOTALS]])
-  const [batch, ...others] = rowsOf(server, 'payoutBatches', { shopId: server.shop.shopId })
-  expect([sumOf(server, batch!.id), others]).toEqual([TOTALS, []])
-})
-
-test('a process that dies at any step of a creation leaves no batch or a whole one', { timeout: 60_000 }, async ({
-  server,
-}) => {
+test('a process that dies at any step of a creation leaves no batch, or one that the next request completes', {
+  timeout: 60_000,
+}, async ({ server }) => {
   let outcome = 'died'
-  let whole = 0
-  for (let n = 2; outcome === 'died'; n += 1 + Math.floor(n / 4)) {
+  let begun = 0
+  for (let n = 2; outcome === 'died'; n++) {
     const shop = { ...server, ...server.asShop(await server.createShop()) }
-    addMany(shop, COMMISSIONS, AFFILIATES)
-    outcome = await dieBefore(shop, n, () => create(shop))
+    addDebtors(shop)
+    const headers: Record<string, string> = n % 2 === 0 ? { 'Idempotency-Key': 'monthly' } : {}
+    outcome = await dieBefore(shop, n, () => create(shop, {}, headers))
     server.clock.advance(LEASE_MS)
-    const [batch] = (await shop.client.payouts.list()).data
-    const retried = await create(shop)
-    if (batch) whole++
-    expect([retried.status, codeOf(retried)]).toEqual(batch ? [404, 'no_eligible_commissions'] : [200, null])
-    await resumeJobs(server.deps)
-    const [only, ...others] = (await shop.client.payouts.list()).data
-    expect([only!.totals, others]).toEqual([TOTALS, []])
-    expect(sumOf(shop, only!.id)).toEqual(TOTALS)
-    const statuses = new Set(rowsOf(shop, 'commissions', { payoutBatchId: only!.id }).map((row) => row.orderStatus))
-    expect([...statuses]).toEqual(['PAYABLE'])
+    const [batch] = batchesOf(shop)
+    if (batch) begun++
+    const retried = await create(shop, {}, headers)
+    const isDone = batch?.status === 'OPEN'
+    if (n % 2 === 0 || !batch) expect([codeOf(retried), retried.body.data.status]).toEqual([null, 'OPEN'])
+    else expect(codeOf(retried)).toBe(isDone ? 'no_eligible_commissions' : 'payout_claimed_concurrently')
+    await resumeBatches(server.deps)
+    await expectExact(shop)
+    const { id } = batchesOf(shop)[0]!
+    expect([...new Set(rowsOf(shop, 'commissions', { payoutBatchId: id }).map((row) => row.orderStatus))]).toEqual([
+      'PAYABLE',
+    ])
+    expect(await audits(shop, 'payout.created')).toBe(1)
   }
-  // The last run was not interrupted.
-  expect(whole).toBeGreaterThan(1)
-  expect(countOf(server, 'payoutJobs')).toBe(0)
+  // Of at least two steps of commissions and one of debts.
+  expect(begun).toBeGreaterThan(3)
 })
 
 test.for([
-  ['pay', 'PAID'],
-  ['cancel', 'APPROVED'],
-] as const)('a process that dies at any step of %s leaves all commissions %s', async ([action, status], { server }) => {
-  let outcome = 'died'
-  for (let n = 2; outcome === 'died'; n += 1 + Math.floor(n / 4)) {
-    const shop = { ...server, ...server.asShop(await server.createShop()) }
-    addMany(shop, COMMISSIONS, AFFILIATES)
-    const { id } = await shop.client.payouts.create(OCTOBER)
-    const count = async () => (await shop.client.commissions.list({ status, limit: 1 })).pagination.total
-    const send = () =>
-      action === 'pay' ? shop.client.payouts.pay(id) : expectOk(shop.owner('POST', `/payouts/${id}/cancel`))
-    const before = await count()
-    outcome = await dieBefore(shop, n, send)
-    const during = await count()
-    server.clock.advance(LEASE_MS)
-    await resumeJobs(server.deps)
-    expect([during, await count()]).toEqual([during, during])
-    expect(during).toBeGreaterThan(before)
-    expect(rowsOf(shop, 'commissions', { shopId: shop.shop.shopId, orderStatus: status })).toHaveLength(during)
-  }
-  expect(countOf(server, 'payoutJobs')).toBe(0)
-})
+  ['pay', 'PAID', 'payout.paid'],
+  ['cancel', 'APPROVED', 'payout.canceled'],
+] as const)(
+  'a process that dies at any step of %s leaves all commissions %s',
+  { timeout: 60_000 },
+  async ([action, status, audit], { server }) => {
+    let outcome = 'died'
+    for (let n = 2; outcome === 'died'; n++) {
+      const shop = { ...server, ...server.asShop(await server.createShop()) }
+      addMany(shop, COMMISSIONS, AFFILIATES)
+      const { id, totals } = await shop.client.payouts.create(OCTOBER)
+      const send = () =>
+        action === 'pay' ? shop.client.payouts.pay(id) : expectOk(shop.owner('POST', `/payouts/${id}/cancel`))
+      outcome = await dieBefore(shop, n, send)
+      const [begun] = batchesOf(shop)
+      server.clock.advance(LEASE_MS)
+      if (begun?.status === 'OPEN') await send()
+      await resumeBatches(server.deps)
+      const rows = rowsOf(shop, 'commissions', { shopId: shop.shop.shopId, orderStatus: status })
+      // The balancing rows of debts have one version less, and are canceled with the batch.
+      const moved = rows.filter(({ version, debtId }) => version > (debtId === null ? 2 : 1))
+      expect(moved).toHaveLength(totals.commissions - (action === 'cancel' ? DEBTS : 0))
+      expect(batchesOf(shop)).toMatchObject([{ status: action === 'pay' ? 'PAID' : 'FAILED', process: null }])
+      expect(await audits(shop, audit)).toBe(1)
+      expect(await problems(shop)).toEqual([])
+    }
+  },
+)
 
 test.for([
   ['create', 'PAYABLE'],
@@ -555,20 +508,30 @@ test.for([
     const changed = () =>
       rowsOf(server, 'commissions', { shopId, orderStatus: status }).filter((row) => row.version > 1)
     const before = changed().length
+    const taken = Promise.withResolvers<void>()
     const end = beforeTransaction(server, async () => {
-      const [job] = rowsOf(server, 'payoutJobs', { shopId })
-      const isStep = job && !['RESERVING', 'UNDOING'].includes(job.phase)
-      if (isStep) updateRows(server, 'payoutJobs', { claimedBy: 'another run' }, { shopId })
+      const [batch] = batchesOf(server)
+      if (batch?.status !== 'PROCESSING') return
+      end()
+      updateRows(server, 'payoutBatches', { version: batch.version + 1, claimedBy: 'another run' }, { shopId })
+      taken.resolve()
     })
-    if (action === 'create') await create(server)
-    if (action === 'pay') await server.client.payouts.pay(created)
-    if (action === 'cancel') await expectOk(server.owner('POST', `/payouts/${created}/cancel`))
-    end()
-    expect(rowsOf(server, 'payoutJobs', { shopId })).toMatchObject([{ claimedBy: 'another run' }])
+    const sent =
+      action === 'create'
+        ? create(server)
+        : action === 'pay'
+          ? server.client.payouts.pay(created)
+          : server.owner('POST', `/payouts/${created}/cancel`)
+    await taken.promise
+    const reads = watchReads(server, 'payoutBatches')
+    while (reads.count() === 0) await nextTurn()
+    reads.end()
+    expect(batchesOf(server)).toMatchObject([{ status: 'PROCESSING', claimedBy: 'another run' }])
     expect(changed()).toHaveLength(before)
+    // The other one dies.
     server.clock.advance(LEASE_MS)
-    await resumeJobs(server.deps)
+    await sent
     expect(changed().length).toBeGreaterThan(before)
-    expect(countOf(server, 'payoutJobs')).toBe(0)
+    expect(batchesOf(server)).toMatchObject([{ process: null }])
   },
 )

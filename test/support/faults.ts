@@ -1,6 +1,7 @@
 import { CommitOutcomeUnknownError, QueueFullError, StorageError } from '../../server/src/database/storage-error.ts'
 import type { Tables } from '../../server/src/database/tables.ts'
 import { whileHeld } from './database.ts'
+import { rowsOf, updateRows } from './inspect.ts'
 import type { TestServer } from './server.ts'
 
 type Execute = (query: unknown) => Promise<unknown>
@@ -186,4 +187,33 @@ export function allowTransactions({ db }: TestServer, allowed: number): () => vo
   return () => {
     db.transact = transact
   }
+}
+
+/** Lets whatever waits on the monotonic clock give up at its first attempt. */
+export async function withoutPatience<T>(work: () => Promise<T>): Promise<T> {
+  const now = performance.now.bind(performance)
+  let aheadMs = 0
+  performance.now = () => {
+    aheadMs += 10_000
+    return now() + aheadMs
+  }
+  return work().finally(() => {
+    performance.now = now
+  })
+}
+
+/** Runs `work` while the commissions of all batches of the shop move in another process, and every commission is in one. */
+export async function whileProcessing<T>(server: TestServer, work: () => Promise<T>): Promise<T> {
+  const { shopId } = server.shop
+  const [batches, rows] = [rowsOf(server, 'payoutBatches', { shopId }), rowsOf(server, 'commissions', { shopId })]
+  const process = JSON.stringify({ becomes: 'PAID', commissions: 1, at: '', actor: '', requestId: '' })
+  const claim = { process, movedCommissions: 0, claimedBy: 'another process', claimedUntil: '9999-12-31T00:00:00.000Z' }
+  for (const { id } of batches) updateRows(server, 'payoutBatches', { status: 'PROCESSING', ...claim }, { id })
+  for (const { id, payoutBatchId } of rows)
+    updateRows(server, 'commissions', { payoutBatchId: payoutBatchId ?? batches[0]!.id }, { id })
+  return withoutPatience(work).finally(() => {
+    const done = { process: null, movedCommissions: null, claimedBy: null, claimedUntil: null }
+    for (const { id, status } of batches) updateRows(server, 'payoutBatches', { status, ...done }, { id })
+    for (const { id, payoutBatchId } of rows) updateRows(server, 'commissions', { payoutBatchId }, { id })
+  })
 }

@@ -66,6 +66,7 @@ export function manyRows(engine: 'sqlite' | 'postgres', { shopId, prefix, commis
     attributionReasonCode: `'COUPON_MATCH'`,
     orderStatus: `case when i % 3 = 0 then 'ACCEPTED' else 'APPROVED' end`,
     happenedAt: at,
+    availableAt: at,
     createdAt: time,
     updatedAt: time,
     version: '1',

@@ -341,6 +341,22 @@ export interface PayoutBatch {
   /** Null for a dry run. */
   id: string | null
   status: PayoutBatchStatus
+  /** Null unless the batch is `PROCESSING`. Each commission moves at once: before it has, it has its earlier status, and then the new one. While the batch is created, `totals` contain what has moved, and `affiliates` is 0; while it is paid or canceled, they stay as they were. */
+  progress:
+    | {
+        /** The status of the batch once its commissions have moved. */
+        becomes: 'OPEN' | 'PAID' | 'FAILED' | (string & {})
+        movedCommissions: number
+        /** How many commissions were to move when it began. */
+        commissions: number
+      }
+    | {
+        /** The status of the batch once its commissions have moved. */
+        becomes: 'OPEN' | 'PAID' | 'FAILED' | (string & {})
+        movedCommissions: number
+        /** How many commissions were to move when it began. */
+        commissions: number
+      }
   periodStart: Instant
   periodEnd: Instant
   /** Whether the batch also contains commissions from before `periodStart`. */
@@ -365,7 +381,7 @@ export interface PayoutBatch {
   paidAt: string | null
 }
 
-/** `PROCESSING` is reserved: it is handled like `PAID`, but this version does not set it. */
+/** `PROCESSING` while the commissions of a batch of more than 500 move: after it was created, paid or canceled. `progress` says how many have. The request that began it answers when it is done; after a crash, the server completes it. */
 export type PayoutBatchStatus = 'OPEN' | 'PROCESSING' | 'PAID' | 'FAILED' | (string & {})
 
 export interface PayoutTotals {

@@ -67,6 +67,13 @@ export const concurrentChange = (cause?: unknown) =>
     cause,
   })
 
+/** The commissions of a large batch move. `mutate` repeats a change that meets this for some seconds. */
+export const payoutProcessing = () =>
+  conflictWithRemedy('payout_processing', {
+    problem: 'The commissions of this payout batch are being changed.',
+    remedy: 'Retry when the batch is no longer PROCESSING.',
+  })
+
 /** The sums of a report exceed the largest exact integer, so rounding would lose cents. */
 export const totalTooLarge = (remedy = 'Choose a shorter period.') =>
   conflict(

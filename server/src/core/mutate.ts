@@ -1,4 +1,5 @@
-import { auditUnavailable, concurrentChange, outcomeUnknown, storageUnavailable } from '../contract/errors.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ApiError, auditUnavailable, concurrentChange, outcomeUnknown, storageUnavailable } from '../contract/errors.ts'
 import { type AuditChain, type AuditHead, NEW_HEAD, type Transaction } from '../database/database.ts'
 import { forEachYielding } from '../database/event-loop.ts'
 import { CommitOutcomeUnknownError, isStorageError, isUniqueViolation } from '../database/storage-error.ts'
@@ -37,13 +38,15 @@ type Work<Shop, T> = (trx: Transaction, shop: Shop) => Promise<Mutation<T>>
  * Transactions on one shop run one at a time, so a credential cannot be revoked between check and commit.
  *
  * @throws ApiError 401, 403 or 503 as for a new request when the credential is no longer valid; 409
- *   `idempotency_key_reused` or `concurrent_change`; 503 when storage or audit fail; whatever `work` throws.
+ *   `idempotency_key_reused` or `concurrent_change`, or `payout_processing` after 5 s; 503 when storage or audit fail; whatever `work` throws.
  */
 export async function mutate<Shop extends ShopId, T>(ctx: MutationContext<Shop>, work: Work<Shop, T>): Promise<T> {
   try {
     const attempt = () => ctx.db.transact((trx, chain) => runMutation(ctx, { trx, chain }, work), ctx.shop.id)
     // Another request inserted the same row first: the second attempt finds it and returns what a later call would get.
-    const done = await attempt().catch((error) => (isUniqueViolation(error) ? attempt() : Promise.reject(error)))
+    const done = await repeatWhileProcessing(ctx, () =>
+      attempt().catch((error) => (isUniqueViolation(error) ? attempt() : Promise.reject(error))),
+    )
     if (done.replayed && ctx.idempotency) ctx.idempotency.replayed = true
     if (done.enqueued) ctx.wakeDispatcher()
     return done.result
@@ -52,6 +55,26 @@ export async function mutate<Shop extends ShopId, T>(ctx: MutationContext<Shop>,
     if (error instanceof CommitOutcomeUnknownError) throw outcomeUnknown(ctx.idempotency !== undefined, error)
     if (isStorageError(error)) throw storageUnavailable(error)
     throw error
+  }
+}
+
+const MAX_WAIT_MS = 5000
+const WAIT_MS = 50
+
+/** Waits for a large payout batch whose commissions move: a change of one of them is possible soon. */
+export async function repeatWhileProcessing<T>(
+  { stopping }: Pick<MutationContext, 'stopping'>,
+  attempt: () => Promise<T>,
+): Promise<T> {
+  const until = performance.now() + MAX_WAIT_MS
+  for (;;) {
+    try {
+      return await attempt()
+    } catch (error) {
+      const isProcessing = error instanceof ApiError && error.code === 'payout_processing'
+      if (!isProcessing || stopping.aborted || performance.now() >= until) throw error
+      await sleep(WAIT_MS)
+    }
   }
 }
 

@@ -64,7 +64,7 @@ export async function commissionList(request: PageRequest): Promise<ListPage<Com
       // Those that await approval; all of them where none does.
       first: async ({ affiliateId }) => {
         const counts = await commissions.countsByStatus(ctx, { ...(affiliateId && { affiliateId }) })
-        return counts && !counts.get('PENDING') ? 'ALL' : 'PENDING'
+        return counts.get('PENDING') ? 'PENDING' : 'ALL'
       },
       counts: ({ affiliateId, given: { programId } }) =>
         commissions.countsByStatus(ctx, { ...(affiliateId && { affiliateId }), ...(programId && { programId }) }),

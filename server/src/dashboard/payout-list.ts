@@ -4,7 +4,7 @@ import { localDate } from '../core/time-zone.ts'
 import * as payouts from '../domains/payouts/payouts.ts'
 import { empty } from './components.ts'
 import { amountCell, nextAfter, ROWS_AT_ONCE } from './csv-download.ts'
-import { day } from './format.ts'
+import { count, day } from './format.ts'
 import { type Html, html } from './html.ts'
 import { countColumn, type ListColumn, moneyColumn, timeColumn } from './list-columns.ts'
 import { currencyField, daysField } from './list-filter.ts'
@@ -82,5 +82,11 @@ const columns = ({ zone }: PageRequest): ListColumn<Batch>[] => [
 ]
 
 /** A batch without commissions is `FAILED` in the API, whatever its reason. */
-export const stateOf = ({ status, failureReason }: Pick<Batch, 'status' | 'failureReason'>): Html =>
-  badge(status === 'FAILED' && failureReason === payouts.CANCELED_REASON ? 'CANCELED' : status)
+export const stateOf = ({
+  status,
+  failureReason,
+  progress,
+}: Pick<Batch, 'status' | 'failureReason' | 'progress'>): Html =>
+  html`${badge(status === 'FAILED' && failureReason === payouts.CANCELED_REASON ? 'CANCELED' : status)}${
+    progress ? html` <small>${count(progress.movedCommissions)} of ${count(progress.commissions)}</small>` : ''
+  }`

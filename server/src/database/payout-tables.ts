@@ -19,48 +19,42 @@ export interface PayoutBatchRow {
   createdAt: string
   updatedAt: string
   paidAt: string | null
+  /** While it is `PROCESSING`: JSON of `BatchProcess`, how many commissions have moved, and the run that moves them. */
+  process: string | null
+  movedCommissions: number | null
+  claimedBy: string | null
+  /** When the run counts as dead. Each step renews it. */
+  claimedUntil: string | null
 }
 
-/**
- * The steps that a large batch still needs. While the row exists, reads derive the status and the batch of its commissions
- * from `phase`; see domains/commissions/job-queries.ts. There is no batch row before `ASSIGNING`.
- */
-export interface PayoutJobRow {
-  shopId: string
-  batchId: string
-  /**
-   * `RESERVING`: under construction, its commissions are reserved and look unchanged. `UNDOING`: the reservation is given
-   * up. `ASSIGNING`: created, its commissions become `PAYABLE`. `PAYING`: they become `PAID`. `RELEASING`: canceled, they
-   * become `APPROVED` without a batch.
-   */
-  phase: 'RESERVING' | 'UNDOING' | 'ASSIGNING' | 'PAYING' | 'RELEASING'
-  /** When the batch was created, paid or canceled: `updatedAt` of its commissions. */
-  changedAt: string
-  /** JSON of what a batch under construction selects. */
-  filter: string | null
-  /** The `Idempotency-Key` of the request that constructs the batch. */
-  idempotencyKey: string | null
-  /** The last commission that was changed, newest first. */
-  cursorAt: string | null
-  cursorId: string | null
-  /** The run that holds the lease, and when the lease expires. */
-  claimedBy: string
-  claimedUntil: string
+/** What the run of a `PROCESSING` batch needs, so that any process can complete it. */
+export interface BatchProcess {
+  /** The status of the batch once its commissions have moved: `OPEN` when it is created, `FAILED` when it is canceled. */
+  becomes: 'OPEN' | 'PAID' | 'FAILED'
+  /** How many commissions are expected to move. */
+  commissions: number
+  /** When the run began: `updatedAt` of its commissions, and when they are paid. */
+  at: string
+  /** Which commissions a new batch takes. */
+  filter?: CandidateFilter
+  previousStatus?: PayoutBatchRow['status']
+  /** The request that began it. */
+  actor: string
+  requestId: string
+  traceparent?: string
+  idempotency?: { key: string; fingerprints: [string, ...string[]] }
 }
 
-/** How a reserved commission changed since it was reserved, so that the batch under construction has exact totals. */
-export interface ReservationChangeRow {
-  shopId: string
-  batchId: string
-  commissionId: string
-  /** Of the commission, before the change. */
-  version: number
-  affiliateId: string
-  programId: string | null
-  /** -1 when the commission left the reservation; 1 for a debt of a batch that exists, which a step inserts. */
-  commissions: -1 | 0 | 1
-  commissionCents: number
-  taxWithheldCents: number
+/** The commissions that a batch selects; both instants are inclusive. */
+export interface CandidateFilter {
+  periodStart: string
+  periodEnd: string
+  /** Also selects commissions from before `periodStart`. */
+  includeEarlier?: boolean
+  currency?: string | null
+  affiliateIds?: string[] | null
+  programId?: string | null
+  exceptAffiliateIds?: string[]
 }
 
 /** A payment file with lines of one batch. */

@@ -160,12 +160,7 @@ export const COLUMNS: { [Table in TableName]: { [Column in keyof Tables[Table]]:
   payoutBatches: none(
     'id shopId status periodStart periodEnd includeEarlier currency commissions affiliates',
     'commissionCents taxWithheldCents netPayableCents heldBackCommissions heldBackCents',
-    'minimumPayoutCents failureReason version createdAt updatedAt paidAt',
-  ),
-  payoutJobs: none('shopId batchId phase changedAt filter idempotencyKey cursorAt cursorId claimedBy claimedUntil'),
-  reservationChanges: none(
-    'shopId batchId commissionId version affiliateId programId commissions commissionCents',
-    'taxWithheldCents',
+    'minimumPayoutCents failureReason version createdAt updatedAt paidAt process movedCommissions claimedBy claimedUntil',
   ),
   payoutFiles: {
     ...none(

@@ -43,7 +43,7 @@ export const CROSS_SHOP_INDEXES: string[] = [
   // Test shops with an advanced clock.
   'shops_clockOffsetMs',
   // Batches whose process has died.
-  'payoutJobs_claimedUntil',
+  'payoutBatches_claimedUntil',
   // Retries that are due.
   'deliveries_nextAttemptAt',
   // Retention.

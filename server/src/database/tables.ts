@@ -3,28 +3,22 @@ import type { Role } from '../contract/spec.ts'
 import type { TermsFact } from '../engine/facts.ts'
 import type { AliasRow, ConnectionRow, PayeeRow } from './affiliate-tables.ts'
 import type { AuditHeadRow, AuditRow, ErasureRow } from './audit-tables.ts'
-import type {
-  PayoutBatchRow,
-  PayoutFileRow,
-  PayoutJobRow,
-  PayoutLineRow,
-  ReservationChangeRow,
-} from './payout-tables.ts'
+import type { BatchProcess, CandidateFilter, PayoutBatchRow, PayoutFileRow, PayoutLineRow } from './payout-tables.ts'
 import type { DeliveryRow, SubscriptionRow, WebhookEventRow } from './webhook-tables.ts'
 
 export type {
   AliasRow,
   AuditHeadRow,
   AuditRow,
+  BatchProcess,
+  CandidateFilter,
   ConnectionRow,
   DeliveryRow,
   ErasureRow,
   PayeeRow,
   PayoutBatchRow,
   PayoutFileRow,
-  PayoutJobRow,
   PayoutLineRow,
-  ReservationChangeRow,
   SubscriptionRow,
   WebhookEventRow,
 }
@@ -245,8 +239,6 @@ export interface Tables {
   geoRules: GeoRuleRow
   programTerms: ProgramTermsRow
   payoutBatches: PayoutBatchRow
-  payoutJobs: PayoutJobRow
-  reservationChanges: ReservationChangeRow
   payoutFiles: PayoutFileRow
   payoutLines: PayoutLineRow
   subscriptions: SubscriptionRow

@@ -133,7 +133,7 @@ export function carryDebts(rows: readonly PayoutRow[], periodEnd: string): Carri
 }
 
 /** Stays within four-digit years, because text timestamps with five digits would sort first. */
-function nextInstant(instant: string): string {
+export function nextInstant(instant: string): string {
   const next = Date.parse(instant) + 1
   return next < Date.UTC(10_000, 0) ? new Date(next).toISOString() : instant
 }

@@ -152,13 +152,11 @@ export async function listWrongTotals(db: Reader): Promise<WrongTotal[]> {
       select "shopId", "payoutBatchId", count(*) as count, sum("commissionAmountCents") as cents, sum("taxWithheldCents") as withheld
       from commissions where "payoutBatchId" is not null group by 1, 2
     ) r on r."shopId" = b."shopId" and r."payoutBatchId" = b.id
-    where b.status <> 'FAILED' and (
+    where b.status <> 'FAILED' and coalesce(b.process, '') not like '{"becomes":"FAILED"%' and (
       b.commissions <> coalesce(r.count, 0) or b."commissionCents" <> coalesce(r.cents, 0)
       or b."taxWithheldCents" <> coalesce(r.withheld, 0)
       or b."netPayableCents" <> b."commissionCents" - b."taxWithheldCents")
       and ${isKept('b.shopId')}
-      and not exists (select 1 from "reservationChanges" w
-        where w."shopId" = b."shopId" and w."batchId" = b.id and w.commissions = 1)
     order by b.id limit 100`.execute(db)
   return rows
 }
@@ -247,14 +245,9 @@ export async function countOrphans(db: Reader): Promise<Orphans[]> {
   for (const [table, column, target] of REFERENCES) {
     const owner = table === 'shops' ? sql.ref('r.id') : sql.ref('r.shopId')
     const same = target === 'shops' ? sql`true` : sql`t."shopId" = ${owner}`
-    // A batch under construction has no row yet.
-    const reserved =
-      target === 'payoutBatches'
-        ? sql`and not exists (select 1 from "payoutJobs" j where j."shopId" = r."shopId" and j."batchId" = ${sql.ref(`r.${column}`)})`
-        : sql``
     const { rows } = await sql<{ rows: number }>`
       select count(*) as rows from ${sql.table(table)} r where ${sql.ref(`r.${column}`)} is not null and not exists (
-        select 1 from ${sql.table(target)} t where t.id = ${sql.ref(`r.${column}`)} and ${same}) ${reserved}
+        select 1 from ${sql.table(target)} t where t.id = ${sql.ref(`r.${column}`)} and ${same})
       and ${isKept(table === 'shops' ? 'r.id' : 'r.shopId')}`.execute(db)
     const count = rows[0]?.rows ?? 0
     if (count > 0) found.push({ table, column, rows: count })

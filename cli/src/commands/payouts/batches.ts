@@ -16,6 +16,11 @@ export async function readBatch(client: ReferralClient, id: string): Promise<Bat
   const [batch] = data
   if (!batch || batch.id !== id)
     throw notFoundError(`Payout batch ${id} does not exist in your shop.`, 'Run `referral payouts list`.')
+  if (batch.progress) {
+    const { movedCommissions, commissions } = batch.progress
+    const text = `Batch ${id} is PROCESSING: ${movedCommissions} of ${commissions} commissions have moved.`
+    throw new CliError(exitCode.conflict, text, { code: 'payout_processing', hint: 'Retry when it is complete.' })
+  }
   return { ...batch, lines: batch.lines ?? [] }
 }
 

@@ -22,7 +22,11 @@ type LineState = components['schemas']['PayoutLineState']
 /** The columns of batches, whose days are in the shop's time zone. Other formats than tables print the instants. */
 const columnsFor = ({ timeZone }: { timeZone: string }): Column<PayoutPreview>[] => [
   'id',
-  'status',
+  {
+    field: 'status',
+    format: ({ status, progress }) =>
+      progress ? `${status} ${progress.movedCommissions} of ${progress.commissions}` : status,
+  },
   { field: 'periodStart', title: 'from', format: ({ periodStart }) => dayIn(periodStart, timeZone) },
   { field: 'periodEnd', title: 'to', format: ({ periodEnd }) => dayIn(periodEnd, timeZone) },
   { field: 'totals.commissions', title: 'commissions' },

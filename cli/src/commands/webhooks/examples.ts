@@ -351,6 +351,7 @@ export const examples: Record<string, { event: string; timestamp: string; shop_i
     data: {
       id: 'bat_01KAH0000000000000000000B1',
       status: 'OPEN',
+      progress: null,
       periodStart: '2026-10-01T00:00:00.000Z',
       periodEnd: '2026-10-31T23:59:59.999Z',
       includeEarlier: false,
@@ -372,6 +373,7 @@ export const examples: Record<string, { event: string; timestamp: string; shop_i
     data: {
       id: 'bat_01KAH0000000000000000000B1',
       status: 'PAID',
+      progress: null,
       periodStart: '2026-10-01T00:00:00.000Z',
       periodEnd: '2026-10-31T23:59:59.999Z',
       includeEarlier: false,
@@ -393,6 +395,7 @@ export const examples: Record<string, { event: string; timestamp: string; shop_i
     data: {
       id: 'bat_01KAH0000000000000000000B1',
       status: 'FAILED',
+      progress: null,
       periodStart: '2026-10-01T00:00:00.000Z',
       periodEnd: '2026-10-31T23:59:59.999Z',
       includeEarlier: false,

@@ -17,7 +17,6 @@ import { parseFacts } from '../../engine/stored-facts.ts'
 import { explainTerms } from '../../engine/terms-texts.ts'
 import { findAffiliateBySlug } from '../affiliates/queries.ts'
 import { findCommissionByOrder, listRefunds, toCommission, toDecision } from '../ledger/commissions.ts'
-import { listJobs, toEffective } from '../ledger/jobs.ts'
 import { listOrderNotices } from '../ledger/order-notices.ts'
 import { findOrder, findUncreditedByName } from '../ledger/orders.ts'
 import { toRefund } from './event-queries.ts'
@@ -34,7 +33,6 @@ type Explanation = components['schemas']['Explanation']
 export async function explain(ctx: Context, id: string): Promise<Explanation> {
   const row = await findReportedOrder(ctx, id)
   if (!row) throw notFound('order_not_found', 'No order with this id was reported to your shop.')
-  const jobs = row.commissionId ? await listJobs(ctx.db.read, ctx.shop.id) : []
   const commission = row.commissionId ? await findCommissionByOrder(ctx.db.read, ctx.shop.id, row.orderId) : undefined
   const refunds = commission ? await listRefunds(ctx.db.read, ctx.shop.id, commission.id) : []
   const shownRefunds: Explanation['refunds'] = []
@@ -63,7 +61,7 @@ export async function explain(ctx: Context, id: string): Promise<Explanation> {
     order: { ...facts.order },
     decision: toDecision(decision, facts.order.currency),
     replay: replay(row),
-    commission: commission ? toCommission(toEffective(commission, jobs)) : null,
+    commission: commission ? toCommission(commission) : null,
     refunds: shownRefunds,
     notices: (await listOrderNotices(ctx.db.read, ctx.shop.id, row.orderId)).flatMap(({ kind, ...notice }) =>
       kind === 'evidence' ? [] : toNotice({ ...notice, kind }, { commission, refunds }),

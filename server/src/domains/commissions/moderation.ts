@@ -16,9 +16,9 @@ import { refundTarget } from '../../engine/refund.ts'
 import { parseFacts, serializeFacts } from '../../engine/stored-facts.ts'
 import { connectCustomer } from '../affiliates/connections.ts'
 import { findAffiliatesById, findConnectedAffiliate } from '../affiliates/queries.ts'
+import { type ChangedCommission, updateTotals } from '../ledger/batch-totals.ts'
 import {
   clawbackRow,
-  findCommission,
   findCommissionsById,
   insertCommission,
   settleRefunds,
@@ -26,12 +26,10 @@ import {
   toCommission,
   updateCommissionIfUnchanged,
 } from '../ledger/commissions.ts'
-import { insertReservationChange, listJobs, toEffective } from '../ledger/jobs.ts'
 import { hasOrderNotice } from '../ledger/order-notices.ts'
 import { findDuplicateOf, updateOrder } from '../ledger/orders.ts'
 import { updateFile } from '../ledger/payment-lines.ts'
-import { type ChangedCommission, recomputeBatch } from '../payouts/batch.ts'
-import { adjustmentRejected, commissionNotFound, findEffectiveStatus, findRecordedOrder } from './commissions.ts'
+import { adjustmentRejected, findEffectiveStatus, findRecordedOrder, findToChange } from './commissions.ts'
 import { statusEvents } from './event-queries.ts'
 import {
   type ModerationFilter,
@@ -96,8 +94,7 @@ export async function moderate(
   action: ModerationAction,
   id: string,
 ): Promise<components['schemas']['Commission']> {
-  const before = await findCommission(ctx.db.read, ctx.shop.id, id)
-  if (!before) throw commissionNotFound()
+  const before = await findToChange(ctx, id)
   return mutate(ctx, async (trx) => {
     const moved = await moveCommission(ctx, trx, action, before)
     const batchEvents = await recomputeLeftBatches(ctx, trx, [moved])
@@ -114,26 +111,24 @@ export async function moveCommission(
 ): Promise<MovedCommission> {
   const { from, to, pastTense: done } = TRANSITIONS[action]
   if (before.trackingMethod === 'ADJUSTMENT') throw adjustmentRejected()
-  const { row: current, unwritten, status, batch, reservedBy, sentFileId } = await findEffectiveStatus(ctx, trx, before)
-  if (!from.includes(status) || (status !== current.orderStatus && sentFileId === undefined)) {
-    throw conflict('commission_move_not_allowed', `This commission is ${current.orderStatus} and cannot be ${done}.`)
+  const { status, batch, sentFileId } = await findEffectiveStatus(ctx, trx, before)
+  if (!from.includes(status)) {
+    throw conflict('commission_move_not_allowed', `This commission is ${before.orderStatus} and cannot be ${done}.`)
   }
   const changes = {
-    ...unwritten,
     orderStatus: to,
     updatedAt: nowIso(ctx),
-    ...((batch || reservedBy) && { payoutBatchId: null }),
+    ...(batch && { payoutBatchId: null }),
     // A possible duplicate is none once it is approved.
     ...(action === 'approve' && { restrictionReasonCode: null }),
     ...(action === 'reopen' && (await decideAgain(ctx, trx, before))),
   }
   if (!(await updateCommissionIfUnchanged(trx, ctx.shop.id, before, changes))) throw concurrentChange()
-  const row = { ...current, ...changes, version: before.version + 1 }
-  if (reservedBy) await insertReservationChange(trx, reservedBy, before, undefined)
+  const row = { ...before, ...changes, version: before.version + 1 }
   if (sentFileId !== undefined) await updateFile(trx, { shopId: ctx.shop.id, id: sentFileId }, { assumedPaid: 1 })
   const clawback = action === 'reverse' ? await clawBackPaid(ctx, trx, before) : undefined
   const data = {
-    previousStatus: current.orderStatus,
+    previousStatus: before.orderStatus,
     status: to,
     amountCents: clawback ? clawback.amountCents : row.commissionAmountCents,
     ...(clawback && { adjustmentId: clawback.adjustmentId }),
@@ -141,9 +136,9 @@ export async function moveCommission(
   return {
     row,
     audit: { action: `commission.${done}`, subjectId: before.id, data },
-    events: statusEvents(row, current.orderStatus),
+    events: statusEvents(row, before.orderStatus),
     // Only the totals of an open batch follow its commissions.
-    left: batch?.status === 'OPEN' ? { batchId: batch.id, before: current, after: row } : undefined,
+    left: batch?.status === 'OPEN' ? { batchId: batch.id, before, after: row } : undefined,
     clawback,
   }
 }
@@ -157,7 +152,7 @@ export async function recomputeLeftBatches(
   const events: WebhookEvent[] = []
   const left = moved.flatMap((one) => one.left ?? [])
   for (const [batchId, changed] of Map.groupBy(left, (one) => one.batchId)) {
-    events.push(...(await recomputeBatch(ctx, trx, batchId, changed)).events)
+    events.push(...(await updateTotals(ctx, trx, batchId, changed)).events)
   }
   return events
 }
@@ -255,11 +250,8 @@ export async function findMoved(
   action: ModerationAction,
   ids: string[],
 ): Promise<components['schemas']['Commission'][]> {
-  const jobs = await listJobs(ctx.db.read, ctx.shop.id)
   const rows = await findCommissionsById(ctx.db.read, ctx.shop.id, [...new Set(ids)])
-  return rows
-    .map((row) => toCommission(toEffective(row, jobs)))
-    .filter((one) => one.orderStatus === TRANSITIONS[action].to)
+  return rows.filter((row) => row.orderStatus === TRANSITIONS[action].to).map(toCommission)
 }
 
 const findMovable = (ctx: Context, filter: ModerationFilter, limit: number): Promise<MovableCommissions> =>
@@ -273,7 +265,7 @@ async function moveAll(ctx: Context, trx: Transaction, action: ModerationAction,
       moved.push(await moveCommission(ctx, trx, action, row))
     } catch (error) {
       // A rejection comes before any write, so the others continue.
-      if (!(error instanceof ApiError) || error.status !== 409) throw error
+      if (!(error instanceof ApiError) || error.status !== 409 || error.code === 'payout_processing') throw error
       skipped.push({ id: row.id, code: error.code })
     }
   })

@@ -15,6 +15,7 @@ import {
   type RefundTarget,
   refundTarget,
 } from '../../engine/refund.ts'
+import { updateTotals } from '../ledger/batch-totals.ts'
 import {
   clawbackRow,
   findCommission,
@@ -25,16 +26,14 @@ import {
   toCommission,
   updateCommissionIfUnchanged,
 } from '../ledger/commissions.ts'
-import { insertReservationChange } from '../ledger/jobs.ts'
 import { hasOrderNotice } from '../ledger/order-notices.ts'
 import { updateFile } from '../ledger/payment-lines.ts'
-import { recomputeBatch } from '../payouts/batch.ts'
 import {
   adjustmentRejected,
-  commissionNotFound,
   type EffectiveStatus,
   findEffectiveStatus,
   findRecordedOrder,
+  findToChange,
 } from './commissions.ts'
 import { refundEvent, toRefund } from './event-queries.ts'
 import { findRefundedGoods, readRefundSnapshot, recomputeRefundedGoods, storeRefundedGoods } from './refunded-goods.ts'
@@ -95,8 +94,7 @@ const RESERVED_IDS = ['reversal', 'carry']
  */
 export async function refund(ctx: Context, id: string, body: Body<'refundCommission'>) {
   const input = toRefundInput(body)
-  const before = await findCommission(ctx.db.read, ctx.shop.id, id)
-  if (!before) throw commissionNotFound()
+  const before = await findToChange(ctx, id)
   return mutate(ctx, async (trx) => {
     const { result, ...written } = await recordRefund(ctx, trx, before, input)
     const { alreadyRecorded } = result
@@ -136,12 +134,10 @@ async function writeRefund(
   await insertRefund(trx, ctx.shop.id, refund)
   const { refunded, statusBefore } = changes
   await storeRefundedGoods(trx, ctx.shop.id, before.id, { refunded, refundedCents: plan.refundedCents, statusBefore })
-  const { batch, current, reservedBy, sentFileId } = changes
+  const { batch, sentFileId } = changes
   if (adjustment && sentFileId !== undefined)
     await updateFile(trx, { shopId: ctx.shop.id, id: sentFileId }, { assumedPaid: 1 })
-  const isOut = plan.row.orderStatus === 'REFUNDED'
-  if (reservedBy) await insertReservationChange(trx, reservedBy, before, isOut ? undefined : plan.row)
-  const recomputed = batch && (await recomputeBatch(ctx, trx, batch.id, [{ before: current, after: plan.row }]))
+  const updated = batch && (await updateTotals(ctx, trx, batch.id, [{ before, after: plan.row }]))
   const { externalRefundId, goodsCents, adjustmentId } = refund
   const data = {
     externalRefundId,
@@ -155,7 +151,7 @@ async function writeRefund(
   return {
     result: { ...plan, refund },
     audit: { action: 'commission.refunded', subjectId: before.id, data },
-    events: [refundEvent(plan.row, refund, current.orderStatus), ...(recomputed?.events ?? [])],
+    events: [refundEvent(plan.row, refund, before.orderStatus), ...(updated?.events ?? [])],
   }
 }
 
@@ -170,11 +166,8 @@ interface RefundChanges {
   statusBefore: CommissionRow['orderStatus'] | null
   /** The commission is paid, so an adjustment takes the money back. */
   isClawback: boolean
-  /** The commission as users saw it. */
-  current: CommissionRow
   /** The batch whose totals change. */
   batch: EffectiveStatus['batch']
-  reservedBy: EffectiveStatus['reservedBy']
   sentFileId: EffectiveStatus['sentFileId']
 }
 
@@ -197,7 +190,7 @@ export async function planRefund(
       findCommission(db, ctx.shop.id, before.id),
       findRefundTotals(db, ctx.shop.id, before.id),
     ])
-    const { row } = await findEffectiveStatus(ctx, db, stored ?? before)
+    const row = stored ?? before
     const refundedCents = totals?.goodsCents ?? existing.goodsCents
     const isSame =
       existing.externalRefundId !== input.refundId ||
@@ -228,16 +221,16 @@ function toPlan(
   before: CommissionRow,
   { input, found, applied, statusBefore }: PlannedEntry,
 ): RefundPlan {
-  const { row: current, unwritten, status, batch, reservedBy, sentFileId } = found
+  const { status, batch, sentFileId } = found
   const { before: was, after: is, refunded, problem } = applied
   const goodsCents = is.refundedCents - was.refundedCents
   const amounts = FINAL_STATUSES.includes(status) ? NO_CHANGE : difference(was, is)
   const isUnpaid = UNPAID_STATUSES.includes(status)
   const isRefunded = status === 'REFUNDED'
   const restored = isRefunded && !is.fullyRefunded && { orderStatus: statusBefore ?? 'PENDING' }
-  const columns = { ...unwritten, ...(isUnpaid && { ...unpaidChanges(is), ...restored }), updatedAt: nowIso(ctx) }
+  const columns = { ...(isUnpaid && { ...unpaidChanges(is), ...restored }), updatedAt: nowIso(ctx) }
   return {
-    row: { ...current, ...columns, version: before.version + 1 },
+    row: { ...before, ...columns, version: before.version + 1 },
     refund: toRefundRow(ctx, before, input, { goodsCents, ...amounts, adjustmentId: null }),
     refundedCents: is.refundedCents,
     alreadyRecorded: false,
@@ -246,11 +239,9 @@ function toPlan(
       columns,
       refunded,
       // It leaves its batch.
-      statusBefore: isRefunded ? statusBefore : current.orderStatus === 'PAYABLE' ? 'APPROVED' : current.orderStatus,
+      statusBefore: isRefunded ? statusBefore : before.orderStatus === 'PAYABLE' ? 'APPROVED' : before.orderStatus,
       isClawback: status === 'PAID' && amounts.amountCents !== 0,
-      current,
       batch,
-      reservedBy,
       sentFileId,
     },
   }
@@ -283,7 +274,7 @@ export async function cancelRefund(
     findRefundTotals(trx, ctx.shop.id, before.id),
     findEffectiveStatus(ctx, trx, before),
   ])
-  const unchanged = { row: found.row, refundedCents: totals?.goodsCents ?? 0 }
+  const unchanged = { row: before, refundedCents: totals?.goodsCents ?? 0 }
   if (canceled)
     return { result: { ...unchanged, refund: refund ? canceled : null, alreadyRecorded: true }, audit: null }
   if (!refund) {

@@ -9,7 +9,6 @@ import { prepared } from '../../database/prepared.ts'
 import type { CommissionRow } from '../../database/tables.ts'
 import { orderKey } from '../../engine/normalize.ts'
 import { findCommissionsById, listRefundedCents, toCommission } from '../ledger/commissions.ts'
-import { listJobs, toEffective } from '../ledger/jobs.ts'
 
 type Commission = components['schemas']['Commission']
 
@@ -88,11 +87,10 @@ export const search = readerOf(
   async (ctx: Context, query: CommissionSearch): Promise<FoundCommissions> => {
     const bounds = checkPeriod(parseQueryInstant('from', query.from), parseQueryInstant('to', query.to))
     const start = await readCursor(ctx, 'commissions', { after: query.after, page: 1 })
-    const jobs = await listJobs(ctx.db.read, ctx.shop.id)
     const found = await readFrom(ctx, commissionSearch, { ...query, ...bounds, start })
     const rows = await findCommissionsById(ctx.db.read, ctx.shop.id, found.ids)
     const byId = new Map(rows.map((row) => [row.id, row]))
-    const data = found.ids.flatMap((id) => byId.get(id) ?? []).map((row) => toCommission(toEffective(row, jobs)))
+    const data = found.ids.flatMap((id) => byId.get(id) ?? []).map(toCommission)
     return { data, next: found.next }
   },
 )
@@ -114,9 +112,8 @@ const MAX_NAMED = 25
 
 /** Commissions of the orders with a name, such as `#1001`. Stores put `#` before it, which may be left out. */
 export async function findByOrderName(ctx: Context, name: string): Promise<Commission[]> {
-  const jobs = await listJobs(ctx.db.read, ctx.shop.id)
   const rows = await listByOrderName(ctx.db.read, ctx.shop.id, name)
-  return rows.map((row) => toCommission(toEffective(row, jobs)))
+  return rows.map(toCommission)
 }
 
 const listByOrderName = (db: Reader, shopId: string, text: string): Promise<CommissionRow[]> => {

@@ -5,7 +5,6 @@ import type { Reader, Transaction } from '../../database/database.ts'
 import { indexedBy, prepared, preparedInsert, preparedWrite } from '../../database/prepared.ts'
 import type { CommissionRow, JourneyRow } from '../../database/tables.ts'
 import { CLOCK_TOLERANCE_MS, DEFAULT_CLICK_WINDOW_DAYS } from '../../engine/attribution.ts'
-import { EFFECTIVE, withJob } from '../ledger/jobs.ts'
 
 interface JourneyFilter {
   sessionId?: string
@@ -69,13 +68,15 @@ const NO_OUTCOME: OrderOutcome = { commissionStatus: null, orderCurrency: null, 
 async function findOutcomes(db: Reader, shopId: string, commissionIds: string[]): Promise<Map<string, OrderOutcome>> {
   // PostgreSQL rejects an empty list.
   if (commissionIds.length === 0) return new Map()
-  const rows = await withJob(db, shopId)
+  const rows = await db
+    .selectFrom('commissions')
+    .where('commissions.shopId', '=', shopId)
     .leftJoin('refundTotals', (join) =>
       join
         .onRef('refundTotals.shopId', '=', 'commissions.shopId')
         .onRef('refundTotals.commissionId', '=', 'commissions.id'),
     )
-    .select(['commissions.id', EFFECTIVE.orderStatus.as('orderStatus'), 'commissions.orderCurrency'])
+    .select(['commissions.id', 'orderStatus', 'commissions.orderCurrency'])
     .select('refundTotals.goodsCents')
     .where('commissions.id', 'in', commissionIds)
     .execute()

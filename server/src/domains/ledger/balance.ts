@@ -7,7 +7,6 @@ import { countRows, withoutIndex } from '../../core/queries.ts'
 import { defineReport } from '../../database/database.ts'
 import type { CommissionRow } from '../../database/tables.ts'
 import { findAffiliate } from '../affiliates/queries.ts'
-import { EFFECTIVE, isBatchedReversal, withJob } from './jobs.ts'
 
 type Balance = components['schemas']['Balance']
 
@@ -18,17 +17,23 @@ export const balanceReport = defineReport(
   import.meta.url,
   'balanceReport',
   async (db, { shopId, query: affiliateId }: { shopId: string; query: string }): Promise<Balance[]> => {
-    const { orderStatus: status, payoutBatchId } = EFFECTIVE
-    const isInBatch = sql<0 | 1>`case when ${payoutBatchId} is null then 0 else 1 end`
-    const rows = await withJob(db, shopId)
-      .select(['currency', status.as('orderStatus'), isInBatch.as('isBatched')])
+    const isInBatch = sql<0 | 1>`case when "payoutBatchId" is null then 0 else 1 end`
+    const status = withoutIndex(db, 'orderStatus')
+    const rows = await db
+      .selectFrom('commissions')
+      .where('commissions.shopId', '=', shopId)
+      .select(['currency', 'orderStatus', isInBatch.as('isBatched')])
       .select(sql<number>`cast(sum("commissionAmountCents") as bigint)`.as('cents'))
       .select(sql<number>`cast(sum("taxWithheldCents") as bigint)`.as('taxCents'))
       .where('commissions.affiliateId', '=', affiliateId)
-      // Jobs never lead back from the other statuses.
-      .where(withoutIndex(db, 'commissions.orderStatus'), 'in', [...UNPAID, 'REVERSED'])
-      .where((eb) => eb.or([eb(status, 'in', UNPAID), isBatchedReversal]))
-      .groupBy(['currency', status, isInBatch])
+      .where((eb) =>
+        eb.or([
+          eb(status, 'in', UNPAID),
+          // Reversed after its payment was sent: its batch still pays it.
+          eb.and([eb(status, '=', 'REVERSED'), eb('payoutBatchId', 'is not', null), eb('paidAt', 'is', null)]),
+        ]),
+      )
+      .groupBy(['currency', 'orderStatus', isInBatch])
       .execute()
     const balances = new Map<string, Balance>()
     for (const { currency, orderStatus, isBatched, cents, taxCents } of rows) {

@@ -1,14 +1,12 @@
-import { type RawBuilder, sql } from 'kysely'
 import type { Query } from '../../contract/spec.ts'
 import { type Cost, defineList, isDeep, rowsOf } from '../../core/lists.ts'
 import { afterCursor, type Page, type PageQuery, toPage } from '../../core/pagination.ts'
-import { type CountValues, countByDay, countQuery, countRows, withoutIndex } from '../../core/queries.ts'
-import { defineReport, type Reader } from '../../database/database.ts'
+import { countByDay, countRows, withoutIndex } from '../../core/queries.ts'
+import type { Reader } from '../../database/database.ts'
 import { preparedByShape } from '../../database/prepared.ts'
 import type { CommissionRow } from '../../database/tables.ts'
 import { storedOrderIds } from '../../engine/normalize.ts'
 import { findCommissionByOrder } from './commissions.ts'
-import { EFFECTIVE, listJobs, withJob } from './jobs.ts'
 
 /** A column whose index can find the rows. */
 type IndexedColumn = 'id' | 'orderId' | 'payoutBatchId' | 'affiliateId' | 'orderStatus' | 'programId'
@@ -135,9 +133,9 @@ export async function listCommissions(
   db: Reader,
   shopId: string,
   { page, limit, start, isUncounted, ...input }: ListFilter & PageQuery,
-): Promise<StoredPage> {
+): Promise<Page<Pick<CommissionRow, (typeof LISTED_COLUMNS)[number]>>> {
   const filter = await toStoredFilter(db, shopId, input)
-  const counting = isUncounted ? uncounted(db, shopId) : countForPage(db, shopId, filter)
+  const counting = isUncounted ? Promise.resolve(Number.MAX_SAFE_INTEGER) : countCommissions(db, shopId, filter)
   const offset = (page - 1) * limit
   const readPage = async () => {
     const place = start
@@ -149,11 +147,11 @@ export async function listCommissions(
   // Both take one round trip. With several conditions an empty list would be searched for, so its total is read first.
   const conditions = Object.values(filter).filter((value) => value !== undefined).length
   if (offset === 0 ? conditions <= 1 : conditions === 0 && offset < DEEP_OFFSET) {
-    const [{ total, isChanging }, rows] = await Promise.all([counting, readPage()])
-    return { ...toPage(rows, { page, limit }, total), isChanging }
+    const [total, rows] = await Promise.all([counting, readPage()])
+    return toPage(rows, { page, limit }, total)
   }
-  const { total, isChanging } = await counting
-  return { ...toPage(total <= offset ? [] : await readPage(), { page, limit }, total), isChanging }
+  const total = await counting
+  return toPage(total <= offset ? [] : await readPage(), { page, limit }, total)
 }
 
 async function toStoredFilter(db: Reader, shopId: string, input: ListFilter): Promise<StoredFilter> {
@@ -212,42 +210,6 @@ const costOf = (query: ListFilter & PageQuery): Cost =>
 
 /** The stored counts are by affiliate or by day, not by both. */
 const hasUncountedPeriod = (filter: ListFilter): boolean => isCountedBy(filter, 'scope') && isCountedBy(filter, 'day')
-
-interface Counted {
-  total: number
-  /** A batch of the shop changes in steps, so rows may not be as users see them. */
-  isChanging: boolean
-}
-
-type StoredPage = Page<Pick<CommissionRow, (typeof LISTED_COLUMNS)[number]>> & Pick<Counted, 'isChanging'>
-
-/** The stored count and the jobs of the shop, with one statement. */
-const countWithJobs = preparedByShape<CountValues>()((db, values) =>
-  countQuery(db, values)
-    .select((eb) =>
-      eb
-        .selectFrom('payoutJobs')
-        .select((jobs) => jobs.fn.countAll<number>().as('count'))
-        .where('shopId', '=', values.shopId)
-        .as('jobs'),
-    )
-    .compile(),
-)
-
-async function countForPage(db: Reader, shopId: string, filter: StoredFilter): Promise<Counted> {
-  const { affiliateId: scope = '', programId, status } = filter
-  if (!isUncounted(filter) && !isCountedBy(filter, 'day')) {
-    const [row] = await countWithJobs(db, { shopId, list: 'commissions', scope, programId, status })
-    return { total: row?.total ?? 0, isChanging: (row?.jobs ?? 0) > 0 }
-  }
-  const [total, jobs] = await Promise.all([countCommissions(db, shopId, filter), listJobs(db, shopId)])
-  return { total, isChanging: jobs.length > 0 }
-}
-
-const uncounted = async (db: Reader, shopId: string): Promise<Counted> => ({
-  total: Number.MAX_SAFE_INTEGER,
-  isChanging: (await listJobs(db, shopId)).length > 0,
-})
 
 /** Whether the filter has no stored count. Scopes of days contain a colon; ids of affiliates do not. */
 const isUncounted = (filter: StoredFilter): boolean =>
@@ -319,54 +281,5 @@ async function findMostSelective(db: Reader, shopId: string, filter: StoredFilte
   )
   return counted.reduce((least, one) => (one.rows < least.rows ? one : least)).column
 }
-
-/** Commissions as users see them while a batch of the shop changes in steps. Filters are checked on derived columns. */
-function matchingEffective(db: Reader, values: ShopFilter) {
-  let list = withJob(db, values.shopId)
-  for (const { name, column, operator, value } of presentIn(values)) {
-    const operand = operator === 'in' ? [value, ...(values.otherOrderId ? [values.otherOrderId] : [])] : value
-    // Every commission that is shown in a batch also references it in its row, so the index finds them.
-    if (name !== 'status') list = list.where(`commissions.${column}`, operator, operand)
-    if (column === 'orderStatus' || column === 'payoutBatchId') list = list.where(EFFECTIVE[column], '=', value)
-  }
-  return list
-}
-
-const countAll = async (matching: ReturnType<typeof matchingEffective>): Promise<number> =>
-  (await matching.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()).total
-
-const effectiveColumn = (column: (typeof LISTED_COLUMNS)[number]): RawBuilder<unknown> =>
-  column in EFFECTIVE ? EFFECTIVE[column as keyof typeof EFFECTIVE] : sql.ref(`commissions.${column}`)
-
-/** {@link listCommissions} while a batch of the shop changes in steps. Can read every commission of the shop. */
-export async function listEffectiveCommissions(
-  db: Reader,
-  shopId: string,
-  { page, limit, start, isUncounted = false, ...input }: ListFilter & PageQuery,
-): Promise<Page<Pick<CommissionRow, (typeof LISTED_COLUMNS)[number]>>> {
-  const filter = await toStoredFilter(db, shopId, input)
-  const matching = matchingEffective(db, { ...filter, shopId })
-  // The stored counts are by the stored status.
-  const isCounted = !filter.status && !filter.payoutBatchId
-  const count = () => (isCounted ? countCommissions(db, shopId, filter) : countAll(matching))
-  const total = isUncounted ? Number.MAX_SAFE_INTEGER : await count()
-  const offset = (page - 1) * limit
-  const rest = start ? matching.where(afterCursor('commissions', start)) : matching
-  const rows = await rest
-    .select(LISTED_COLUMNS.map((column) => effectiveColumn(column).as(column)))
-    .orderBy('commissions.happenedAt', 'desc')
-    .orderBy('commissions.id', 'desc')
-    .limit(limit)
-    .offset(offset)
-    .execute()
-  return toPage(rows as Pick<CommissionRow, (typeof LISTED_COLUMNS)[number]>[], { page, limit }, total)
-}
-
-export const effectiveCommissionList = defineReport(
-  import.meta.url,
-  'effectiveCommissionList',
-  (db, input: { shopId: string; query: Parameters<typeof listCommissions>[2] }) =>
-    listEffectiveCommissions(db, input.shopId, input.query),
-)
 
 export const commissionList = defineList(import.meta.url, 'commissionList', { read: listCommissions, cost: costOf })

@@ -3,7 +3,7 @@ import type { components } from '../../contract/schema.d.ts'
 import { type Context, nowIso } from '../../core/context.ts'
 import { isOneOf, updateIfUnchanged, withoutIndex } from '../../core/queries.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
-import { inBatches, isSqlite, yieldToEventLoop } from '../../database/event-loop.ts'
+import { inBatches, isSqlite } from '../../database/event-loop.ts'
 import { prepared, preparedInsert, preparedWrite } from '../../database/prepared.ts'
 import type { CommissionRow, RefundRow, RefundTotalsRow, Tables } from '../../database/tables.ts'
 import type { CountedOrders, Decision, Order } from '../../engine/facts.ts'
@@ -50,48 +50,8 @@ export async function findCommissionsById(db: Reader, shopId: string, ids: strin
   )
 }
 
-type Changes = Pick<CommissionRow, 'updatedAt'> &
-  Partial<Pick<CommissionRow, 'payoutBatchId' | 'paidAt'>> & {
-    orderStatus: CommissionRow['orderStatus'] | Expression<CommissionRow['orderStatus']>
-  }
-
 /** Rows per insert; PostgreSQL accepts 65,535 values in a statement. */
 const MAX_INSERTED = 400
-
-/**
- * Updates all commissions of a range that meet a condition, in the caller's transaction: with one statement on
- * PostgreSQL, in slices on SQLite.
- *
- * @returns how many were updated
- */
-export async function updateCommissions(
-  trx: Transaction,
-  shopId: string,
-  { range, condition }: { range: Range; condition: Condition },
-  changes: Changes,
-): Promise<number> {
-  const update = trx.updateTable('commissions').set((eb) => ({ ...changes, version: eb('version', '+', 1) }))
-  if (!isSqlite(trx)) {
-    const { numUpdatedRows } = await update
-      .where('shopId', '=', shopId)
-      .where(range.whole)
-      .where(condition)
-      .executeTakeFirst()
-    return Number(numUpdatedRows)
-  }
-  const found = trx.selectFrom('commissions').select('id').where('shopId', '=', shopId).where(condition)
-  const ids: string[] = []
-  for await (const part of partsOf(trx, shopId, range)) {
-    for (const { id } of await found.where(part).execute()) ids.push(id)
-  }
-  await inBatches(ids, (some) =>
-    update
-      .where('shopId', '=', shopId)
-      .where(sql<boolean>`id in (select value from json_each(${JSON.stringify(some)}))`)
-      .execute(),
-  )
-  return ids.length
-}
 
 /** Inserts commissions of a shop, in the caller's transaction. */
 export async function insertCommissions(
@@ -113,97 +73,11 @@ export async function insertCommissions(
 
 export type Condition = (eb: ExpressionBuilder<Tables, 'commissions'>) => Expression<SqlBool>
 
-/** A potentially large set of commissions of one shop, as a whole and in parts that are read by one statement each. */
-export interface Range {
-  whole: Condition
-  parts: (db: Reader, shopId: string) => AsyncIterable<Condition>
-}
-
-/** How many rows one statement reads. */
-const PART_SIZE = 500
-
-type RowPosition = Pick<CommissionRow, 'happenedAt' | 'id'>
-
-/**
- * The conditions to read a range by: one on PostgreSQL, several on SQLite, so that other requests run in between. Only a
- * transaction that writes reads all parts from the same snapshot.
- */
-export async function* partsOf(db: Reader, shopId: string, range: Range): AsyncGenerator<Condition> {
-  if (isSqlite(db)) yield* range.parts(db, shopId)
-  else yield range.whole
-}
-
-/** A small set of commissions, which one statement reads. */
-export const singlePart = (whole: Condition): Range => ({
-  whole,
-  async *parts() {
-    yield whole
-  },
-})
-
-export const ofBatch = (batchId: string): Range => ({
-  whole: (eb) => eb('payoutBatchId', '=', batchId),
-  async *parts(db, shopId) {
-    const rowid = sql<number>`commissions.rowid`
-    const all = db.selectFrom('commissions').where('shopId', '=', shopId).where('payoutBatchId', '=', batchId)
-    for (let start: number | undefined = 0; start !== undefined; ) {
-      const after: number = start
-      const rest = all.select(rowid.as('at')).where(rowid, '>', after).orderBy(rowid)
-      const last = (
-        await rest
-          .limit(1)
-          .offset(PART_SIZE - 1)
-          .executeTakeFirst()
-      )?.at
-      yield (eb) => {
-        const part = [eb('payoutBatchId', '=', batchId), eb(rowid, '>', after)]
-        return eb.and(last === undefined ? part : [...part, eb(rowid, '<=', last)])
-      }
-      if (last !== undefined) await yieldToEventLoop()
-      start = last
-    }
-  },
-})
-
 /** The commissions of some statuses in a period; both instants are inclusive. */
-export const ofPeriod = (statuses: CommissionRow['orderStatus'][], from: string, to: string): Range => ({
-  whole: (eb) => eb.and([eb('orderStatus', 'in', statuses), eb('happenedAt', '>=', from), eb('happenedAt', '<=', to)]),
-  async *parts(db, shopId) {
-    for (const status of statuses) yield* partsOfStatus(db, { shopId, status, from, to })
-  },
-})
-
-type StatusPeriod = Pick<CommissionRow, 'shopId'> & { status: CommissionRow['orderStatus']; from: string; to: string }
-
-async function* partsOfStatus(db: Reader, { shopId, status, from, to }: StatusPeriod): AsyncGenerator<Condition> {
-  const all = db
-    .selectFrom('commissions')
-    .select(['happenedAt', 'id'])
-    .where('shopId', '=', shopId)
-    .where('orderStatus', '=', status)
-    .orderBy('happenedAt', 'desc')
-    .orderBy('id', 'desc')
-  // Greater than every id.
-  let start: RowPosition | undefined = { happenedAt: to, id: '~' }
-  while (start) {
-    const before: RowPosition = start
-    const isBefore: Condition = (eb) => eb(positionOf(eb), '<', eb.tuple(before.happenedAt, before.id))
-    const rest = all.where(isBefore).where('happenedAt', '>=', from)
-    const last: RowPosition | undefined = await rest
-      .limit(1)
-      .offset(PART_SIZE - 1)
-      .executeTakeFirst()
-    yield (eb) => {
-      const end = last ? eb(positionOf(eb), '>=', eb.tuple(last.happenedAt, last.id)) : eb('happenedAt', '>=', from)
-      return eb.and([eb('orderStatus', '=', status), isBefore(eb), end])
-    }
-    if (last) await yieldToEventLoop()
-    start = last
-  }
-}
-
-const positionOf = (eb: ExpressionBuilder<Tables, 'commissions'>) =>
-  eb.refTuple('commissions.happenedAt', 'commissions.id')
+export const ofPeriod =
+  (statuses: CommissionRow['orderStatus'][], from: string, to: string): Condition =>
+  (eb) =>
+    eb.and([eb('orderStatus', 'in', statuses), eb('happenedAt', '>=', from), eb('happenedAt', '<=', to)])
 
 /** The columns in which adjustments differ. Amounts are in cents and may be negative. */
 export type AdjustmentColumns = Pick<

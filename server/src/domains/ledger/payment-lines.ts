@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { hasId } from '../../core/queries.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import type { PayoutFileRow, PayoutLineRow } from '../../database/tables.ts'
-import { BY_AFFILIATE, isUnpaid, paidColumns } from './jobs.ts'
+import { BY_AFFILIATE, isUnpaid, paidColumns } from './payouts.ts'
 
 /** The lines of a shop, without those of discarded files, which may not be deleted yet. */
 const linesOf = (db: Reader, shopId: string) =>
@@ -134,8 +134,8 @@ export async function deleteLinesOfFile(
 }
 
 /** The files of a batch to which lines are still added. */
-export const listPreparing = (trx: Transaction, shopId: string, batchId: string): Promise<PayoutFileRow[]> =>
-  files(trx, shopId).where('batchId', '=', batchId).where('status', '=', 'PREPARING').execute()
+export const listPreparing = (db: Reader, shopId: string, batchId: string): Promise<PayoutFileRow[]> =>
+  files(db, shopId).where('batchId', '=', batchId).where('status', '=', 'PREPARING').execute()
 
 export async function updateLine(
   trx: Transaction,
@@ -258,18 +258,6 @@ export async function findPaidAt(
     .limit(1)
     .executeTakeFirst()
   return row?.paidAt ?? undefined
-}
-
-/** All unpaid commissions of a batch of few commissions. */
-export const listUnpaidOfBatch = async (db: Reader, shopId: string, batchId: string): Promise<string[]> => {
-  const rows = await db
-    .selectFrom('commissions')
-    .select('id')
-    .where('shopId', '=', shopId)
-    .where('payoutBatchId', '=', batchId)
-    .where(isUnpaid)
-    .execute()
-  return rows.map(({ id }) => id)
 }
 
 /** Marks these commissions of a batch as paid, unless they changed since they were found. */

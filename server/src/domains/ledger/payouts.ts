@@ -3,14 +3,15 @@ import type { Arrival } from '../../core/context.ts'
 import { withPrefix } from '../../core/ids.ts'
 import { defineList, rowsOf } from '../../core/lists.ts'
 import { type PageQuery, pageOf } from '../../core/pagination.ts'
-import { countRows, joinSumParts, sumParts, updateIfUnchanged, withoutIndex } from '../../core/queries.ts'
+import { countRows, hasId, joinSumParts, sumParts, updateIfUnchanged, withoutIndex } from '../../core/queries.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
-import { isSqlite } from '../../database/event-loop.ts'
+import { inBatches, isSqlite, yieldToEventLoop } from '../../database/event-loop.ts'
 import { prepared } from '../../database/prepared.ts'
-import type { CommissionRow, PayoutBatchRow, Tables } from '../../database/tables.ts'
+import type { CandidateFilter, CommissionRow, PayoutBatchRow, Tables } from '../../database/tables.ts'
 import { ineligibleAffiliates } from '../affiliates/queries.ts'
-import { type Condition, ofBatch, ofPeriod, partsOf, type Range, singlePart, updateCommissions } from './commissions.ts'
-import { BY_AFFILIATE, isUnpaid, paidColumns } from './jobs.ts'
+import { type Condition, ofPeriod } from './commissions.ts'
+
+export type { CandidateFilter }
 
 export interface BatchFilter {
   id?: string
@@ -62,19 +63,47 @@ const newestBatches = prepared<{ shopId: string; limit: number }>()((db, { shopI
 /** The newest batches: their periods, without their totals. */
 export const listNewestBatches = (db: Reader, shopId: string, limit: number) => newestBatches(db, { shopId, limit })
 
+/** The batches of a shop, or of all shops, whose rows move; nearly always none. */
+export const listProcessing = (db: Reader, shopId?: string): Promise<PayoutBatchRow[]> => {
+  // The condition names an index, which every row is in.
+  const all = db.selectFrom('payoutBatches').selectAll().where('claimedUntil', '>=', '')
+  return (shopId === undefined ? all : all.where('shopId', '=', shopId)).execute()
+}
+
+/** Adds what a step has moved, and renews the claim. Returns false when another run has taken the batch over. */
+export async function advanceBatch(
+  trx: Transaction,
+  { shopId, id, version }: PayoutBatchRow,
+  step: {
+    moved: number
+    claimedUntil: string
+    added: Pick<PayoutBatchRow, 'commissionCents' | 'taxWithheldCents'> & { commissions: number }
+  },
+): Promise<boolean> {
+  const { commissions, commissionCents, taxWithheldCents } = step.added
+  const { numUpdatedRows } = await trx
+    .updateTable('payoutBatches')
+    .set((eb) => ({
+      claimedUntil: step.claimedUntil,
+      movedCommissions: eb('movedCommissions', '+', step.moved),
+      commissions: eb('commissions', '+', commissions),
+      commissionCents: eb('commissionCents', '+', commissionCents),
+      taxWithheldCents: eb('taxWithheldCents', '+', taxWithheldCents),
+      netPayableCents: eb('netPayableCents', '+', commissionCents - taxWithheldCents),
+    }))
+    .where('shopId', '=', shopId)
+    .where('id', '=', id)
+    .where('version', '=', version)
+    .executeTakeFirst()
+  return numUpdatedRows === 1n
+}
+
 /** Whether the shop has a batch that is neither paid nor failed. */
 export const hasOpenBatch = async (db: Reader, shopId: string): Promise<boolean> =>
   (await batches(db, shopId).where('status', 'in', ['OPEN', 'PROCESSING']).limit(1).executeTakeFirst()) !== undefined
 
-export async function insertBatch(
-  trx: Transaction,
-  shopId: string,
-  row: Omit<PayoutBatchRow, 'shopId'>,
-): Promise<void> {
-  await trx
-    .insertInto('payoutBatches')
-    .values({ shopId, ...row })
-    .execute()
+export async function insertBatch(trx: Transaction, row: PayoutBatchRow): Promise<void> {
+  await trx.insertInto('payoutBatches').values(row).execute()
 }
 
 /** Updates a batch unless it was changed since it was read. Returns whether it was updated. */
@@ -84,18 +113,6 @@ export const updateBatchIfUnchanged = (
   row: PayoutBatchRow,
   changes: Partial<PayoutBatchRow>,
 ): Promise<boolean> => updateIfUnchanged(trx, shopId, 'payoutBatches', { row, changes })
-
-/** The commissions that a batch selects; both instants are inclusive. */
-export interface CandidateFilter {
-  periodStart: string
-  periodEnd: string
-  /** Also selects commissions from before `periodStart`. */
-  includeEarlier?: boolean
-  currency?: string | null
-  affiliateIds?: string[] | null
-  programId?: string | null
-  exceptAffiliateIds?: string[]
-}
 
 /** Before every instant of a commission. */
 export const BEGINNING = '0001-01-01T00:00:00.000Z'
@@ -117,7 +134,8 @@ export interface Subtotal {
 /** The sums of a subtotal as read from the database, each in two parts. */
 type Parts = Record<'centsHigh' | 'centsLow' | 'taxHigh' | 'taxLow', number>
 
-export const APPROVED: CommissionRow['orderStatus'][] = ['APPROVED', 'ACCEPTED', 'PAYABLE']
+/** What was read earlier can be taken by a batch. `PAYABLE` first: a batch that is created adds to it. */
+export const APPROVED: CommissionRow['orderStatus'][] = ['PAYABLE', 'APPROVED', 'ACCEPTED']
 
 /** Selected by the filter, apart from the period. */
 const isSelected = (filter: CandidateFilter) => (eb: Commissions) => {
@@ -130,31 +148,16 @@ const isSelected = (filter: CandidateFilter) => (eb: Commissions) => {
   return eb.and(conditions)
 }
 
-/** Not in a batch, and not zero. `db`: commissions of a reservation or a canceled batch count as not in a batch. */
-const isUnbatched = (shopId: string, filter: CandidateFilter, db?: Reader) => (eb: Commissions) => {
-  const inNone = eb('commissions.payoutBatchId', 'is', null)
-  return eb.and([
+/** Not in a batch, and not zero. */
+const isUnbatched = (shopId: string, filter: CandidateFilter) => (eb: Commissions) =>
+  eb.and([
     eb('commissions.shopId', '=', shopId),
-    db ? eb.or([inNone, eb('commissions.payoutBatchId', 'in', unassignedBatches(db, shopId))]) : inNone,
+    eb('commissions.payoutBatchId', 'is', null),
     eb('commissions.commissionAmountCents', '<>', 0),
     isSelected(filter)(eb),
   ])
-}
 
 type Commissions = ExpressionBuilder<Tables, 'commissions'>
-
-const releasedBatches = (db: Reader, shopId: string) =>
-  db.selectFrom('payoutJobs').select('batchId').where('shopId', '=', shopId).where('phase', '=', 'RELEASING')
-
-export const unassignedBatches = (db: Reader, shopId: string) =>
-  db
-    .selectFrom('payoutJobs')
-    .select('batchId')
-    .where('shopId', '=', shopId)
-    .where('phase', 'in', ['RESERVING', 'UNDOING', 'RELEASING'])
-
-/** The approved commissions of the period. */
-const approvedInPeriod = (filter: CandidateFilter): Range => ofPeriod(APPROVED, firstInstant(filter), filter.periodEnd)
 
 export const CENTS = sumParts('commissionAmountCents')
 export const TAX = sumParts('taxWithheldCents')
@@ -174,50 +177,14 @@ const subtotalsOf = <T>(query: SelectQueryBuilder<Tables, 'commissions', T>) =>
     // In this order: with affiliates first, SQLite reads every commission of the shop by affiliate.
     .groupBy(['currency', 'programId', 'affiliateId'])
 
-type SumPart = (part: Condition) => Promise<Subtotal[]>
-
-interface SumOptions {
-  /** Only what a batch would pay, or only what it would hold back; without it, both. */
-  isPayable?: boolean
-  /** Whether commissions of a reservation count as not in a batch. */
-  withReserved: boolean
-}
-
-/** The sums of the commissions that a batch would pay or hold back. */
-const sumsOf =
-  (db: Reader, shopId: string, filter: CandidateFilter, { isPayable, withReserved }: SumOptions): SumPart =>
-  async (part) => {
-    const candidates = db.selectFrom('commissions').where(part)
-    const sums = subtotalsOf(candidates.where(isUnbatched(shopId, filter, withReserved ? db : undefined)))
-    const own =
-      isPayable === undefined
-        ? sums
-        : sums.where('affiliateId', isPayable ? 'not in' : 'in', ineligibleAffiliates(db, shopId))
-    return toSubtotals(await own.execute())
-  }
-
-const sumPeriod = (db: Reader, shopId: string, filter: CandidateFilter, options: SumOptions): Promise<Subtotal[]> =>
-  sumInParts(db, shopId, approvedInPeriod(filter), sumsOf(db, shopId, filter, options))
-
-/** The sums of the commissions that a batch would pay, in the caller's transaction. */
-export const sumCandidates = (trx: Transaction, shopId: string, filter: CandidateFilter): Promise<Subtotal[]> =>
-  sumPeriod(trx, shopId, filter, { isPayable: true, withReserved: false })
-
-/** {@link sumCandidates} before the transaction, including commissions that another request reserves. */
-export const sumVisibleCandidates = (db: Reader, shopId: string, filter: CandidateFilter): Promise<Subtotal[]> =>
-  sumPeriod(db, shopId, filter, { isPayable: true, withReserved: true })
-
-/** The sums of the commissions that a batch would hold back, in the caller's transaction. */
-export const sumHeldBack = (trx: Transaction, shopId: string, filter: CandidateFilter): Promise<Subtotal[]> =>
-  sumPeriod(trx, shopId, filter, { isPayable: false, withReserved: false })
-
-/** {@link sumVisibleCandidates} as one statement. Reads every commission of the period, so it runs in the report worker. */
-export const sumVisible = (
-  db: Reader,
-  shopId: string,
-  filter: CandidateFilter,
-  options: { isPayable?: boolean } = {},
-): Promise<Subtotal[]> => sumsOf(db, shopId, filter, { ...options, withReserved: true })(approvedInPeriod(filter).whole)
+/** The sums of the approved commissions of a period that are in no batch. Reads all of them. */
+export const sumCandidates = async (db: Reader, shopId: string, filter: CandidateFilter): Promise<Subtotal[]> =>
+  toSubtotals(
+    await subtotalsOf(db.selectFrom('commissions'))
+      .where(ofPeriod(APPROVED, firstInstant(filter), filter.periodEnd))
+      .where(isUnbatched(shopId, filter))
+      .execute(),
+  )
 
 /** Sums of the approved commissions of one affiliate that are not in a batch. */
 export interface UnbatchedSum extends Omit<Subtotal, 'programId'> {
@@ -240,15 +207,15 @@ export async function sumUnbatched(db: Reader, shopId: string, filter: Candidate
     .select(['affiliateId', 'currency', place.as('place')])
     .select((eb) => [eb.fn.countAll<number>().as('commissions'), eb.fn.min('happenedAt').as('oldestAt')])
     .select([CENTS.high.as('centsHigh'), CENTS.low.as('centsLow'), TAX.high.as('taxHigh'), TAX.low.as('taxLow')])
-    .where(ofPeriod(APPROVED, BEGINNING, afterEnd).whole)
-    .where(isUnbatched(shopId, filter, db))
+    .where(ofPeriod(APPROVED, BEGINNING, afterEnd))
+    .where(isUnbatched(shopId, filter))
     .where((eb) => eb.or([eb('happenedAt', '<=', periodEnd), eb('debtId', 'is not', null)]))
     .groupBy(['currency', 'affiliateId', sql.ref('place')])
     .execute()
   return toSubtotals(rows)
 }
 
-/** Whether a batch that was created after a request arrived has commissions that the request selects. */
+/** Whether a batch that was created or changed after a request arrived has commissions that the request selects. */
 export async function wasClaimedSince(
   db: Reader,
   shopId: string,
@@ -260,9 +227,8 @@ export async function wasClaimedSince(
     .selectFrom('payoutBatches')
     .select('id')
     .where('shopId', '=', shopId)
-    .where('createdAt', '>=', arrivedAt)
-    // The id of a large batch is older than the batch; ids distinguish what was created in the same millisecond.
-    .where((eb) => eb.or([eb('createdAt', '>', arrivedAt), eb('id', '>', withPrefix('bat', arrival.id))]))
+    // A large batch may have taken them long after it was created. Ids distinguish what was created in the same millisecond.
+    .where((eb) => eb.or([eb('updatedAt', '>', arrivedAt), eb('id', '>', withPrefix('bat', arrival.id))]))
   const claimed = await db
     .selectFrom('commissions')
     .select('id')
@@ -286,44 +252,170 @@ export async function countApproved(db: Reader, shopId: string): Promise<number>
 export const listIneligibleAffiliateIds = async (db: Reader, shopId: string): Promise<string[]> =>
   (await ineligibleAffiliates(db, shopId).execute()).map(({ id }) => id)
 
-async function sumInParts(db: Reader, shopId: string, range: Range, sums: SumPart): Promise<Subtotal[]> {
-  const merged = new Map<string, Subtotal>()
-  for await (const part of partsOf(db, shopId, range)) {
-    for (const row of await sums(part)) {
-      const key = `${row.affiliateId} ${row.programId} ${row.currency}`
-      const existing = merged.get(key)
-      if (!existing) merged.set(key, row)
-      else {
-        existing.commissions += row.commissions
-        existing.commissionAmountCents += row.commissionAmountCents
-        existing.taxWithheldCents += row.taxWithheldCents
+/** The position of a commission in lists, newest first. */
+type Position = Pick<CommissionRow, 'happenedAt' | 'id'>
+
+/** Sorts before every commission. */
+const NEWEST: Position = { happenedAt: '9999-12-31T23:59:59.999Z', id: '~' }
+
+/** How many commissions of a batch change in one transaction. */
+export const MAX_MOVED = 500
+
+/** The ids of the commissions that a new batch takes, with all that have changed since they were read. */
+export async function* readCandidates(db: Reader, shopId: string, filter: CandidateFilter): AsyncGenerator<string[]> {
+  const { currency, programId } = filter
+  const affiliateIds = filter.affiliateIds && new Set(filter.affiliateIds)
+  const exceptIds = new Set(filter.exceptAffiliateIds)
+  const from = firstInstant(filter)
+  let ids: string[] = []
+  for (const status of APPROVED) {
+    for (let after: Position | undefined = { happenedAt: filter.periodEnd, id: '~' }; after; ) {
+      const read = await readApprovedPage(db, { shopId, status, after })
+      // With a second bound, SQLite without statistics reads every status by the index of times.
+      const page = read.filter(({ happenedAt }) => happenedAt >= from)
+      for (const row of page) {
+        const isSelected =
+          row.payoutBatchId === null &&
+          row.commissionAmountCents !== 0 &&
+          (!currency || row.currency === currency) &&
+          (!programId || row.programId === programId) &&
+          (!affiliateIds || affiliateIds.has(row.affiliateId)) &&
+          !exceptIds.has(row.affiliateId)
+        if (isSelected) ids.push(row.id)
       }
+      if (ids.length >= MAX_MOVED) {
+        yield ids.slice(0, MAX_MOVED)
+        ids = ids.slice(MAX_MOVED)
+      }
+      after = page.length === MAX_MOVED ? page.at(-1) : undefined
+      if (after) await yieldToEventLoop()
     }
   }
-  return [...merged.values()]
+  if (ids.length > 0) yield ids
 }
 
-/** Assigns every candidate that is in no batch to the batch. */
-export async function assignCandidates(
-  trx: Transaction,
-  shopId: string,
-  filter: CandidateFilter,
-  batch: { id: string; updatedAt: string },
-): Promise<void> {
-  const canBePaid: Condition = (eb) =>
+/** By order and limit: PostgreSQL expects a tenth of all rows between two positions, and would read the table for each page. */
+const readApprovedPage = (
+  db: Reader,
+  { shopId, status, after }: { shopId: string; status: CommissionRow['orderStatus']; after: Position },
+) =>
+  db
+    .selectFrom('commissions')
+    .select(['happenedAt', 'id', 'affiliateId', 'programId', 'currency', 'commissionAmountCents', 'payoutBatchId'])
+    .where('shopId', '=', shopId)
+    .where('orderStatus', '=', status)
+    .where((eb) => eb(eb.refTuple('happenedAt', 'id'), '<', eb.tuple(after.happenedAt, after.id)))
+    .orderBy('happenedAt', 'desc')
+    .orderBy('id', 'desc')
+    .limit(MAX_MOVED)
+    .execute()
+
+/** The ids of the commissions of a batch. */
+export async function* readBatch(db: Reader, shopId: string, batchId: string): AsyncGenerator<string[]> {
+  for (let after: Position | undefined = NEWEST; after; ) {
+    const { happenedAt, id }: Position = after
+    const page: Position[] = await db
+      .selectFrom('commissions')
+      .select(['happenedAt', 'id'])
+      .where('shopId', '=', shopId)
+      .where('payoutBatchId', '=', batchId)
+      .where((eb) => eb(eb.refTuple('happenedAt', 'id'), '<', eb.tuple(happenedAt, id)))
+      .orderBy('happenedAt', 'desc')
+      .orderBy('id', 'desc')
+      .limit(MAX_MOVED)
+      .execute()
+    if (page.length > 0) yield page.map((row) => row.id)
+    after = page.length === MAX_MOVED ? page.at(-1) : undefined
+  }
+}
+
+/**
+ * A column whose index must not find the rows of a step, which their ids find: PostgreSQL has no statistics of a batch that
+ * was just created, so it expects its index to find one row instead of a million. An expression that is null for null would
+ * still select the index of commissions in batches, which PostgreSQL 18 reads as a whole for each step.
+ */
+const unindexed = (column: 'orderStatus' | 'payoutBatchId') => sql<string>`coalesce(${sql.ref(column)}, '')`
+
+/** What a batch takes, pays or releases in one transaction. */
+interface Step {
+  shopId: string
+  batchId: string
+  /** `updatedAt` of the commissions, and when they are paid. */
+  at: string
+  ids: string[]
+}
+
+type Changes = Partial<Record<keyof CommissionRow, unknown>>
+
+/** Changes the commissions of a step that meet a condition, some at a time. Returns what was changed. */
+async function move(trx: Transaction, { shopId, at, ids }: Step, changes: Changes, condition: Condition) {
+  const moved: Pick<CommissionRow, 'commissionAmountCents' | 'taxWithheldCents'>[] = []
+  await inBatches(ids, async (some) => {
+    const rows = await trx
+      .updateTable('commissions')
+      .set((eb) => ({ ...(changes as Partial<CommissionRow>), updatedAt: at, version: eb('version', '+', 1) }))
+      .where('shopId', '=', shopId)
+      .where(hasId(trx, some))
+      .where(condition)
+      .returning(['commissionAmountCents', 'taxWithheldCents'])
+      .execute()
+    moved.push(...rows)
+  })
+  return moved
+}
+
+/** Takes commissions that are still approved and in no batch, and whose affiliates can be paid. */
+export const takeCommissions = (trx: Transaction, step: Step) =>
+  move(trx, step, { payoutBatchId: step.batchId, orderStatus: 'PAYABLE' }, (eb) =>
     eb.and([
-      isUnbatched(shopId, filter)(eb),
-      eb('commissions.affiliateId', 'not in', ineligibleAffiliates(trx, shopId)),
-    ])
-  const changes = { payoutBatchId: batch.id, orderStatus: 'PAYABLE', updatedAt: batch.updatedAt } as const
-  await updateCommissions(trx, shopId, { range: approvedInPeriod(filter), condition: canBePaid }, changes)
-}
-
-/** The sums of the commissions of a batch, in the caller's transaction. */
-export const sumBatch = (trx: Transaction, shopId: string, batchId: string): Promise<Subtotal[]> =>
-  sumInParts(trx, shopId, ofBatch(batchId), async (part) =>
-    toSubtotals(await subtotalsOf(trx.selectFrom('commissions').where('shopId', '=', shopId).where(part)).execute()),
+      eb('payoutBatchId', 'is', null),
+      eb(unindexed('orderStatus'), 'in', APPROVED),
+      eb('commissionAmountCents', '<>', 0),
+      eb.not(
+        eb.exists(
+          ineligibleAffiliates(trx, step.shopId).whereRef(
+            'affiliates.id',
+            '=',
+            'commissions.affiliateId' as 'affiliates.id',
+          ),
+        ),
+      ),
+    ]),
   )
+
+export const payCommissions = (trx: Transaction, step: Step) =>
+  move(trx, step, paidColumns(step.at), (eb) =>
+    eb.and([eb(unindexed('payoutBatchId'), '=', step.batchId), isUnpaid(eb)]),
+  )
+
+/** They are `APPROVED` again and available to other batches. */
+export const releaseCommissions = (trx: Transaction, step: Step) =>
+  move(trx, step, { payoutBatchId: null, orderStatus: 'APPROVED' }, (eb) =>
+    eb.and([eb(unindexed('payoutBatchId'), '=', step.batchId), eb(unindexed('orderStatus'), '=', 'PAYABLE')]),
+  )
+
+/**
+ * The order of the index that finds the commissions of one affiliate in a batch. Without statistics of a new batch, PostgreSQL
+ * expects one row from the index of the batch too, and would read the whole batch for each affiliate.
+ */
+export const BY_AFFILIATE = 'commissionAmountCents'
+
+/** Found by other columns: the shop has many commissions in these statuses. */
+const STATUS = sql<string>`"orderStatus" || ''`
+
+/**
+ * Whether a commission of a batch was not paid yet. One that was reversed after its payment was sent is part of the payment,
+ * and stays `REVERSED`.
+ */
+export const isUnpaid = (eb: Commissions) =>
+  eb.or([eb(STATUS, '=', 'PAYABLE'), eb.and([eb(STATUS, '=', 'REVERSED'), eb('paidAt', 'is', null)])])
+
+/** What payment makes of a commission that `isUnpaid`. */
+export const paidColumns = (paidAt: string) => ({
+  orderStatus: sql<CommissionRow['orderStatus']>`case when "orderStatus" = 'REVERSED' then 'REVERSED' else 'PAID' end`,
+  paidAt,
+  updatedAt: paidAt,
+})
 
 /** The lowest amount of an affiliate's commissions in a batch, in cents; undefined without commissions. */
 export async function findLowestAmount(
@@ -360,7 +452,7 @@ export const sumLine = async (
   return toSubtotals(await subtotalsOf(trx.selectFrom(ofAffiliate.orderBy(BY_AFFILIATE).as('commissions'))).execute())
 }
 
-/** The sums of the commissions of several batches. Those of a canceled batch no longer count. */
+/** The sums of the commissions of several batches. */
 export const sumBatches = async (
   db: Reader,
   shopId: string,
@@ -369,17 +461,10 @@ export const sumBatches = async (
   toSubtotals(
     await subtotalsOf(db.selectFrom('commissions').where('shopId', '=', shopId))
       .where('payoutBatchId', 'in', batchIds)
-      .where('payoutBatchId', 'not in', releasedBatches(db, shopId))
       .select((eb) => eb.ref('payoutBatchId').$notNull().as('batchId'))
       .groupBy('payoutBatchId')
       .execute(),
   )
-
-/** Marks every commission of a batch as paid. */
-export async function updateToPaid(trx: Transaction, shopId: string, batchId: string, paidAt: string): Promise<void> {
-  // The others were already marked as paid when their payment was reconciled.
-  await updateCommissions(trx, shopId, { range: ofBatch(batchId), condition: isUnpaid }, paidColumns(paidAt))
-}
 
 /**
  * Cancels both rows of each debt that a batch carried forward, which add up to zero. Debts that another batch has
@@ -410,14 +495,15 @@ export async function cancelCarriedDebts(
     .where('open.payoutBatchId', 'is', null)
     // Found by the debt, since a shop has many approved commissions.
     .where(withoutIndex(trx, 'open.orderStatus'), '=', 'APPROVED')
-  const changes = { orderStatus: 'CANCELED', payoutBatchId: null, updatedAt: at } as const
-  const isDebt: Condition = (eb) => eb('debtId', 'in', uncollected)
-  return updateCommissions(trx, shopId, { range: singlePart(isDebt), condition: isDebt }, changes)
-}
-
-/** Releases every commission of a batch: it is `APPROVED` again and available to other batches. Returns how many. */
-export const releaseCommissions = (trx: Transaction, shopId: string, batchId: string, at: string): Promise<number> => {
-  const changes = { orderStatus: 'APPROVED', payoutBatchId: null, updatedAt: at } as const
-  const condition: Condition = (eb) => eb('orderStatus', '=', 'PAYABLE')
-  return updateCommissions(trx, shopId, { range: ofBatch(batchId), condition }, changes)
+  const rows = await trx
+    .selectFrom('commissions')
+    .select('id')
+    .where('shopId', '=', shopId)
+    .where('debtId', 'in', uncollected)
+    .execute()
+  const step = { shopId, batchId, at, ids: rows.map(({ id }) => id) }
+  const changed = await move(trx, step, { orderStatus: 'CANCELED', payoutBatchId: null }, (eb) =>
+    eb('debtId', 'is not', null),
+  )
+  return changed.length
 }

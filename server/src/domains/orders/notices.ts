@@ -1,4 +1,4 @@
-import { concurrentChange, conflict } from '../../contract/errors.ts'
+import { conflict } from '../../contract/errors.ts'
 import { type Context, nowIso } from '../../core/context.ts'
 import type { AuditEntry, Mutation } from '../../core/mutate.ts'
 import type { WebhookEvent } from '../../core/outbox.ts'
@@ -204,7 +204,7 @@ export async function previewRefund(
  * Records that an order was canceled: an unpaid commission is canceled, a paid one reversed. The cancellation is kept: an
  * order that is credited or reopened afterwards must not be paid, nor one whose refund is canceled.
  *
- * @throws ApiError 409 `concurrent_change` while the batch of the commission is being paid.
+ * @throws ApiError 409 `payout_processing` while the commissions of its batch move.
  */
 export async function reportCancellation(
   ctx: Context,
@@ -257,9 +257,7 @@ interface CancellationPlan {
 
 /** What a cancellation changes. Undefined when the status of the commission cannot be canceled. */
 async function planCancellation(ctx: Context, db: Reader, row: CommissionRow): Promise<CancellationPlan | undefined> {
-  const { row: current, status, sentFileId } = await findEffectiveStatus(ctx, db, row)
-  // The status of the row follows. A cancellation that is kept now would never be applied.
-  if (status !== current.orderStatus && sentFileId === undefined) throw concurrentChange()
+  const { status } = await findEffectiveStatus(ctx, db, row)
   const action = status === 'PAID' ? 'reverse' : 'cancel'
   const { from, to } = TRANSITIONS[action]
   if (!from.includes(status)) return undefined

@@ -68,7 +68,7 @@ export async function recordRefundReport(
 /**
  * Records that an order that was or will be reported as a conversion was canceled. Repeating it changes nothing.
  *
- * @throws ApiError 400 `invalid_body` or `occurred_at_in_future`, 409 `concurrent_change` while the batch of the commission is being paid.
+ * @throws ApiError 400 `invalid_body` or `occurred_at_in_future`, 409 `payout_processing` while the commissions of its batch move.
  */
 export async function recordCancellationReport(
   ctx: Context,

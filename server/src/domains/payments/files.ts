@@ -12,6 +12,7 @@ import { blockedReason, METHODS_OF, paymentReference } from '../../engine/paymen
 import { payoutLines } from '../../engine/payout.ts'
 import { openPayee, type PayeeDetails, toAccount } from '../affiliates/payees.ts'
 import { findAffiliatesById, findPayees } from '../affiliates/queries.ts'
+import { onlyProgramOf, payoutNotFound } from '../ledger/batch-totals.ts'
 import {
   deleteDiscardedLines,
   deleteFile,
@@ -24,10 +25,9 @@ import {
   updateFile,
 } from '../ledger/payment-lines.ts'
 import { findBatch, sumLine } from '../ledger/payouts.ts'
-import { onlyProgramOf, payoutNotFound } from '../payouts/batch.ts'
 import { fileNotFound, toFile } from '../payouts/discard.ts'
-import { StepSize } from '../payouts/jobs.ts'
 import { rejectUnpayable } from '../payouts/payouts.ts'
+import { awaitBatch } from '../payouts/process.ts'
 import { sendableReport } from './lines.ts'
 import { paymentText } from './payment-file.ts'
 
@@ -102,8 +102,7 @@ export async function listLines(
 export async function create(ctx: Context, id: string, body: Body<'createPayoutFile'>): Promise<PayoutFile> {
   const { batchId } = body
   const debtor = toDebtor(body)
-  const batch = await findBatch(ctx.db.read, ctx.shop.id, batchId)
-  if (!batch) throw payoutNotFound()
+  const batch = await awaitBatch(ctx, batchId)
   if (!FILE_ID.test(id)) throw invalidField('invalid_parameter', 'id', 'must be 1 to 30 letters, digits and hyphens.')
   const existing = await findFile(ctx.db.read, ctx.shop.id, id)
   if (existing?.status === 'DISCARDED') throw fileDiscarded()
@@ -144,7 +143,6 @@ async function createInSteps(ctx: Context, file: PayoutFileRow, affiliateIds: st
     await insertFile(trx, file)
     return { result: undefined, audit: { action: 'payout_file.started', subjectId: file.id } }
   })
-  const size = new StepSize()
   const step = async (trx: Transaction, some: string[]) => {
     const current = await findFile(trx, ctx.shop.id, file.id)
     // Another request with the same id has completed it.
@@ -152,10 +150,9 @@ async function createInSteps(ctx: Context, file: PayoutFileRow, affiliateIds: st
     const added = await addLines(ctx, trx, current, some)
     await updateFile(trx, current, { ...added, updatedAt: nowIso(ctx) })
   }
-  for (let start = 0; start < affiliateIds.length; ) {
-    const some = affiliateIds.slice(start, start + Math.min(size.rows, MAX_LINES_AT_ONCE))
-    start += some.length
-    await ctx.db.transact((trx) => size.measure(trx, () => step(trx, some)), ctx.shop.id)
+  for (let start = 0; start < affiliateIds.length; start += MAX_LINES_AT_ONCE) {
+    const some = affiliateIds.slice(start, start + MAX_LINES_AT_ONCE)
+    await ctx.db.transact((trx) => step(trx, some), ctx.shop.id)
   }
   const finished = await mutate(ctx, async (trx) => {
     const current = await findFile(trx, ctx.shop.id, file.id)

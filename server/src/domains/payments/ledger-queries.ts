@@ -1,7 +1,6 @@
 import { sql } from 'kysely'
 import { joinSumParts, sumParts } from '../../core/queries.ts'
 import type { Reader } from '../../database/database.ts'
-import { EFFECTIVE, withJob } from '../ledger/jobs.ts'
 
 /** The last row of a page. */
 export interface LedgerCursor {
@@ -22,7 +21,9 @@ export async function listLedgerCommissions(db: Reader, shopId: string, { from, 
   const refunded = (column: 'commissionCents' | 'taxCents') =>
     sql<number>`cast(coalesce((select sum(r.${sql.ref(column)}) from refunds r where r."shopId" = commissions."shopId"
       and r."commissionId" = commissions.id and r."adjustmentId" is null), 0) as bigint)`
-  const page = await withJob(db, shopId)
+  const page = await db
+    .selectFrom('commissions')
+    .where('commissions.shopId', '=', shopId)
     .select([
       'commissions.id',
       'affiliateId',
@@ -33,8 +34,8 @@ export async function listLedgerCommissions(db: Reader, shopId: string, { from, 
       'taxWithheldCents',
       'trackingMethod',
       'happenedAt',
-      EFFECTIVE.orderStatus.as('orderStatus'),
-      EFFECTIVE.payoutBatchId.as('payoutBatchId'),
+      'orderStatus',
+      'payoutBatchId',
       refunded('commissionCents').as('refundedCents'),
       refunded('taxCents').as('refundedTaxCents'),
     ])
@@ -55,7 +56,9 @@ const REFUNDED_AT = sql<string>`case when refunds."occurredAt" < commissions."ha
 
 /** Refunds of commissions that were not paid yet. Ordered by primary key, which is also the cursor. */
 export async function listLedgerRefunds(db: Reader, shopId: string, { from, to, after }: LedgerFilter) {
-  const page = await withJob(db, shopId)
+  const page = await db
+    .selectFrom('commissions')
+    .where('commissions.shopId', '=', shopId)
     .innerJoin('refunds', (join) =>
       join.onRef('refunds.shopId', '=', 'commissions.shopId').onRef('refunds.commissionId', '=', 'commissions.id'),
     )
@@ -69,8 +72,8 @@ export async function listLedgerRefunds(db: Reader, shopId: string, { from, to, 
       'externalOrderId',
       'orderId',
       'currency',
-      EFFECTIVE.orderStatus.as('orderStatus'),
-      EFFECTIVE.payoutBatchId.as('payoutBatchId'),
+      'orderStatus',
+      'payoutBatchId',
     ])
     .where('refunds.adjustmentId', 'is', null)
     .where(REFUNDED_AT, '>=', from)
@@ -106,22 +109,23 @@ export async function listLedgerPayments(
   shopId: string,
   { batchId, from, to }: Pick<LedgerFilter, 'from' | 'to'> & { batchId: string },
 ) {
-  const { paidAt } = EFFECTIVE
   const [cents, tax] = [sumParts('commissionAmountCents'), sumParts('taxWithheldCents')]
-  const rows = await withJob(db, shopId)
-    .select(['affiliateId', 'currency', paidAt.as('at')])
+  const rows = await db
+    .selectFrom('commissions')
+    .where('commissions.shopId', '=', shopId)
+    .select(['affiliateId', 'currency', 'paidAt'])
     .select([cents.high.as('centsHigh'), cents.low.as('centsLow'), tax.high.as('taxHigh'), tax.low.as('taxLow')])
     .where('commissions.payoutBatchId', '=', batchId)
-    .where(paidAt, '>=', from)
-    .where(paidAt, '<=', to)
-    .groupBy(['affiliateId', 'currency', sql.ref('at')])
-    .orderBy(sql.ref('at'))
+    .where('paidAt', '>=', from)
+    .where('paidAt', '<=', to)
+    .groupBy(['affiliateId', 'currency', 'paidAt'])
+    .orderBy('paidAt')
     .orderBy('affiliateId')
     .execute()
-  return rows.map(({ affiliateId, currency, at, centsHigh, centsLow, taxHigh, taxLow }) => ({
+  return rows.map(({ affiliateId, currency, paidAt, centsHigh, centsLow, taxHigh, taxLow }) => ({
     affiliateId,
     currency,
-    at: at ?? '',
+    at: paidAt ?? '',
     // A batch pays at most what can be represented exactly.
     commissionCents: Number(joinSumParts(centsHigh, centsLow)),
     taxWithheldCents: Number(joinSumParts(taxHigh, taxLow)),

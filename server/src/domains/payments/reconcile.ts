@@ -1,8 +1,8 @@
-import { concurrentChange } from '../../contract/errors.ts'
+import { payoutProcessing } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Body } from '../../contract/spec.ts'
 import { type Context, nowIso } from '../../core/context.ts'
-import type { AuditEntry } from '../../core/mutate.ts'
+import { type AuditEntry, mutate } from '../../core/mutate.ts'
 import { enqueue } from '../../core/outbox.ts'
 import type { Transaction } from '../../database/database.ts'
 import type { PayoutFileRow, PayoutLineRow } from '../../database/tables.ts'
@@ -14,16 +14,14 @@ import {
   findLines,
   findPaidAt,
   listUnpaid,
-  listUnpaidOfBatch,
   sumFiles,
   updateFile,
   updateLine,
   updateToPaidById,
 } from '../ledger/payment-lines.ts'
-import * as queries from '../ledger/payouts.ts'
-import { payoutNotFound } from '../payouts/batch.ts'
-import { batchEvent } from '../payouts/batch-resource.ts'
-import { changeBatch } from '../payouts/change-batch.ts'
+import { findBatch } from '../ledger/payouts.ts'
+import { payBatch } from '../payouts/payouts.ts'
+import { awaitBatch } from '../payouts/process.ts'
 
 type Schemas = components['schemas']
 type PaymentResult = Schemas['PaymentResult']
@@ -105,10 +103,17 @@ type Done = [index: number, reported: Reconciled][]
 
 /** Records some results of one batch. */
 async function record(ctx: Context, batchId: string, matches: Match[]): Promise<Done> {
-  const batch = await queries.findBatch(ctx.db.read, ctx.shop.id, batchId)
-  if (!batch) throw payoutNotFound()
+  await awaitBatch(ctx, batchId)
   await payAhead(ctx, matches)
-  return changeBatch(ctx, batch, async (trx, startSteps) => {
+  const done = await recordAtOnce(ctx, batchId, matches)
+  await payIfComplete(ctx, batchId)
+  return done
+}
+
+const recordAtOnce = (ctx: Context, batchId: string, matches: Match[]): Promise<Done> =>
+  mutate(ctx, async (trx) => {
+    const batch = await findBatch(trx, ctx.shop.id, batchId)
+    if (batch?.status === 'PROCESSING') throw payoutProcessing()
     const rows = new Map(
       (
         await findLines(
@@ -133,19 +138,15 @@ async function record(ctx: Context, batchId: string, matches: Match[]): Promise<
     if (changed.size === 0) return { result: done, audit: null }
     const at = nowIso(ctx)
     const { audits, paidIds } = await apply(ctx, trx, { batchId, paidAt: at }, [...changed.values()])
-    const paid = await payIfComplete(ctx, trx, { batchId, paidAt: at }, startSteps)
-    const ids = [...paidIds, ...(paid?.paidIds ?? [])]
     const of = (decision: PaymentDecision) => done.filter(([, { result }]) => result === decision).length
     const data = { settled: of('settled'), returned: of('returned') }
     const summary = { action: 'payout.reconciled', subjectId: batchId, data }
     return {
       result: done,
-      audit: [...audits, summary, ...(paid?.audit ?? [])],
-      events: paid?.events ?? [],
-      extendedEvents: () => findPaidEvents(trx, { shopId: ctx.shop.id, batchId }, ids),
+      audit: [...audits, summary],
+      extendedEvents: () => findPaidEvents(trx, { shopId: ctx.shop.id, batchId }, paidIds),
     }
   })
-}
 
 /** A batch whose commissions are paid at an instant. */
 interface PaidBatch {
@@ -265,24 +266,13 @@ async function updateFileSums(ctx: Context, trx: Transaction, file: PayoutFileRo
   await updateFile(trx, file, { settledLines, settledCents, returnedLines, returnedCents, updatedAt: nowIso(ctx) })
 }
 
-type StartSteps = Parameters<Parameters<typeof changeBatch>[2]>[1]
-
 /** Marks a batch as paid when every payment of it was settled or returned. */
-async function payIfComplete(ctx: Context, trx: Transaction, { batchId, paidAt }: PaidBatch, startSteps: StartSteps) {
-  const batch = await queries.findBatch(trx, ctx.shop.id, batchId)
-  if (batch?.status !== 'OPEN') return undefined
-  const { isPreparing, settledCents, returnedCents } = await sumFiles(trx, ctx.shop.id, batchId)
+async function payIfComplete(ctx: Context, batchId: string): Promise<void> {
+  const batch = await findBatch(ctx.db.read, ctx.shop.id, batchId)
+  if (batch?.status !== 'OPEN') return
+  const { isPreparing, settledCents, returnedCents } = await sumFiles(ctx.db.read, ctx.shop.id, batchId)
   // No line pays less than zero, so nothing is left in any other line.
-  if (isPreparing || settledCents + returnedCents !== batch.netPayableCents) return undefined
-  const changes = { status: 'PAID' as const, paidAt, updatedAt: paidAt }
-  if (!(await queries.updateBatchIfUnchanged(trx, ctx.shop.id, batch, changes))) throw concurrentChange()
-  // Commissions of affiliates whose net amount is zero have no payment line.
-  const isStepped = await startSteps('PAYING', paidAt)
-  const paidIds = isStepped ? [] : await listUnpaidOfBatch(trx, ctx.shop.id, batchId)
-  if (!isStepped) await queries.updateToPaid(trx, ctx.shop.id, batchId, paidAt)
-  const { currency, commissions, netPayableCents } = batch
-  const audit = { action: 'payout.paid', subjectId: batchId, data: { currency, commissions, netPayableCents } }
-  return { audit: [audit], events: [batchEvent('payout.paid', { ...batch, ...changes }, batch.status)], paidIds }
+  if (!isPreparing && settledCents + returnedCents === batch.netPayableCents) await payBatch(ctx, batch)
 }
 
 /**

@@ -2,7 +2,6 @@ import { type Expression, sql } from 'kysely'
 import { hasId, joinSumParts, sumParts } from '../../core/queries.ts'
 import type { Reader } from '../../database/database.ts'
 import type { CommissionRow, PayoutBatchRow, RefundRow } from '../../database/tables.ts'
-import { EFFECTIVE, withJob } from '../ledger/jobs.ts'
 
 /** One affiliate and a period, both instants inclusive. */
 export interface StatementScope {
@@ -25,9 +24,11 @@ export const EARNED: CommissionRow['orderStatus'][] = [
 const CENTS = sumParts('commissionAmountCents')
 const TAX = sumParts('taxWithheldCents')
 
-/** Commissions as users see them while a batch changes in steps. */
-const effective = (db: Reader, { shopId, affiliateId }: Pick<StatementScope, 'shopId' | 'affiliateId'>) =>
-  withJob(db, shopId).where('commissions.affiliateId', '=', affiliateId)
+const ofAffiliate = (db: Reader, { shopId, affiliateId }: Pick<StatementScope, 'shopId' | 'affiliateId'>) =>
+  db
+    .selectFrom('commissions')
+    .where('commissions.shopId', '=', shopId)
+    .where('commissions.affiliateId', '=', affiliateId)
 
 export type StatementCommission = Pick<
   CommissionRow,
@@ -50,7 +51,7 @@ export type StatementCommission = Pick<
 
 /** The commissions and adjustments of the period, oldest first. */
 export const listCommissionsOf = (db: Reader, account: StatementScope): Promise<StatementCommission[]> =>
-  effective(db, account)
+  ofAffiliate(db, account)
     .select([
       'commissions.id',
       'orderId',
@@ -64,7 +65,7 @@ export const listCommissionsOf = (db: Reader, account: StatementScope): Promise<
       'taxWithheldCents',
       'trackingMethod',
       'restrictionReasonCode',
-      EFFECTIVE.orderStatus.as('orderStatus'),
+      'orderStatus',
       'debtId',
       'happenedAt',
     ])
@@ -85,7 +86,7 @@ export type StatementRefund = Pick<
 
 /** Refunds of unpaid commissions whose order or refund is in the period or later. */
 export const listRefundsOf = (db: Reader, account: Omit<StatementScope, 'periodEnd'>): Promise<StatementRefund[]> =>
-  effective(db, account)
+  ofAffiliate(db, account)
     .innerJoin('refunds', (join) =>
       join.onRef('refunds.shopId', '=', 'commissions.shopId').onRef('refunds.commissionId', '=', 'commissions.id'),
     )
@@ -103,7 +104,7 @@ export const listRefundsOf = (db: Reader, account: Omit<StatementScope, 'periodE
       'currency',
       'orderCurrency',
       'happenedAt',
-      EFFECTIVE.orderStatus.as('orderStatus'),
+      'orderStatus',
     ])
     .where('refunds.adjustmentId', 'is', null)
     .where((eb) =>
@@ -135,24 +136,22 @@ const sums = [
 /** Sums earned before the period, as they are now. */
 export const sumEarnedBefore = async (db: Reader, account: StatementScope): Promise<Sum[]> =>
   (
-    await effective(db, account)
+    await ofAffiliate(db, account)
       .select('currency')
       .select(sums)
       .where('happenedAt', '<', account.periodStart)
-      .where(EFFECTIVE.orderStatus, 'in', EARNED)
+      .where('orderStatus', 'in', EARNED)
       .groupBy('currency')
       .execute()
   ).map(netOf)
 
-const paidAt = EFFECTIVE.paidAt
-
 /** Sums paid before the period. */
 export const sumPaidBefore = async (db: Reader, account: StatementScope): Promise<Sum[]> =>
   (
-    await effective(db, account)
+    await ofAffiliate(db, account)
       .select('currency')
       .select(sums)
-      .where(paidAt, '<', account.periodStart)
+      .where('commissions.paidAt', '<', account.periodStart)
       .groupBy('currency')
       .execute()
   ).map(netOf)
@@ -167,7 +166,7 @@ export interface StatementPayment extends Sum {
 
 /** Payments in the period, by batch. */
 export async function listPayments(db: Reader, account: StatementScope): Promise<StatementPayment[]> {
-  const rows = await effective(db, account)
+  const rows = await ofAffiliate(db, account)
     .innerJoin('payoutBatches', (join) =>
       join
         .onRef('payoutBatches.shopId', '=', 'commissions.shopId')
@@ -179,24 +178,24 @@ export async function listPayments(db: Reader, account: StatementScope): Promise
       'payoutBatches.periodStart',
       'payoutBatches.periodEnd',
     ])
-    .select(paidAt.as('at'))
+    .select('commissions.paidAt')
     .select((eb) => eb.fn.countAll<number>().as('commissions'))
     .select(sums)
-    .where(paidAt, '>=', account.periodStart)
-    .where(paidAt, '<=', account.periodEnd)
+    .where('commissions.paidAt', '>=', account.periodStart)
+    .where('commissions.paidAt', '<=', account.periodEnd)
     .groupBy([
       'commissions.currency',
       'payoutBatches.id',
       'payoutBatches.periodStart',
       'payoutBatches.periodEnd',
-      sql.ref('at'),
+      'commissions.paidAt',
     ])
     .execute()
   return rows.map((row) => ({
     ...netOf(row),
     payoutBatchId: row.payoutBatchId,
     commissions: row.commissions,
-    paidAt: row.at ?? '',
+    paidAt: row.paidAt ?? '',
     periodStart: row.periodStart,
     periodEnd: row.periodEnd,
   }))
@@ -221,12 +220,12 @@ export async function sumEarnedBySlot(
   account: Pick<StatementScope, 'shopId' | 'affiliateId'>,
   bounds: string[],
 ) {
-  const rows: SlotRow[] = await effective(db, account)
+  const rows: SlotRow[] = await ofAffiliate(db, account)
     .select(slotOf(sql.ref('commissions.happenedAt'), bounds))
     .select('currency')
     .select(sums)
     .where('happenedAt', '<', bounds.at(-1) ?? '')
-    .where(EFFECTIVE.orderStatus, 'in', EARNED)
+    .where('orderStatus', 'in', EARNED)
     .groupBy([sql.ref('slot'), 'currency'])
     .execute()
   return rows.map((row): SlotSum => ({ slot: row.slot, ...netOf(row) }))
@@ -238,11 +237,11 @@ export async function sumPaidBySlot(
   account: Pick<StatementScope, 'shopId' | 'affiliateId'>,
   bounds: string[],
 ) {
-  const rows: SlotRow[] = await effective(db, account)
-    .select(slotOf(paidAt, bounds))
+  const rows: SlotRow[] = await ofAffiliate(db, account)
+    .select(slotOf(sql.ref('commissions.paidAt'), bounds))
     .select('currency')
     .select(sums)
-    .where(paidAt, '<', bounds.at(-1) ?? '')
+    .where('commissions.paidAt', '<', bounds.at(-1) ?? '')
     .groupBy([sql.ref('slot'), 'currency'])
     .execute()
   return rows.map((row): SlotSum => ({ slot: row.slot, ...netOf(row) }))

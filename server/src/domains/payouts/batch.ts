@@ -1,151 +1,31 @@
-import {
-  concurrentChange,
-  conflict,
-  conflictWithRemedy,
-  invalidField,
-  notFound,
-  totalTooLarge,
-} from '../../contract/errors.ts'
+import { conflict, conflictWithRemedy, invalidField, notFound, totalTooLarge } from '../../contract/errors.ts'
 import type { Body } from '../../contract/spec.ts'
-import { type Context, nowIso } from '../../core/context.ts'
+import type { Context } from '../../core/context.ts'
 import { minorUnitDigits, money } from '../../core/currencies.ts'
-import type { WebhookEvent } from '../../core/outbox.ts'
+import { readFrom } from '../../core/lists.ts'
 import { parseBodyInstant } from '../../core/time.ts'
-import type { Transaction } from '../../database/database.ts'
-import type { CommissionRow, PayoutBatchRow } from '../../database/tables.ts'
-import { carryDebts, currenciesOf, type PayoutTotals, payoutTotals, resolveMinimumPayout } from '../../engine/payout.ts'
+import { defineReport } from '../../database/database.ts'
+import { currenciesOf, heldBackTotals, resolveMinimumPayout } from '../../engine/payout.ts'
 import { affiliateMinimumsByCurrency, minimumsByCurrency } from '../accounts/settings.ts'
+import { type ComputedBatch, computeBatch } from '../ledger/batch-totals.ts'
 import {
   type CandidateFilter,
-  findBatch,
-  findLowestAmount,
+  countApproved,
+  listIneligibleAffiliateIds,
+  MAX_MOVED,
   type Subtotal,
-  sumBatch,
-  sumLine,
-  updateBatchIfUnchanged,
+  sumCandidates,
 } from '../ledger/payouts.ts'
-import { batchEvent } from './batch-resource.ts'
-import { type Debt, insertDebts, insertPendingDebts } from './debts.ts'
 
-const EMPTY_BATCH_REASON = 'Every commission left this batch before it was paid.'
-
-export const payoutNotFound = () => notFound('payout_not_found', 'No payout batch with this id exists in your shop.')
-
-/** A commission of a batch before and after a change. `after.payoutBatchId` differs when the commission left the batch. */
-export interface ChangedCommission {
-  before: CommissionRow
-  after: CommissionRow
-}
-
-/** Batches of at most this many commissions change in one transaction, larger ones in steps. */
-export const MAX_AT_ONCE = 500
-
-/**
- * Recomputes the totals of an `OPEN` batch, in the transaction that changed some of its commissions. The debts of
- * affiliates with a negative total are carried forward; an empty batch becomes `FAILED`. Other batches do not change. Does
- * not audit; the caller must, and send the returned events.
- *
- * @throws ApiError 404 `payout_not_found`, 409 `concurrent_change`.
- */
-export async function recomputeBatch(
-  ctx: Context,
-  trx: Transaction,
-  batchId: string,
-  changed: ChangedCommission[],
-): Promise<{ row: PayoutBatchRow; events: WebhookEvent[] }> {
-  const batch = await findBatch(trx, ctx.shop.id, batchId)
-  if (!batch) throw payoutNotFound()
-  if (batch.status !== 'OPEN') return { row: batch, events: [] }
-  const isLarge = batch.commissions > MAX_AT_ONCE
-  // Pending debts must be inserted first: the totals below are computed from rows.
-  const affiliateIds = isLarge ? [...new Set(changed.map(({ before }) => before.affiliateId))] : undefined
-  await insertPendingDebts(ctx, trx, batchId, affiliateIds ? { affiliateIds } : {})
-  const computed = isLarge
-    ? await computeChanged(trx, batch, changed)
-    : computeBatch(await sumBatch(trx, ctx.shop.id, batchId), batch.periodEnd)
-  // Commissions only leave a batch or shrink, so its totals stay exact.
-  if (!computed) throw new Error('The totals of a batch are no longer exact')
-  const { totals, debts } = computed
-  const emptied = totals.commissions === 0 ? ({ status: 'FAILED', failureReason: EMPTY_BATCH_REASON } as const) : {}
-  const changes = { ...totals, ...emptied, updatedAt: nowIso(ctx) }
-  if (!(await updateBatchIfUnchanged(trx, ctx.shop.id, batch, changes))) throw concurrentChange()
-  await insertDebts(ctx, trx, batchId, debts)
-  const row = { ...batch, ...changes, version: batch.version + 1 }
-  return { row, events: row.status === 'FAILED' ? [batchEvent('payout.failed', row, batch.status)] : [] }
-}
-
-/** Computes a large batch from its stored totals, reading only the commissions of the affected affiliates. */
-async function computeChanged(
-  trx: Transaction,
-  batch: PayoutBatchRow,
-  changed: ChangedCommission[],
-): Promise<ComputedBatch | null> {
-  const { id, shopId, periodEnd } = batch
-  const before = changed.map((one) => one.before)
-  const after = changed.map((one) => one.after).filter((row) => row.payoutBatchId === id)
-  const debts: ComputedBatch['debts'] = []
-  let { affiliates } = batch
-  for (const affiliateId of new Set(before.map((row) => row.affiliateId))) {
-    const lowest = await findLowestAmount(trx, shopId, id, affiliateId)
-    if (lowest === undefined) affiliates--
-    // Without a negative commission, the affiliate's total cannot be negative.
-    if (lowest === undefined || lowest >= 0) continue
-    const computed = computeBatch(await sumLine(trx, shopId, id, affiliateId), periodEnd)
-    if (!computed) return null
-    debts.push(...computed.debts)
-  }
-  const added = [...after, ...debts.map((debt) => debt.balancing)]
-  const commissionCents =
-    batch.commissionCents - sumOf(before, 'commissionAmountCents') + sumOf(added, 'commissionAmountCents')
-  const taxWithheldCents = batch.taxWithheldCents - sumOf(before, 'taxWithheldCents') + sumOf(added, 'taxWithheldCents')
-  const totals = {
-    commissions: batch.commissions - before.length + added.length,
-    affiliates,
-    commissionCents,
-    taxWithheldCents,
-    netPayableCents: commissionCents - taxWithheldCents,
-  }
-  return { totals, debts }
-}
-
-type Amounts = Pick<CommissionRow, 'commissionAmountCents' | 'taxWithheldCents'>
-
-const sumOf = (rows: Amounts[], column: keyof Amounts): number => rows.reduce((sum, row) => sum + row[column], 0)
-
-/** The totals of a batch after the debts of affiliates were carried forward, in cents. */
-export interface ComputedBatch {
-  totals: PayoutTotals
-  debts: Debt[]
-}
-
-/**
- * Computes a batch from the sums of its commissions, all of one currency. Affiliates with a negative total are raised to
- * zero, and their debt is carried forward. Null when a sum exceeds the largest exact integer.
- */
-export function computeBatch(rows: readonly Subtotal[], periodEnd: string): ComputedBatch | null {
-  const byAffiliate = Map.groupBy(rows, (row) => row.affiliateId)
-  const carriedDebts = carryDebts(rows, periodEnd)
-  const totals = carriedDebts && payoutTotals([...rows, ...carriedDebts.map((debt) => debt.balancing)])
-  if (!totals) return null
-  const debts = carriedDebts.map((debt) => ({
-    ...debt,
-    programId: onlyProgramOf(byAffiliate.get(debt.affiliateId) ?? []),
-  }))
-  return { totals, debts }
-}
-
-/** The program of a debt that comes from one program only, so that batches of that program collect it. */
-export function onlyProgramOf(rows: readonly Subtotal[]): string | null {
-  const [programId = null, ...others] = new Set(rows.map((row) => row.programId))
-  return others.length === 0 ? programId : null
-}
-
-/** A batch that can be created: its currency, its totals, and the minimum that it meets. */
-export interface BatchPlan extends ComputedBatch {
+/** A batch that can be created. */
+export interface BatchPlan {
   currency: string
-  minimumPayoutCents: number
+  totals: ComputedBatch['totals']
+  /** How many commissions it takes. */
+  commissions: number
+  heldBack: NonNullable<ReturnType<typeof heldBackTotals>>
   /** The affiliates that are left out because they have less than the minimum of an affiliate. */
-  belowMinimum: string[]
+  exceptAffiliateIds: string[]
 }
 
 /**
@@ -162,48 +42,61 @@ export function parseCandidateFilter(body: Body<'createPayout'>): CandidateFilte
   return { periodStart, periodEnd, includeEarlier: body.includeEarlier === true, currency, affiliateIds, programId }
 }
 
-/**
- * Checks whether these sums make a batch.
- *
- * @param ctx to create the batch, `ctx.shop` must be the row as read in its transaction
- * @param initialSums the sums read before the transaction: they distinguish too few commissions from commissions that a
- *   concurrent batch took
- *
- * @throws ApiError 404 `no_eligible_commissions`; 409 `payout_claimed_concurrently`,
- *   `payout_threshold_needs_reconciliation`, `payout_mixed_currencies`, `payout_below_threshold`,
- *   `payout_below_threshold_after_claim` or `total_too_large`.
- */
-export function planBatch(
-  ctx: Context,
-  { periodEnd }: CandidateFilter,
-  rows: Subtotal[],
-  initialSums: Subtotal[],
-): BatchPlan {
-  const minimums = affiliateMinimumsByCurrency(ctx.shop)
-  const initial = () => toEstimate(initialSums, periodEnd, minimums)
-  return checkPlan(ctx, toEstimate(rows, periodEnd, minimums), initial)
+interface PlanQuery {
+  filter: CandidateFilter
+  /** The least that a batch pays to one affiliate, in cents by currency. */
+  minimums: Record<string, number>
 }
 
-/** The contents of a batch of some commissions. */
+/** Reads every approved commission of the period. The affiliates are many, and only sums are copied between threads. */
+export const planReport = defineReport(
+  import.meta.url,
+  'planReport',
+  async (db, { shopId, query: { filter, minimums } }: { shopId: string; query: PlanQuery }): Promise<Estimate> => {
+    const ineligible = new Set(await listIneligibleAffiliateIds(db, shopId))
+    const { payable = [], held = [] } = Object.groupBy(await sumCandidates(db, shopId, filter), ({ affiliateId }) =>
+      ineligible.has(affiliateId) ? 'held' : 'payable',
+    )
+    const heldBack = [...Map.groupBy(held, ({ currency }) => currency)].map(
+      ([currency, rows]) => [currency, heldBackTotals(rows)] as const,
+    )
+    return { ...toEstimate(payable, filter.periodEnd, minimums), heldBack: Object.fromEntries(heldBack) }
+  },
+  { isLong: true },
+)
+
+/** The batches that the commissions of a filter would make now. */
+export async function estimate(ctx: Context, filter: CandidateFilter): Promise<Estimate> {
+  const isLarge = (await countApproved(ctx.db.read, ctx.shop.id)) > MAX_MOVED
+  const query = { filter, minimums: affiliateMinimumsByCurrency(ctx.shop) }
+  return isLarge ? readFrom(ctx, planReport, query) : planReport.run(ctx.db.read, { shopId: ctx.shop.id, query })
+}
+
+/** The batches that some commissions would make, by currency. */
 export interface Estimate {
   /** In alphabetical order. */
   currencies: string[]
-  /** By currency, in the order of `currencies`; null when a sum exceeds the largest exact integer. */
-  computed: (ComputedBatch | null)[]
-  /** By currency: the affiliates that are left out because they have less than the minimum of an affiliate. */
+  /** In the order of `currencies`; null when a sum exceeds the largest exact integer. */
+  totals: (ComputedBatch['totals'] | null)[]
+  /** How many commissions move, without the debts that are carried forward. */
+  commissions: number[]
+  /** The affiliates that are left out because they have less than the minimum of an affiliate. */
   belowMinimum: Record<string, string[]>
+  /** What a batch cannot pay; null when the sum exceeds the largest exact integer. */
+  heldBack: Record<string, ReturnType<typeof heldBackTotals>>
 }
 
-/** @param minimums the least that a batch pays to one affiliate, in cents by currency */
-export function toEstimate(rows: Subtotal[], periodEnd: string, minimums: Record<string, number> = {}): Estimate {
+function toEstimate(rows: Subtotal[], periodEnd: string, minimums: Record<string, number>): Omit<Estimate, 'heldBack'> {
   const small = new Map(Object.entries(minimums).map(([name, cents]) => [name, affiliatesBelow(rows, name, cents)]))
   const payable = rows.filter((row) => !small.get(row.currency)?.has(row.affiliateId))
   const currencies = currenciesOf(payable)
   const byCurrency = Map.groupBy(payable, (row) => row.currency)
   const belowMinimum = [...small].filter(([, ids]) => ids.size > 0).map(([name, ids]) => [name, [...ids]])
+  const rowsOf = (name: string) => byCurrency.get(name) ?? []
   return {
     currencies,
-    computed: currencies.map((name) => computeBatch(byCurrency.get(name) ?? [], periodEnd)),
+    totals: currencies.map((name) => computeBatch(rowsOf(name), periodEnd)?.totals ?? null),
+    commissions: currencies.map((name) => rowsOf(name).reduce((count, row) => count + row.commissions, 0)),
     belowMinimum: Object.fromEntries(belowMinimum),
   }
 }
@@ -219,27 +112,45 @@ function affiliatesBelow(rows: Subtotal[], currency: string, minimumCents: numbe
   return new Set([...nets].filter(([, net]) => net > 0n && net < BigInt(minimumCents)).map(([id]) => id))
 }
 
-/** {@link planBatch} for sums that were computed before. */
-export function checkPlan(ctx: Context, estimate: Estimate, initial: () => Estimate): BatchPlan {
-  const { currencies, computed: all } = estimate
-  const [currency, ...others] = currencies
+/**
+ * The batch that an estimate makes.
+ *
+ * @param initial the first estimate of the request: it distinguishes no commissions from commissions that a concurrent batch
+ *   took
+ *
+ * @throws ApiError 404 `no_eligible_commissions`; 409 `payout_claimed_concurrently`, `payout_mixed_currencies`,
+ *   `payout_below_threshold` or `total_too_large`.
+ */
+export function planBatch(found: Estimate, initial: Estimate): BatchPlan {
+  const [currency, ...others] = found.currencies
   if (currency === undefined) {
-    if (initial().currencies.length > 0) throw claimedConcurrently()
-    throw Object.keys(estimate.belowMinimum).length > 0 ? allBelowMinimum() : noneEligible()
+    if (initial.currencies.length > 0) throw claimedConcurrently()
+    throw Object.keys(found.belowMinimum).length > 0 ? allBelowMinimum() : noneEligible()
   }
-  if (others.length > 0) throw mixedCurrencies(currencies)
-  const minimumPayoutCents = minimumPayout(ctx, currency)
-  const [computed] = all
-  if (!computed) throw batchTooLarge()
-  const total = computed.totals.netPayableCents
-  if (total < minimumPayoutCents) {
-    const before = initial()
-    const earlier = before.computed[before.currencies.indexOf(currency)]
-    const isClaimed = earlier === null || (earlier && earlier.totals.netPayableCents >= minimumPayoutCents)
-    const amounts = { total: money(total, currency), minimum: money(minimumPayoutCents, currency) }
-    throw isClaimed ? belowMinimumAfterClaim(amounts) : belowMinimum(amounts)
-  }
-  return { ...computed, currency, minimumPayoutCents, belowMinimum: estimate.belowMinimum[currency] ?? [] }
+  if (others.length > 0) throw mixedCurrencies(found.currencies)
+  const [totals] = found.totals
+  const { [currency]: heldBack = heldBackTotals([]) } = found.heldBack
+  if (!totals || !heldBack) throw batchTooLarge()
+  const [commissions = 0] = found.commissions
+  const exceptAffiliateIds = found.belowMinimum[currency] ?? []
+  return { currency, totals, commissions, heldBack, exceptAffiliateIds }
+}
+
+/**
+ * The minimum payout that a batch meets, in cents.
+ *
+ * @param ctx to create the batch, `ctx.shop` must be the row as read in its transaction
+ *
+ * @throws ApiError 409 `payout_threshold_needs_reconciliation`, `payout_below_threshold` or
+ *   `payout_below_threshold_after_claim`.
+ */
+export function requireMinimum(ctx: Context, { currency, totals }: BatchPlan, initial: Estimate): number {
+  const minimumCents = minimumPayout(ctx, currency)
+  if (totals.netPayableCents >= minimumCents) return minimumCents
+  const earlier = initial.totals[initial.currencies.indexOf(currency)]
+  const isClaimed = earlier === null || (earlier && earlier.netPayableCents >= minimumCents)
+  const amounts = { total: money(totals.netPayableCents, currency), minimum: money(minimumCents, currency) }
+  throw isClaimed ? belowMinimumAfterClaim(amounts) : belowMinimum(amounts)
 }
 
 /**
@@ -265,7 +176,7 @@ export function minimumPayout({ shop, config }: Context, currency: string): numb
 }
 
 /** 409 when a total of a batch, or the amount held back, exceeds the largest exact integer. */
-export const batchTooLarge = () => totalTooLarge('Create several batches, by period, program or affiliate.')
+const batchTooLarge = () => totalTooLarge('Create several batches, by period, program or affiliate.')
 
 const noneEligible = () =>
   notFound(

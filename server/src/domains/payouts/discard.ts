@@ -1,4 +1,4 @@
-import { conflict, notFound } from '../../contract/errors.ts'
+import { conflict, notFound, payoutProcessing } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import { type Context, nowIso } from '../../core/context.ts'
 import { type AuditEntry, mutate } from '../../core/mutate.ts'
@@ -6,9 +6,11 @@ import type { Transaction } from '../../database/database.ts'
 import type { PayoutFileRow } from '../../database/tables.ts'
 import { deleteLinesOfFile, findFile, listPreparing, updateFile } from '../ledger/payment-lines.ts'
 import { findBatch } from '../ledger/payouts.ts'
-import { StepSize } from './jobs.ts'
 
 type PayoutFile = components['schemas']['PayoutFile']
+
+/** Lines that are deleted in one transaction. */
+const MAX_DELETED = 200
 
 /**
  * Discards a file that was never uploaded: its lines can be sent in another file. Repeating it changes nothing.
@@ -24,8 +26,8 @@ export async function discard(ctx: Context, id: string): Promise<PayoutFile> {
       throw notDiscardable('Payments of this file were already reconciled')
     if (file.assumedPaid) throw notDiscardable('Orders of this file were refunded or canceled since it was created')
     const batch = await findBatch(trx, ctx.shop.id, file.batchId)
-    if (batch?.status === 'PAID' || batch?.status === 'PROCESSING')
-      throw conflict('payout_already_paid', 'This payout batch is already PAID.')
+    if (batch?.status === 'PROCESSING') throw payoutProcessing()
+    if (batch?.status === 'PAID') throw conflict('payout_already_paid', 'This payout batch is already PAID.')
     const { after, audit } = await discardFile(ctx, trx, file)
     return { result: after, audit }
   })
@@ -33,19 +35,12 @@ export async function discard(ctx: Context, id: string): Promise<PayoutFile> {
   return toFile(discarded)
 }
 
-/**
- * Discards the files of a batch that were not completed, so that nothing of them is sent later.
- *
- * @returns their ids and audits; call {@link deleteLines} after the transaction
- */
-export async function discardPreparing(ctx: Context, trx: Transaction, batchId: string) {
-  const ids: string[] = []
+/** Discards the files of a batch that were not completed, so that nothing of them is sent later. Returns their audits. */
+export async function discardPreparing(ctx: Context, trx: Transaction, batchId: string): Promise<AuditEntry[]> {
   const audits: AuditEntry[] = []
-  for (const file of await listPreparing(trx, ctx.shop.id, batchId)) {
-    ids.push(file.id)
+  for (const file of await listPreparing(trx, ctx.shop.id, batchId))
     audits.push((await discardFile(ctx, trx, file)).audit)
-  }
-  return { ids, audits }
+  return audits
 }
 
 /** From here on, its lines do not count. */
@@ -59,11 +54,10 @@ async function discardFile(ctx: Context, trx: Transaction, file: PayoutFileRow) 
 
 /** Deletes the lines of discarded files in steps. Those that a kill leaves are deleted when their affiliates are sent again. */
 export async function deleteLines(ctx: Context, fileIds: string[]): Promise<void> {
-  const size = new StepSize()
   for (const id of fileIds) {
-    for (let deleted = -1; deleted !== 0; ) {
-      const file = { shopId: ctx.shop.id, id, limit: size.rows }
-      deleted = await ctx.db.transact((trx) => size.measure(trx, () => deleteLinesOfFile(trx, file)), ctx.shop.id)
+    for (let deleted = MAX_DELETED; deleted === MAX_DELETED; ) {
+      const file = { shopId: ctx.shop.id, id, limit: MAX_DELETED }
+      deleted = await ctx.db.transact((trx) => deleteLinesOfFile(trx, file), ctx.shop.id)
     }
   }
 }

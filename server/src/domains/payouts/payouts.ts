@@ -1,4 +1,4 @@
-import { ApiError, concurrentChange, conflict, conflictWithRemedy } from '../../contract/errors.ts'
+import { ApiError, concurrentChange, conflict, conflictWithRemedy, payoutProcessing } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Body, Query } from '../../contract/spec.ts'
 import { type Arrival, type Context, nowIso } from '../../core/context.ts'
@@ -8,34 +8,30 @@ import { laterId } from '../../core/ids.ts'
 import { readFrom } from '../../core/lists.ts'
 import { type AuditEntry, mutate } from '../../core/mutate.ts'
 import { mapPage, readCursor } from '../../core/pagination.ts'
+import { countRows } from '../../core/queries.ts'
 import { defineReport, type Reader, type Transaction } from '../../database/database.ts'
 import { yieldToEventLoop } from '../../database/event-loop.ts'
 import type { PayoutBatchRow } from '../../database/tables.ts'
-import { heldBackTotals, payoutLines } from '../../engine/payout.ts'
-import { affiliateMinimumsByCurrency } from '../accounts/settings.ts'
+import { nextInstant, payoutLines } from '../../engine/payout.ts'
 import { findAffiliatesById } from '../affiliates/queries.ts'
-import { findPaidEvents } from '../commissions/event-queries.ts'
-import { sumFiles, sumReturned, sumSentByBatch } from '../ledger/payment-lines.ts'
+import { payoutNotFound, toBatch } from '../ledger/batch-totals.ts'
+import { listPreparing, sumFiles, sumSentByBatch } from '../ledger/payment-lines.ts'
 import type { BatchFilter } from '../ledger/payouts.ts'
 import * as queries from '../ledger/payouts.ts'
 import {
   type BatchPlan,
-  batchTooLarge,
-  checkPlan,
   claimedConcurrently,
-  MAX_AT_ONCE,
+  type Estimate,
+  estimate,
   parseCandidateFilter,
-  payoutNotFound,
   planBatch,
+  requireMinimum,
 } from './batch.ts'
-import { batchEvent, toBatch } from './batch-resource.ts'
-import { changeBatch } from './change-batch.ts'
-import { createLargeBatch, dryRunReport, type HeldBackSum, previewReport, rejectOverlap } from './create-large-batch.ts'
-import { insertDebts, insertFirstDebts, sumPendingDebts } from './debts.ts'
-import { deleteLines, discardPreparing } from './discard.ts'
-import { awaitJobs } from './jobs.ts'
+import { deleteLines } from './discard.ts'
+import { awaitBatch, type Batch, CANCELED_REASON, changeBatch, processOf } from './process.ts'
 
 export type { BatchFilter }
+export { CANCELED_REASON }
 
 /**
  * Lists batches with their totals, newest first. The access is audited before anything is read, and the result before it
@@ -79,13 +75,13 @@ async function readLines(ctx: Context, ids: string[]) {
  * Creates a batch of the approved commissions of a period; with `dryRun` only returns it. When
  * requests race, each commission goes to exactly one; the rest may still form a batch.
  *
- * @throws ApiError 400 `period_invalid`, 404 `no_eligible_commissions`, and the 409s of {@link planBatch}.
+ * @throws ApiError 400 `period_invalid`, 404 `no_eligible_commissions`, and the 409s of {@link planBatch} and {@link requireMinimum}.
  */
-export async function create(ctx: Context, body: Body<'createPayout'>) {
+export async function create(ctx: Context, body: Body<'createPayout'>): Promise<Batch> {
   const filter = parseCandidateFilter(body)
   if (body.dryRun) return preview(ctx, filter)
   const arrival = arrivalOf(ctx)
-  return createFrom(ctx, filter).catch(async (error) => {
+  return createOnce(ctx, filter).catch(async (error) => {
     const isGone = error instanceof ApiError && error.code === 'no_eligible_commissions'
     if (isGone && (await queries.wasClaimedSince(ctx.db.read, ctx.shop.id, filter, arrival)))
       throw claimedConcurrently()
@@ -99,145 +95,153 @@ function arrivalOf({ arrival, shop: { clockOffsetMs }, now, newId }: Context): A
   return { at: arrival.at + clockOffsetMs, id: laterId(arrival.id, clockOffsetMs) }
 }
 
-async function createFrom(ctx: Context, filter: queries.CandidateFilter) {
+async function createOnce(ctx: Context, filter: queries.CandidateFilter): Promise<Batch> {
   // Requests that wait in a socket arrive first: one after the other, the losers of a race would find nothing on arrival.
   for (let turn = 0; turn < 3; turn++) await yieldToEventLoop()
-  await awaitJobs(ctx, ctx.shop.id, ctx.idempotency?.key)
-  if ((await queries.countApproved(ctx.db.read, ctx.shop.id)) > MAX_AT_ONCE) return createLarge(ctx, filter)
-  // Only error messages depend on these sums, so they need no single snapshot.
-  const initialSums = await queries.sumVisibleCandidates(ctx.db.read, ctx.shop.id, filter)
-  return mutate(ctx, async (trx, shop) => {
-    const current = { ...ctx, shop }
-    await rejectOverlap(trx, shop.id, filter)
-    // Checked before the first write, so that a lost race needs no rollback of many rows.
-    const currentSums = await queries.sumCandidates(trx, ctx.shop.id, filter)
-    const { currency, belowMinimum } = planBatch(current, filter, currentSums, initialSums)
-    const batch = { id: ctx.newId('bat'), updatedAt: nowIso(ctx) }
-    await queries.assignCandidates(trx, ctx.shop.id, { ...filter, currency, exceptAffiliateIds: belowMinimum }, batch)
-    // The totals come from the commissions that were assigned.
-    const plan = planBatch(current, filter, await queries.sumBatch(trx, ctx.shop.id, batch.id), initialSums)
-    const heldBack = heldBackTotals(await queries.sumHeldBack(trx, ctx.shop.id, { ...filter, currency }))
-    return insertBatch(ctx, trx, { id: batch.id, filter, plan, heldBack, hasSteps: false })
-  })
+  let initial: Estimate | undefined
+  for (;;) {
+    await awaitOthers(ctx, filter)
+    const stored = await replayStoredResponse<Batch>(ctx)
+    if (stored) return stored
+    const before = await batchesOf(ctx.db.read, ctx.shop.id)
+    const found = await estimate(ctx, filter)
+    initial ??= found
+    try {
+      return await createFrom(ctx, filter, { before, found, initial })
+    } catch (error) {
+      const isRejected = error instanceof ApiError && error.status < 500
+      const isOutdated = isRejected && (await batchesOf(ctx.db.read, ctx.shop.id)) !== before
+      if (!isOutdated && !(error instanceof OutdatedEstimateError)) throw error
+    }
+  }
 }
 
-/** For shops with many approved commissions, which may all belong to the batch. */
-async function createLarge(ctx: Context, filter: queries.CandidateFilter) {
-  const stored = await replayStoredResponse<ReturnType<typeof toBatch>>(ctx)
-  if (stored) return stored
-  const minimums = affiliateMinimumsByCurrency(ctx.shop)
-  const found = await readFrom(ctx, previewReport, { filter, minimums })
-  const constructing = createLargeBatch(ctx, filter, found, (trx, { heldBack, ...made }) =>
-    insertBatch(ctx, trx, { ...made, filter, heldBack: heldBackTotals([toHeldBackRow(heldBack)]) }),
+/** Another batch of the shop was created, or has begun to change, since the estimate. */
+class OutdatedEstimateError extends Error {}
+
+/** How many batches a shop has, and which of them change. */
+async function batchesOf(db: Reader, shopId: string): Promise<string> {
+  const [count, changing] = await Promise.all([
+    countRows(db, shopId, { list: 'payoutBatches' }),
+    queries.listProcessing(db, shopId),
+  ])
+  return [count, ...changing.map(({ id }) => id).sort()].join(' ')
+}
+
+/**
+ * Waits for batches that decide what a new one contains: of the same `Idempotency-Key`, those that are canceled, and those whose
+ * debts it collects.
+ *
+ * @throws ApiError 409 `payout_claimed_concurrently` when one that is created takes the same commissions.
+ */
+async function awaitOthers(ctx: Context, filter: queries.CandidateFilter): Promise<void> {
+  for (const batch of await queries.listProcessing(ctx.db.read, ctx.shop.id)) {
+    const { becomes, filter: taken, idempotency } = processOf(batch)
+    const isSame = idempotency !== undefined && idempotency.key === ctx.idempotency?.key
+    if (taken && !isSame && overlaps(filter, taken)) throw claimedConcurrently()
+    const debtsAt = taken && nextInstant(taken.periodEnd)
+    const collects = taken && debtsAt && overlaps(filter, { ...taken, periodStart: debtsAt, periodEnd: debtsAt })
+    if (isSame || collects || becomes === 'FAILED') await awaitBatch(ctx, batch.id, Number.POSITIVE_INFINITY)
+  }
+}
+
+function overlaps(a: queries.CandidateFilter, b: queries.CandidateFilter): boolean {
+  const isSame = (one?: string | null, other?: string | null) => !one || !other || one === other
+  const affiliateIds = new Set(b.affiliateIds)
+  return (
+    queries.firstInstant(a) <= b.periodEnd &&
+    queries.firstInstant(b) <= a.periodEnd &&
+    isSame(a.currency, b.currency) &&
+    isSame(a.programId, b.programId) &&
+    (!a.affiliateIds || !b.affiliateIds || a.affiliateIds.some((id) => affiliateIds.has(id)))
   )
-  return constructing.catch(async (error) => {
-    if (!ctx.idempotency || !(error instanceof ApiError) || error.status >= 500) throw error
-    // A request with the same key that began after this one looked for it has claimed the commissions.
-    await awaitJobs(ctx, ctx.shop.id, ctx.idempotency.key)
-    const replayed = await replayStoredResponse<ReturnType<typeof toBatch>>(ctx)
-    if (!replayed) throw error
-    return replayed
+}
+
+interface Estimates {
+  before: string
+  found: Estimate
+  initial: Estimate
+}
+
+async function createFrom(
+  ctx: Context,
+  filter: queries.CandidateFilter,
+  { before, found, initial }: Estimates,
+): Promise<Batch> {
+  const plan = planBatch(found, initial)
+  const { commissions, currency, exceptAffiliateIds } = plan
+  const id = ctx.newId('bat')
+  return changeBatch(ctx, {
+    id,
+    process: { becomes: 'OPEN', commissions, filter: { ...filter, currency, exceptAffiliateIds } },
+    start: async (trx, shop, claim) => {
+      if ((await batchesOf(trx, shop.id)) !== before) throw new OutdatedEstimateError()
+      const minimumPayoutCents = requireMinimum({ ...ctx, shop }, plan, initial)
+      const columns = newBatch(ctx, filter, plan)
+      const row = { id, shopId: shop.id, version: 1, ...columns, minimumPayoutCents, ...NONE, ...claim }
+      await queries.insertBatch(trx, row)
+      return row
+    },
   })
 }
 
-const toHeldBackRow = (sum: HeldBackSum) => ({ ...sum, affiliateId: '', currency: '', taxWithheldCents: 0 })
-
-interface PlannedBatch {
-  id: string
-  filter: queries.CandidateFilter
-  plan: BatchPlan
-  heldBack: HeldBackTotals
-  hasSteps: boolean
-}
-
-/** The totals that a batch holds back; null when the sum exceeds the largest exact integer. */
-type HeldBackTotals = ReturnType<typeof heldBackTotals>
-
-/** Inserts the batch of commissions that reference it already, and the debts it carries forward. */
-async function insertBatch(ctx: Context, trx: Transaction, planned: PlannedBatch) {
-  const { id, filter, plan, heldBack, hasSteps } = planned
-  const row = { id, version: 1, ...newBatch(ctx, filter, plan, heldBack) }
-  await queries.insertBatch(trx, ctx.shop.id, row)
-  await (hasSteps ? insertFirstDebts : insertDebts)(ctx, trx, id, plan.debts)
-  const { periodStart, periodEnd, currency, commissions, netPayableCents } = row
-  const data = {
-    periodStart,
-    periodEnd,
-    ...(filter.includeEarlier && { includeEarlier: true }),
-    currency,
-    commissions,
-    netPayableCents,
-  }
-  return {
-    result: toBatch(row),
-    audit: { action: 'payout.created', subjectId: id, data },
-    events: [batchEvent('payout.created', row, null)],
-  }
-}
+/** The totals of a batch before its commissions move. */
+const NONE = { commissions: 0, affiliates: 0, commissionCents: 0, taxWithheldCents: 0, netPayableCents: 0 }
 
 /**
  * Marks a batch and its commissions as paid.
  *
- * @throws ApiError 404 `payout_not_found`; 409 `payout_already_paid`, `payout_not_payable`, `payout_total_mismatch` or
- *   `concurrent_change`.
+ * @throws ApiError 404 `payout_not_found`; 409 `payout_already_paid`, `payout_not_payable`, `payout_processing`,
+ *   `payout_total_mismatch` or `concurrent_change`.
  */
 export async function pay(ctx: Context, { id, expectedTotalCents }: Query<'payPayout'>) {
-  const batch = await queries.findBatch(ctx.db.read, ctx.shop.id, id)
-  if (!batch) throw payoutNotFound()
+  const batch = await awaitBatch(ctx, id)
   rejectUnpayable(batch, expectedTotalCents)
-  let discarded: string[] = []
-  const reply = await changeBatch(ctx, batch, async (trx, scheduleSteps) => {
-    const paidAt = nowIso(ctx)
-    const changes = { status: 'PAID' as const, paidAt, updatedAt: paidAt }
-    if (!(await queries.updateBatchIfUnchanged(trx, ctx.shop.id, batch, changes))) throw concurrentChange()
-    const isStepped = await scheduleSteps('PAYING', paidAt)
-    if (!isStepped) await queries.updateToPaid(trx, ctx.shop.id, id, paidAt)
-    const paid = { shopId: ctx.shop.id, batchId: id, paidAt }
-    const { currency, commissions: count, netPayableCents } = batch
-    const { ids, audits } = await discardPreparing(ctx, trx, id)
-    discarded = ids
-    const audit = { action: 'payout.paid', subjectId: id, data: { currency, commissions: count, netPayableCents } }
-    return {
-      result: { ok: true as const, message: 'Payout batch marked as paid.', id },
-      audit: audits.length > 0 ? [...audits, audit] : audit,
-      events: [batchEvent('payout.paid', { ...batch, ...changes }, batch.status)],
-      // Each step sends those of its own commissions.
-      ...(!isStepped && { extendedEvents: () => findPaidEvents(trx, paid) }),
-    }
+  const preparing = await listPreparing(ctx.db.read, ctx.shop.id, id)
+  await payBatch(ctx, batch)
+  await deleteLines(
+    ctx,
+    preparing.map((file) => file.id),
+  )
+  return { ok: true as const, message: 'Payout batch marked as paid.', id }
+}
+
+/** @throws ApiError 409 `concurrent_change` when the batch has changed since it was read. */
+export const payBatch = (ctx: Context, batch: PayoutBatchRow): Promise<Batch> =>
+  changeBatch(ctx, {
+    id: batch.id,
+    process: { becomes: 'PAID', commissions: batch.commissions, previousStatus: batch.status },
+    start: (trx, _, claim) => startChange(trx, batch, claim),
   })
-  await deleteLines(ctx, discarded)
-  return reply
+
+async function startChange<Changes extends Partial<PayoutBatchRow>>(
+  trx: Transaction,
+  batch: PayoutBatchRow,
+  changes: Changes,
+): Promise<PayoutBatchRow> {
+  if (!(await queries.updateBatchIfUnchanged(trx, batch.shopId, batch, changes))) throw concurrentChange()
+  return { ...batch, ...changes, version: batch.version + 1 }
 }
 
 /** The batch that would be created. Stores nothing, but rejects an idempotency key that was used with another body. */
-async function preview(ctx: Context, filter: queries.CandidateFilter) {
+async function preview(ctx: Context, filter: queries.CandidateFilter): Promise<Batch> {
   await findStoredResponse(ctx, ctx.db.read)
-  const minimums = affiliateMinimumsByCurrency(ctx.shop)
-  const { estimate, heldBack } = await readFrom(ctx, dryRunReport, { filter, minimums })
-  const plan = checkPlan(ctx, estimate, () => estimate)
-  const found = heldBack[plan.currency]
-  return toBatch({ id: null, ...newBatch(ctx, filter, plan, found === undefined ? heldBackTotals([]) : found) })
+  const found = await estimate(ctx, filter)
+  const plan = planBatch(found, found)
+  const minimumPayoutCents = requireMinimum(ctx, plan, found)
+  return toBatch({ id: null, ...newBatch(ctx, filter, plan), status: 'OPEN', minimumPayoutCents, ...plan.totals })
 }
 
-/** A new batch without its id. @param heldBack the sums of the commissions that it cannot pay */
-function newBatch(
-  ctx: Context,
-  filter: queries.CandidateFilter,
-  { currency, totals, minimumPayoutCents }: BatchPlan,
-  heldBack: HeldBackTotals,
-) {
-  if (!heldBack) throw batchTooLarge()
+/** A new batch without its id, minimum and totals. */
+function newBatch(ctx: Context, filter: queries.CandidateFilter, { currency, heldBack }: BatchPlan) {
   const createdAt = nowIso(ctx)
   return {
-    status: 'OPEN' as const,
     periodStart: filter.periodStart,
     periodEnd: filter.periodEnd,
     includeEarlier: filter.includeEarlier ? (1 as const) : (0 as const),
     currency,
-    ...totals,
     heldBackCommissions: heldBack.commissions,
     heldBackCents: heldBack.commissionCents,
-    minimumPayoutCents,
     failureReason: null,
     createdAt,
     updatedAt: createdAt,
@@ -245,9 +249,10 @@ function newBatch(
   }
 }
 
-/** @throws ApiError 409 `payout_already_paid`, `payout_not_payable` or `payout_total_mismatch`. */
+/** @throws ApiError 409 `payout_processing`, `payout_already_paid`, `payout_not_payable` or `payout_total_mismatch`. */
 export function rejectUnpayable(batch: PayoutBatchRow, expectedCents: number | undefined): void {
   const { status, netPayableCents, currency } = batch
+  if (status === 'PROCESSING') throw payoutProcessing()
   if (status === 'PAID') throw conflict('payout_already_paid', 'This payout batch is already PAID.')
   if (status === 'FAILED') throw conflict('payout_not_payable', 'This payout batch is FAILED and cannot be paid.')
   if (expectedCents !== undefined && expectedCents !== netPayableCents)
@@ -277,7 +282,7 @@ export const batchLinesReport = defineReport(
   'batchLinesReport',
   async (db, { shopId, query: batchIds }: { shopId: string; query: string[] }): Promise<Lines> => {
     if (batchIds.length === 0) return new Map()
-    const rows = [...(await queries.sumBatches(db, shopId, batchIds)), ...(await sumPendingDebts(db, shopId, batchIds))]
+    const rows = await queries.sumBatches(db, shopId, batchIds)
     const contacts = await findContacts(db, shopId, new Set(rows.map((row) => row.affiliateId)))
     const byBatch = Map.groupBy(rows, (row) => row.batchId)
     return new Map(
@@ -309,41 +314,28 @@ export async function findContacts(db: Reader, shopId: string, ids: Iterable<str
   return contacts
 }
 
-export const CANCELED_REASON = 'The batch was canceled.'
-
 /**
  * Cancels a batch that is not paid: its commissions are `APPROVED` again and available to other batches. Debts that it
  * carried forward are canceled, unless another batch has collected them. Commissions whose payment was returned stay.
  *
- * @throws ApiError 404 `payout_not_found`, 409 `payout_not_cancelable`, `payout_has_sent_lines` or `concurrent_change`.
+ * @throws ApiError 404 `payout_not_found`, 409 `payout_not_cancelable`, `payout_processing`, `payout_has_sent_lines` or
+ *   `concurrent_change`.
  */
-export async function cancel(ctx: Context, id: string): Promise<components['schemas']['PayoutBatch']> {
-  const batch = await queries.findBatch(ctx.db.read, ctx.shop.id, id)
-  if (!batch) throw payoutNotFound()
+export async function cancel(ctx: Context, id: string): Promise<Batch> {
+  const batch = await awaitBatch(ctx, id)
   if (batch.status !== 'OPEN' && batch.status !== 'FAILED') {
     throw conflict('payout_not_cancelable', `This payout batch is ${batch.status} and cannot be canceled.`)
   }
-  return changeBatch(ctx, batch, async (trx, scheduleSteps) => {
-    const sent = await sumFiles(trx, ctx.shop.id, id)
-    if (sent.isPreparing || sent.returnedCents !== sent.sentCents) throw hasSentLines()
-    const updatedAt = nowIso(ctx)
-    // What was returned is payable again already, as an adjustment, so its commissions stay paid.
-    const kept = await sumReturned(trx, ctx.shop.id, id)
-    const changes = { ...kept, status: 'FAILED' as const, failureReason: CANCELED_REASON, updatedAt }
-    if (!(await queries.updateBatchIfUnchanged(trx, ctx.shop.id, batch, changes))) throw concurrentChange()
-    const canceledDebts = await queries.cancelCarriedDebts(trx, ctx.shop.id, id, updatedAt)
-    const isStepped = await scheduleSteps('RELEASING', updatedAt)
-    // Half of the rows of debts were in the batch.
-    const released = isStepped
-      ? batch.commissions - kept.commissions - canceledDebts / 2
-      : await queries.releaseCommissions(trx, ctx.shop.id, id, updatedAt)
-    const data = { previousStatus: batch.status, released, netPayableCents: batch.netPayableCents }
-    const after = { ...batch, ...changes }
-    return {
-      result: toBatch(after),
-      audit: { action: 'payout.canceled', subjectId: id, data },
-      events: batch.status === 'FAILED' ? [] : [batchEvent('payout.failed', after, batch.status)],
-    }
+  return changeBatch(ctx, {
+    id,
+    process: { becomes: 'FAILED', commissions: batch.commissions, previousStatus: batch.status },
+    start: async (trx, shop, claim) => {
+      const sent = await sumFiles(trx, shop.id, id)
+      if (sent.isPreparing || sent.returnedCents !== sent.sentCents) throw hasSentLines()
+      const started = await startChange(trx, batch, claim)
+      await queries.cancelCarriedDebts(trx, shop.id, id, nowIso(ctx))
+      return started
+    },
   })
 }
 

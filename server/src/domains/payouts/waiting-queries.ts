@@ -1,7 +1,7 @@
 import { countQuery, withoutIndex } from '../../core/queries.ts'
 import type { Reader } from '../../database/database.ts'
 import { ofPeriod } from '../ledger/commissions.ts'
-import { APPROVED, BEGINNING, CENTS, TAX, toSubtotals, unassignedBatches } from '../ledger/payouts.ts'
+import { APPROVED, BEGINNING, CENTS, TAX, toSubtotals } from '../ledger/payouts.ts'
 
 /** The sums of the commissions that are in a batch which is not paid, by currency, with those reversed after their payment was sent. */
 export async function sumInOpenBatches(
@@ -14,10 +14,9 @@ export async function sumInOpenBatches(
     .select(['currency', (eb) => eb.fn.countAll<number>().as('commissions')])
     .select([CENTS.high.as('centsHigh'), CENTS.low.as('centsLow'), TAX.high.as('taxHigh'), TAX.low.as('taxLow')])
     .where('shopId', '=', shopId)
-    .where(ofPeriod([...APPROVED, 'REVERSED'], BEGINNING, '9999-12-31T23:59:59.999Z').whole)
+    .where(ofPeriod([...APPROVED, 'REVERSED'], BEGINNING, '9999-12-31T23:59:59.999Z'))
     .where('payoutBatchId', 'in', unpaid)
     .where((eb) => eb.or([eb(withoutIndex(db, 'orderStatus'), '<>', 'REVERSED'), eb('paidAt', 'is', null)]))
-    .where('payoutBatchId', 'not in', unassignedBatches(db, shopId))
     .groupBy('currency')
     .execute()
   return new Map(

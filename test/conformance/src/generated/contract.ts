@@ -1389,6 +1389,7 @@ export const schemas: Record<string, Schema> = {
     required: [
       'id',
       'status',
+      'progress',
       'periodStart',
       'periodEnd',
       'includeEarlier',
@@ -1404,6 +1405,15 @@ export const schemas: Record<string, Schema> = {
     properties: {
       id: { type: ['string', 'null'] },
       status: { $ref: '#/components/schemas/PayoutBatchStatus' },
+      progress: {
+        type: ['object', 'null'],
+        required: ['becomes', 'movedCommissions', 'commissions'],
+        properties: {
+          becomes: { type: 'string', enum: ['OPEN', 'PAID', 'FAILED'] },
+          movedCommissions: { type: 'integer' },
+          commissions: { type: 'integer' },
+        },
+      },
       periodStart: { $ref: '#/components/schemas/Instant' },
       periodEnd: { $ref: '#/components/schemas/Instant' },
       includeEarlier: { type: 'boolean' },

@@ -1,0 +1,358 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { concurrentChange, payoutProcessing, storageUnavailable } from '../../contract/errors.ts'
+import {
+  type Clock,
+  type Context,
+  clockOf,
+  type Deps,
+  type MutationContext,
+  nowIso,
+  systemClock,
+} from '../../core/context.ts'
+import { hasEnded, registerLeaseHolder, unregisterLeaseHolder } from '../../core/lease-holders.ts'
+import { readFrom } from '../../core/lists.ts'
+import { bestEffort } from '../../core/log.ts'
+import { type Mutation, mutate } from '../../core/mutate.ts'
+import { enqueue } from '../../core/outbox.ts'
+import { defineReport, type Transaction } from '../../database/database.ts'
+import type { BatchProcess, PayoutBatchRow, ShopRow } from '../../database/tables.ts'
+import { findShop } from '../accounts/queries.ts'
+import { findPaidEvents } from '../commissions/event-queries.ts'
+import {
+  batchEvent,
+  type Claim,
+  type ComputedBatch,
+  computeBatch,
+  EMPTY_BATCH_REASON,
+  insertDebts,
+  payoutNotFound,
+  toBatch,
+} from '../ledger/batch-totals.ts'
+import { sumReturned } from '../ledger/payment-lines.ts'
+import * as queries from '../ledger/payouts.ts'
+import { discardPreparing } from './discard.ts'
+
+export type Batch = ReturnType<typeof toBatch>
+/** Of the server, or of a request. */
+type ServerDeps = Deps & Pick<MutationContext, 'system'>
+type ServerClock = Clock & Pick<MutationContext, 'system'>
+
+/** How long a run that no longer responds keeps its batch. Each step renews it. */
+const CLAIM_MS = 15_000
+/** How often an idle server looks for batches whose run has died. */
+const RESUME_INTERVAL_MS = 5000
+const WAIT_MS = 50
+/** How long a change of a batch waits for a run. */
+const MAX_WAIT_MS = 5000
+/** Debts that one step carries forward; each is two rows. */
+const MAX_DEBTS = queries.MAX_MOVED / 2
+
+export const CANCELED_REASON = 'The batch was canceled.'
+
+/** A batch that begins to change, and what it becomes. */
+interface Planned {
+  id: string
+  process: Pick<BatchProcess, 'becomes' | 'commissions' | 'filter' | 'previousStatus'>
+  /** Inserts or updates the batch with these columns. */
+  start: (trx: Transaction, shop: ShopRow, claim: Claim & { status: 'PROCESSING' }) => Promise<PayoutBatchRow>
+}
+
+/**
+ * Changes a batch and its commissions: starts, moves them in steps, and completes it. Up to 500 commissions are one step, and
+ * everything is one transaction. Otherwise, the batch is `PROCESSING` in between, and any process completes it after a crash.
+ *
+ * @throws whatever `start` throws; 503 when the server stops.
+ */
+export async function changeBatch(ctx: Context, { id, process: planned, start }: Planned): Promise<Batch> {
+  const { actor, requestId, traceparent, idempotency } = ctx
+  const process: BatchProcess = {
+    ...planned,
+    at: nowIso(ctx),
+    actor,
+    requestId,
+    ...(traceparent !== undefined && { traceparent }),
+    ...(idempotency && { idempotency: { key: idempotency.key, fingerprints: idempotency.fingerprints } }),
+  }
+  const claim = {
+    ...newClaim(ctx),
+    status: 'PROCESSING' as const,
+    process: JSON.stringify(process),
+    movedCommissions: 0,
+  }
+  try {
+    if (process.commissions <= queries.MAX_MOVED)
+      return await changeAtOnce(ctx, { id, process, start: (trx, shop) => start(trx, shop, claim) })
+    const { idempotency: _, ...unkeyed } = ctx
+    const batch = await mutate(unkeyed, async (trx, shop) => ({ result: await start(trx, shop, claim), audit: null }))
+    return (await run(ctx, batch)) ?? toBatch(await awaitBatch(ctx, id, Number.POSITIVE_INFINITY))
+  } finally {
+    // Another run continues at once.
+    unregisterLeaseHolder(claim.claimedBy)
+  }
+}
+
+interface Started {
+  id: string
+  process: BatchProcess
+  start: (trx: Transaction, shop: ShopRow) => Promise<PayoutBatchRow>
+}
+
+async function changeAtOnce(ctx: Context, { id, process, start }: Started): Promise<Batch> {
+  const ids: string[] = []
+  for await (const some of readRows(ctx, { id, process })) ids.push(...some)
+  return mutate(ctx, async (trx, shop) => {
+    const own = { ...ctx, shop }
+    const batch = await start(trx, shop)
+    const moved = await moveRows(trx, batch, process, ids)
+    const computed =
+      process.becomes === 'OPEN' ? computeBatch(await queries.sumBatches(trx, shop.id, [id]), batch.periodEnd) : null
+    if (computed) await insertDebts(own, trx, id, computed.debts)
+    const done = await complete(own, trx, batch, { process, moved: moved.length, computed })
+    return { ...done, ...(process.becomes === 'PAID' && paidEvents(trx, batch, process, ids)) }
+  })
+}
+
+const paidEvents = (
+  trx: Transaction,
+  { shopId, id: batchId }: PayoutBatchRow,
+  { at: paidAt }: BatchProcess,
+  ids: string[],
+) => ({
+  extendedEvents: () => findPaidEvents(trx, { shopId, batchId, paidAt }, ids),
+})
+
+/** The commissions that a run moves, 500 at a time. Those that it has moved already do not change again. */
+const readRows = ({ db, shop }: Context, { id, process: { filter } }: { id: string; process: BatchProcess }) =>
+  filter ? queries.readCandidates(db.read, shop.id, filter) : queries.readBatch(db.read, shop.id, id)
+
+const MOVES = { OPEN: queries.takeCommissions, PAID: queries.payCommissions, FAILED: queries.releaseCommissions }
+
+const moveRows = (trx: Transaction, { shopId, id }: PayoutBatchRow, { becomes, at }: BatchProcess, ids: string[]) =>
+  MOVES[becomes](trx, { shopId, batchId: id, at, ids })
+
+/** Runs the steps that are left of a batch, and completes it. Undefined when another run has taken it over. */
+async function run(deps: ServerDeps, batch: PayoutBatchRow): Promise<Batch | undefined> {
+  const process = processOf(batch)
+  const shop = await findShop(deps.db.read, batch.shopId)
+  if (!shop) return undefined
+  const ctx = contextOf(deps, shop, process)
+  const all: Run = { ctx, batch, steps: 0, longestMs: 0 }
+  try {
+    for await (const ids of readRows(ctx, { id: batch.id, process })) {
+      await step(all, async (trx) => {
+        const moved = await moveRows(trx, batch, process, ids)
+        const added = process.becomes === 'OPEN' ? moved : []
+        return { moved: moved.length, added, ...(process.becomes === 'PAID' && paidEvents(trx, batch, process, ids)) }
+      })
+    }
+    const computed = process.becomes === 'OPEN' ? await carryDebts(all) : null
+    const { steps, longestMs } = all
+    deps.log.info({ batchId: batch.id, becomes: process.becomes, steps, longestMs }, 'payout steps')
+    return await mutate(ctx, async (trx) => {
+      const current = await queries.findBatch(trx, shop.id, batch.id)
+      if (current?.version !== batch.version) throw new TakenOverError()
+      return complete(ctx, trx, current, { process, moved: current.movedCommissions ?? 0, computed })
+    })
+  } catch (error) {
+    if (error instanceof TakenOverError) return undefined
+    throw error
+  }
+}
+
+/** Rolls a step back: another run has taken the batch over. */
+class TakenOverError extends Error {}
+
+type Amounts = { commissionAmountCents: number; taxWithheldCents: number }
+
+interface Stepped extends Pick<Mutation<unknown>, 'extendedEvents'> {
+  moved: number
+  /** What the batch contains from now on. */
+  added: Amounts[]
+}
+
+/** The steps of one process. An operator sees how many there were, and how long the longest one held the shop's lock. */
+interface Run {
+  ctx: Context
+  batch: PayoutBatchRow
+  steps: number
+  longestMs: number
+}
+
+async function step(all: Run, work: (trx: Transaction) => Promise<Stepped>): Promise<void> {
+  const { ctx, batch } = all
+  if (ctx.stopping.aborted) throw storageUnavailable()
+  const hasDeliveries = await ctx.db.transact(async (trx, chain) => {
+    const startedAt = performance.now()
+    const { moved, added, extendedEvents } = await work(trx)
+    const sum = (column: keyof Amounts) => added.reduce((cents, row) => cents + row[column], 0)
+    const isOurs = await queries.advanceBatch(trx, batch, {
+      moved,
+      claimedUntil: claimEnd(ctx),
+      added: {
+        commissions: added.length,
+        commissionCents: sum('commissionAmountCents'),
+        taxWithheldCents: sum('taxWithheldCents'),
+      },
+    })
+    if (!isOurs) throw new TakenOverError()
+    all.steps++
+    all.longestMs = Math.max(all.longestMs, Math.ceil(performance.now() - startedAt))
+    return enqueue(ctx, { trx, chain }, { events: [], extendedEvents })
+  }, batch.shopId)
+  if (hasDeliveries) ctx.wakeDispatcher()
+}
+
+/** The content of a batch that takes no more commissions. Reads all of them, so it runs in the report worker. */
+export const contentReport = defineReport(
+  import.meta.url,
+  'contentReport',
+  async (
+    db,
+    { shopId, query: { id, periodEnd } }: { shopId: string; query: Pick<PayoutBatchRow, 'id' | 'periodEnd'> },
+  ) => computeBatch(await queries.sumBatches(db, shopId, [id]), periodEnd),
+  { isLong: true },
+)
+
+/** Carries the debts of a new batch forward in steps. Those of an earlier run are in its sums. */
+async function carryDebts(all: Run): Promise<ComputedBatch | null> {
+  const { ctx, batch } = all
+  const { id, periodEnd } = batch
+  const computed = await readFrom(ctx, contentReport, { id, periodEnd })
+  const debts = computed?.debts ?? []
+  for (let start = 0; start < debts.length; start += MAX_DEBTS) {
+    const some = debts.slice(start, start + MAX_DEBTS)
+    await step(all, async (trx) => {
+      await insertDebts(ctx, trx, id, some)
+      return { moved: 0, added: some.map(({ balancing }) => balancing) }
+    })
+  }
+  return computed
+}
+
+interface Moved {
+  process: BatchProcess
+  moved: number
+  /** Of a new batch. */
+  computed: ComputedBatch | null
+}
+
+const UNCLAIMED = { process: null, movedCommissions: null, claimedBy: null, claimedUntil: null }
+
+/** Gives a batch whose commissions have moved its status, and records who changed it. */
+async function complete(ctx: Context, trx: Transaction, batch: PayoutBatchRow, done: Moved): Promise<Mutation<Batch>> {
+  const { changes, audits, event, data } = await outcomeOf(ctx, trx, batch, done)
+  const after = { ...batch, ...UNCLAIMED, ...changes }
+  const { id, shopId: _, version: __, ...columns } = after
+  if (!(await queries.updateBatchIfUnchanged(trx, ctx.shop.id, batch, columns))) throw concurrentChange()
+  const { previousStatus = null } = done.process
+  const action = event === 'payout.failed' ? 'payout.canceled' : event
+  return {
+    result: toBatch(after),
+    audit: [...audits, { action, subjectId: id, data }],
+    events: previousStatus === after.status ? [] : [batchEvent(event, after, previousStatus)],
+  }
+}
+
+async function outcomeOf(ctx: Context, trx: Transaction, batch: PayoutBatchRow, { process, moved, computed }: Moved) {
+  const { becomes, at, filter, previousStatus } = process
+  const { id, currency, periodStart, periodEnd } = batch
+  if (becomes === 'PAID') {
+    const { commissions, netPayableCents } = batch
+    const changes = { status: becomes, paidAt: at, updatedAt: at }
+    const audits = await discardPreparing(ctx, trx, id)
+    return { changes, audits, event: 'payout.paid' as const, data: { currency, commissions, netPayableCents } }
+  }
+  const updatedAt = nowIso(ctx)
+  if (becomes === 'FAILED') {
+    // What was returned is payable again already, as an adjustment, so its commissions stay paid.
+    const kept = await sumReturned(trx, ctx.shop.id, id)
+    const changes = { ...kept, status: becomes, failureReason: CANCELED_REASON, updatedAt }
+    const data = { previousStatus, released: moved, netPayableCents: batch.netPayableCents }
+    return { changes, audits: [], event: 'payout.failed' as const, data }
+  }
+  // The sums were exact when it was planned, and commissions only shrink.
+  if (!computed) throw new Error('The totals of a batch are not exact')
+  const { totals } = computed
+  const emptied = totals.commissions === 0 ? ({ status: 'FAILED', failureReason: EMPTY_BATCH_REASON } as const) : {}
+  const changes = { ...totals, status: becomes, ...emptied, updatedAt }
+  const data = {
+    periodStart,
+    periodEnd,
+    ...(filter?.includeEarlier && { includeEarlier: true }),
+    currency,
+    commissions: totals.commissions,
+    netPayableCents: totals.netPayableCents,
+  }
+  return { changes, audits: [], event: 'payout.created' as const, data }
+}
+
+export const processOf = ({ process }: PayoutBatchRow): BatchProcess => {
+  if (process === null) throw new Error('The batch is not PROCESSING')
+  return JSON.parse(process)
+}
+
+/** The context of the request that began a run, without its credential: what has begun is completed. */
+function contextOf(deps: ServerDeps, shop: ShopRow, process: BatchProcess): Context {
+  const { config, db, log, vault, random, stopping, wakeDispatcher, countPayments } = deps
+  const { actor, requestId, traceparent, idempotency } = process
+  const clock = clockOf(systemClock(deps), shop)
+  return {
+    ...{ config, db, log, vault, random, stopping, wakeDispatcher, countPayments, ...clock },
+    ...{ shop, actor, requestId, traceparent, ...(idempotency && { idempotency }) },
+  }
+}
+
+/** Claims end in the time of the server, also in a test shop. */
+const claimEnd = (deps: ServerClock): string => new Date(systemClock(deps).now() + CLAIM_MS).toISOString()
+
+const newClaim = (deps: ServerClock) => ({ claimedBy: registerLeaseHolder(), claimedUntil: claimEnd(deps) })
+
+const isDead = (deps: ServerClock, { claimedBy, claimedUntil }: PayoutBatchRow): boolean =>
+  (claimedUntil ?? '') <= nowIso(systemClock(deps)) || hasEnded(claimedBy ?? '')
+
+/** Takes a batch over whose run has died, and completes it. */
+async function resume(deps: ServerDeps, dead: PayoutBatchRow): Promise<void> {
+  const claim = newClaim(deps)
+  try {
+    const isOurs = await deps.db.transact(
+      (trx) => queries.updateBatchIfUnchanged(trx, dead.shopId, dead, claim),
+      dead.shopId,
+    )
+    if (isOurs) await run(deps, { ...dead, ...claim, version: dead.version + 1 })
+  } finally {
+    unregisterLeaseHolder(claim.claimedBy)
+  }
+}
+
+/** Completes the batches of all shops whose run has died. */
+export async function resumeBatches(deps: Deps): Promise<void> {
+  const dead = (await queries.listProcessing(deps.db.read)).filter((batch) => isDead(deps, batch))
+  await Promise.all(dead.map((batch) => bestEffort(deps.log, 'payout_steps_interrupted', () => resume(deps, batch))))
+}
+
+/** Calls {@link resumeBatches} now and every few seconds until the server stops. */
+export function startPayoutProcesses(deps: Deps): void {
+  const work = () => {
+    if (!deps.stopping.aborted) void bestEffort(deps.log, 'payout_resume_failed', () => resumeBatches(deps))
+  }
+  work()
+  setInterval(work, RESUME_INTERVAL_MS).unref()
+}
+
+/**
+ * Finds a batch whose commissions do not move: waits for its run, or completes it when the run has died.
+ *
+ * @throws ApiError 404 `payout_not_found`, 409 `payout_processing`.
+ */
+export async function awaitBatch(ctx: Context, id: string, waitMs = MAX_WAIT_MS): Promise<PayoutBatchRow> {
+  const until = performance.now() + waitMs
+  for (;;) {
+    const batch = await queries.findBatch(ctx.db.read, ctx.shop.id, id)
+    if (!batch) throw payoutNotFound()
+    if (batch.status !== 'PROCESSING') return batch
+    if (ctx.stopping.aborted) throw storageUnavailable()
+    if (isDead(ctx, batch)) await resume(ctx, batch)
+    else if (performance.now() >= until) throw payoutProcessing()
+    else await sleep(WAIT_MS)
+  }
+}
