@@ -102,11 +102,10 @@ async function auditPage(request: PageRequest): Promise<ListPage<AuditRecord>> {
 }
 
 /** The filter as the list of the API has it. */
-const queryOf = ({ given: { action, actor }, from, to }: ListFilter) => ({
+const queryOf = ({ given: { action, actor }, period }: ListFilter) => ({
+  ...period,
   ...(action && { action }),
   ...(actor && { actor }),
-  ...(from && { from }),
-  ...(to && { to }),
 })
 
 /** Views are shown when they are asked for, and when an action is, which may be one. */

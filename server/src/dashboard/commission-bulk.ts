@@ -1,7 +1,7 @@
 import { ApiError, conflict, invalidBody } from '../contract/errors.ts'
 import { rowsOf } from '../core/lists.ts'
 import { type MovableSums, moderateShown, sumMovable } from '../domains/commissions/moderation.ts'
-import { commissionList, conditionsText } from './commission-list.ts'
+import { apiFilter, commissionList, conditionsText } from './commission-list.ts'
 import { empty } from './components.ts'
 import { form, hidden } from './form.ts'
 import { count, counted, money } from './format.ts'
@@ -31,15 +31,10 @@ const isAction = (text: string): text is Action => Object.hasOwn(ACTIONS, text)
 
 /** The filter as the API has it. @throws ApiError 400 for a search by order, which the API cannot repeat. */
 function bodyOf(filter: ListFilter) {
-  const { affiliateId, from, to, currency, min: minAmountCents, max: maxAmountCents, given } = filter
-  const { order, programId } = given
-  if (order) throw invalidBody('Select the commissions of an order in the list.')
+  const { currency, min: minAmountCents, max: maxAmountCents, given } = filter
+  if (given.order) throw invalidBody('Select the commissions of an order in the list.')
   return {
-    status: 'PENDING',
-    ...(affiliateId && { affiliateId }),
-    ...(programId && { programId }),
-    ...(from && { from }),
-    ...(to && { to }),
+    ...apiFilter({ ...filter, status: 'PENDING' }),
     ...(currency && { currency }),
     ...(minAmountCents !== undefined && { minAmountCents }),
     ...(maxAmountCents !== undefined && { maxAmountCents }),

@@ -184,12 +184,11 @@ export function orderOf(
 }
 
 /** The conditions that the list of the API also has. */
-const apiFilter = ({ status, affiliateId, given: { programId }, from, to }: ListFilter) => ({
+export const apiFilter = ({ status, affiliateId, given: { programId }, period }: ListFilter) => ({
+  ...period,
   ...(status && { status: status as Status }),
   ...(affiliateId && { affiliateId }),
   ...(programId && { programId }),
-  ...(from && { from }),
-  ...(to && { to }),
 })
 
 /** The query of a search by amount; undefined for a filter without one. */
@@ -229,7 +228,8 @@ async function findOfOrder(ctx: PageRequest['ctx'], filter: ListFilter): Promise
 }
 
 function matchesAll(one: Commission, filter: ListFilter): boolean {
-  const { status, affiliateId, from, to, currency, given } = filter
+  const { status, affiliateId, currency, given } = filter
+  const { from, to } = filter.period
   const { min = one.commissionAmountCents, max = one.commissionAmountCents } = filter
   return (
     (!status || one.orderStatus === status) &&

@@ -26,7 +26,8 @@ import { pageOf, pager } from './table.ts'
 import { urlWithQuery } from './url.ts'
 
 /** What the address of a list, or a form that repeats it, asks for. */
-export interface ListFilter extends AffiliateFilter, Period, Amounts {
+export interface ListFilter extends AffiliateFilter, Amounts {
+  period: Period
   /** The parameters that are set. */
   given: Given
   tab: string | undefined
@@ -112,7 +113,7 @@ export async function readFilter<Row>(
   const period = readPeriod(request, given)
   const affiliate = await readAffiliate(request, given)
   const tab = tabs && (given.status ?? (await tabs.first?.(affiliate)))
-  return { ...affiliate, ...amounts, ...period, given, tab, status: tab === ALL ? undefined : tab }
+  return { ...affiliate, ...amounts, period, given, tab, status: tab === ALL ? undefined : tab }
 }
 
 /** The list with its filter, from the query or from a form that is shown again. */

@@ -93,14 +93,13 @@ const earnedCell = ({ commission, outcome }: ReportedOrder) =>
 const earnedAmount = ({ commission, outcome }: ReportedOrder) =>
   commission && amountCell(UNDONE.has(outcome) ? 0 : commission.cents, commission.currency)
 
-const queryOf = ({ affiliateId, currency, min: minGoodsCents, max: maxGoodsCents, from, to, given }: ListFilter) => ({
+const queryOf = ({ affiliateId, currency, min: minGoodsCents, max: maxGoodsCents, period, given }: ListFilter) => ({
+  ...period,
   outcome: given.outcome as Outcome | undefined,
   affiliateId,
   currency,
   minGoodsCents,
   maxGoodsCents,
-  ...(from && { from }),
-  ...(to && { to }),
 })
 
 /** A page of the list, and the links to the others. */

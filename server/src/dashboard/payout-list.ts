@@ -55,11 +55,10 @@ export const payoutPage = (request: PageRequest): ListPage<Batch> => ({
     html`<a class="button" href="${PATH}/reconcile">Reconcile</a><a class="button main" href="${PATH}/new">New batch</a>`,
 })
 
-const queryOf = ({ status, currency, from, to }: ListFilter) => ({
+const queryOf = ({ status, currency, period }: ListFilter) => ({
+  ...period,
   ...(status && { status: status as Batch['status'] }),
   ...(currency && { currency }),
-  ...(from && { from }),
-  ...(to && { to }),
 })
 
 const columns = ({ zone }: PageRequest): ListColumn<Batch>[] => [
