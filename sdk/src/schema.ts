@@ -2463,6 +2463,16 @@ export interface components {
                 commissions: number;
                 commissionCents: components["schemas"]["Cents"];
             };
+            /** @description Commissions that the terms of their programs do not pay yet, when the batch was created. A later batch with `includeEarlier`, or of a period that includes them, pays them. */
+            onHold: {
+                commissions: number;
+                commissionCents: components["schemas"]["Cents"];
+                /**
+                 * Format: date-time
+                 * @description When the first of them becomes available.
+                 */
+                nextAvailableAt: string | null;
+            };
             minimumPayoutCents: components["schemas"]["Cents"];
             failureReason: string | null;
             /** @description The payees. Only with `include=lines`, and in a dry run with a key that has the scope `payouts:read`: there, the 1,000 with the largest amounts. */
@@ -2512,12 +2522,13 @@ export interface components {
         };
         /**
          * @description `LATE`: from before the period, approved or recorded after its own period was paid; `includeEarlier` pays it.
+         *     `ON_HOLD`: the terms of the program pay it later, the first of it from `availableAt` on.
          *     `BELOW_MINIMUM`: less than the minimum payout of an affiliate; it waits for a later period.
          *     `DEBT`: refunds of paid commissions exceed the earnings; later earnings are reduced by it.
          *     `HELD_BACK`: the affiliate is archived or rejected.
          * @enum {string}
          */
-        UnpaidReason: "LATE" | "BELOW_MINIMUM" | "DEBT" | "HELD_BACK";
+        UnpaidReason: "LATE" | "ON_HOLD" | "BELOW_MINIMUM" | "DEBT" | "HELD_BACK";
         Unpaid: {
             periodStart: components["schemas"]["Instant"];
             periodEnd: components["schemas"]["Instant"];
@@ -2545,6 +2556,11 @@ export interface components {
             /** @description The minimum that the balance has not reached; null for other reasons. */
             minimumCents: number | null;
             oldestAt: components["schemas"]["Instant"];
+            /**
+             * Format: date-time
+             * @description When the first of it becomes available; null for reasons other than `ON_HOLD`.
+             */
+            availableAt: string | null;
         };
         Statement: {
             /**
@@ -2656,6 +2672,8 @@ export interface components {
             pendingCents: number;
             /** @description Approved, and in no payout batch. Debts reduce it. */
             approvedCents: number;
+            /** @description The part of `approvedCents` that the terms of the program pay later. */
+            onHoldCents: number;
             /** @description In a payout batch that is not paid yet, including a commission that was reversed after its payment was sent. */
             batchedCents: number;
             /** @description Tax withheld of approved and batched amounts. */

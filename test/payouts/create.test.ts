@@ -29,6 +29,7 @@ test('200 with the batch; its rows are PAYABLE; one audit record', async ({ serv
     currency: 'USD',
     totals: { commissions: 3, affiliates: 2, commissionCents: 2000, taxWithheldCents: 194, netPayableCents: 1806 },
     heldBack: { commissions: 0, commissionCents: 0 },
+    onHold: { commissions: 0, commissionCents: 0, nextAvailableAt: null },
     minimumPayoutCents: 0,
     failureReason: null,
     createdAt: now,

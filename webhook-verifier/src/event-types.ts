@@ -368,6 +368,13 @@ export interface PayoutBatch {
     commissions: number
     commissionCents: Cents
   }
+  /** Commissions that the terms of their programs do not pay yet, when the batch was created. A later batch with `includeEarlier`, or of a period that includes them, pays them. */
+  onHold: {
+    commissions: number
+    commissionCents: Cents
+    /** When the first of them becomes available. */
+    nextAvailableAt: string | null
+  }
   minimumPayoutCents: Cents
   failureReason: string | null
   /** The payees. Only with `include=lines`, and in a dry run with a key that has the scope `payouts:read`: there, the 1,000 with the largest amounts. */

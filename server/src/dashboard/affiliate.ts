@@ -20,6 +20,7 @@ import { confirmation, form, input, limitsOf, select } from './form.ts'
 import { count, counted, day, money, monthText } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import { listTable } from './list-columns.ts'
+import { approvedText } from './payout-summary.ts'
 import { type Cached, figuresAsOf, loadingNotice, readForPage, readListForPage } from './report-cache.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES, OWNER_ONLY, rolesAndAuditOf, validateBody } from './route.ts'
@@ -164,7 +165,7 @@ function balance({ ctx, zone }: PageRequest, { value, readAt }: Cached<Balances>
 
 const sums = ({ currency, ...one }: Balances['balances'][number]): (readonly [name: string, text: string])[] => [
   ['Awaiting approval', money(one.pendingCents, currency)],
-  ['Approved, not in a payout', money(one.approvedCents, currency)],
+  ['Approved, not in a payout', approvedText({ currency, ...one })],
   ['In a payout', money(one.batchedCents, currency)],
   ['Tax withheld', money(one.taxWithheldCents, currency)],
 ]

@@ -62,7 +62,7 @@ async function readPreview(request: PageRequest, batchInput: BatchInput): Promis
     const body = bodyFrom(request, batchInput)
     const batch = await payouts.create(request.ctx, { ...body, dryRun: true })
     const list = { currency: batch.currency, parts: IN_NEW_BATCH, ...pageOf(request.query, PAYEES) }
-    const payees = await readWaiting(request.ctx, { list, filter: parseCandidateFilter(body) })
+    const payees = await readWaiting(request.ctx, { list, filter: parseCandidateFilter(request.ctx, body) })
     return { batch, payees, unpaid: await readUnpaid(request, batchInput) }
   } catch (error) {
     // A rejected preview is a valid result of the page.
@@ -74,7 +74,7 @@ async function readPreview(request: PageRequest, batchInput: BatchInput): Promis
 /** Why no batch can have this period, currency or dates. */
 export function problemWith(request: PageRequest, batchInput: BatchInput): Problem | undefined {
   try {
-    parseCandidateFilter(bodyFrom(request, batchInput))
+    parseCandidateFilter(request.ctx, bodyFrom(request, batchInput))
     return undefined
   } catch (error) {
     if (error instanceof ApiError) return new Problem(error)
@@ -167,7 +167,7 @@ const offer = (
   { from, until, currency, includeEarlier }: BatchInput,
   batch: Batch,
 ): Html => html`<section class="card" aria-labelledby="preview"><h2 id="preview">Preview</h2>
-${batchFacts(batch)}
+${batchFacts(batch, request.zone)}
 ${batchAbout(batch, request.zone)}
 ${form(
   request,

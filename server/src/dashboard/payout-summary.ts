@@ -9,9 +9,13 @@ type Batch = components['schemas']['PayoutBatch']
 export const period = ({ periodStart, periodEnd }: Pick<Batch, 'periodStart' | 'periodEnd'>, zone: string): Html =>
   html`${day(periodStart, zone)} – ${day(periodEnd, zone)}`
 
+/** The approved amount of a balance, and how much of it is on hold. */
+export const approvedText = ({ approvedCents, onHoldCents, currency }: components['schemas']['Balance']): string =>
+  `${money(approvedCents, currency)}${onHoldCents ? ` (${money(onHoldCents, currency)} on hold)` : ''}`
+
 /** The facts of a batch or of its preview. */
-export function batchFacts(batch: Batch): Html {
-  const { totals, heldBack, currency } = batch
+export function batchFacts(batch: Batch, zone: string): Html {
+  const { totals, heldBack, onHold, currency } = batch
   const held = `${counts(heldBack.commissions)}, ${money(heldBack.commissionCents, currency)} of archived or rejected affiliates`
   return facts(
     [
@@ -20,6 +24,12 @@ export function batchFacts(batch: Batch): Html {
       ['Commissions', html`${counts(totals.commissions)} <small>${money(totals.commissionCents, currency)}</small>`],
       ['Affiliates', counts(totals.affiliates)],
       ['Tax withheld', money(totals.taxWithheldCents, currency)],
+      [
+        'On hold',
+        onHold.nextAvailableAt === null
+          ? undefined
+          : html`<small>${counts(onHold.commissions)}, ${money(onHold.commissionCents, currency)}; from ${day(onHold.nextAvailableAt, zone)} on, a batch that includes earlier commissions pays it</small>`,
+      ],
       ['Held back', heldBack.commissions ? html`<small>${held}</small>` : 'none'],
     ],
     'stats',

@@ -35,6 +35,7 @@ export const BALANCE_NAMES: Record<WaitingPart, string> = {
   PAYABLE: 'Payable now',
   BLOCKED: 'Blocked by payee details',
   LATE: 'Approved after its month was paid',
+  ON_HOLD: 'On hold',
   BELOW_MINIMUM: 'Below the minimum',
   DEBT: 'Owed for refunds',
   HELD_BACK: 'Archived or rejected',
@@ -79,8 +80,10 @@ export async function waitingSection(request: PageRequest): Promise<Html> {
 }
 
 function sumTable(waiting: WaitingSums[]): Html {
-  // Few shops have debts that wait.
-  const parts = WAITING_PARTS.filter((part) => part !== 'DEBT' || waiting.some((one) => one.parts.DEBT))
+  // Few shops have debts that wait, or a hold.
+  const parts = WAITING_PARTS.filter(
+    (part) => !['DEBT', 'ON_HOLD'].includes(part) || waiting.some((one) => one.parts[part]),
+  )
   const columns: Column[] = [
     'Currency',
     ...parts.map((part) => numberColumn(BALANCE_NAMES[part])),
@@ -149,6 +152,7 @@ const LEADS: Record<(typeof WAITING_PARTS)[number], string> = {
   PAYABLE: 'These affiliates can be paid with a new batch.',
   BLOCKED:
     'A new batch includes these affiliates, but their payments cannot be sent until their payee details are entered or corrected.',
+  ON_HOLD: 'The terms of the program pay these later, with a batch that includes earlier commissions.',
   BELOW_MINIMUM: 'Not included in a batch until the balance reaches the minimum per affiliate',
   DEBT: 'Refunds after payment exceed what the affiliate has earned since. A batch carries the debt forward.',
   HELD_BACK: 'No batch pays affiliates who are archived or rejected.',

@@ -124,7 +124,7 @@ async function show(request: PageRequest): Promise<View> {
     subjectId: batch.id,
     badges: stateOf(batch),
     actions: canCancel ? html`<a class="button danger" href="${path}/cancel">Cancel this batch</a>` : undefined,
-    body: html`${batchFacts(batch)}
+    body: html`${batchFacts(batch, request.zone)}
 ${status === 'OPEN' ? nextSteps(payments, payment(request, payments)) : ''}
 ${tabs('Content of this batch', [
   tab('payments', 'Payments'),

@@ -19,6 +19,7 @@ import { copyable, empty, facts, tabs } from './components.ts'
 import { count, day, earned, money, rateText, time } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
 import { signedOutLayout, standaloneLayout } from './layout.ts'
+import { approvedText } from './payout-summary.ts'
 import {
   monthsPage,
   type PortalRequest,
@@ -187,7 +188,7 @@ const amountsOf = ({ currency, ...one }: Balance, hasTax: boolean): (readonly [n
   const net = one.approvedCents + one.batchedCents - one.taxWithheldCents
   return [
     ['Awaiting approval', money(one.pendingCents, currency)],
-    ['Approved', money(one.approvedCents, currency)],
+    ['Approved', approvedText({ currency, ...one })],
     ['Being paid', money(one.batchedCents, currency)],
     ...(hasTax
       ? ([

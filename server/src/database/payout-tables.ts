@@ -13,6 +13,10 @@ export interface PayoutBatchRow {
   netPayableCents: number
   heldBackCommissions: number
   heldBackCents: number
+  onHoldCommissions: number
+  onHoldCents: number
+  /** When the first of the commissions on hold becomes available; null without any. */
+  nextAvailableAt: string | null
   minimumPayoutCents: number
   failureReason: string | null
   version: number
@@ -47,6 +51,8 @@ export interface BatchProcess {
 
 /** The commissions that a batch selects; both instants are inclusive. */
 export interface CandidateFilter {
+  /** When it was asked for: commissions that become available later are on hold. */
+  at: string
   periodStart: string
   periodEnd: string
   /** Also selects commissions from before `periodStart`. */

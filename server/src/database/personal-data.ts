@@ -159,7 +159,7 @@ export const COLUMNS: { [Table in TableName]: { [Column in keyof Tables[Table]]:
   geoRules: none('programId shopId countries states cities postalPrefixes updatedAt'),
   payoutBatches: none(
     'id shopId status periodStart periodEnd includeEarlier currency commissions affiliates',
-    'commissionCents taxWithheldCents netPayableCents heldBackCommissions heldBackCents',
+    'commissionCents taxWithheldCents netPayableCents heldBackCommissions heldBackCents onHoldCommissions onHoldCents nextAvailableAt',
     'minimumPayoutCents failureReason version createdAt updatedAt paidAt process movedCommissions claimedBy claimedUntil',
   ),
   payoutFiles: {

@@ -105,7 +105,7 @@ function addUnpaid(payouts: Command): void {
     defineCommand<UnpaidOptions>(payouts, 'unpaid', {
       summary: 'list the approved balances that a batch of the period does not pay, and why',
       details:
-        'LATE: approved after its month was paid, and not included. BELOW_MINIMUM: less than the minimum payout per affiliate. DEBT: refunds of paid commissions exceed the earnings. HELD_BACK: the affiliate is archived or rejected.',
+        'LATE: approved after its month was paid, and not included. ON_HOLD: the terms of the program pay it later. BELOW_MINIMUM: less than the minimum payout per affiliate. DEBT: refunds of paid commissions exceed the earnings. HELD_BACK: the affiliate is archived or rejected.',
       output: 'UnpaidBalance[]',
       examples: ['referral payouts unpaid --month last', 'referral payouts unpaid --month last --json'],
       isLong: true,

@@ -69,6 +69,8 @@ function toSentence({ reason, currency, affiliates, commissions, netPayableCents
   switch (reason) {
     case 'LATE':
       return `${what} (${money}) from before the period ${isOne ? 'is' : 'are'} approved and not paid. Add --include-earlier to include ${isOne ? 'it' : 'them'}.`
+    case 'ON_HOLD':
+      return `${what} (${money}) ${isOne ? 'is' : 'are'} on hold by the terms of the program; a later batch with --include-earlier pays ${isOne ? 'it' : 'them'}.`
     case 'BELOW_MINIMUM':
       return `${who} (${money}) ${isOne ? 'is' : 'are'} below the minimum payout per affiliate; the balance is carried to a later period.`
     case 'DEBT':

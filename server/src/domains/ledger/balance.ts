@@ -1,12 +1,13 @@
 import { sql } from 'kysely'
 import { affiliateNotFound, invalidField } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
-import type { Context } from '../../core/context.ts'
+import { type Context, nowIso } from '../../core/context.ts'
 import { readFrom } from '../../core/lists.ts'
 import { countRows, withoutIndex } from '../../core/queries.ts'
 import { defineReport } from '../../database/database.ts'
 import type { CommissionRow } from '../../database/tables.ts'
 import { findAffiliate } from '../affiliates/queries.ts'
+import { isOnHold } from './payouts.ts'
 
 type Balance = components['schemas']['Balance']
 
@@ -16,7 +17,10 @@ const UNPAID: CommissionRow['orderStatus'][] = ['PENDING', 'APPROVED', 'ACCEPTED
 export const balanceReport = defineReport(
   import.meta.url,
   'balanceReport',
-  async (db, { shopId, query: affiliateId }: { shopId: string; query: string }): Promise<Balance[]> => {
+  async (
+    db,
+    { shopId, query: { affiliateId, at } }: { shopId: string; query: { affiliateId: string; at: string } },
+  ): Promise<Balance[]> => {
     const isInBatch = sql<0 | 1>`case when "payoutBatchId" is null then 0 else 1 end`
     const status = withoutIndex(db, 'orderStatus')
     const rows = await db
@@ -33,14 +37,27 @@ export const balanceReport = defineReport(
           eb.and([eb(status, '=', 'REVERSED'), eb('payoutBatchId', 'is not', null), eb('paidAt', 'is', null)]),
         ]),
       )
+      .select(
+        sql<number>`cast(sum(case when ${isOnHold(at)} then "commissionAmountCents" else 0 end) as bigint)`.as(
+          'onHoldCents',
+        ),
+      )
       .groupBy(['currency', 'orderStatus', isInBatch])
       .execute()
     const balances = new Map<string, Balance>()
-    for (const { currency, orderStatus, isBatched, cents, taxCents } of rows) {
-      const empty = { currency, pendingCents: 0, approvedCents: 0, batchedCents: 0, taxWithheldCents: 0 }
+    for (const { currency, orderStatus, isBatched, cents, taxCents, onHoldCents } of rows) {
+      const empty = {
+        currency,
+        pendingCents: 0,
+        approvedCents: 0,
+        onHoldCents: 0,
+        batchedCents: 0,
+        taxWithheldCents: 0,
+      }
       const balance = balances.get(currency) ?? empty
       if (orderStatus === 'PENDING') balance.pendingCents += cents
       else balance[isBatched ? 'batchedCents' : 'approvedCents'] += cents
+      if (orderStatus !== 'PENDING' && !isBatched) balance.onHoldCents += onHoldCents
       if (orderStatus !== 'PENDING') balance.taxWithheldCents += taxCents
       balances.set(currency, balance)
     }
@@ -51,7 +68,7 @@ export const balanceReport = defineReport(
 /** The balance of an affiliate by currency, and how many commissions it has in all. */
 export async function readBalance(ctx: Context, affiliateId: string) {
   const [balances, commissions] = await Promise.all([
-    readFrom(ctx, balanceReport, affiliateId),
+    readFrom(ctx, balanceReport, { affiliateId, at: nowIso(ctx) }),
     countRows(ctx.db.read, ctx.shop.id, { list: 'commissions', scope: affiliateId }),
   ])
   return { balances, commissions }

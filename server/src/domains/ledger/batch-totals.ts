@@ -23,6 +23,11 @@ export function toBatch(row: Omit<PayoutBatchRow, 'id' | 'shopId' | 'version' | 
     currency: row.currency,
     totals: { commissions, affiliates, commissionCents, taxWithheldCents, netPayableCents },
     heldBack: { commissions: row.heldBackCommissions, commissionCents: row.heldBackCents },
+    onHold: {
+      commissions: row.onHoldCommissions,
+      commissionCents: row.onHoldCents,
+      nextAvailableAt: row.nextAvailableAt,
+    },
     minimumPayoutCents: row.minimumPayoutCents,
     failureReason: row.failureReason,
     createdAt: row.createdAt,

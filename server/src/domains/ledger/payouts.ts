@@ -177,17 +177,38 @@ const subtotalsOf = <T>(query: SelectQueryBuilder<Tables, 'commissions', T>) =>
     // In this order: with affiliates first, SQLite reads every commission of the shop by affiliate.
     .groupBy(['currency', 'programId', 'affiliateId'])
 
-/** The sums of the approved commissions of a period that are in no batch. Reads all of them. */
-export const sumCandidates = async (db: Reader, shopId: string, filter: CandidateFilter): Promise<Subtotal[]> =>
+/** Whether commissions are on hold, and when the first of them becomes available. */
+export interface Hold {
+  isOnHold: 0 | 1
+  nextAvailableAt: string
+}
+
+/** Nothing is on hold whose terms have no hold, such as an order with a clock that is ahead. */
+export const isOnHold = (at: string) => sql<boolean>`"availableAt" > ${at} and "availableAt" > "happenedAt"`
+
+const onHold = (at: string) =>
+  [
+    sql<0 | 1>`case when ${isOnHold(at)} then 1 else 0 end`.as('isOnHold'),
+    sql<string>`min("availableAt")`.as('nextAvailableAt'),
+  ] as const
+
+/** The sums of the approved commissions of a period that are in no batch, and of those on hold. Reads all of them. */
+export const sumCandidates = async (
+  db: Reader,
+  shopId: string,
+  filter: CandidateFilter,
+): Promise<(Subtotal & Hold)[]> =>
   toSubtotals(
     await subtotalsOf(db.selectFrom('commissions'))
+      .select(onHold(filter.at))
+      .groupBy(sql.ref('isOnHold'))
       .where(ofPeriod(APPROVED, firstInstant(filter), filter.periodEnd))
       .where(isUnbatched(shopId, filter))
       .execute(),
   )
 
 /** Sums of the approved commissions of one affiliate that are not in a batch. */
-export interface UnbatchedSum extends Omit<Subtotal, 'programId'> {
+export interface UnbatchedSum extends Omit<Subtotal, 'programId'>, Hold {
   /** `EARLIER` than the period, in it, or a debt that a batch of the period has carried forward. */
   place: 'EARLIER' | 'PERIOD' | 'CARRIED'
   oldestAt: string
@@ -205,12 +226,13 @@ export async function sumUnbatched(db: Reader, shopId: string, filter: Candidate
   const rows = await db
     .selectFrom('commissions')
     .select(['affiliateId', 'currency', place.as('place')])
+    .select(onHold(filter.at))
     .select((eb) => [eb.fn.countAll<number>().as('commissions'), eb.fn.min('happenedAt').as('oldestAt')])
     .select([CENTS.high.as('centsHigh'), CENTS.low.as('centsLow'), TAX.high.as('taxHigh'), TAX.low.as('taxLow')])
     .where(ofPeriod(APPROVED, BEGINNING, afterEnd))
     .where(isUnbatched(shopId, filter))
     .where((eb) => eb.or([eb('happenedAt', '<=', periodEnd), eb('debtId', 'is not', null)]))
-    .groupBy(['currency', 'affiliateId', sql.ref('place')])
+    .groupBy(['currency', 'affiliateId', sql.ref('place'), sql.ref('isOnHold')])
     .execute()
   return toSubtotals(rows)
 }
@@ -277,6 +299,7 @@ export async function* readCandidates(db: Reader, shopId: string, filter: Candid
         const isSelected =
           row.payoutBatchId === null &&
           row.commissionAmountCents !== 0 &&
+          (row.availableAt <= filter.at || row.availableAt <= row.happenedAt) &&
           (!currency || row.currency === currency) &&
           (!programId || row.programId === programId) &&
           (!affiliateIds || affiliateIds.has(row.affiliateId)) &&
@@ -302,6 +325,7 @@ const readApprovedPage = (
   db
     .selectFrom('commissions')
     .select(['happenedAt', 'id', 'affiliateId', 'programId', 'currency', 'commissionAmountCents', 'payoutBatchId'])
+    .select('availableAt')
     .where('shopId', '=', shopId)
     .where('orderStatus', '=', status)
     .where((eb) => eb(eb.refTuple('happenedAt', 'id'), '<', eb.tuple(after.happenedAt, after.id)))

@@ -2,7 +2,7 @@ import type { Reader } from '../../database/database.ts'
 import { type CandidateFilter, listIneligibleAffiliateIds, sumUnbatched, type UnbatchedSum } from '../ledger/payouts.ts'
 
 /** Why no batch of a period pays a balance; `PAYABLE` is what the batch pays. */
-export type BalanceReason = 'PAYABLE' | 'LATE' | 'BELOW_MINIMUM' | 'DEBT' | 'HELD_BACK'
+export type BalanceReason = 'PAYABLE' | 'LATE' | 'ON_HOLD' | 'BELOW_MINIMUM' | 'DEBT' | 'HELD_BACK'
 
 /** Approved commissions of one affiliate in one currency that are in no batch, and what becomes of them. */
 export interface Balance {
@@ -15,6 +15,8 @@ export interface Balance {
   /** The minimum that the balance has not reached. */
   minimumCents: number | null
   oldestAt: string
+  /** When the first of its commissions on hold becomes available. */
+  availableAt: string | null
 }
 
 export interface BalanceQuery {
@@ -34,8 +36,9 @@ export async function readBalances(db: Reader, shopId: string, query: BalanceQue
 }
 
 /** The commissions of one affiliate in one currency: those that the batch selects, and the rest. */
-function splitBalance(sums: UnbatchedSum[], { filter, minimums }: BalanceQuery): Balance[] {
-  const minimum = minimums[sums[0]?.currency ?? ''] ?? 0
+function splitBalance(all: UnbatchedSum[], { filter, minimums }: BalanceQuery): Balance[] {
+  const sums = all.filter(({ isOnHold }) => isOnHold === 0)
+  const minimum = minimums[all[0]?.currency ?? ''] ?? 0
   const selected = sums.filter(({ place }) => place === 'PERIOD' || (place === 'EARLIER' && filter.includeEarlier))
   const rest = sums.filter((sum) => !selected.includes(sum))
   const net = netOf(selected)
@@ -46,6 +49,10 @@ function splitBalance(sums: UnbatchedSum[], { filter, minimums }: BalanceQuery):
     ...balancesOf(
       rest.filter(({ place }) => place === 'EARLIER'),
       netOf(rest) < 0n ? 'DEBT' : 'LATE',
+    ),
+    ...balancesOf(
+      all.filter(({ isOnHold }) => isOnHold === 1),
+      'ON_HOLD',
     ),
     ...balancesOf(
       rest.filter(({ place }) => place === 'CARRIED'),
@@ -64,7 +71,7 @@ function balancesOf(sums: UnbatchedSum[], reason: BalanceReason, minimumCents: n
   const commissions = sums.reduce((count, sum) => count + sum.commissions, 0)
   const commissionCents = sums.reduce((total, sum) => total + sum.commissionAmountCents, 0n)
   const oldestAt = sums.map((sum) => sum.oldestAt).sort()[0] ?? ''
-  return [
-    { affiliateId, currency, reason, commissions, commissionCents, netCents: netOf(sums), minimumCents, oldestAt },
-  ]
+  const availableAt = reason === 'ON_HOLD' ? (sums.map((sum) => sum.nextAvailableAt).sort()[0] ?? null) : null
+  const cents = { commissionCents, netCents: netOf(sums), minimumCents }
+  return [{ affiliateId, currency, reason, commissions, ...cents, oldestAt, availableAt }]
 }

@@ -1,6 +1,6 @@
 import { conflict, conflictWithRemedy, invalidField, notFound, totalTooLarge } from '../../contract/errors.ts'
 import type { Body } from '../../contract/spec.ts'
-import type { Context } from '../../core/context.ts'
+import { type Context, nowIso } from '../../core/context.ts'
 import { minorUnitDigits, money } from '../../core/currencies.ts'
 import { readFrom } from '../../core/lists.ts'
 import { parseBodyInstant } from '../../core/time.ts'
@@ -11,6 +11,7 @@ import { type ComputedBatch, computeBatch } from '../ledger/batch-totals.ts'
 import {
   type CandidateFilter,
   countApproved,
+  type Hold,
   listIneligibleAffiliateIds,
   MAX_MOVED,
   type Subtotal,
@@ -24,6 +25,7 @@ export interface BatchPlan {
   /** How many commissions it takes. */
   commissions: number
   heldBack: NonNullable<ReturnType<typeof heldBackTotals>>
+  onHold: OnHold
   /** The affiliates that are left out because they have less than the minimum of an affiliate. */
   exceptAffiliateIds: string[]
 }
@@ -33,13 +35,14 @@ export interface BatchPlan {
  *
  * @throws ApiError 400 `invalid_body`, or `period_invalid` unless the end is after the start.
  */
-export function parseCandidateFilter(body: Body<'createPayout'>): CandidateFilter {
+export function parseCandidateFilter(ctx: Context, body: Body<'createPayout'>): CandidateFilter {
   const periodStart = parseBodyInstant('periodStart', body.periodStart)
   const periodEnd = parseBodyInstant('periodEnd', body.periodEnd)
   if (periodEnd <= periodStart)
     throw invalidField('period_invalid', 'periodEnd', 'must be after the start of the period.')
   const { currency, affiliateIds, programId } = body
-  return { periodStart, periodEnd, includeEarlier: body.includeEarlier === true, currency, affiliateIds, programId }
+  const includeEarlier = body.includeEarlier === true
+  return { at: nowIso(ctx), periodStart, periodEnd, includeEarlier, currency, affiliateIds, programId }
 }
 
 interface PlanQuery {
@@ -54,16 +57,37 @@ export const planReport = defineReport(
   'planReport',
   async (db, { shopId, query: { filter, minimums } }: { shopId: string; query: PlanQuery }): Promise<Estimate> => {
     const ineligible = new Set(await listIneligibleAffiliateIds(db, shopId))
-    const { payable = [], held = [] } = Object.groupBy(await sumCandidates(db, shopId, filter), ({ affiliateId }) =>
-      ineligible.has(affiliateId) ? 'held' : 'payable',
+    const rows = await sumCandidates(db, shopId, filter)
+    const {
+      payable = [],
+      heldBack = [],
+      onHold = [],
+    } = Object.groupBy(rows, ({ affiliateId, isOnHold }) =>
+      ineligible.has(affiliateId) ? 'heldBack' : isOnHold ? 'onHold' : 'payable',
     )
-    const heldBack = [...Map.groupBy(held, ({ currency }) => currency)].map(
-      ([currency, rows]) => [currency, heldBackTotals(rows)] as const,
-    )
-    return { ...toEstimate(payable, filter.periodEnd, minimums), heldBack: Object.fromEntries(heldBack) }
+    const estimated = toEstimate(payable, filter.periodEnd, minimums)
+    return { ...estimated, heldBack: byCurrency(heldBack, heldBackTotals), onHold: byCurrency(onHold, onHoldTotals) }
   },
   { isLong: true },
 )
+
+const byCurrency = <Row extends Subtotal, Totals>(
+  rows: Row[],
+  totals: (own: Row[]) => Totals,
+): Record<string, Totals> =>
+  Object.fromEntries([...Map.groupBy(rows, ({ currency }) => currency)].map(([name, own]) => [name, totals(own)]))
+
+/** What the terms of a program do not pay yet. */
+export interface OnHold {
+  commissions: number
+  commissionCents: number
+  nextAvailableAt: string | null
+}
+
+function onHoldTotals(rows: Pick<Subtotal & Hold, keyof Subtotal | 'nextAvailableAt'>[]): OnHold | null {
+  const totals = heldBackTotals(rows)
+  return totals && { ...totals, nextAvailableAt: rows.map((row) => row.nextAvailableAt).sort()[0] ?? null }
+}
 
 /** The batches that the commissions of a filter would make now. */
 export async function estimate(ctx: Context, filter: CandidateFilter): Promise<Estimate> {
@@ -84,15 +108,20 @@ export interface Estimate {
   belowMinimum: Record<string, string[]>
   /** What a batch cannot pay; null when the sum exceeds the largest exact integer. */
   heldBack: Record<string, ReturnType<typeof heldBackTotals>>
+  onHold: Record<string, OnHold | null>
 }
 
-function toEstimate(rows: Subtotal[], periodEnd: string, minimums: Record<string, number>): Omit<Estimate, 'heldBack'> {
+function toEstimate(
+  rows: Subtotal[],
+  periodEnd: string,
+  minimums: Record<string, number>,
+): Omit<Estimate, 'heldBack' | 'onHold'> {
   const small = new Map(Object.entries(minimums).map(([name, cents]) => [name, affiliatesBelow(rows, name, cents)]))
   const payable = rows.filter((row) => !small.get(row.currency)?.has(row.affiliateId))
   const currencies = currenciesOf(payable)
-  const byCurrency = Map.groupBy(payable, (row) => row.currency)
+  const payableIn = Map.groupBy(payable, (row) => row.currency)
   const belowMinimum = [...small].filter(([, ids]) => ids.size > 0).map(([name, ids]) => [name, [...ids]])
-  const rowsOf = (name: string) => byCurrency.get(name) ?? []
+  const rowsOf = (name: string) => payableIn.get(name) ?? []
   return {
     currencies,
     totals: currencies.map((name) => computeBatch(rowsOf(name), periodEnd)?.totals ?? null),
@@ -125,15 +154,16 @@ export function planBatch(found: Estimate, initial: Estimate): BatchPlan {
   const [currency, ...others] = found.currencies
   if (currency === undefined) {
     if (initial.currencies.length > 0) throw claimedConcurrently()
-    throw Object.keys(found.belowMinimum).length > 0 ? allBelowMinimum() : noneEligible()
+    throw Object.keys(found.belowMinimum).length > 0 ? allBelowMinimum() : noneEligible(found.onHold)
   }
   if (others.length > 0) throw mixedCurrencies(found.currencies)
   const [totals] = found.totals
   const { [currency]: heldBack = heldBackTotals([]) } = found.heldBack
-  if (!totals || !heldBack) throw batchTooLarge()
+  const { [currency]: onHold = onHoldTotals([]) } = found.onHold
+  if (!totals || !heldBack || !onHold) throw batchTooLarge()
   const [commissions = 0] = found.commissions
   const exceptAffiliateIds = found.belowMinimum[currency] ?? []
-  return { currency, totals, commissions, heldBack, exceptAffiliateIds }
+  return { currency, totals, commissions, heldBack, onHold, exceptAffiliateIds }
 }
 
 /**
@@ -178,11 +208,13 @@ export function minimumPayout({ shop, config }: Context, currency: string): numb
 /** 409 when a total of a batch, or the amount held back, exceeds the largest exact integer. */
 const batchTooLarge = () => totalTooLarge('Create several batches, by period, program or affiliate.')
 
-const noneEligible = () =>
-  notFound(
-    'no_eligible_commissions',
-    'No approved commission of this period is available for payout. Choose another period or approve commissions.',
-  )
+function noneEligible(onHold: Estimate['onHold']) {
+  const [nextAt] = Object.values(onHold)
+    .flatMap((one) => one?.nextAvailableAt ?? [])
+    .sort()
+  const remedy = nextAt ? `The first one is on hold until ${nextAt}.` : 'Choose another period or approve commissions.'
+  return notFound('no_eligible_commissions', `No approved commission of this period is available for payout. ${remedy}`)
+}
 
 export const claimedConcurrently = () =>
   conflictWithRemedy('payout_claimed_concurrently', {

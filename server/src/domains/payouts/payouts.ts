@@ -78,7 +78,7 @@ async function readLines(ctx: Context, ids: string[]) {
  * @throws ApiError 400 `period_invalid`, 404 `no_eligible_commissions`, and the 409s of {@link planBatch} and {@link requireMinimum}.
  */
 export async function create(ctx: Context, body: Body<'createPayout'>): Promise<Batch> {
-  const filter = parseCandidateFilter(body)
+  const filter = parseCandidateFilter(ctx, body)
   if (body.dryRun) return preview(ctx, filter)
   const arrival = arrivalOf(ctx)
   return createOnce(ctx, filter).catch(async (error) => {
@@ -233,7 +233,7 @@ async function preview(ctx: Context, filter: queries.CandidateFilter): Promise<B
 }
 
 /** A new batch without its id, minimum and totals. */
-function newBatch(ctx: Context, filter: queries.CandidateFilter, { currency, heldBack }: BatchPlan) {
+function newBatch(ctx: Context, filter: queries.CandidateFilter, { currency, heldBack, onHold }: BatchPlan) {
   const createdAt = nowIso(ctx)
   return {
     periodStart: filter.periodStart,
@@ -242,6 +242,9 @@ function newBatch(ctx: Context, filter: queries.CandidateFilter, { currency, hel
     currency,
     heldBackCommissions: heldBack.commissions,
     heldBackCents: heldBack.commissionCents,
+    onHoldCommissions: onHold.commissions,
+    onHoldCents: onHold.commissionCents,
+    nextAvailableAt: onHold.nextAvailableAt,
     failureReason: null,
     createdAt,
     updatedAt: createdAt,

@@ -1,6 +1,6 @@
 import { invalidField, totalTooLarge } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
-import type { Context } from '../../core/context.ts'
+import { type Context, nowIso } from '../../core/context.ts'
 import { readFrom } from '../../core/lists.ts'
 import { recordAccess } from '../../core/mutate.ts'
 import { parseQueryInstant } from '../../core/time.ts'
@@ -39,7 +39,7 @@ export async function read(ctx: Context, input: UnpaidInput): Promise<Schemas['U
 /** {@link read} for a caller that records the access. */
 export async function describe(ctx: Context, input: UnpaidInput): Promise<Schemas['Unpaid']> {
   const { periodStart, periodEnd, includeEarlier, currency, affiliateId, programId } = input
-  const filter = { periodStart, periodEnd, includeEarlier, currency, programId }
+  const filter = { at: nowIso(ctx), periodStart, periodEnd, includeEarlier, currency, programId }
   const query = {
     filter: affiliateId ? { ...filter, affiliateIds: [affiliateId] } : filter,
     minimums: affiliateMinimumsByCurrency(ctx.shop),

@@ -1,7 +1,7 @@
 import { ApiError } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Body } from '../../contract/spec.ts'
-import type { Context } from '../../core/context.ts'
+import { type Context, nowIso } from '../../core/context.ts'
 import { readFrom } from '../../core/lists.ts'
 import { type Page, toPage } from '../../core/pagination.ts'
 import { defineReport, type Reader } from '../../database/database.ts'
@@ -17,7 +17,7 @@ import { listApprovedCurrencies, sumInOpenBatches } from './waiting-queries.ts'
 type Schemas = components['schemas']
 
 /** The fate of the approved balance of an affiliate if a batch of everything is created now. */
-export const WAITING_PARTS = ['PAYABLE', 'BLOCKED', 'BELOW_MINIMUM', 'DEBT', 'HELD_BACK'] as const
+export const WAITING_PARTS = ['PAYABLE', 'BLOCKED', 'ON_HOLD', 'BELOW_MINIMUM', 'DEBT', 'HELD_BACK'] as const
 /** `BLOCKED`: a batch includes it, and its payment cannot be sent. */
 export type WaitingPart = BalanceReason | 'BLOCKED'
 
@@ -64,6 +64,7 @@ export interface WaitingList {
 interface WaitingQuery {
   /** The least that a batch pays to one affiliate, in cents by currency. */
   minimums: Record<string, number>
+  at: string
   /** Everything by default. */
   filter?: CandidateFilter
   list?: WaitingList
@@ -83,9 +84,9 @@ export const waitingReport = defineReport(
   'waitingReport',
   async (
     db,
-    { shopId, query: { minimums, filter, list } }: { shopId: string; query: WaitingQuery },
+    { shopId, query: { minimums, at, filter, list } }: { shopId: string; query: WaitingQuery },
   ): Promise<Found> => {
-    const waiting = await readWaitingBalances(db, shopId, { filter: filter ?? ALL_TIME, minimums })
+    const waiting = await readWaitingBalances(db, shopId, { filter: filter ?? { ...ALL_TIME, at }, minimums })
     // Only the sums of everything are compared with open batches.
     const batches: Awaited<ReturnType<typeof sumInOpenBatches>> = filter
       ? new Map()
@@ -165,7 +166,12 @@ export async function readWaiting(
   ctx: Context,
   { list, filter }: { list?: WaitingList; filter?: CandidateFilter } = {},
 ): Promise<{ sums: WaitingSums[]; affiliates: Page<WaitingAffiliate> | undefined }> {
-  const query = { minimums: affiliateMinimumsByCurrency(ctx.shop), ...(filter && { filter }), ...(list && { list }) }
+  const query = {
+    at: nowIso(ctx),
+    minimums: affiliateMinimumsByCurrency(ctx.shop),
+    ...(filter && { filter }),
+    ...(list && { list }),
+  }
   const { sums, affiliates } = await readFrom(ctx, waitingReport, query)
   return { sums: sums.map((one) => ({ ...one, minimumPayoutCents: minimumOf(ctx, one.currency) })), affiliates }
 }
@@ -179,7 +185,7 @@ const MAX_PREVIEWED = 1000
 export async function previewBatch(ctx: Context, body: Body<'createPayout'>): Promise<Schemas['PayoutBatch']> {
   const batch = await create(ctx, body)
   const list = { currency: batch.currency, parts: IN_NEW_BATCH, page: 1, limit: MAX_PREVIEWED }
-  const { affiliates } = await readWaiting(ctx, { list, filter: parseCandidateFilter(body) })
+  const { affiliates } = await readWaiting(ctx, { list, filter: parseCandidateFilter(ctx, body) })
   const lines = affiliates?.data.map(({ affiliateId, name, email, commissions, commissionCents, netPayableCents }) => {
     const amounts = { commissionCents, taxWithheldCents: commissionCents - netPayableCents, netPayableCents }
     return { affiliateId, name, email, commissions, ...amounts }

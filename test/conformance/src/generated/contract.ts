@@ -1396,6 +1396,7 @@ export const schemas: Record<string, Schema> = {
       'currency',
       'totals',
       'heldBack',
+      'onHold',
       'minimumPayoutCents',
       'failureReason',
       'createdAt',
@@ -1423,6 +1424,15 @@ export const schemas: Record<string, Schema> = {
         type: 'object',
         required: ['commissions', 'commissionCents'],
         properties: { commissions: { type: 'integer' }, commissionCents: { $ref: '#/components/schemas/Cents' } },
+      },
+      onHold: {
+        type: 'object',
+        required: ['commissions', 'commissionCents', 'nextAvailableAt'],
+        properties: {
+          commissions: { type: 'integer' },
+          commissionCents: { $ref: '#/components/schemas/Cents' },
+          nextAvailableAt: { type: ['string', 'null'], format: 'date-time' },
+        },
       },
       minimumPayoutCents: { $ref: '#/components/schemas/Cents' },
       failureReason: { type: ['string', 'null'] },
@@ -1458,6 +1468,7 @@ export const schemas: Record<string, Schema> = {
       'netPayableCents',
       'minimumCents',
       'oldestAt',
+      'availableAt',
     ],
     properties: {
       affiliateId: { type: 'string' },
@@ -1469,6 +1480,7 @@ export const schemas: Record<string, Schema> = {
       netPayableCents: { $ref: '#/components/schemas/Cents' },
       minimumCents: { type: ['integer', 'null'] },
       oldestAt: { $ref: '#/components/schemas/Instant' },
+      availableAt: { type: ['string', 'null'], format: 'date-time' },
     },
   },
   Coupon: {
@@ -2281,11 +2293,12 @@ export const schemas: Record<string, Schema> = {
   AliasKind: { type: 'string' },
   Balance: {
     type: 'object',
-    required: ['currency', 'pendingCents', 'approvedCents', 'batchedCents', 'taxWithheldCents'],
+    required: ['currency', 'pendingCents', 'approvedCents', 'onHoldCents', 'batchedCents', 'taxWithheldCents'],
     properties: {
       currency: { type: 'string' },
       pendingCents: { type: 'integer' },
       approvedCents: { type: 'integer' },
+      onHoldCents: { type: 'integer' },
       batchedCents: { type: 'integer' },
       taxWithheldCents: { type: 'integer' },
     },
