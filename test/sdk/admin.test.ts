@@ -58,6 +58,7 @@ test.each([
 const WITHOUT_METHOD = {
   createSession: 'signs in a browser',
   deleteSession: 'signs out a browser',
+  recordStripeEvent: 'Stripe sends it, and `referral stripe replay` sends it again',
 }
 
 test('there is a method for every documented operation of owners and stores', async () => {
