@@ -139,10 +139,10 @@ export async function fillLargeShop(server: OwnerServer, { commissions, affiliat
     value: `'alias' || i`,
     codeKey: `'alias' || i`,
   })
-  await multiply('connections', commissions / 10, {
-    id: `'con_x' || i`,
-    kind: `'customerEmail'`,
-    value: `'c' || i || '@example.com'`,
+  await multiply('customers', commissions / 10, {
+    id: `'cus_x' || i`,
+    customerId: 'null',
+    emailHash: `'hash' || i`,
   })
   await multiply('productRules', 9000, { id: `'rul_x' || i`, value: `cast(700000000 + i as text)` })
   const places = JSON.stringify(Array.from({ length: 500 }, (_, i) => `${i}`.padEnd(100, 'x')))

@@ -166,7 +166,7 @@ async function inFullShop(server: OwnerServer, op: DocumentedOperation, kind: 'p
 
 /** A row inserted after the second read, as by another process on a database without a write lock. */
 const insertedTwice =
-  (table: 'connections' | 'productRules' | 'geoRules'): Cause =>
+  (table: 'customers' | 'productRules' | 'geoRules'): Cause =>
   (server, op) =>
     whileBroken(violateUniqueness(server, table), () => callOwner(server, op))
 
@@ -251,7 +251,7 @@ export const causes: Record<string, Cause> = {
     value: ' KNOWN@example.com',
     affiliateId: ID.affiliate,
   }),
-  'createConnection concurrent_change': insertedTwice('connections'),
+  'createConnection concurrent_change': insertedTwice('customers'),
   'deleteConnection connection_not_found': unknown,
   'listAdminAliases invalid_parameter': badQuery('limit=101'),
   'createAdminAlias invalid_body': badBody({}),

@@ -78,11 +78,11 @@ describe('affiliates', () => {
     const path = `/affiliates/${shop.affiliateId}`
     expect(await words(path)).toMatch(/Awaiting approval 40\.00 USD .*Approved, not in a payout 16\.00 USD/)
     await done(`${path}/connections`, [
-      ['kind', 'customerEmail'],
-      ['value', 'ada@example.com'],
+      ['kind', 'customerId'],
+      ['value', 'customer-of-ada'],
     ])
     const { text } = await owner.open(`/admin${path}`)
-    expect(wordsOf(text)).toContain('ada@example.com')
+    expect(wordsOf(text)).toContain('customer-of-ada')
     const remove = /action="\/admin(\S+connections\/\w+\/delete)"/.exec(text)?.[1] ?? ''
     expect((await done(remove, [])).notice).toBe('Connection removed.')
   })

@@ -84,6 +84,7 @@ describe('an owner of another shop', () => {
     'affiliates',
     'affiliateAliases',
     'connections',
+    'customers',
     'programs',
     'productRules',
     'geoRules',

@@ -92,7 +92,8 @@ describe.each(released.map((one) => [one.version, one] as const))('a database of
       'A migration was changed. Before its release: node test/database/released/make.ts <version>. After: write a new one.',
     ).toEqual(schemaOf(fresh.sql))
     const kept = fresh.sql.tables()
-    for (const table of tables.filter((one) => kept.includes(one)))
+    // Connections of customers became customers.
+    for (const table of tables.filter((one) => kept.includes(one) && one !== 'connections'))
       expect(rowsIn(database.sql, table), table).toHaveLength(old.rows[table]!.length)
   })
 

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { OrderFields } from '@referral/sdk'
 import { describe, expect } from 'vitest'
-import type { ConnectionRow } from '../../server/src/database/tables.ts'
-import { insertRow } from '../support/inspect.ts'
+import { admin } from '../support/owner.ts'
 import type { TestServer } from '../support/server.ts'
 import { expectOk, newAffiliate, withAffiliate } from '../support/shop.ts'
 import { type Client, test } from '../support/test.ts'
@@ -32,18 +31,8 @@ async function attribution(client: Client, evidence: Evidence) {
 const of = (person: Person | null, ...rest: unknown[]) => [person?.id ?? null, ...rest]
 const nobody = (reasonCode: string) => [null, null, 0, reasonCode]
 
-function connect(server: TestServer, kind: ConnectionRow['kind'], value: string, person: Person) {
-  const createdAt = new Date(server.clock.ms).toISOString()
-  const { shopId } = server.shop
-  insertRow(server, 'connections', {
-    id: server.deps.newId('con'),
-    shopId,
-    kind,
-    value,
-    affiliateId: person.id,
-    createdAt,
-  })
-}
+const connect = (server: TestServer, kind: string, value: string, { id: affiliateId }: Person) =>
+  expectOk(admin(server, 'POST', '/connections', { kind, value, affiliateId }))
 
 describe('COUPON', () => {
   test.for(['NISA', 'nisa', ' Nisa ', 'nisa-karim', 'NISA-KARIM'])(
@@ -167,9 +156,9 @@ describe('DIRECT_LINK', () => {
 })
 
 describe('CONNECTED_CUSTOMER', () => {
-  test.beforeAll(({ server }) => {
-    connect(server, 'customerId', 'c-1', nisa)
-    connect(server, 'customerEmail', 'buyer@example.com', mara)
+  test.beforeAll(async ({ server }) => {
+    await connect(server, 'customerId', 'c-1', nisa)
+    await connect(server, 'customerEmail', 'buyer@example.com', mara)
   })
 
   test('customerId, compared exactly, takes precedence over the email address', async ({ client }) => {
@@ -188,10 +177,10 @@ describe('CONNECTED_CUSTOMER', () => {
 })
 
 describe('CONNECTED_PRODUCT', () => {
-  test.beforeAll(({ server }) => {
-    connect(server, 'product', '7001', nisa)
-    connect(server, 'variant', '9001', mara)
-    connect(server, 'product', '7002', mara)
+  test.beforeAll(async ({ server }) => {
+    await connect(server, 'product', '7001', nisa)
+    await connect(server, 'variant', '9001', mara)
+    await connect(server, 'product', '7002', mara)
   })
   const lines = (...items: [productId: string | null, variantId: string | null, priceCents: number][]) => ({
     lineItems: items.map(([productId, variantId, priceCents]) => ({ productId, variantId, priceCents })),

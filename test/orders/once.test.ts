@@ -53,7 +53,7 @@ describe('an order that is already recorded', () => {
     expect([first.status, already(first)]).toEqual([201, null])
     const rows = (await client.commissions.list({ externalOrderId: 'twice' })).data
     const counts = () =>
-      (['commissions', 'orders', 'journey', 'connections'] as const).map((table) => countOf(server, table))
+      (['commissions', 'orders', 'journey', 'customers'] as const).map((table) => countOf(server, table))
     const before = counts()
     events()
     audits()

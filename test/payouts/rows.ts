@@ -82,6 +82,7 @@ export function commissionRow(server: TestServer, given: CommissionGiven): Commi
     attributionMethod: 'COUPON',
     attributionReasonCode: 'COUPON_MATCH',
     restrictionReasonCode: null,
+    customer: null,
     orderStatus: 'APPROVED',
     payoutBatchId: null,
     termsVersion: null,

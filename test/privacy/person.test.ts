@@ -25,7 +25,7 @@ const OTHERS = [
   'canary.person@example.com',
 ]
 
-const person = new Person(EMAIL, 'a key')
+const person = new Person(EMAIL, { key: 'a key' })
 
 describe('the addresses of a person', () => {
   test.each(SPELLINGS)('%s is recognized', (text) => {
@@ -82,7 +82,7 @@ describe('the addresses of a person', () => {
   })
 
   test('a Gmail address has dots and an alias domain', () => {
-    const gmail = new Person('jo.doe@gmail.com', 'a key')
+    const gmail = new Person('jo.doe@gmail.com', { key: 'a key' })
     expect(gmail.isMentionedIn('id-j.odoe+x@googlemail.com-1')).toBe(true)
     expect(gmail.hasAddress('jodoe@googlemail.com')).toBe(true)
     expect(gmail.hasAddress('jodo@gmail.com')).toBe(false)
@@ -92,7 +92,7 @@ describe('the addresses of a person', () => {
 describe('pseudonyms', () => {
   test('addresses that connections tell apart stay apart, and share a mailbox', () => {
     const [a, b] = ['jo+1@example.com', 'jo+2@example.com'].map((one) =>
-      new Person('jo@example.com', 'k').replaceAddresses(one),
+      new Person('jo@example.com', { key: 'k' }).replaceAddresses(one),
     )
     expect(emailKey(a!)).not.toBe(emailKey(b!))
     expect(mailboxKey(a!)).toBe(mailboxKey(b!))
@@ -108,7 +108,7 @@ describe('pseudonyms', () => {
   })
 
   test('differ by key, so that nobody can compute them without it', () => {
-    expect(new Person(EMAIL, 'another key').replaceAddresses(EMAIL)).not.toBe(person.replaceAddresses(EMAIL))
+    expect(new Person(EMAIL, { key: 'another key' }).replaceAddresses(EMAIL)).not.toBe(person.replaceAddresses(EMAIL))
   })
 
   test('a stored order id keeps its source, and equals the pseudonym of the reported id', () => {

@@ -9,7 +9,7 @@ import { createUser } from './tenants.ts'
 export const ID = {
   ...PUBLIC,
   key: 'key_01KAH0000000000000000000K1',
-  connection: 'con_01KAH0000000000000000000N1',
+  connection: 'cus_01KAH0000000000000000000C1',
   rule: 'rul_01KAH0000000000000000000R1',
   manual: 'prg_01KAH0000000000000000000P2',
   pending: 'com_01KAH0000000000000000000C2',
@@ -46,7 +46,7 @@ export async function ownerServer(): Promise<OwnerServer> {
   const server = await exampleServer()
   server.pin('key', ID.key)
   await expectOk(admin(server, 'POST', '/keys', { label: 'Checkout', scopes: ['events:write'] }))
-  server.pin('con', ID.connection)
+  server.pin('cus', ID.connection)
   const known = { kind: 'customerEmail', value: 'known@example.com', affiliateId: ID.affiliate }
   await expectOk(admin(server, 'POST', '/connections', known))
   server.pin('rul', ID.rule)

@@ -771,13 +771,14 @@ export interface paths {
         };
         /**
          * List connections
-         * @description Customers, products and variants connected to affiliates, newest first. Lifetime programs add connections automatically.
+         * @description Products and variants connected to affiliates, and customers bound to them, newest first. A customer is listed once, by its id if it has
+         *     one. Lifetime programs bind customers automatically.
          */
         get: operations["listConnections"];
         put?: never;
         /**
          * Connect a customer or a product to an affiliate
-         * @description Later orders by the customer, or containing the product or variant, are evidence for the affiliate. Email addresses are compared and stored
+         * @description Later orders by the customer, or containing the product or variant, are evidence for the affiliate. Email addresses are compared
          *     as in `EmailInput`, all other values exactly; products and variants are numeric ids, as text. The number of connections is not
          *     limited, apart from the limit of 600 requests per minute per user.
          *
@@ -802,7 +803,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a connection
-         * @description Recorded orders do not change.
+         * @description Recorded orders do not change. A customer is unbound.
          *     Writes the audit record `connection.deleted` in the same transaction.
          */
         delete: operations["deleteConnection"];
@@ -3975,7 +3976,8 @@ export interface components {
         Connection: {
             id: string;
             kind: components["schemas"]["ConnectionKind"];
-            value: string;
+            /** @description Null for an email address, of which only a keyed hash is stored. */
+            value: string | null;
             affiliateId: string;
             createdAt: components["schemas"]["Instant"];
         };
@@ -7565,7 +7567,7 @@ export interface operations {
             path: {
                 /**
                  * @description The connection.
-                 * @example con_01KAH0000000000000000000N1
+                 * @example cus_01KAH0000000000000000000C1
                  */
                 id: string;
             };
@@ -8919,7 +8921,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {"export":"person","version":1,"shopId":"shp_01KAH0000000000000000000S1","email":"jo@example.com","createdAt":"2026-10-20T16:00:00.000Z"}
-                     *     {"table":"connections","row":{"id":"con_01KAH0000000000000000000N1","shopId":"shp_01KAH0000000000000000000S1","kind":"customerEmail","value":"jo@example.com","affiliateId":"aff_01KAH0000000000000000000A1","createdAt":"2026-10-20T16:00:00.000Z"}}
+                     *     {"table":"customers","row":{"shopId":"shp_01KAH0000000000000000000S1","id":"cus_01KAH0000000000000000000C1","customerId":"customer-7","affiliateId":"aff_01KAH0000000000000000000A1","programId":"prg_01KAH0000000000000000000P1","boundAt":"2026-10-20T16:00:00.000Z","boundBy":"ORDER","importedOrders":0,"importedFirstOrderAt":null,"createdAt":"2026-10-20T16:00:00.000Z"}}
                      *     {"end":{"rows":1}}
                      */
                     "application/x-ndjson": string;

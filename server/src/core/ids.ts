@@ -45,6 +45,7 @@ export type IdPrefix =
   | 'dlv'
   | 'aud'
   | 'con'
+  | 'cus'
   | 'rul'
   | 'rfd'
   | 'pln'

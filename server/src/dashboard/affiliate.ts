@@ -5,9 +5,9 @@ import { sizeOf } from '../core/lists.ts'
 import { lastMonth } from '../core/time-zone.ts'
 import * as affiliates from '../domains/affiliates/affiliates.ts'
 import * as aliases from '../domains/affiliates/aliases.ts'
-import * as connections from '../domains/affiliates/connections.ts'
 import { figuresOf, NO_FIGURES } from '../domains/affiliates/figures.ts'
 import * as commissions from '../domains/commissions/commissions.ts'
+import * as connections from '../domains/customers/connections.ts'
 import { readBalance } from '../domains/ledger/balance.ts'
 import { accessCard, affiliateAccessRoutes } from './affiliate-access.ts'
 import { affiliateEditRoutes } from './affiliate-edit.ts'
@@ -264,13 +264,13 @@ async function connectionSection(request: PageRequest, { id, deletedAt }: Affili
   const data = found?.data ?? []
   const rows = data.map((one) => [
     KINDS.find(([kind]) => kind === one.kind)?.[1] ?? one.kind,
-    isolated(one.value),
+    one.value === null ? '' : isolated(one.value),
     day(one.createdAt, zone),
     isOwner
       ? form(
           request,
           `${LIST}/${id}/connections/${one.id}/delete`,
-          html`<button class="small">Remove<span class="visually-hidden"> ${one.value}</span></button>`,
+          html`<button class="small">Remove<span class="visually-hidden"> ${one.value ?? one.id}</span></button>`,
         )
       : '',
   ])

@@ -9,6 +9,25 @@ export interface AliasRow extends AliasColumns {
   codeKey: string
 }
 
+/** A customer of the shop; bound when `affiliateId` is not null. */
+export interface CustomerRow {
+  id: string
+  shopId: string
+  /** The caller's id. */
+  customerId: string | null
+  /** Keyed hashes of the address and of its mailbox; see email-hash.ts. */
+  emailHash: string | null
+  mailboxHash: string | null
+  affiliateId: string | null
+  programId: string | null
+  boundAt: string | null
+  boundBy: 'SIGNUP' | 'ORDER' | 'OWNER' | 'IMPORT' | null
+  /** What another service counted before the customer was imported. */
+  importedOrders: number
+  importedFirstOrderAt: string | null
+  createdAt: string
+}
+
 export interface PayeeRow {
   shopId: string
   affiliateId: string
@@ -18,11 +37,11 @@ export interface PayeeRow {
   updatedAt: string
 }
 
-/** `kind` is `customerId`, `customerEmail` (its key; see engine/normalize.ts), `product` or `variant`. */
+/** A product or variant that is evidence for an affiliate. */
 export interface ConnectionRow {
   id: string
   shopId: string
-  kind: 'customerId' | 'customerEmail' | 'product' | 'variant'
+  kind: 'product' | 'variant'
   value: string
   affiliateId: string
   createdAt: string

@@ -13,6 +13,7 @@ import * as programTerms from './migrations/0009-program-terms.ts'
 import * as stripe from './migrations/0010-stripe.ts'
 import * as claimedDeliveries from './migrations/0011-claimed-deliveries.ts'
 import * as payoutProcesses from './migrations/0012-payout-processes.ts'
+import * as customers from './migrations/0013-customers.ts'
 import * as payoutHolds from './migrations/0014-payout-holds.ts'
 import { isSqliteBusy } from './storage-error.ts'
 
@@ -30,6 +31,7 @@ export const migrations: Record<string, Migration> = {
   '0010-stripe': stripe,
   '0011-claimed-deliveries': claimedDeliveries,
   '0012-payout-processes': payoutProcesses,
+  '0013-customers': customers,
   '0014-payout-holds': payoutHolds,
 }
 

@@ -1,7 +1,7 @@
 import type { components } from '../contract/schema.d.ts'
 import type { Role } from '../contract/spec.ts'
 import type { TermsFact } from '../engine/facts.ts'
-import type { AliasRow, ConnectionRow, PayeeRow } from './affiliate-tables.ts'
+import type { AliasRow, ConnectionRow, CustomerRow, PayeeRow } from './affiliate-tables.ts'
 import type { AuditHeadRow, AuditRow, ErasureRow } from './audit-tables.ts'
 import type { BatchProcess, CandidateFilter, PayoutBatchRow, PayoutFileRow, PayoutLineRow } from './payout-tables.ts'
 import type { DeliveryRow, SubscriptionRow, WebhookEventRow } from './webhook-tables.ts'
@@ -13,6 +13,7 @@ export type {
   BatchProcess,
   CandidateFilter,
   ConnectionRow,
+  CustomerRow,
   DeliveryRow,
   ErasureRow,
   PayeeRow,
@@ -54,6 +55,8 @@ export interface ShopRow {
   /** The domain of the only store whose notifications are accepted, null for any; its aliases are a JSON list. */
   storeDomain: string | null
   storeDomainAliases: string
+  /** The key of the hashes that customers are stored with instead of their addresses. */
+  emailHashKey: string
   /** Incremented by every change of the shop's subscriptions. */
   webhooksVersion: number
   /** Incremented when the erasure of a person starts and when it ends, so that nothing is shown that was read before. */
@@ -137,6 +140,8 @@ export interface CommissionRow extends CommissionColumns {
   shopId: string
   /** Shared by both rows of a carried debt: the id of the row that balances the batch. */
   debtId: string | null
+  /** The id of the customer whom the order names; null for an adjustment. */
+  customer: string | null
   version: number
 }
 
@@ -235,6 +240,7 @@ export interface Tables {
   orderPayments: OrderPaymentRow
   journey: JourneyRow
   connections: ConnectionRow
+  customers: CustomerRow
   productRules: ProductRuleRow
   geoRules: GeoRuleRow
   programTerms: ProgramTermsRow

@@ -58,6 +58,7 @@ const GROWTH: Record<string, Growth> = {
       happenedAt: AT,
       affiliateId: skewed,
       programId: `case n.i % 10 when 0 then 'prg_' || (n.i % 7) else r."programId" end`,
+      customer: `case when n.i % 2 = 0 then 'cus_' || (n.i % 400) end`,
       orderStatus: `case when n.i % 100 = 0 then 'REJECTED' when n.i % 25 = 0 then 'PENDING' when n.i % 200 in (7, 10) then 'APPROVED'
         else 'PAID' end`,
       payoutBatchId: `case when n.i % 25 <> 0 and n.i % 200 not in (7, 10) then 'bat_' || (n.i / 500) end`,
@@ -80,6 +81,15 @@ const GROWTH: Record<string, Growth> = {
     columns: { codeKey: `'x' || n.i`, affiliateId: `'aff_' || (n.i % 400)`, createdAt: AT },
   },
   connections: { huge: 8000, others: 3000, columns: { value: `'x' || n.i`, affiliateId: skewed } },
+  customers: {
+    huge: 8000,
+    others: 3000,
+    columns: {
+      customerId: `'x' || n.i`,
+      emailHash: `'x' || n.i`,
+      affiliateId: `case when n.i % 2 = 0 then ${skewed} end`,
+    },
+  },
   productRules: { huge: 600, others: 600, columns: { value: `'x' || n.i` } },
   geoRules: { huge: 200, others: 300, columns: { programId: `'prg_x' || n.i` } },
   payoutBatches: {

@@ -194,6 +194,8 @@ function statusOf({ suspendedAt, deletionStartedAt }: ShopRow): Shop['status'] {
   return suspendedAt === null ? 'ACTIVE' : 'SUSPENDED'
 }
 
+const EMAIL_HASH_KEY_BYTES = 32
+
 /** The row of a new shop. */
 export function newShop(
   deps: Deps,
@@ -219,6 +221,7 @@ export function newShop(
     stripeWebhookSecret: null,
     storeDomain: null,
     storeDomainAliases: '[]',
+    emailHashKey: Buffer.from(deps.random(EMAIL_HASH_KEY_BYTES)).toString('base64url'),
     webhooksVersion: 1,
     erasureVersion: 0,
     requestsPerMinute: null,

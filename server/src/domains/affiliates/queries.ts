@@ -5,7 +5,7 @@ import { countRows, updateIfUnchanged, withoutIndex } from '../../core/queries.t
 import { searchable } from '../../core/searchable.ts'
 import { defineReport, type Reader, type Transaction } from '../../database/database.ts'
 import { prepared, preparedByShape } from '../../database/prepared.ts'
-import type { AffiliateRow, ConnectionRow, PayeeRow } from '../../database/tables.ts'
+import type { AffiliateRow, PayeeRow } from '../../database/tables.ts'
 import { codeKey } from '../../engine/affiliate-codes.ts'
 import { restorePlusSigns } from '../../engine/normalize.ts'
 import { type AffiliateOrder, figureOf } from './figure-queries.ts'
@@ -187,38 +187,10 @@ export const sortedAffiliateIds = defineReport(
   (db, { shopId, query }: { shopId: string; query: SortedFilter }) => sortedIds(db, shopId, query),
 )
 
-export interface ConnectionFilter extends PageQuery {
-  kind?: ConnectionRow['kind']
-  /** Matches any of these. */
-  values?: string[]
-  affiliateId?: string
-}
-
 /** The product and variant of an order line. */
 export interface ProductLine {
   productId: string | null
   variantId: string | null
-}
-
-const connectionBy = prepared<Pick<ConnectionRow, 'shopId' | 'kind' | 'value'>>()((db, { shopId, kind, value }) =>
-  db
-    .selectFrom('connections')
-    .select('affiliateId')
-    .where('shopId', '=', shopId)
-    .where('kind', '=', kind)
-    .where('value', '=', value)
-    .compile(),
-)
-
-/** The id of the affiliate that a customer, product or variant is connected to. Email addresses are passed as keys. */
-export async function findConnectedAffiliate(
-  db: Reader,
-  shopId: string,
-  kind: ConnectionRow['kind'],
-  value: string,
-): Promise<string | null> {
-  const [row] = await connectionBy(db, { shopId, kind, value })
-  return row?.affiliateId ?? null
 }
 
 const selectProductConnections = (db: Reader, { shopId, ...values }: { shopId: string; [n: number]: string }) =>
@@ -258,66 +230,6 @@ export async function findProductConnections(
   })
   return Object.fromEntries(rows.map((row) => [`${row.kind}:${row.value}`, row.affiliateId]))
 }
-
-const KINDS: ConnectionRow['kind'][] = ['customerId', 'customerEmail', 'product', 'variant']
-
-/** Newest first. A value has few connections, so these are sorted without an index. */
-function listConnections(db: Reader, shopId: string, query: ConnectionFilter) {
-  const all = db.selectFrom('connections').selectAll().where('shopId', '=', shopId)
-  let list = query.values ? all.orderBy(withoutIndex(db, 'createdAt'), 'desc') : all.orderBy('createdAt', 'desc')
-  if (query.kind) list = list.where('kind', '=', query.kind)
-  if (query.values) {
-    list = list.where('value', 'in', query.values)
-    // The index is ordered by kind before value.
-    if (!query.kind) list = list.where('kind', 'in', KINDS)
-  }
-  if (query.affiliateId) list = list.where('affiliateId', '=', query.affiliateId)
-  return pageOf(list.orderBy('id', 'desc'), query)
-}
-
-/** Whether an affiliate has more connections than a number; reads only these, in an index. */
-const hasManyConnections = async (db: Reader, shopId: string, affiliateId: string | undefined): Promise<boolean> => {
-  let list = db.selectFrom('connections').select('affiliateId').where('shopId', '=', shopId)
-  if (affiliateId) list = list.where('affiliateId', '=', affiliateId)
-  return (await list.limit(1).offset(MAX_INLINE_ROWS).executeTakeFirst()) !== undefined
-}
-
-export async function insertConnection(
-  trx: Transaction,
-  shopId: string,
-  row: Omit<ConnectionRow, 'shopId'>,
-): Promise<void> {
-  await trx
-    .insertInto('connections')
-    .values({ ...row, shopId })
-    .execute()
-}
-
-/** Deletes a connection. Returns its row, if it existed. */
-export const deleteConnection = (trx: Transaction, shopId: string, id: string): Promise<ConnectionRow | undefined> =>
-  trx.deleteFrom('connections').where('shopId', '=', shopId).where('id', '=', id).returningAll().executeTakeFirst()
-
-/** Inserts a connection unless there is one: the first affiliate keeps the customer. */
-export async function insertConnectionIfNew(
-  trx: Transaction,
-  shopId: string,
-  row: Omit<ConnectionRow, 'shopId'>,
-): Promise<void> {
-  await trx
-    .insertInto('connections')
-    .values({ shopId, ...row })
-    .onConflict((conflict) => conflict.columns(['shopId', 'kind', 'value']).doNothing())
-    .execute()
-}
-
-/** No index serves both every filter and the order, and a shop can have many connections. */
-export const connectionList = defineList(import.meta.url, 'connectionList', {
-  read: listConnections,
-  cost:
-    ({ affiliateId }: ConnectionFilter) =>
-    (db, shopId) =>
-      hasManyConnections(db, shopId, affiliateId),
-})
 
 const payees = (db: Reader, shopId: string) => db.selectFrom('payees').selectAll().where('shopId', '=', shopId)
 

@@ -11,11 +11,11 @@ import { forEachYielding } from '../../database/event-loop.ts'
 import type { CommissionRow } from '../../database/tables.ts'
 import { decide } from '../../engine/decide.ts'
 import type { AffiliateFact, Decision, Facts, Order } from '../../engine/facts.ts'
-import { emailKey } from '../../engine/normalize.ts'
 import { refundTarget } from '../../engine/refund.ts'
 import { parseFacts, serializeFacts } from '../../engine/stored-facts.ts'
-import { connectCustomer } from '../affiliates/connections.ts'
-import { findAffiliatesById, findConnectedAffiliate } from '../affiliates/queries.ts'
+import { findAffiliatesById } from '../affiliates/queries.ts'
+import { bindByFirstOrder, storeCustomer } from '../customers/binding.ts'
+import { findCustomer } from '../customers/queries.ts'
 import { type ChangedCommission, updateTotals } from '../ledger/batch-totals.ts'
 import {
   clawbackRow,
@@ -358,7 +358,11 @@ export async function decideAgain(ctx: Context, trx: Transaction, row: Commissio
       taxCents: left.taxWithheldCents - decision.taxWithheldCents,
     })
   }
-  if (decision.connectsCustomer) await connectIfUnconnected(ctx, trx, facts.order, row)
+  const customer = decision.connectsCustomer && row.customer && (await findCustomer(trx, ctx.shop.id, row.customer))
+  if (customer) {
+    const winner = { affiliateId: row.affiliateId, programId: decision.programId }
+    await storeCustomer(trx, await bindByFirstOrder(ctx, trx, { before: customer, row: customer }, winner))
+  }
   return {
     ...decisionColumns(decision, facts.order),
     remainingBaseCents: left.remainingBaseCents,
@@ -379,16 +383,6 @@ const decisionColumns = (decision: Decision, order: Order): Partial<CommissionRo
   attributionReasonCode: decision.attribution.reasonCode,
   restrictionReasonCode: decision.restrictionReasonCode,
 })
-
-/** A customer whom another order has connected since keeps that connection. */
-async function connectIfUnconnected(ctx: Context, trx: Transaction, order: Order, row: CommissionRow): Promise<void> {
-  const { affiliateId, orderId } = row
-  const { customerId, customerEmail } = order
-  const isKnown =
-    (customerId && (await findConnectedAffiliate(trx, ctx.shop.id, 'customerId', customerId))) ||
-    (customerEmail && (await findConnectedAffiliate(trx, ctx.shop.id, 'customerEmail', emailKey(customerEmail))))
-  if (!isKnown) await connectCustomer(ctx, trx, { order, orderId, affiliateId })
-}
 
 async function withCurrentStatuses(ctx: Context, trx: Transaction, facts: Facts): Promise<Facts> {
   const today = new Map(

@@ -218,37 +218,6 @@ export async function deleteJourney(trx: Transaction, shopId: string, ids: strin
   await trx.deleteFrom('journey').where('shopId', '=', shopId).where(hasId(trx, ids)).execute()
 }
 
-interface Customer {
-  customerId: string | null
-  customerEmailKey: string | null
-  orderId: string
-}
-
-/** Whether a customer, by either identifier, has another order that an affiliate was credited for. */
-export async function hasOtherCreditedOrder(trx: Transaction, shopId: string, customer: Customer): Promise<boolean> {
-  const by = async (column: 'customerId' | 'customerEmailKey') => {
-    const value = customer[column]
-    if (!value) return false
-    const row = await trx
-      .selectFrom('journey')
-      .innerJoin('commissions', (join) =>
-        join.onRef('commissions.shopId', '=', 'journey.shopId').onRef('commissions.id', '=', 'journey.commissionId'),
-      )
-      .select('journey.id')
-      .where('journey.shopId', '=', shopId)
-      .where(`journey.${column}`, '=', value)
-      // Matches the partial index of orders.
-      .where('journey.commissionId', 'is not', null)
-      .where('journey.orderId', '<>', customer.orderId)
-      // Nobody is credited for a restricted order.
-      .where('commissions.restrictionReasonCode', 'is', null)
-      .limit(1)
-      .executeTakeFirst()
-    return row !== undefined
-  }
-  return (await by('customerId')) || (await by('customerEmailKey'))
-}
-
 /** The session whose clicks an order may be credited for. */
 export interface OrderSession {
   sessionId: string

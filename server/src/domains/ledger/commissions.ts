@@ -118,6 +118,7 @@ export function adjustmentRow(ctx: Pick<Context, 'now'>, columns: AdjustmentColu
     termsVersion: null,
     termsRule: null,
     availableAt: columns.happenedAt,
+    customer: null,
     paidAt: null,
     createdAt,
     updatedAt: createdAt,

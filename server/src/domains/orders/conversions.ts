@@ -65,7 +65,7 @@ export async function dryRunConversion(
 ): Promise<{ reply: Schemas['ConversionDryRun']; alreadyRecorded: boolean }> {
   const incoming = toIncomingOrder(ctx, body)
   const existing = await findOrder(ctx.db.read, ctx.shop.id, incoming.orderId)
-  const decision = decide(await gatherFacts(ctx.db.read, ctx.shop, incoming))
+  const decision = decide((await gatherFacts(ctx.db.read, ctx.shop, incoming)).facts)
   const { attribution, eligible, status, restrictionReasonCode, connectsCustomer, ...trace } = toDecision(
     decision,
     incoming.order.currency,

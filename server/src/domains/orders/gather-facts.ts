@@ -3,9 +3,10 @@ import { preparedByShape } from '../../database/prepared.ts'
 import type { AffiliateRow, GeoRuleRow, ProductRuleRow, ProgramRow, ShopRow } from '../../database/tables.ts'
 import { DEFAULT_CLICK_WINDOW_DAYS } from '../../engine/attribution.ts'
 import type { Click, Facts, Matches, Order, OrderLine, ProgramFact } from '../../engine/facts.ts'
-import { emailKey } from '../../engine/normalize.ts'
 import { findAffiliateByCodeOrSlug, findAffiliateByRef, matchedAliases } from '../affiliates/name-queries.ts'
-import { findConnectedAffiliate, findProductConnections, MAX_PREPARED, productIds } from '../affiliates/queries.ts'
+import { findProductConnections, MAX_PREPARED, productIds } from '../affiliates/queries.ts'
+import { type CustomerKeys, customerKeys, identify } from '../customers/binding.ts'
+import { countOrders, findCustomers, type KnownCustomers } from '../customers/queries.ts'
 import {
   type ClickWindow,
   type ClickWithWindow,
@@ -20,13 +21,28 @@ import { findDuplicateOf, type IdentifiedOrder } from '../ledger/orders.ts'
 import { withTerms } from '../ledger/terms-facts.ts'
 import { listClickWindows, toGeoRule } from '../programs/queries.ts'
 
+/** The facts of an order, and the customers whom it names. */
+export interface GatheredFacts {
+  facts: Facts
+  keys: CustomerKeys
+  known: KnownCustomers
+}
+
 /** Reads everything that the engine needs to decide an order, in two round trips on PostgreSQL. */
-export async function gatherFacts(db: Reader, shop: ShopRow, incoming: IdentifiedOrder): Promise<Facts> {
+export async function gatherFacts(db: Reader, shop: ShopRow, incoming: IdentifiedOrder): Promise<GatheredFacts> {
   const { order } = incoming
-  const [matches, duplicateOf] = await Promise.all([
+  const keys = customerKeys(shop, order)
+  const [known, evidence, duplicateOf] = await Promise.all([
+    findCustomers(db, shop.id, keys),
     findMatches(db, shop.id, order),
     findDuplicateOf(db, shop.id, incoming),
   ])
+  const { byId, byEmail } = known
+  const matches = {
+    ...evidence,
+    customerId: byId?.affiliateId ?? null,
+    customerEmail: byEmail?.affiliateId ?? null,
+  }
   const { termed, ...terms } = await findTerms(db, shop.id, matchedAffiliateIds(matches), order.lines)
   const facts = {
     order,
@@ -40,26 +56,31 @@ export async function gatherFacts(db: Reader, shop: ShopRow, incoming: Identifie
     ...terms,
     ...(duplicateOf !== undefined && { duplicateOf }),
   }
-  return termed.length > 0 ? withTerms(db, shop, facts, termed) : facts
+  if (termed.length === 0) return { facts, keys, known }
+  const named = identify(known, keys)
+  const customer = named && { ...(await countOrders(db, named, order.orderAt)), month: 0 }
+  return { facts: await withTerms(db, shop, { ...facts, ...(customer && { customer }) }, termed), keys, known }
 }
 
-/** What the evidence of an order belongs to. */
-async function findMatches(db: Reader, shopId: string, order: Order): Promise<Matches> {
-  const { couponCode, affiliateCode, clickId, sessionId, ref, customerId, customerEmail, orderAt } = order
+/** What the evidence of an order belongs to, apart from its customer. */
+async function findMatches(
+  db: Reader,
+  shopId: string,
+  order: Order,
+): Promise<Omit<Matches, 'customerId' | 'customerEmail'>> {
+  const { couponCode, affiliateCode, clickId, sessionId, ref, orderAt } = order
   const clickOf = async (id: string) => {
     const click = await findClick(db, shopId, id, orderAt)
     return click ? toClick(click, id) : null
   }
   const sessionClicksOf = async (id: string) =>
     (await findRelevantClicks(db, shopId, { sessionId: id, orderAt })).map((row) => toClick(row, row.clickId))
-  const [byCoupon, byCode, click, sessionClicks, byRef, byCustomerId, byCustomerEmail, products] = await Promise.all([
+  const [byCoupon, byCode, click, sessionClicks, byRef, products] = await Promise.all([
     couponCode ? findAffiliateByCodeOrSlug(db, shopId, couponCode) : undefined,
     affiliateCode ? findAffiliateByCodeOrSlug(db, shopId, affiliateCode) : undefined,
     clickId ? clickOf(clickId) : null,
     sessionId ? sessionClicksOf(sessionId) : [],
     ref ? findAffiliateByRef(db, shopId, ref) : undefined,
-    customerId ? findConnectedAffiliate(db, shopId, 'customerId', customerId) : null,
-    customerEmail ? findConnectedAffiliate(db, shopId, 'customerEmail', emailKey(customerEmail)) : null,
     findProductConnections(db, shopId, order.lines),
   ])
   return {
@@ -68,8 +89,6 @@ async function findMatches(db: Reader, shopId: string, order: Order): Promise<Ma
     click,
     sessionClicks,
     ref: byRef?.affiliateId ?? null,
-    customerId: byCustomerId,
-    customerEmail: byCustomerEmail,
     products,
     ...matchedAliases({ couponCode: byCoupon?.alias, affiliateCode: byCode?.alias, ref: byRef?.alias }),
   }

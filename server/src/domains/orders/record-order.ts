@@ -7,8 +7,8 @@ import { decide } from '../../engine/decide.ts'
 import type { Decision, Facts, Order } from '../../engine/facts.ts'
 import { emailKey } from '../../engine/normalize.ts'
 import { serializeFacts } from '../../engine/stored-facts.ts'
-import { connectCustomer } from '../affiliates/connections.ts'
 import { auditedAmounts, statusEvents } from '../commissions/event-queries.ts'
+import { bindByFirstOrder, type Customer, customerOf, storeCustomer } from '../customers/binding.ts'
 import { insertJourneyEntry, replaceJourneyEntry } from '../journey/queries.ts'
 import { insertCommission, termsColumns, toCommission } from '../ledger/commissions.ts'
 import { insertOrderNoticeIfNew, listOrderNotices } from '../ledger/order-notices.ts'
@@ -76,7 +76,7 @@ async function recordDecision(
   trx: Transaction,
   incoming: IncomingOrder,
 ): Promise<Mutation<RecordedOrder>> {
-  const [existing, facts] = await Promise.all([
+  const [existing, { facts, keys, known }] = await Promise.all([
     findOrder(trx, ctx.shop.id, incoming.orderId),
     gatherFacts(trx, ctx.shop, incoming),
   ])
@@ -86,7 +86,12 @@ async function recordDecision(
     return { result: { ...recorded, differs: !hasSameAmounts(existing, incoming.order) }, audit: null }
   }
   const decision = decide(facts)
-  const row = decision.status === null ? null : newCommission(ctx, incoming, decision)
+  const customer = decision.status === null ? undefined : customerOf(ctx, keys, known)
+  const row = decision.status === null ? null : newCommission(ctx, incoming, decision, customer)
+  if (row && customer) {
+    const isUnbound = decision.connectsCustomer && hasNoConnection(facts)
+    await storeCustomer(trx, isUnbound ? await bindByFirstOrder(ctx, trx, customer, row) : customer)
+  }
   if (row) await insertCommission(trx, ctx.shop.id, row)
   await storeOrder(ctx, trx, {
     incoming,
@@ -105,8 +110,6 @@ async function recordDecision(
         data: { reasonCode: decision.attribution.reasonCode },
       },
     }
-  if (decision.connectsCustomer && hasNoConnection(facts))
-    await connectCustomer(ctx, trx, { ...incoming, affiliateId: row.affiliateId })
   const stored = { ...row, shopId: ctx.shop.id }
   const data = { ...toCommission(stored), attribution: decision.attribution }
   return {
@@ -124,6 +127,7 @@ function newCommission(
   ctx: Context,
   { order, orderId, orderName, trackingMethod }: IncomingOrder,
   decision: Decision,
+  customer: Customer | undefined,
 ): Omit<CommissionRow, 'shopId'> {
   const createdAt = nowIso(ctx)
   return {
@@ -153,6 +157,7 @@ function newCommission(
     payoutBatchId: null,
     ...termsColumns(decision, order),
     debtId: null,
+    customer: customer?.row.id ?? null,
     happenedAt: order.orderAt,
     paidAt: null,
     createdAt,
@@ -221,5 +226,5 @@ const NO_TOUCH_COLUMNS = {
   device: null,
 }
 
-/** A customer connected by one identifier is not connected to another affiliate by a second one. */
+/** A customer bound by one identifier is not bound to another affiliate by a second one. */
 const hasNoConnection = ({ matches }: Facts) => matches.customerId === null && matches.customerEmail === null

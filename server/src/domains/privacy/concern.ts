@@ -125,9 +125,8 @@ const IS_OWN: { [Table in TableName]?: (person: Person, row: Row) => boolean } =
   refunds: (person, { commissionId }) => has(person.commissionIds, commissionId),
   orderNotices: (person, { orderId }) => has(person.orderIds, orderId),
   journey: (person, row) => isBuyer(person, row as BuyerOfOrder) || has(person.orderIds, row.orderId),
-  connections: (person, { kind, value }) =>
-    (kind === 'customerEmail' && person.hasAddress(String(value))) ||
-    (kind === 'customerId' && has(person.customerIds, value)),
+  customers: (person, { customerId, mailboxHash }) =>
+    has(person.customerIds, customerId) || (mailboxHash !== null && mailboxHash === person.mailboxHash),
   audits: (person, { subjectId }) =>
     [person.affiliateIds, person.commissionIds, person.orderIds].some((ids) => has(ids, subjectId)),
 }
@@ -144,11 +143,8 @@ const SPECIAL: { [Table in TableName]?: (person: Person, row: Row, isOwn: boolea
   journey: (person, { affiliateId }, isOwn) =>
     // Links of an affiliate contain its name, and lead from its pages.
     !isOwn && has(person.affiliateIds, affiliateId) ? { url: null, landingPage: null, referrerUrl: null } : {},
-  connections: (person, { kind, value }, isOwn) => {
-    if (!isOwn) return {}
-    const text = String(value)
-    return { value: kind === 'customerEmail' ? emailKey(person.replaceAddresses(text)) : person.pseudonym(text) }
-  },
+  customers: (person, { emailHash }, isOwn) =>
+    isOwn && emailHash ? { emailHash: person.pseudonym(String(emailHash)), mailboxHash: null } : {},
   webhookEvents: (person, { event, body }) => withoutAffiliate(person, String(event), String(body)),
   idempotencyKeys: (person, { key, result }) => ({
     ...(person.isMentionedIn(String(key)) && { key: person.pseudonym(String(key)) }),

@@ -17,7 +17,7 @@ import { findAffiliatesById, updateAffiliateIfUnchanged } from '../affiliates/qu
 import { readBalance } from '../ledger/balance.ts'
 import { isConfiguredWith, matchPerson } from './concern.ts'
 import { createPause, findIds, pages } from './find.ts'
-import { hashOfPerson, Person, requireAddress } from './person.ts'
+import { hashOfPerson, mailboxHashOf, Person, requireAddress } from './person.ts'
 import {
   addErasedRows,
   findErasure,
@@ -245,7 +245,7 @@ function noteAudits(
 async function personOf(ctx: Context, row: ErasureRow): Promise<Person> {
   const current = (await findErasure(ctx.db.read, ctx.shop.id, row.id)) ?? row
   const subject = openSubject(ctx, current)
-  const person = new Person(subject.email, subject.key)
+  const person = new Person(subject.email, { key: subject.key, mailboxHash: mailboxHashOf(ctx, subject.email) })
   if (subject.ids) {
     const { customerIds, sessionIds, affiliateIds, codes } = subject.ids
     for (const id of customerIds) person.customerIds.add(id).add(person.pseudonym(id))

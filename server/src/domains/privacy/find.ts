@@ -49,6 +49,15 @@ function addIds(person: Person, buyer: Buyer): void {
   if (buyer.sessionId) person.sessionIds.add(buyer.sessionId)
 }
 
+/** Customers are stored with a hash instead of their address. */
+function addCustomer(person: Person, { customerId, mailboxHash }: Row): void {
+  if (customerId && mailboxHash && mailboxHash === person.mailboxHash) person.customerIds.add(String(customerId))
+}
+
+function removeCustomerOfOthers(person: Person, { customerId, mailboxHash }: Row): void {
+  if (mailboxHash && mailboxHash !== person.mailboxHash) person.customerIds.delete(String(customerId))
+}
+
 function removeIdsOfOthers(person: Person, buyer: Buyer): void {
   const addresses = addressesOf(buyer)
   if (addresses.length === 0 || addresses.some((email) => person.hasAddress(email)) || !isBuyer(person, buyer)) return
@@ -82,12 +91,14 @@ export const ID_PASSES: IdPass[] = [
     },
   },
   ...BUYERS.map((table) => ({ table, visit: (person: Person, row: Row) => addIds(person, buyerIn(table, row)) })),
+  { table: 'customers', visit: addCustomer },
   ...BUYERS.map((table) => ({
     table,
     visit: (person: Person, row: Row) => {
       if (person.customerIds.size + person.sessionIds.size > 0) removeIdsOfOthers(person, buyerIn(table, row))
     },
   })),
+  { table: 'customers', visit: removeCustomerOfOthers },
 ]
 
 /** Finds the ids of a person. */

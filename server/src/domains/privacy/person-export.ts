@@ -9,7 +9,7 @@ import type { PayeeRow } from '../../database/tables.ts'
 import { openPayee } from '../affiliates/payees.ts'
 import { matchPerson } from './concern.ts'
 import { ID_PASSES, type IdPass } from './find.ts'
-import { Person, type PersonIds, requireAddress } from './person.ts'
+import { mailboxHashOf, Person, type PersonIds, requireAddress } from './person.ts'
 
 /**
  * Streams everything that is stored about the person with an email address, as newline-delimited JSON. The last line has the
@@ -53,7 +53,7 @@ interface Portion {
 }
 
 const readPortion = (ctx: Context, email: string, from?: Position): Promise<Portion> =>
-  readFrom(ctx, portionReport, { email, from })
+  readFrom(ctx, portionReport, { email, mailboxHash: mailboxHashOf(ctx, email), from })
 
 /** First the ids of the person, then every table. */
 const PASSES: (Omit<IdPass, 'visit'> & Partial<IdPass>)[] = [
@@ -67,6 +67,7 @@ const PORTION_BYTES = 256 * 1024
 
 interface PortionQuery {
   email: string
+  mailboxHash: string
   from: Position | undefined
 }
 
@@ -74,8 +75,11 @@ interface PortionQuery {
 export const portionReport = defineReport(
   import.meta.url,
   'portionReport',
-  async (db, { shopId, query: { email, from } }: { shopId: string; query: PortionQuery }): Promise<Portion> => {
-    const person = new Person(email, '', from?.ids)
+  async (
+    db,
+    { shopId, query: { email, mailboxHash, from } }: { shopId: string; query: PortionQuery },
+  ): Promise<Portion> => {
+    const person = new Person(email, { mailboxHash, ids: from?.ids })
     const until = performance.now() + PORTION_MS
     const rows: Portion['rows'] = []
     let bytes = 0
@@ -115,7 +119,16 @@ function rowOf(person: Person, { table, key, row }: { table: TableName; key: str
 const toLine = (value: object): string => `${JSON.stringify(value)}\n`
 
 /** Columns that are derived from others, or that only the server can read. */
-const OMITTED_COLUMNS = ['searchText', 'emailKey', 'codeKey', 'customerEmailKey', 'tokenHash', 'fingerprint']
+const OMITTED_COLUMNS = [
+  'searchText',
+  'emailKey',
+  'codeKey',
+  'customerEmailKey',
+  'emailHash',
+  'mailboxHash',
+  'tokenHash',
+  'fingerprint',
+]
 
 function readable(ctx: Context, table: TableName, row: Row): Row {
   const kinds = COLUMNS[table] as Record<string, string>

@@ -3,6 +3,7 @@ import { domainToUnicode } from 'node:url'
 import { invalidField } from '../../contract/errors.ts'
 import type { Context } from '../../core/context.ts'
 import type { Vault } from '../../core/vault.ts'
+import { hashEmail } from '../../database/email-hash.ts'
 import { ERASED_DOMAIN, emailKey, mailboxKey, mailboxKeys, orderKey, withoutInvisible } from '../../engine/normalize.ts'
 
 /** Everything that may normalize to an `@`, or be the escape of one in a URL. */
@@ -23,6 +24,12 @@ export type PersonIds = Record<
   Set<string>
 >
 
+interface KnownPerson {
+  key?: string
+  mailboxHash?: string
+  ids?: Partial<PersonIds> | undefined
+}
+
 /**
  * A person by mailbox, as self-referral compares it: letter case, plus tags and equal spellings of an address do not matter.
  * The ids are those that the orders and visits of this mailbox have in common with no other.
@@ -35,6 +42,8 @@ export class Person {
   readonly affiliateIds: Set<string>
   /** The slugs and codes of the affiliates, as they are compared. */
   readonly codes: Set<string>
+  /** What customers are stored with instead of an address of this person. */
+  readonly mailboxHash: string | undefined
   readonly #key: string
   readonly #mailbox: string
   /** An interrupted erasure finds what it has replaced already. */
@@ -42,16 +51,17 @@ export class Person {
   readonly #domains: string[]
 
   /**
-   * @param key what pseudonyms are computed with. A person who is only read needs none.
-   * @param ids what was found before.
+   * @param known `key`: what pseudonyms are computed with, which a person who is only read needs not; `ids`: what was found
+   *   before.
    */
-  constructor(email: string, key = '', ids: Partial<PersonIds> = {}) {
+  constructor(email: string, { key = '', mailboxHash, ids = {} }: KnownPerson = {}) {
     this.customerIds = new Set(ids.customerIds)
     this.sessionIds = new Set(ids.sessionIds)
     this.orderIds = new Set(ids.orderIds)
     this.commissionIds = new Set(ids.commissionIds)
     this.affiliateIds = new Set(ids.affiliateIds)
     this.codes = new Set(ids.codes)
+    this.mailboxHash = mailboxHash
     this.#key = key
     this.#mailbox = mailboxKey(email)
     this.#replaced = mailboxKey(this.#pseudonymOf(email))
@@ -127,6 +137,10 @@ export class Person {
     return createHmac('sha256', this.#key).update(text).digest('hex').slice(0, 24)
   }
 }
+
+/** What the customers of a shop are stored with instead of an address. */
+export const mailboxHashOf = ({ shop }: Pick<Context, 'shop'>, email: string): string =>
+  hashEmail(shop.emailHashKey, email).mailboxHash
 
 /** The mailbox of every address that is or may be in a text: every person whom {@link Person.isMentionedIn} finds is among them. */
 export function mailboxesIn(text: string): Set<string> {

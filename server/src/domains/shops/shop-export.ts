@@ -19,6 +19,7 @@ const OMITTED_COLUMNS = [
   'storeWebhookSecret',
   'stripeWebhookSecret',
   'exportDigest',
+  'emailHashKey',
   // The key of an erasure that has not ended, and a hash of the person that only this installation can compute.
   'subject',
   'person',

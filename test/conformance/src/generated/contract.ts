@@ -1823,7 +1823,7 @@ export const schemas: Record<string, Schema> = {
     properties: {
       id: { type: 'string' },
       kind: { $ref: '#/components/schemas/ConnectionKind' },
-      value: { type: 'string' },
+      value: { type: ['string', 'null'] },
       affiliateId: { type: 'string' },
       createdAt: { $ref: '#/components/schemas/Instant' },
     },

@@ -1,0 +1,84 @@
+import { type Context, nowIso } from '../../core/context.ts'
+import type { Transaction } from '../../database/database.ts'
+import { hashEmail } from '../../database/email-hash.ts'
+import type { CustomerRow, ShopRow } from '../../database/tables.ts'
+import { emailKeysFromQuery } from '../../engine/normalize.ts'
+import { ANY_TIME, countOrders, insertCustomer, type KnownCustomers, updateCustomer } from './queries.ts'
+
+/** What a report says of a customer. */
+interface NamedCustomer {
+  customerId?: string | null
+  customerEmail?: string | null
+}
+
+/** What identifies a customer, as it is stored. */
+export type CustomerKeys = Pick<CustomerRow, 'customerId' | 'emailHash' | 'mailboxHash'>
+
+const NO_ADDRESS = { emailHash: null, mailboxHash: null }
+
+export const customerKeys = (
+  { emailHashKey }: Pick<ShopRow, 'emailHashKey'>,
+  { customerId, customerEmail }: NamedCustomer,
+): CustomerKeys => ({
+  customerId: customerId || null,
+  ...(customerEmail ? hashEmail(emailHashKey, customerEmail) : NO_ADDRESS),
+})
+
+/** The hashes of an address in a query, where a `+` may arrive as a space. */
+export const hashesOfQuery = ({ shop }: Context, text: string): string[] =>
+  emailKeysFromQuery(text).map((address) => hashEmail(shop.emailHashKey, address).emailHash)
+
+type Binding = Pick<CustomerRow, 'affiliateId' | 'programId' | 'boundAt' | 'boundBy'>
+
+export const UNBOUND: Binding = { affiliateId: null, programId: null, boundAt: null, boundBy: null }
+
+/**
+ * The customer whom a report names: the one with its id, else the one with its address unless that one has another id.
+ * Undefined for a new customer.
+ */
+export function identify({ byId, byEmail }: KnownCustomers, { customerId }: CustomerKeys): CustomerRow | undefined {
+  if (byId) return byId
+  return byEmail && (byEmail.customerId === null || customerId === null) ? byEmail : undefined
+}
+
+/** A customer. `before` is the stored row; undefined for a new customer. */
+export interface Customer {
+  before: CustomerRow | undefined
+  row: CustomerRow
+}
+
+/** The customer whom a report names, known or new; undefined when it names none. */
+export function customerOf(ctx: Context, keys: CustomerKeys, known: KnownCustomers): Customer | undefined {
+  if (keys.customerId === null && keys.emailHash === null) return undefined
+  const before = identify(known, keys)
+  const created = {
+    ...UNBOUND,
+    id: ctx.newId('cus'),
+    shopId: ctx.shop.id,
+    ...keys,
+    // An address stays that of the customer who had it first.
+    ...(known.byEmail && NO_ADDRESS),
+    importedOrders: 0,
+    importedFirstOrderAt: null,
+    createdAt: nowIso(ctx),
+  }
+  return { before, row: before ?? created }
+}
+
+/** Writes what differs from the stored row. */
+export async function storeCustomer(trx: Transaction, { before, row }: Customer): Promise<void> {
+  if (!before) return insertCustomer(trx, row)
+  const changes = Object.entries(row).filter(([column, value]) => value !== before[column as keyof CustomerRow])
+  if (changes.length > 0) await updateCustomer(trx, row, Object.fromEntries(changes))
+}
+
+/** Lifetime commission: the first credited order of an unbound customer binds it. Called before the order is credited. */
+export async function bindByFirstOrder(
+  ctx: Context,
+  trx: Transaction,
+  { before, row }: Customer,
+  { affiliateId, programId }: Pick<CustomerRow, 'affiliateId' | 'programId'>,
+): Promise<Customer> {
+  const isFirst = !before || (before.affiliateId === null && (await countOrders(trx, before, ANY_TIME)).orders === 0)
+  return { before, row: isFirst ? { ...row, affiliateId, programId, boundAt: nowIso(ctx), boundBy: 'ORDER' } : row }
+}

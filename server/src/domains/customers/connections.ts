@@ -1,0 +1,105 @@
+import { affiliateNotFound, conflict, invalidField, notFound } from '../../contract/errors.ts'
+import type { components } from '../../contract/schema.d.ts'
+import type { Body, Query } from '../../contract/spec.ts'
+import { type Context, nowIso } from '../../core/context.ts'
+import { readerOf, readFrom } from '../../core/lists.ts'
+import { mutate } from '../../core/mutate.ts'
+import { mapPage } from '../../core/pagination.ts'
+import type { Transaction } from '../../database/database.ts'
+import type { AffiliateRow, ConnectionRow } from '../../database/tables.ts'
+import { findAffiliate } from '../affiliates/queries.ts'
+import { requireProductId } from '../programs/product-rules.ts'
+import { customerKeys, customerOf, hashesOfQuery, storeCustomer, UNBOUND } from './binding.ts'
+import {
+  type AnyConnection,
+  connectionList,
+  deleteConnection,
+  findConnection,
+  insertConnection,
+} from './connection-queries.ts'
+import { findCustomer, findCustomers, updateCustomer } from './queries.ts'
+
+type Connection = components['schemas']['Connection']
+
+/** Lists the products and variants that are connected to affiliates, and the bound customers, newest first. */
+export const list = readerOf(connectionList, async (ctx: Context, query: Query<'listConnections'>) => {
+  const emailHashes = query.value === undefined ? undefined : hashesOfQuery(ctx, query.value)
+  return mapPage(await readFrom(ctx, connectionList, { ...query, emailHashes }), toConnection)
+})
+
+/**
+ * Connects a customer, product or variant to an affiliate. A customer is bound.
+ *
+ * @throws ApiError 400 `invalid_body`, 404 `affiliate_not_found`, 409 `connection_exists`.
+ */
+export async function create(ctx: Context, { kind, value: sent, affiliateId }: Body<'createConnection'>) {
+  const value = sent.trim()
+  if (!value) throw invalidField('invalid_body', 'value', 'is required.')
+  return mutate(ctx, async (trx, shop) => {
+    const affiliate = await findAffiliate(trx, ctx.shop.id, affiliateId)
+    if (!affiliate) throw affiliateNotFound()
+    const result = await (kind === 'product' || kind === 'variant'
+      ? connectProduct(ctx, trx, { kind, value: requireProductId(value), affiliateId })
+      : bindCustomer({ ...ctx, shop }, trx, { [kind]: value }, affiliate))
+    // The value may be an email address, so the audit leaves it out.
+    return { result, audit: { action: 'connection.created', subjectId: result.id, data: { kind, affiliateId } } }
+  })
+}
+
+async function connectProduct(
+  ctx: Context,
+  trx: Transaction,
+  connection: Pick<ConnectionRow, 'kind' | 'value' | 'affiliateId'>,
+): Promise<Connection> {
+  if (await findConnection(trx, ctx.shop.id, connection)) throw connectionExists()
+  const row = { ...connection, id: ctx.newId('con'), shopId: ctx.shop.id, createdAt: nowIso(ctx) }
+  await insertConnection(trx, row)
+  return toConnection(row)
+}
+
+async function bindCustomer(
+  ctx: Context,
+  trx: Transaction,
+  named: { customerId?: string; customerEmail?: string },
+  { id: affiliateId, campaignId: programId }: AffiliateRow,
+): Promise<Connection> {
+  const keys = customerKeys(ctx.shop, named)
+  const { before, row } = customerOf(ctx, keys, await findCustomers(trx, ctx.shop.id, keys))!
+  if (row.affiliateId !== null) throw connectionExists()
+  const createdAt = nowIso(ctx)
+  await storeCustomer(trx, { before, row: { ...row, affiliateId, programId, boundAt: createdAt, boundBy: 'OWNER' } })
+  const kind = named.customerId === undefined ? 'customerEmail' : 'customerId'
+  return { id: row.id, kind, value: named.customerId ?? null, affiliateId, createdAt }
+}
+
+const connectionExists = () =>
+  conflict('connection_exists', 'This customer, product or variant is already connected. Delete that connection first.')
+
+/** Deletes the connection of a product or variant, or unbinds a customer. @throws ApiError 404 `connection_not_found`. */
+export async function remove(ctx: Context, id: string) {
+  return mutate(ctx, async (trx) => {
+    const row = (await deleteConnection(trx, ctx.shop.id, id)) ?? (await unbind(trx, ctx.shop.id, id))
+    if (!row) throw notFound('connection_not_found', 'No connection with this id exists in your shop.')
+    const { kind, affiliateId } = row
+    return {
+      result: { ok: true as const, message: 'Connection removed.', id },
+      audit: { action: 'connection.deleted', subjectId: id, data: { kind, affiliateId } },
+    }
+  })
+}
+
+async function unbind(trx: Transaction, shopId: string, id: string) {
+  const customer = await findCustomer(trx, shopId, id)
+  if (!customer?.affiliateId) return undefined
+  await updateCustomer(trx, customer, UNBOUND)
+  const kind = customer.customerId === null ? 'customerEmail' : 'customerId'
+  return { kind, affiliateId: customer.affiliateId }
+}
+
+const toConnection = ({ id, kind, value, affiliateId, createdAt }: AnyConnection): Connection => ({
+  id,
+  kind,
+  value,
+  affiliateId,
+  createdAt,
+})

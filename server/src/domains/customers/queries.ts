@@ -1,0 +1,94 @@
+import { sql } from 'kysely'
+import type { Reader, Transaction } from '../../database/database.ts'
+import { prepared, preparedInsert } from '../../database/prepared.ts'
+import type { CommissionRow, CustomerRow } from '../../database/tables.ts'
+
+const customerById = prepared<{ shopId: string; customerId: string }>()((db, { shopId, customerId }) =>
+  db.selectFrom('customers').selectAll().where('shopId', '=', shopId).where('customerId', '=', customerId).compile(),
+)
+const customerByEmail = prepared<{ shopId: string; emailHash: string }>()((db, { shopId, emailHash }) =>
+  db.selectFrom('customers').selectAll().where('shopId', '=', shopId).where('emailHash', '=', emailHash).compile(),
+)
+
+/** The customer with the caller's id, and the one with the address; they may differ. */
+export interface KnownCustomers {
+  byId: CustomerRow | undefined
+  byEmail: CustomerRow | undefined
+}
+
+export async function findCustomers(
+  db: Reader,
+  shopId: string,
+  { customerId, emailHash }: Pick<CustomerRow, 'customerId' | 'emailHash'>,
+): Promise<KnownCustomers> {
+  const [byId, byEmail] = await Promise.all([
+    customerId ? customerById(db, { shopId, customerId }) : [],
+    emailHash ? customerByEmail(db, { shopId, emailHash }) : [],
+  ])
+  return { byId: byId[0], byEmail: byEmail[0] }
+}
+
+export const findCustomer = (db: Reader, shopId: string, id: string): Promise<CustomerRow | undefined> =>
+  db.selectFrom('customers').selectAll().where('shopId', '=', shopId).where('id', '=', id).executeTakeFirst()
+
+/** The statuses of credited orders. An order that earns nothing is `REJECTED`. */
+const CREDITED: CommissionRow['orderStatus'][] = ['PENDING', 'APPROVED', 'ACCEPTED', 'PAYABLE', 'PAID']
+/** More orders of one customer are not counted, so that an id that every guest has costs little. */
+const MAX_ORDERS = 10_000
+
+const creditedOrders = (db: Reader, { shopId, id, before }: { shopId: string; id: string; before: string }) =>
+  db
+    .selectFrom('commissions')
+    .select('happenedAt')
+    .where('shopId', '=', shopId)
+    .where('customer', '=', id)
+    .where('happenedAt', '<', before)
+    .where(
+      'orderStatus',
+      'in',
+      CREDITED.map((status) => sql.lit(status)),
+    )
+    .orderBy('happenedAt')
+    .limit(sql.lit(MAX_ORDERS))
+
+const countedOrders = prepared<{ shopId: string; id: string; before: string }>()((db, values) =>
+  db
+    .selectFrom(creditedOrders(db, values).as('credited'))
+    .select((eb) => [eb.fn.countAll<number>().as('orders'), eb.fn.min('happenedAt').as('firstOrderAt')])
+    .compile(),
+)
+
+/** After every order. */
+export const ANY_TIME = '9999'
+
+export interface CountedOrders {
+  orders: number
+  /** The instant of the first of them; null without any. */
+  firstOrderAt: string | null
+}
+
+/** A customer's credited orders before an instant, those of another service included. */
+export async function countOrders(
+  db: Reader,
+  { shopId, id, importedOrders, importedFirstOrderAt }: CustomerRow,
+  before: string,
+): Promise<CountedOrders> {
+  const [counted] = await countedOrders(db, { shopId, id, before })
+  const isEarlier = importedFirstOrderAt !== null && importedFirstOrderAt < before
+  const { orders, firstOrderAt } = counted!
+  if (!isEarlier) return { orders, firstOrderAt }
+  const isFirst = firstOrderAt === null || importedFirstOrderAt < firstOrderAt
+  return { orders: orders + importedOrders, firstOrderAt: isFirst ? importedFirstOrderAt : firstOrderAt }
+}
+
+const insertOne = preparedInsert('customers')
+
+export const insertCustomer = (trx: Transaction, row: CustomerRow): Promise<void> => insertOne(trx, row)
+
+export async function updateCustomer(
+  trx: Transaction,
+  { shopId, id }: CustomerRow,
+  changes: Partial<CustomerRow>,
+): Promise<void> {
+  await trx.updateTable('customers').set(changes).where('shopId', '=', shopId).where('id', '=', id).execute()
+}
