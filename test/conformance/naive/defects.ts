@@ -135,7 +135,38 @@ const again =
   }
 
 /** By check. */
+/** Stores the terms of a program, changed. */
+const storesTerms = (change: (rule: Json) => Json) =>
+  sends(is('PUT', '/programs/terms'), (body) => ({ ...body, rules: body.rules?.map(change) }))
+const withoutCondition = (name: string) =>
+  storesTerms(({ when: { [name]: _, ...when }, ...rest }) => ({ ...rest, when }))
+const narrower = (from: number, to: number) =>
+  storesTerms((rule) => {
+    const { orderSubtotalCents: range } = rule.when
+    return { ...rule, when: { orderSubtotalCents: { from: range.from + from, to: range.to + to } } }
+  })
+
 export const DEFECTS: Record<string, (real: Fetch) => Fetch> = {
+  'terms/first': sets(is('GET', '/programs/terms'), { version: 0 }),
+  'terms/versions': sends(is('PUT', '/programs/terms'), without('version')),
+  'terms/first-match': sends(is('PUT', '/programs/terms'), (body) => ({ ...body, rules: body.rules.toReversed() })),
+  'terms/bounds': narrower(1, 0),
+  'terms/nothing': storesTerms((rule) => ({ ...rule, commissionPercent: 1 })),
+  'terms/affiliate': withoutCondition('affiliateIds'),
+  'terms/customer-order': withoutCondition('customerOrder'),
+  'terms/customer-month': withoutCondition('customerMonth'),
+  'terms/refunded-order': returns(200, is('POST', '/refunds'), {}),
+  'terms/affiliate-orders': withoutCondition('affiliateOrders'),
+  'terms/month': storesTerms((rule) => ({ ...rule, when: { affiliateOrders: { from: 1, period: 'ALL_TIME' } } })),
+  'terms/affiliate-revenue': sends(conversion, without('discountCents')),
+  'terms/cap': storesTerms(without('maxCommissionCents')),
+  'terms/late-order': sends(conversion, without('occurredAt')),
+  'terms/hold': sends(is('PUT', '/programs/terms'), without('holdDays')),
+  'terms/type': returns(
+    200,
+    ({ method, path, body }) => method === 'PATCH' && path === '/programs' && body?.commissionType,
+    { data: {} },
+  ),
   'http/empty-body': returns(201, ({ method, text }) => method === 'POST' && text === '', {}),
   'http/content-type-is-ignored': rejects(({ headers }) => headers.get('Content-Type') === 'text/plain'),
   'http/body-below-limit': rejects(({ text }) => text.length > 100_000),

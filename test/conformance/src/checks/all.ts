@@ -24,6 +24,7 @@ import { analytics, journeys } from './reports.ts'
 import { ownerSchemas, schemas } from './schema.ts'
 import { settings } from './settings.ts'
 import { subscriptions } from './subscriptions.ts'
+import { terms } from './terms.ts'
 
 /** All topics. Rules about every response are last. */
 export const groups: readonly Group[] = [
@@ -33,6 +34,7 @@ export const groups: readonly Group[] = [
   lists,
   affiliates,
   programs,
+  terms,
   coupons,
   conversions,
   amounts,

@@ -1,0 +1,345 @@
+import type { ReferralClient } from '@referral/sdk'
+import fc from 'fast-check'
+import { expect } from 'vitest'
+import type { TermsCondition } from '../../../server/src/engine/facts.ts'
+import { admin } from '../../support/owner.ts'
+import type { TestServer, TestShop } from '../../support/server.ts'
+import { expectOk, newAffiliate } from '../../support/shop.ts'
+
+const DAY = 86_400_000
+const RATE = 1600
+const ZONES = ['UTC', 'America/New_York', 'Europe/Berlin', 'Pacific/Auckland']
+/** Ends of months, a leap day, and both changes of daylight saving of each zone, a second before and after. */
+const EDGES = [
+  '2027-01-31T05:00:00Z',
+  '2027-02-28T05:00:00Z',
+  '2027-03-01T00:00:00Z',
+  '2027-03-14T07:00:00Z',
+  '2027-03-28T01:00:00Z',
+  '2027-04-03T14:00:00Z',
+  '2027-04-30T22:00:00Z',
+  '2027-05-31T05:00:00Z',
+  '2027-09-25T14:00:00Z',
+  '2027-10-31T01:00:00Z',
+  '2027-11-07T06:00:00Z',
+  '2028-01-31T05:00:00Z',
+  '2028-02-29T05:00:00Z',
+  '2028-03-14T06:00:00Z',
+]
+const INSTANTS = EDGES.flatMap((edge) => [-1000, 0, 1000].map((ms) => Date.parse(edge) + ms))
+const LAST = INSTANTS.at(-1)! + DAY
+
+interface Terms {
+  holdDays: number
+  appliesTo: 'ORDERS' | 'CUSTOMERS'
+  rules: { when: TermsCondition; commissionPercent: number | null; maxCommissionCents?: number }[]
+}
+
+type Step =
+  | { do: 'order'; at: number; customer: number; affiliate: number; cents: number }
+  | { do: 'refund' | 'takeBack'; order: number; part: number }
+  | { do: 'terms'; terms: Terms }
+
+const bounds = (...values: number[]) => {
+  const value = fc.constantFrom(...values)
+  return fc.oneof(
+    value.map((from) => ({ from })),
+    value.map((to) => ({ to })),
+  )
+}
+const period = fc.constantFrom('MONTH' as const, 'ALL_TIME' as const)
+const counted = (...values: number[]) =>
+  fc.tuple(bounds(...values), period).map(([range, of]) => ({ ...range, period: of }))
+const when = fc.oneof(
+  fc.record({ customerMonth: bounds(0, 1, 2, 6, 12) }),
+  fc.record({ customerOrder: bounds(1, 2, 3) }),
+  fc.record({ affiliateOrders: counted(0, 1, 3) }),
+  fc.record({ affiliateRevenueCents: counted(1, 5000, 20_000) }),
+  fc.record({ orderSubtotalCents: bounds(1000, 5000), customerMonth: bounds(0, 1, 11) }),
+  fc.constant({}),
+)
+const terms: fc.Arbitrary<Terms> = fc.record({
+  holdDays: fc.constantFrom(0, 30, 365),
+  appliesTo: fc.constantFrom('ORDERS' as const, 'CUSTOMERS' as const),
+  rules: fc.array(
+    fc
+      .tuple(when, fc.constantFrom(null, 5, 12.5, 30), fc.constantFrom(undefined, undefined, 500))
+      .map(([condition, commissionPercent, cap]) => ({
+        when: condition,
+        commissionPercent,
+        ...(cap && commissionPercent !== null && { maxCommissionCents: cap }),
+      })),
+    { maxLength: 3 },
+  ),
+})
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant('order' as const),
+      at: fc.nat(INSTANTS.length - 1),
+      customer: fc.nat(3),
+      affiliate: fc.nat(1),
+      cents: fc.integer({ min: 1, max: 9999 }),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constantFrom('refund' as const, 'takeBack' as const),
+      order: fc.nat(30),
+      part: fc.constantFrom(1, 33, 50, 100),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('terms' as const), terms }) },
+)
+
+/** What the model knows of an order. */
+interface Known {
+  id: string
+  at: number
+  customer: number
+  affiliate: number
+  cents: number
+  version: number
+  rule: number | null
+  /** In basis points; null for an order that earns nothing. */
+  bps: number | null
+  cap: number
+  holdDays: number
+  refunds: Map<string, number>
+}
+
+/** Rounded half up, computed apart from the engine. */
+const half = (numerator: bigint, denominator: bigint) => Number((2n * numerator + denominator) / (2n * denominator))
+const refundedOf = ({ refunds, cents }: Known) =>
+  Math.min(
+    cents,
+    [...refunds.values()].reduce((a, b) => a + b, 0),
+  )
+const isCredited = (order: Known) => order.bps !== null && refundedOf(order) < order.cents
+
+/** The local time of an instant, as if it were UTC. */
+function local(at: number, zone: string): number {
+  const parts = new Intl.DateTimeFormat('en-US', {
+    timeZone: zone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+  }).formatToParts(at)
+  const [year, month, day, hour, minute, second] = ['year', 'month', 'day', 'hour', 'minute', 'second'].map((name) =>
+    Number(parts.find(({ type }) => type === name)!.value),
+  ) as [number, number, number, number, number, number]
+  return Date.UTC(year, month - 1, day, hour, minute, second) + (((at % 1000) + 1000) % 1000)
+}
+
+/** The first instant with a local time; where clocks skip it, as much later as they skip. */
+function instantOf(wall: number, zone: string): number {
+  const offsets = [-DAY, 0, DAY].map((ms) => local(wall + ms, zone) - (wall + ms))
+  const found = offsets.map((offset) => wall - offset).filter((at) => local(at, zone) === wall)
+  return found.length > 0 ? Math.min(...found) : wall - offsets[0]!
+}
+
+function addMonths(from: number, months: number, zone: string): number {
+  const wall = new Date(local(from, zone))
+  const first = Date.UTC(wall.getUTCFullYear(), wall.getUTCMonth() + months, 1)
+  const target = new Date(first)
+  const last = new Date(Date.UTC(target.getUTCFullYear(), target.getUTCMonth() + 1, 0)).getUTCDate()
+  const time = wall.getTime() % DAY
+  return instantOf(first + (Math.min(wall.getUTCDate(), last) - 1) * DAY + time, zone)
+}
+
+function monthOf(from: number, at: number, zone: string): number {
+  let month = 0
+  while (addMonths(from, month + 1, zone) <= at) month++
+  return month
+}
+
+class History {
+  readonly server: TestServer
+  readonly shop: TestShop
+  readonly zone: string
+  readonly client: ReferralClient
+  readonly orders: Known[] = []
+  readonly versions: (Terms & { createdAt: number })[] = [{ createdAt: 0, holdDays: 0, appliesTo: 'ORDERS', rules: [] }]
+  programId = ''
+  #count = 0
+
+  constructor(server: TestServer, shop: TestShop, zone: string) {
+    this.server = server
+    this.shop = shop
+    this.zone = zone
+    this.client = server.clientOf(shop.key)
+  }
+
+  async open(): Promise<void> {
+    const { key } = this.shop
+    await this.owner('PATCH', '/settings', { timeZone: this.zone })
+    const program = await this.client.programs.create({ name: 'P', autoApproveOrder: true })
+    this.programId = program.id
+    for (const code of ['AAA', 'BBB']) await newAffiliate(this.server, { key, campaignId: program.id, code })
+  }
+
+  owner = (method: string, path: string, body?: unknown) =>
+    admin(this.server, method, path, body, { key: this.shop.ownerToken })
+
+  async take(one: Step): Promise<void> {
+    if (one.do === 'order') return this.#order(one)
+    if (one.do === 'terms') return this.#terms(one.terms)
+    const order = this.orders[one.order % (this.orders.length || 1)]
+    if (!order) return
+    const externalOrderId = order.id
+    if (one.do === 'refund') {
+      const externalRefundId = `r-${++this.#count}`
+      const left = order.cents - refundedOf(order)
+      const amountCents = Math.floor((left * one.part) / 100)
+      await this.client.refunds.create({ externalOrderId, externalRefundId, amountCents })
+      order.refunds.set(externalRefundId, amountCents)
+      return
+    }
+    const [externalRefundId] = order.refunds.keys()
+    if (externalRefundId === undefined) return
+    await this.client.refunds.cancel({ externalOrderId, externalRefundId })
+    order.refunds.delete(externalRefundId)
+  }
+
+  async #terms(next: Terms): Promise<void> {
+    // In between the orders, so that late ones are decided by an earlier version.
+    this.server.clock.ms = LAST
+    const at = INSTANTS[(this.versions.length * 7) % INSTANTS.length]!
+    const previous = this.versions.at(-1)!
+    if (
+      JSON.stringify([next.holdDays, next.appliesTo, next.rules]) ===
+      JSON.stringify([previous.holdDays, previous.appliesTo, previous.rules])
+    )
+      return
+    this.server.clock.ms = Math.max(at, previous.createdAt + 1)
+    await this.client.programs.setTerms(this.programId, next)
+    this.versions.push({ ...next, createdAt: this.server.clock.ms })
+    this.server.clock.ms = LAST
+  }
+
+  async #order({ at: index, customer, affiliate, cents }: Step & { do: 'order' }): Promise<void> {
+    const at = INSTANTS[index]!
+    const id = `o-${++this.#count}`
+    const known = {
+      id,
+      at,
+      customer,
+      affiliate,
+      cents,
+      refunds: new Map(),
+      ...this.#decide({ at, customer, affiliate, cents }),
+    }
+    await this.client.events.conversion({
+      externalOrderId: id,
+      amountCents: cents,
+      couponCode: ['AAA', 'BBB'][affiliate]!,
+      occurredAt: new Date(at).toISOString(),
+      ...(customer > 0 && { customerId: `c-${customer}` }),
+    })
+    this.orders.push(known)
+    await this.#check(known)
+  }
+
+  #decide({ at, customer, affiliate, cents }: Pick<Known, 'at' | 'customer' | 'affiliate' | 'cents'>) {
+    const before = this.orders.filter((order) => order.at < at && isCredited(order))
+    const own = customer > 0 ? before.filter((order) => order.customer === customer) : []
+    const firstAt = own.length > 0 ? Math.min(...own.map((order) => order.at)) : undefined
+    const versionAt = (instant: number) => this.versions.findLastIndex(({ createdAt }) => createdAt <= instant)
+    const first = firstAt === undefined ? undefined : versionAt(firstAt)
+    const keeps = first !== undefined && this.versions[first]!.appliesTo === 'CUSTOMERS'
+    const version = keeps ? first : versionAt(at)
+    const { rules, holdDays } = this.versions[version]!
+    const won = before.filter((order) => order.affiliate === affiliate)
+    const localMonth = (instant: number) => new Date(local(instant, this.zone)).toISOString().slice(0, 7)
+    const ofPeriod = (name: string) =>
+      won.filter((order) => name === 'ALL_TIME' || localMonth(order.at) === localMonth(at))
+    const month = firstAt === undefined ? 0 : monthOf(firstAt, at, this.zone)
+    const within = ({ from = 0, to = Number.POSITIVE_INFINITY }: { from?: number; to?: number }, value: number) =>
+      value >= from && value <= to
+    const holds = ({ when: asked }: Terms['rules'][number]) =>
+      within(asked.customerOrder ?? {}, own.length + 1) &&
+      within(asked.customerMonth ?? {}, month) &&
+      within(asked.orderSubtotalCents ?? {}, cents) &&
+      (!asked.affiliateOrders || within(asked.affiliateOrders, ofPeriod(asked.affiliateOrders.period).length)) &&
+      (!asked.affiliateRevenueCents ||
+        within(
+          asked.affiliateRevenueCents,
+          ofPeriod(asked.affiliateRevenueCents.period).reduce((sum, order) => sum + order.cents, 0),
+        ))
+    const index = rules.findIndex(holds)
+    const rule = rules[index]
+    return {
+      version: version + 1,
+      rule: rule ? index : null,
+      bps: rule ? (rule.commissionPercent === null ? null : rule.commissionPercent * 100) : RATE,
+      cap: rule?.maxCommissionCents ?? Number.POSITIVE_INFINITY,
+      holdDays,
+    }
+  }
+
+  /** The commission is the share of what is left; a capped one is the share of the cap. */
+  async #check(known: Known): Promise<number> {
+    const { bps, cap, cents } = known
+    const left = cents - refundedOf(known)
+    const share = (of: number) => half(BigInt(of) * BigInt(bps ?? 0), 10_000n)
+    const capped = share(cents) > cap ? half(BigInt(cap) * BigInt(left), BigInt(cents)) : Number.POSITIVE_INFINITY
+    const amount = left === 0 ? 0 : Math.min(share(left), capped)
+    const { data } = await this.client.commissions.list({ externalOrderId: known.id })
+    const { orderStatus, commissionAmountCents, termsVersion, termsRule, availableAt, restrictionReasonCode } = data[0]!
+    const status = bps === null ? 'REJECTED' : left === 0 ? 'REFUNDED' : 'APPROVED'
+    expect({
+      known,
+      orderStatus,
+      commissionAmountCents,
+      termsVersion,
+      termsRule,
+      availableAt,
+      restrictionReasonCode,
+    }).toEqual({
+      known,
+      orderStatus: status,
+      commissionAmountCents: amount,
+      termsVersion: known.version,
+      termsRule: known.rule,
+      availableAt: new Date(known.at + known.holdDays * DAY).toISOString(),
+      restrictionReasonCode: bps === null ? 'TERMS_NOT_MET' : null,
+    })
+    return amount
+  }
+
+  /** Every order to the cent, its replay, and what is on hold. */
+  async check(): Promise<void> {
+    const sums = { approved: 0, held: 0 }
+    for (const known of this.orders) {
+      const amount = await this.#check(known)
+      sums.approved += amount
+      if (known.holdDays > 0 && known.at + known.holdDays * DAY > this.server.clock.ms) sums.held += amount
+      const { replay } = await expectOk(this.owner('GET', `/orders/${known.id}/explanation`))
+      expect([known.id, replay.identical]).toEqual([known.id, true])
+    }
+    const { data } = await this.client.affiliates.list()
+    const balances = await Promise.all(data.map(({ id }) => this.client.affiliates.balance(id)))
+    const all = balances.flatMap((one) => one.balances)
+    expect(all.reduce((total, { approvedCents }) => total + approvedCents, 0)).toBe(sums.approved)
+    expect(all.reduce((total, one) => total + (one.onHoldCents ?? 0), 0)).toBe(sums.held)
+  }
+}
+
+/** Random histories of orders, refunds and terms agree with a model that knows nothing of the engine. */
+export async function checkHistories(server: TestServer, runs: number): Promise<void> {
+  const steps = fc.array(step, { minLength: 4, maxLength: 24 })
+  const property = fc.asyncProperty(fc.constantFrom(...ZONES), terms, steps, async (zone, initial, taken) => {
+    server.clock.ms = LAST
+    const history = new History(server, await server.createShop(), zone)
+    await history.open()
+    for (const one of [{ do: 'terms' as const, terms: initial }, ...taken]) await history.take(one)
+    await history.check()
+  })
+  await fc.assert(property, { numRuns: runs })
+}
