@@ -146,3 +146,18 @@ test('200 other terms: what the first orders of affiliates, and cheap orders, wo
   const { status, headers } = await owner('POST', '/backtests', { rules: [{ when: {}, commissionPercent: 101 }] })
   expect([status, headers.get('X-Error-Code')]).toEqual([400, 'commission_percent_invalid'])
 })
+
+test('200 terms by customer: orders of programs without terms are counted again', async ({ server }) => {
+  const till = new Till(server, await server.createShop())
+  await till.affiliate()
+  for (const occurredAt of ['2025-01-31T00:00:00Z', '2025-12-31T00:00:00Z', '2026-01-31T00:00:00Z'])
+    await till.order({ customerId: 'c', occurredAt })
+  const reply = await till.admin('POST', '/backtests', {
+    rules: [{ when: { customerMonth: { from: 12 } }, commissionPercent: null }],
+  })
+  expect(reply.body.data).toMatchObject({
+    orders: 3,
+    changed: 1,
+    totals: [{ currentCents: 4320, proposedCents: 2880 }],
+  })
+})

@@ -15,7 +15,7 @@ import { parseFacts } from '../../engine/stored-facts.ts'
 import { precedenceOf } from '../accounts/settings.ts'
 import { findAffiliatesById } from '../affiliates/queries.ts'
 import { listOrders } from '../ledger/orders.ts'
-import { withCounts } from '../ledger/terms-facts.ts'
+import { withCounts, withCustomer } from '../ledger/terms-facts.ts'
 import { rateError } from '../programs/programs.ts'
 import { findProgram } from '../programs/queries.ts'
 
@@ -34,6 +34,7 @@ export async function run(ctx: Context, input: Body<'runBacktest'>): Promise<com
     ...bounds,
     currency: ctx.shop.currency,
     timeZone: ctx.shop.timeZone,
+    emailHashKey: ctx.shop.emailHashKey,
     input,
     ...(precedence && { precedence }),
   }
@@ -53,6 +54,7 @@ interface BacktestRequest {
   /** The shop's, for orders that were decided without it. */
   currency: string
   timeZone: string
+  emailHashKey: string
   /** The precedence of evidence, when it differs. */
   precedence?: Facts['settings']['precedence']
   /** Instants, both inclusive, of the orders. */
@@ -84,10 +86,11 @@ export const backtestReport = defineReport(
   import.meta.url,
   'backtestReport',
   async (db, { shopId, query }: { shopId: string; query: BacktestRequest }): Promise<BacktestResult> => {
-    const { input, currency, timeZone, precedence, ...bounds } = query
+    const { input, currency, timeZone, emailHashKey, precedence, ...bounds } = query
     const changed = changeOf(input, { precedence, currency })
-    const shop = { id: shopId, currency, timeZone }
-    const change: Change = async (facts) => (input.rules ? withCounts(db, shop, changed(facts)) : changed(facts))
+    const shop = { id: shopId, currency, timeZone, emailHashKey }
+    const change: Change = async (facts) =>
+      input.rules ? withCounts(db, shop, await withCustomer(db, shop, changed(facts))) : changed(facts)
     const ledger = newLedger()
     let after: OrderRow | undefined
     let truncated = false

@@ -2,6 +2,8 @@ import { monthsBetween, startOfMonth } from '../../core/time-zone.ts'
 import type { Reader } from '../../database/database.ts'
 import type { ProgramTermsRow, ShopRow } from '../../database/tables.ts'
 import type { AffiliateFact, Facts, TermsFact, TermsPeriod } from '../../engine/facts.ts'
+import { customerKeys, identify } from '../customers/binding.ts'
+import { countOrders, findCustomers } from '../customers/queries.ts'
 import { listTermsInForce } from '../programs/queries.ts'
 import { countCredited } from './commissions.ts'
 
@@ -33,6 +35,18 @@ function toFact(
   }
   const read: TermsFact['rules'] = JSON.parse(rules)
   return { ...row, rules: read.map((rule) => ({ ...rule, when: own(rule.when) })) }
+}
+
+/** Adds the customer's credited orders, which are not stored with orders of programs without terms. */
+export async function withCustomer(
+  db: Reader,
+  shop: Pick<ShopRow, 'id' | 'emailHashKey'>,
+  facts: Facts,
+): Promise<Facts> {
+  if (facts.customer) return facts
+  const keys = customerKeys(shop, facts.order)
+  const named = identify(await findCustomers(db, shop.id, keys), keys)
+  return named ? { ...facts, customer: await countOrders(db, named, facts.order.orderAt) } : facts
 }
 
 /** Adds the numbers that the terms of the facts compare. */
