@@ -44,8 +44,10 @@ const RESUME_INTERVAL_MS = 5000
 const WAIT_MS = 50
 /** How long a change of a batch waits for a run. */
 const MAX_WAIT_MS = 5000
+/** Commissions that one step of a large batch moves; the shop is locked for some milliseconds. */
+const STEP_ROWS = 100
 /** Debts that one step carries forward; each is two rows. */
-const MAX_DEBTS = queries.MAX_MOVED / 2
+const STEP_DEBTS = STEP_ROWS / 2
 
 export const CANCELED_REASON = 'The batch was canceled.'
 
@@ -138,12 +140,15 @@ async function run(deps: ServerDeps, batch: PayoutBatchRow): Promise<Batch | und
   const ctx = contextOf(deps, shop, process)
   const all: Run = { ctx, batch, steps: 0, longestMs: 0 }
   try {
-    for await (const ids of readRows(ctx, { id: batch.id, process })) {
-      await step(all, async (trx) => {
-        const moved = await moveRows(trx, batch, process, ids)
-        const added = process.becomes === 'OPEN' ? moved : []
-        return { moved: moved.length, added, ...(process.becomes === 'PAID' && paidEvents(trx, batch, process, ids)) }
-      })
+    for await (const page of readRows(ctx, { id: batch.id, process })) {
+      for (let start = 0; start < page.length; start += STEP_ROWS) {
+        const ids = page.slice(start, start + STEP_ROWS)
+        await step(all, async (trx) => {
+          const moved = await moveRows(trx, batch, process, ids)
+          const added = process.becomes === 'OPEN' ? moved : []
+          return { moved: moved.length, added, ...(process.becomes === 'PAID' && paidEvents(trx, batch, process, ids)) }
+        })
+      }
     }
     const computed = process.becomes === 'OPEN' ? await carryDebts(all) : null
     const { steps, longestMs } = all
@@ -219,8 +224,8 @@ async function carryDebts(all: Run): Promise<ComputedBatch | null> {
   const { id, periodEnd } = batch
   const computed = await readFrom(ctx, contentReport, { id, periodEnd })
   const debts = computed?.debts ?? []
-  for (let start = 0; start < debts.length; start += MAX_DEBTS) {
-    const some = debts.slice(start, start + MAX_DEBTS)
+  for (let start = 0; start < debts.length; start += STEP_DEBTS) {
+    const some = debts.slice(start, start + STEP_DEBTS)
     await step(all, async (trx) => {
       await insertDebts(ctx, trx, id, some)
       return { moved: 0, added: some.map(({ balancing }) => balancing) }
