@@ -345,3 +345,28 @@ test('a month of 20,000 orders', { timeout: 60_000 }, async ({ server, owner }) 
   expect(statement.currencies[0]?.closingCents).toBe(20_000_000)
   expect(ledger.split('\r\n')).toHaveLength(20_002)
 })
+
+test('a line names the rule of the terms, why an order earns nothing, and from when it is payable', async ({
+  server,
+  client,
+  owner,
+}) => {
+  const till = new Till(server, server.shop)
+  const { id, campaignId } = await till.affiliate()
+  server.clock.ms = Date.parse('2026-10-01T12:00:00Z')
+  await client.programs.setTerms(campaignId!, {
+    holdDays: 30,
+    rules: [
+      { when: { orderSubtotalCents: { to: 1000 } }, commissionPercent: null },
+      { when: {}, commissionPercent: 30, maxCommissionCents: 500 },
+    ],
+  })
+  server.clock.ms = Date.parse('2026-11-02T12:00:00Z')
+  await till.order({ externalOrderId: 'cheap', amountCents: 900 })
+  await till.order({ externalOrderId: 'capped' })
+  const { lines } = await read(owner, id, '2026-10')
+  expect(lines.map(({ reason, amountCents }) => [reason, amountCents])).toEqual([
+    ["Order cheap: rejected, because the program's terms pay nothing for it", 0],
+    ["Order capped: commission of 30% on 90.00 USD by rule 2 of the program's terms, payable from 2026-11-19 on", 500],
+  ])
+})

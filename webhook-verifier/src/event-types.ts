@@ -179,9 +179,9 @@ export interface Commission {
   orderCurrency: string
   commissionType: CommissionType | null
   commissionBaseCents: Cents
-  /** What the refunds that reduced `commissionAmountCents` have left of `commissionBaseCents`. At a single percentage rate, the amount is `commissionRateBps` of it. A refund of a paid commission is an adjustment, and does not change it. */
+  /** What the refunds that reduced `commissionAmountCents` have left of `commissionBaseCents`. At a single percentage rate, the amount is `commissionRateBps` of it, unless the terms cap it. A refund of a paid commission is an adjustment, and does not change it. */
   remainingBaseCents: number
-  /** 0 for the flat types. */
+  /** The rate of the program, or of the rule of its terms that matched; 0 for the flat types. */
   commissionRateBps: number
   commissionAmountCents: Cents
   taxWithheldCents: Cents

@@ -2707,9 +2707,9 @@ export interface components {
             orderCurrency: string;
             commissionType: components["schemas"]["CommissionType"] | null;
             commissionBaseCents: components["schemas"]["Cents"];
-            /** @description What the refunds that reduced `commissionAmountCents` have left of `commissionBaseCents`. At a single percentage rate, the amount is `commissionRateBps` of it. A refund of a paid commission is an adjustment, and does not change it. */
+            /** @description What the refunds that reduced `commissionAmountCents` have left of `commissionBaseCents`. At a single percentage rate, the amount is `commissionRateBps` of it, unless the terms cap it. A refund of a paid commission is an adjustment, and does not change it. */
             remainingBaseCents: number;
-            /** @description 0 for the flat types. */
+            /** @description The rate of the program, or of the rule of its terms that matched; 0 for the flat types. */
             commissionRateBps: number;
             commissionAmountCents: components["schemas"]["Cents"];
             taxWithheldCents: components["schemas"]["Cents"];

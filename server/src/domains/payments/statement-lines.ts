@@ -29,7 +29,7 @@ type Named = Pick<StatementCommission, 'orderId' | 'orderName' | 'externalOrderI
 
 const nameOf = ({ orderName, externalOrderId, orderId }: Named): string => orderName ?? externalOrderId ?? orderId
 
-function orderReason(row: StatementCommission): string {
+function orderReason(row: StatementCommission, timeZone: string): string {
   const order = `Order ${nameOf(row)}`
   switch (row.orderStatus) {
     case 'PENDING':
@@ -41,7 +41,7 @@ function orderReason(row: StatementCommission): string {
       return `${order}: rejected${code ? `, because ${restrictionTexts(code).clause}` : ''}`
     }
     default:
-      return `${order}: ${rateOf(row)}`
+      return `${order}: ${rateOf(row)}${ruleOf(row)}${holdOf(row, timeZone)}`
   }
 }
 
@@ -50,17 +50,23 @@ const rateOf = ({ commissionType, commissionRateBps, commissionBaseCents, curren
     ? `commission of ${commissionRateBps / 100}% on ${money(commissionBaseCents, currency)}`
     : 'flat commission'
 
+const ruleOf = ({ termsRule }: StatementCommission): string =>
+  termsRule === null ? '' : ` by rule ${termsRule + 1} of the program's terms`
+
+const holdOf = ({ orderStatus, availableAt, happenedAt }: StatementCommission, timeZone: string): string =>
+  orderStatus === 'PAID' || availableAt <= happenedAt ? '' : `, payable from ${localDate(availableAt, timeZone)} on`
+
 const isEarned = (status: StatementCommission['orderStatus']): boolean => EARNED.includes(status)
 
 /** An order with what it earned originally; its refunds are separate lines. */
-export function orderEntry(row: StatementCommission, refunds: StatementRefund[]): StatementEntry {
+export function orderEntry(row: StatementCommission, refunds: StatementRefund[], timeZone: string): StatementEntry {
   const sum = (column: 'commissionCents' | 'taxCents') => refunds.reduce((all, refund) => all + refund[column], 0)
   const commissionCents = row.commissionAmountCents - sum('commissionCents')
   const taxWithheldCents = row.taxWithheldCents - sum('taxCents')
   return {
     at: row.happenedAt,
     kind: 'ORDER',
-    reason: orderReason(row),
+    reason: orderReason(row, timeZone),
     currency: row.currency,
     status: row.orderStatus,
     amountCents: isEarned(row.orderStatus) ? commissionCents - taxWithheldCents : 0,

@@ -45,6 +45,8 @@ export type StatementCommission = Pick<
   | 'trackingMethod'
   | 'restrictionReasonCode'
   | 'orderStatus'
+  | 'termsRule'
+  | 'availableAt'
   | 'debtId'
   | 'happenedAt'
 >
@@ -66,6 +68,8 @@ export const listCommissionsOf = (db: Reader, account: StatementScope): Promise<
       'trackingMethod',
       'restrictionReasonCode',
       'orderStatus',
+      'termsRule',
+      'availableAt',
       'debtId',
       'happenedAt',
     ])

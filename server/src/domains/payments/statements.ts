@@ -222,7 +222,9 @@ function toEntries({ periodStart, periodEnd, timeZone }: StatementQuery, rows: R
   const orders = new Map(rows.orders.map((row) => [row.id, row]))
   const byCommission = Map.groupBy(refunds, ({ commissionId }) => commissionId)
   const lines = [
-    ...commissions.filter((row) => !isAdjustment(row)).map((row) => orderEntry(row, byCommission.get(row.id) ?? [])),
+    ...commissions
+      .filter((row) => !isAdjustment(row))
+      .map((row) => orderEntry(row, byCommission.get(row.id) ?? [], timeZone)),
     ...refunds.filter((one) => refundedAt(one) >= periodStart && refundedAt(one) <= periodEnd).map(refundEntry),
     ...adjustmentsOf(commissions).map((row) => adjustmentEntry(row, orders)),
   ]
