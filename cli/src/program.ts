@@ -28,6 +28,7 @@ const COMMAND_GROUPS: Readonly<Record<string, readonly CommandGroup[]>> = {
     { names: ['affiliates'], load: async () => (await import('./commands/affiliates.ts')).addAffiliates },
     { names: ['aliases'], load: async () => (await import('./commands/aliases.ts')).addAliases },
     { names: ['coupons'], load: async () => (await import('./commands/coupons.ts')).addCoupons },
+    { names: ['customers'], load: async () => (await import('./commands/customers.ts')).addCustomers },
     { names: ['programs'], load: async () => (await import('./commands/programs.ts')).addPrograms },
     { names: ['commissions'], load: async () => (await import('./commands/commissions/command.ts')).addCommissions },
   ],

@@ -7,6 +7,7 @@ import { analytics } from './resources/analytics.ts'
 import { cancellations } from './resources/cancellations.ts'
 import { commissions } from './resources/commissions.ts'
 import { coupons } from './resources/coupons.ts'
+import { customers } from './resources/customers.ts'
 import { events } from './resources/events.ts'
 import { journey } from './resources/journey.ts'
 import { payouts } from './resources/payouts.ts'
@@ -85,6 +86,7 @@ export interface ReferralClient extends RawClient {
   readonly commissions: ReturnType<typeof commissions>
   readonly payouts: ReturnType<typeof payouts>
   readonly coupons: ReturnType<typeof coupons>
+  readonly customers: ReturnType<typeof customers>
   readonly analytics: ReturnType<typeof analytics>
   readonly journey: ReturnType<typeof journey>
   readonly events: ReturnType<typeof events>
@@ -123,6 +125,7 @@ export const createReferralClient = (options?: ClientOptions): ReferralClient =>
     commissions: commissions(core),
     payouts: payouts(core),
     coupons: coupons(core),
+    customers: customers(core),
     analytics: analytics(core),
     journey: journey(core),
     events: events(core),

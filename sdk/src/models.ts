@@ -35,6 +35,15 @@ export interface PayoutBatch extends PayoutPreview {
 export interface Unpaid extends Open<Schemas['Unpaid']> {}
 /** The shop of the API key. */
 export interface Shop extends Open<Schemas['ShopInfo']> {}
+/** A customer of the shop, and the affiliate who referred the customer. */
+export interface Customer extends Open<Schemas['Customer']> {
+  id: string
+}
+/** A reported customer, and why the customer is bound or not. */
+export interface ReportedCustomer extends Open<Schemas['CustomerReply']> {
+  /** The customer was bound before, and nothing was changed. */
+  alreadyBound: boolean
+}
 /** The discount code of an affiliate. */
 export interface Coupon extends Open<Schemas['Coupon']> {}
 /** Totals of one currency over a period. */
@@ -89,6 +98,9 @@ export interface CommissionQuery extends Query<'listCommissions'> {}
 export interface PayoutQuery extends Query<'listPayouts'> {}
 export interface UnpaidQuery extends Query<'getUnpaid'> {}
 export interface PayoutCreate extends Omit<RequestBody<'createPayout'>, 'dryRun'> {}
+export interface CustomerQuery extends Query<'listCustomers'> {}
+/** A customer. Requires `customerId` or `customerEmail`. */
+export type CustomerCreate = RequestBody<'createCustomer'>
 export interface CouponQuery extends Query<'listCoupons'> {}
 export interface CouponAssign extends RequestBody<'assignCoupon'> {}
 export interface AnalyticsQuery extends Omit<Query<'getAnalytics'>, 'page' | 'limit'> {}

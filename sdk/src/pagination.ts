@@ -50,7 +50,7 @@ export interface PagedCall<T> extends Call<Page<T>>, AsyncIterable<T> {
 }
 
 /** A row, identified by its `id`, a coupon, identified by its affiliate, or a geo rule, identified by its program. */
-type Row = { id?: string; affiliateId?: string; programId?: string | null }
+type Row = { id?: string; affiliateId?: string | null; programId?: string | null }
 
 const idOf = (row: Row): string => row.id ?? row.affiliateId ?? row.programId!
 

@@ -449,6 +449,44 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/customers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List customers
+         * @description The customers who signed up, were bound to an affiliate, or have an order that an affiliate was credited for, newest first.
+         */
+        get: operations["listCustomers"];
+        put?: never;
+        /**
+         * Report a customer who signed up
+         * @description Binds the customer to the affiliate that the evidence names, so that the customer's later orders are credited to the affiliate without a code or link.
+         *     A customer is identified by `customerId`, else by `customerEmail`, of which only a keyed hash is stored. When the two belong to different customers, `customerId` takes precedence, and nothing is merged.
+         *
+         *     The first binding is kept: for a bound customer the response is 200 with the header `X-Customer-Already-Bound: true`, and nothing changes.
+         *     The evidence is that of a conversion: `couponCode` or `affiliateCode` before `clickId`, `ref`, and `sessionId`, unless the shop's precedence says otherwise. A click counts within the program's window.
+         *     Without evidence that matches, for an archived or `REJECTED` affiliate, and for the affiliate's own address the customer is stored unbound: `attribution.reasonCode` is the reason, and a later report may bind it. A `PENDING` affiliate is bound.
+         *
+         *     To move customers from another service, also send `orders` and `firstOrderAt`, what that service has counted. With `?dryRun=1` nothing is written, and the status is always 200.
+         *
+         *     Writes the audit record `customer.bound`, or `customer.created` when nobody is bound, in the same transaction. Sends `customer.bound`.
+         */
+        post: operations["createCustomer"];
+        /**
+         * Unbind a customer
+         * @description Later orders of the customer need other evidence, and a later report may bind the customer again. Recorded commissions stay. A customer who is not bound stays as it is.
+         *     Writes the audit record `customer.unbound` in the same transaction.
+         */
+        delete: operations["unbindCustomer"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/refunds": {
         parameters: {
             query?: never;
@@ -1865,6 +1903,27 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "customer.bound": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A customer was bound to an affiliate
+         * @description Sent when a customer is bound by a sign-up, an order, an owner, or an import.
+         *     Only for subscriptions with `extendedEvents: true`.
+         */
+        post: operations["onCustomerBound"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "commission.approved": {
         parameters: {
             query?: never;
@@ -2064,7 +2123,7 @@ export interface components {
          * @description The machine-readable error code. Each code has a cause and, on the next line, a remedy.
          * @enum {string}
          */
-        ErrorCode: "affiliate_has_open_commissions" | "affiliate_not_found" | "alias_invalid" | "alias_limit_reached" | "alias_not_found" | "alias_taken" | "api_disabled" | "audit_unavailable" | "body_timeout" | "body_too_large" | "commission_is_adjustment" | "commission_move_not_allowed" | "commission_not_found" | "commission_percent_invalid" | "commission_percent_required" | "commission_still_restricted" | "concurrent_change" | "connection_exists" | "connection_not_found" | "credentials_malformed" | "credentials_missing" | "cross_site_refused" | "csrf_token_invalid" | "currency_in_use" | "delivery_erased" | "delivery_not_finished" | "delivery_not_found" | "discount_code_invalid" | "discount_code_taken" | "discount_value_invalid" | "email_taken" | "erasure_not_found" | "erasure_unreadable" | "geo_rule_limit_reached" | "geo_rule_not_found" | "header_repeated" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "internal_error" | "invalid_body" | "invalid_json" | "invalid_parameter" | "journey_identifier_required" | "key_already_revoked" | "key_expired" | "key_limit_reached" | "key_not_found" | "key_revoked" | "key_unknown" | "method_not_allowed" | "no_eligible_commissions" | "occurred_at_in_future" | "operator_credentials_malformed" | "operator_credentials_missing" | "operator_throttled" | "operator_token_unknown" | "order_not_found" | "outcome_unknown" | "owner_credentials_malformed" | "owner_credentials_missing" | "owner_token_unknown" | "path_unknown" | "payee_invalid" | "payee_not_found" | "payee_unreadable" | "payout_already_paid" | "payout_below_threshold" | "payout_below_threshold_after_claim" | "payout_claimed_concurrently" | "payout_currency_not_supported" | "payout_file_exists" | "payout_file_not_discardable" | "payout_file_not_found" | "payout_file_unfinished" | "payout_has_sent_lines" | "payout_mixed_currencies" | "payout_not_cancelable" | "payout_not_found" | "payout_not_payable" | "payout_nothing_to_send" | "payout_processing" | "payout_threshold_needs_reconciliation" | "payout_total_mismatch" | "period_invalid" | "person_is_user" | "plan_required" | "product_rule_exists" | "product_rule_limit_reached" | "product_rule_not_found" | "program_has_terms" | "program_not_found" | "program_terms_not_found" | "rate_limited" | "refund_currency_mismatch" | "refund_exceeds_order" | "refund_item_unknown" | "request_malformed" | "request_timeout" | "role_missing" | "scope_missing" | "server_busy" | "session_expired" | "shop_deletion_started" | "shop_export_required" | "shop_has_open_batch" | "shop_is_test" | "shop_name_mismatch" | "shop_not_found" | "shop_not_suspended" | "shop_suspended" | "sign_in_refused" | "sign_in_throttled" | "storage_unavailable" | "store_domain_mismatch" | "store_notifications_suspended" | "store_refund_limit_reached" | "store_signature_invalid" | "store_signature_missing" | "stripe_signature_invalid" | "test_shop_limit_reached" | "test_shop_not_found" | "total_too_large" | "unknown_property" | "user_already_revoked" | "user_exists" | "user_not_found" | "webhook_disabled" | "webhook_limit_reached" | "webhook_not_found" | "webhook_url_refused";
+        ErrorCode: "affiliate_has_open_commissions" | "affiliate_not_found" | "alias_invalid" | "alias_limit_reached" | "alias_not_found" | "alias_taken" | "api_disabled" | "audit_unavailable" | "body_timeout" | "body_too_large" | "commission_is_adjustment" | "commission_move_not_allowed" | "commission_not_found" | "commission_percent_invalid" | "commission_percent_required" | "commission_still_restricted" | "concurrent_change" | "connection_exists" | "connection_not_found" | "credentials_malformed" | "credentials_missing" | "cross_site_refused" | "csrf_token_invalid" | "currency_in_use" | "customer_not_found" | "delivery_erased" | "delivery_not_finished" | "delivery_not_found" | "discount_code_invalid" | "discount_code_taken" | "discount_value_invalid" | "email_taken" | "erasure_not_found" | "erasure_unreadable" | "geo_rule_limit_reached" | "geo_rule_not_found" | "header_repeated" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "internal_error" | "invalid_body" | "invalid_json" | "invalid_parameter" | "journey_identifier_required" | "key_already_revoked" | "key_expired" | "key_limit_reached" | "key_not_found" | "key_revoked" | "key_unknown" | "method_not_allowed" | "no_eligible_commissions" | "occurred_at_in_future" | "operator_credentials_malformed" | "operator_credentials_missing" | "operator_throttled" | "operator_token_unknown" | "order_not_found" | "outcome_unknown" | "owner_credentials_malformed" | "owner_credentials_missing" | "owner_token_unknown" | "path_unknown" | "payee_invalid" | "payee_not_found" | "payee_unreadable" | "payout_already_paid" | "payout_below_threshold" | "payout_below_threshold_after_claim" | "payout_claimed_concurrently" | "payout_currency_not_supported" | "payout_file_exists" | "payout_file_not_discardable" | "payout_file_not_found" | "payout_file_unfinished" | "payout_has_sent_lines" | "payout_mixed_currencies" | "payout_not_cancelable" | "payout_not_found" | "payout_not_payable" | "payout_nothing_to_send" | "payout_processing" | "payout_threshold_needs_reconciliation" | "payout_total_mismatch" | "period_invalid" | "person_is_user" | "plan_required" | "product_rule_exists" | "product_rule_limit_reached" | "product_rule_not_found" | "program_has_terms" | "program_not_found" | "program_terms_not_found" | "rate_limited" | "refund_currency_mismatch" | "refund_exceeds_order" | "refund_item_unknown" | "request_malformed" | "request_timeout" | "role_missing" | "scope_missing" | "server_busy" | "session_expired" | "shop_deletion_started" | "shop_export_required" | "shop_has_open_batch" | "shop_is_test" | "shop_name_mismatch" | "shop_not_found" | "shop_not_suspended" | "shop_suspended" | "sign_in_refused" | "sign_in_throttled" | "storage_unavailable" | "store_domain_mismatch" | "store_notifications_suspended" | "store_refund_limit_reached" | "store_signature_invalid" | "store_signature_missing" | "stripe_signature_invalid" | "test_shop_limit_reached" | "test_shop_not_found" | "total_too_large" | "unknown_property" | "user_already_revoked" | "user_exists" | "user_not_found" | "webhook_disabled" | "webhook_limit_reached" | "webhook_not_found" | "webhook_url_refused";
         /** @description An opaque id. */
         Id: string;
         IdempotencyKey: string;
@@ -3037,6 +3096,87 @@ export interface components {
              * @description Defaults to the time of receipt, which also replaces a time up to 5 minutes in the future. Later times are rejected.
              */
             occurredAt?: string | null;
+        };
+        /** @description A customer of the shop, and the affiliate who referred the customer. */
+        Customer: {
+            /** @description Null in a dry run of a new customer. */
+            id: string | null;
+            /** @description Your id. Null when the customer is known by an email address only. */
+            customerId: string | null;
+            /** @description The affiliate the customer is bound to. */
+            affiliateId: string | null;
+            /** @description The affiliate's program when the customer was bound. */
+            programId: string | null;
+            boundAt: components["schemas"]["Instant"] | null;
+            boundBy: components["schemas"]["CustomerBoundBy"] | null;
+            /** @description The first credited order in the shop, whichever affiliate was credited. */
+            firstOrderAt: components["schemas"]["Instant"] | null;
+            /** @description Credited orders in the shop, at most 10,000, and those of an import. Orders that were rejected, canceled, reversed or refunded in full do not count. */
+            orders: number;
+            /** @description When the terms stop paying for this customer; null when they do not say. */
+            commissionEndsAt: components["schemas"]["Instant"] | null;
+            createdAt: components["schemas"]["Instant"];
+        };
+        /**
+         * @description `SIGNUP`: by a report of the customer. `ORDER`: by the first credited order in a program with lifetime commission. `OWNER`: by hand. `IMPORT`: moved from another service.
+         * @enum {string}
+         */
+        CustomerBoundBy: "SIGNUP" | "ORDER" | "OWNER" | "IMPORT";
+        /** @description A customer, and what shows who referred the customer. Requires `customerId` or `customerEmail`. */
+        CustomerCreate: {
+            customerId?: string | null;
+            /** @description Compared as in `EmailInput`. */
+            customerEmail?: string | null;
+            couponCode?: string | null;
+            affiliateCode?: string | null;
+            ref?: string | null;
+            clickId?: string | null;
+            sessionId?: string | null;
+            /**
+             * Format: instant
+             * @description When the customer signed up; defaults to the time of receipt. At most 5 minutes in the future.
+             */
+            occurredAt?: string | null;
+            /** @description For an import: how many orders the customer has made so far. They are counted once, by the report that binds the customer. */
+            orders?: number | null;
+            /**
+             * Format: instant
+             * @description For an import: when the first of these orders was made. Required with `orders` above 0.
+             */
+            firstOrderAt?: string | null;
+        } & ({
+            customerId: string;
+        } | {
+            customerEmail: string;
+        });
+        CustomerAttribution: {
+            /** @description Null when the customer is not bound. */
+            affiliateId: string | null;
+            method: components["schemas"]["EvidenceKind"] | null;
+            /** @description From 0 (no affiliate) to 1. */
+            confidence: number;
+            /** @description Why the customer is bound, or why not. */
+            reasonCode: components["schemas"]["ReasonCode"] | ("AFFILIATE_ARCHIVED" | "AFFILIATE_REJECTED" | "SELF_REFERRAL");
+        };
+        CustomerReply: {
+            data: components["schemas"]["Customer"];
+            attribution: components["schemas"]["CustomerAttribution"];
+        };
+        CustomerList: {
+            data: components["schemas"]["Customer"][];
+            pagination: components["schemas"]["Pagination"];
+        };
+        CustomerBoundEvent: {
+            /** @constant */
+            event: "customer.bound";
+            timestamp: components["schemas"]["Instant"];
+            shop_id: string;
+            /**
+             * @description Only in events of a test shop.
+             * @constant
+             */
+            test?: true;
+            data: components["schemas"]["Customer"];
         };
         /** @description Refunded goods of an order. Requires either `amountCents` or `lineItems`; the value of an item is its `amountCents`. */
         RefundReport: {
@@ -6102,6 +6242,124 @@ export interface operations {
             };
         };
     };
+    listCustomers: {
+        parameters: {
+            query?: {
+                /** @description The page, counted from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description The number of rows per page. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Only rows of this affiliate. */
+                affiliateId?: components["parameters"]["AffiliateFilter"];
+                /** @description Only customers bound in this program. */
+                programId?: components["schemas"]["Id"];
+                /** @description Only the customer with this id of yours. */
+                customerId?: string;
+                /** @description Only the customer with this email address, compared as in `EmailInput`. A `+` may be sent unencoded. */
+                customerEmail?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of customers. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CustomerList"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ReportUnavailable"];
+        };
+    };
+    createCustomer: {
+        parameters: {
+            query?: {
+                /** @description `1` returns what the call would do, and writes nothing. */
+                dryRun?: components["parameters"]["DryRun"];
+            };
+            header?: {
+                /** @description 1 to 255 printable ASCII characters. The same key with the same body returns the stored response; with a different body, 409. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CustomerCreate"];
+            };
+        };
+        responses: {
+            /** @description The customer was bound before, or the result of a dry run. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CustomerReply"];
+                };
+            };
+            /** @description The customer, bound or not. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CustomerReply"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["UnavailableOrBusy"];
+        };
+    };
+    unbindCustomer: {
+        parameters: {
+            query: {
+                /** @description The customer. */
+                id: components["schemas"]["Id"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The customer is not bound. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ActionReply"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     reportRefund: {
         parameters: {
             query?: {
@@ -6765,7 +7023,7 @@ export interface operations {
             path: {
                 /**
                  * @description The connection.
-                 * @example cus_01KAH0000000000000000000C1
+                 * @example cus_01KAH0000000000000000000C2
                  */
                 id: string;
             };
@@ -8603,6 +8861,41 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["CommissionCreatedEvent"];
+            };
+        };
+        responses: {
+            /** @description Any 2xx status acknowledges the event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onCustomerBound: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The event type. Not signed; rely on `event` in the body. */
+                "X-Service-Event"?: components["parameters"]["WebhookEventHeader"];
+                /** @description Lowercase hex HMAC-SHA256 of the raw body under the subscription's secret; empty without a secret. */
+                "X-Service-Signature"?: components["parameters"]["WebhookSignatureHeader"];
+                /** @description The same for every delivery of one event to one subscription. */
+                "webhook-id"?: components["parameters"]["WebhookIdHeader"];
+                /** @description The time of this attempt, in seconds since the Unix epoch. */
+                "webhook-timestamp"?: components["parameters"]["WebhookTimestampHeader"];
+                /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` (Standard Webhooks). Sent when there is a secret. */
+                "webhook-signature"?: components["parameters"]["WebhookStandardSignatureHeader"];
+                /** @description The W3C trace context of the request that caused the event, when it had one or the server records traces. Not signed. */
+                traceparent?: components["parameters"]["WebhookTraceparentHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CustomerBoundEvent"];
             };
         };
         responses: {

@@ -104,6 +104,8 @@ const given: Record<string, () => string[]> = {
   'commissions reverse': () => [ids.commission, '--dry-run'],
   'commissions reopen': () => [ids.pending, '--dry-run'],
   'commissions refund': () => [ids.commission, '--refund-id', 'r-1', '--dry-run'],
+  'customers add': () => ['--customer-id', 'c-1', '--code', 'NISA16', '--dry-run'],
+  'customers remove': () => ['cus_none', '--dry-run'],
   'coupons assign': () => [ids.affiliate, '--code', 'NISA99', '--dry-run'],
   'statements get': () => [ids.affiliate, '--month', '2026-10'],
   'payouts unpaid': () => ['--from', '2026-11-01', '--to', '2026-11-30'],

@@ -342,6 +342,17 @@ export const causes: Record<string, Cause> = {
   'recordEvent unknown_property': badBody({ externalOrderId: 'x', amountCents: 1, discount_cents: 1 }),
   'recordEvent idempotency_key_required': ({ server }, op) =>
     server.request('POST', op.path, { body: { externalOrderId: 'x', amountCents: 1 } }),
+  'listCustomers invalid_parameter': badQuery('limit=101'),
+  'createCustomer invalid_parameter': badQuery('dryRun=yes'),
+  'createCustomer invalid_body': badBody({ couponCode: 'NISA16' }),
+  'createCustomer unknown_property': badBody({ customerId: 'c', email: 'jo@example.com' }),
+  'createCustomer occurred_at_in_future': badBody({ customerId: 'c', occurredAt: '2027-01-01' }),
+  'createCustomer concurrent_change': async ({ server }) =>
+    whileBroken(violateUniqueness(server, 'customers'), () =>
+      call(server, 'createCustomer', { body: { customerId: 'raced' } }),
+    ),
+  'unbindCustomer invalid_parameter': badQuery(''),
+  'unbindCustomer customer_not_found': unknown('cus_none'),
   'reportRefund invalid_parameter': badQuery('dryRun=yes'),
   'reportRefund invalid_body': badBody({ externalOrderId: 'x', externalRefundId: 'r' }),
   'reportRefund unknown_property': badBody({ externalOrderId: 'x', externalRefundId: 'r', amount: 1 }),

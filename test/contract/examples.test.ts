@@ -48,6 +48,14 @@ describe('every example of the document works unchanged', () => {
     await server.close()
   })
 
+  test('createCustomer: of a bound customer', async () => {
+    const server = await exampleServer()
+    const reply = await call(server, 'createCustomer', { body: { customerId: 'customer-0' } })
+    expect([reply.status, reply.headers.get('X-Customer-Already-Bound')]).toEqual([200, 'true'])
+    seen.add('createCustomer 200')
+    await server.close()
+  })
+
   test('every documented success is tested', () => {
     const documented = operations.flatMap((op) =>
       Object.keys(op.responses)

@@ -9,6 +9,7 @@ export const ID = {
   program: 'prg_01KAH0000000000000000000P1',
   affiliate: 'aff_01KAH0000000000000000000A1',
   alias: 'als_01KAH0000000000000000000S1',
+  customer: 'cus_01KAH0000000000000000000C1',
   commission: 'com_01KAH0000000000000000000C1',
   batch: 'bat_01KAH0000000000000000000B1',
   webhook: 'whs_01KAH0000000000000000000W1',
@@ -27,6 +28,7 @@ const QUERY: Record<string, string> = {
   getAffiliateBalance: `affiliateId=${ID.affiliate}`,
   getUnpaid: 'periodStart=2026-10-01&periodEnd=2026-10-31T23:59:59.999Z',
   deleteWebhook: `id=${ID.webhook}`,
+  unbindCustomer: `id=${ID.customer}`,
   cancelRefund: 'externalOrderId=1000&externalRefundId=re-0',
 }
 
@@ -49,6 +51,10 @@ export async function exampleServer(): Promise<TestServer> {
   server.pin('als', ID.alias)
   const alias = { affiliateId: ID.affiliate, kind: 'CODE', value: 'NISA20' }
   await expectOk(server.request('POST', '/api/v1/affiliates/aliases', { body: alias }))
+  server.pin('cus', ID.customer)
+  await expectOk(
+    server.request('POST', '/api/v1/customers', { body: { customerId: 'customer-0', couponCode: 'NISA16' } }),
+  )
   server.pin('com', ID.commission)
   const order = {
     amountCents: 10_000,

@@ -133,6 +133,7 @@ test.for<[operation: string, body: object, sentence: string, code?: string]>([
     { type: 'order_canceled', externalOrderId: 'x' },
     'type must be one of conversion, click, page_view.',
   ],
+  ['createCustomer', { couponCode: 'NISA16' }, 'customerId or customerEmail is required.'],
   ['reportRefund', { externalRefundId: 'r', amountCents: 1 }, 'externalOrderId is required.'],
   ['reportRefund', { externalOrderId: 'x', amountCents: 1 }, 'externalRefundId is required.'],
   [

@@ -125,6 +125,7 @@ test('the types reject wrong calls and accept later values', () => {
       return event.data.previousStatus
     }
     if (event.event === 'test') return expectTypeOf(event.data.test).toEqualTypeOf<true>()
+    if (event.event === 'customer.bound') return expectTypeOf(event.data.orders).toEqualTypeOf<number>()
     return event.data.previousStatus
   }
 

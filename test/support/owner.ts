@@ -9,7 +9,7 @@ import { createUser } from './tenants.ts'
 export const ID = {
   ...PUBLIC,
   key: 'key_01KAH0000000000000000000K1',
-  connection: 'cus_01KAH0000000000000000000C1',
+  connection: 'cus_01KAH0000000000000000000C2',
   rule: 'rul_01KAH0000000000000000000R1',
   manual: 'prg_01KAH0000000000000000000P2',
   pending: 'com_01KAH0000000000000000000C2',

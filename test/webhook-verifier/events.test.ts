@@ -41,6 +41,8 @@ describe('event types', () => {
         case 'commission.refunded':
           expectTypeOf(event.data.refund.commissionCents).toEqualTypeOf<number>()
           return event.data.id
+        case 'customer.bound':
+          return event.data.id ?? ''
         case 'payout.created':
         case 'payout.paid':
         case 'payout.failed':

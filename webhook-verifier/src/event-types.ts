@@ -6,6 +6,7 @@ export type KnownEvent =
   | AffiliateRejectedEvent
   | AffiliateStatusChangedEvent
   | CommissionCreatedEvent
+  | CustomerBoundEvent
   | CommissionApprovedEvent
   | CommissionRejectedEvent
   | CommissionRefundedEvent
@@ -21,6 +22,7 @@ export const eventNames = [
   'affiliate.rejected',
   'affiliate.status_changed',
   'commission.created',
+  'customer.bound',
   'commission.approved',
   'commission.rejected',
   'commission.refunded',
@@ -68,6 +70,15 @@ export interface CommissionCreatedEvent {
   data: Commission & {
     attribution: Attribution
   }
+}
+
+export interface CustomerBoundEvent {
+  event: 'customer.bound'
+  timestamp: Instant
+  shop_id: string
+  /** Only in events of a test shop. */
+  test?: true
+  data: Customer
 }
 
 export interface CommissionApprovedEvent {
@@ -215,6 +226,27 @@ export interface Attribution {
   reasonCode: ReasonCode
 }
 
+/** A customer of the shop, and the affiliate who referred the customer. */
+export interface Customer {
+  /** Null in a dry run of a new customer. */
+  id: string | null
+  /** Your id. Null when the customer is known by an email address only. */
+  customerId: string | null
+  /** The affiliate the customer is bound to. */
+  affiliateId: string | null
+  /** The affiliate's program when the customer was bound. */
+  programId: string | null
+  boundAt: Instant | null
+  boundBy: CustomerBoundBy | null
+  /** The first credited order in the shop, whichever affiliate was credited. */
+  firstOrderAt: Instant | null
+  /** Credited orders in the shop, at most 10,000, and those of an import. Orders that were rejected, canceled, reversed or refunded in full do not count. */
+  orders: number
+  /** When the terms stop paying for this customer; null when they do not say. */
+  commissionEndsAt: Instant | null
+  createdAt: Instant
+}
+
 export type CommissionEventData = Commission & {
   /** Null for a new commission. */
   previousStatus: CommissionStatus | null
@@ -326,6 +358,9 @@ export type CommissionStatus =
   | 'CANCELED'
   | 'REFUNDED'
   | (string & {})
+
+/** `SIGNUP`: by a report of the customer. `ORDER`: by the first credited order in a program with lifetime commission. `OWNER`: by hand. `IMPORT`: moved from another service. */
+export type CustomerBoundBy = 'SIGNUP' | 'ORDER' | 'OWNER' | 'IMPORT' | (string & {})
 
 export interface RefundedLine {
   /** The id of the order's line. */

@@ -23,6 +23,7 @@ export const availableEvents = [
 
 /** The events that only subscriptions with `extendedEvents` receive. */
 export const extendedEvents = [
+  'customer.bound',
   'commission.approved',
   'commission.rejected',
   'commission.refunded',

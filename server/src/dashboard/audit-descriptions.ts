@@ -164,6 +164,9 @@ const SENTENCES: Readonly<Record<string, (one: DescribedRecord) => Html>> = {
     html`Added the alias <code>${isolated(text('alias'))}</code> of ${affiliate()}`,
   'alias.deleted': ({ affiliate, text }) =>
     html`Removed the alias <code>${isolated(text('alias'))}</code> of ${affiliate()}`,
+  'customer.created': () => html`Recorded a customer who is bound to nobody`,
+  'customer.bound': ({ affiliate }) => html`Bound a customer to ${affiliate()}`,
+  'customer.unbound': ({ affiliate }) => html`Unbound a customer from ${affiliate()}`,
   'connection.created': ({ affiliate, text }) => html`Connected a ${text('kind').toLowerCase()} to ${affiliate()}`,
   'connection.deleted': ({ affiliate, text }) => html`Disconnected a ${text('kind').toLowerCase()} from ${affiliate()}`,
   'program.updated': ({ subject, record }) =>

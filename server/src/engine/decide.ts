@@ -130,7 +130,8 @@ export function restrictionOf(input: EligibilityInput): RestrictionCode | null {
   return geoRestriction(program.geoRule, order.shipping) ?? (input.terms?.isUnmet ? 'TERMS_NOT_MET' : zeroBase(input))
 }
 
-function isSelfReferral(buyer: string | null, affiliate: string): boolean {
+/** Whether a buyer's address is of the affiliate's mailbox. */
+export function isSelfReferral(buyer: string | null, affiliate: string): boolean {
   const own = mailboxKeys(affiliate)
   return mailboxKeys(buyer ?? '').some((mailbox) => own.includes(mailbox))
 }

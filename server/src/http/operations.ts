@@ -20,11 +20,13 @@ import { moderate, moderateMany } from '../domains/commissions/moderation.ts'
 import * as refunds from '../domains/commissions/refunds.ts'
 import * as coupons from '../domains/coupons/coupons.ts'
 import * as connections from '../domains/customers/connections.ts'
+import * as customers from '../domains/customers/customers.ts'
 import * as journey from '../domains/journey/journey.ts'
 import { balanceOf } from '../domains/ledger/balance.ts'
 import * as clicks from '../domains/orders/clicks.ts'
 import * as conversions from '../domains/orders/conversions.ts'
 import * as refundReports from '../domains/orders/refund-reports.ts'
+import * as signUps from '../domains/orders/sign-ups.ts'
 import * as payoutFiles from '../domains/payments/files.ts'
 import { exportLedger } from '../domains/payments/ledger.ts'
 import * as payoutLines from '../domains/payments/lines.ts'
@@ -109,6 +111,14 @@ export const handlers: Handlers<Contexts> = {
   listConnections: (ctx, { query }) => ok(connections.list(ctx, query)),
   createConnection: (ctx, { body }) => created(connections.create(ctx, body)),
   deleteConnection: (ctx, { path }) => ok(connections.remove(ctx, path.id)),
+
+  listCustomers: (ctx, { query }) => ok(customers.list(ctx, query)),
+  createCustomer: async (ctx, { query, body }) => {
+    const { reply, isKnown } = await signUps.record(ctx, body, Boolean(query.dryRun))
+    const headers: Record<string, string> = isKnown ? { 'X-Customer-Already-Bound': 'true' } : {}
+    return { status: isKnown || query.dryRun ? 200 : 201, body: reply, headers }
+  },
+  unbindCustomer: (ctx, { query }) => ok(customers.unbind(ctx, query.id)),
 
   listPrograms: (ctx, { query }) => ok(programs.list(ctx, query)),
   createProgram: (ctx, { body }) => created(programs.create(ctx, body)),

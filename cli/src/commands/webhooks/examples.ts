@@ -136,6 +136,23 @@ export const examples: Record<string, { event: string; timestamp: string; shop_i
       },
     },
   },
+  'customer.bound': {
+    event: 'customer.bound',
+    timestamp: '2026-10-20T15:00:01.000Z',
+    shop_id: 'shp_01KAH0000000000000000000S1',
+    data: {
+      id: 'cus_01KAH0000000000000000000C1',
+      customerId: 'customer-7',
+      affiliateId: 'aff_01KAH0000000000000000000A1',
+      programId: 'prg_01KAH0000000000000000000P1',
+      boundAt: '2026-10-20T15:00:00.000Z',
+      boundBy: 'SIGNUP',
+      firstOrderAt: null,
+      orders: 0,
+      commissionEndsAt: null,
+      createdAt: '2026-10-20T15:00:01.000Z',
+    },
+  },
   'commission.approved': {
     event: 'commission.approved',
     timestamp: '2026-10-22T09:00:00.000Z',

@@ -72,13 +72,19 @@ export async function storeCustomer(trx: Transaction, { before, row }: Customer)
   if (changes.length > 0) await updateCustomer(trx, row, Object.fromEntries(changes))
 }
 
-/** Lifetime commission: the first credited order of an unbound customer binds it. Called before the order is credited. */
+/**
+ * Lifetime commission: the first credited order of an unbound customer binds it. Called before the order is credited.
+ * Returns the same customer when it does not.
+ */
 export async function bindByFirstOrder(
   ctx: Context,
   trx: Transaction,
-  { before, row }: Customer,
+  customer: Customer,
   { affiliateId, programId }: Pick<CustomerRow, 'affiliateId' | 'programId'>,
 ): Promise<Customer> {
+  const { before, row } = customer
   const isFirst = !before || (before.affiliateId === null && (await countOrders(trx, before, ANY_TIME)).orders === 0)
-  return { before, row: isFirst ? { ...row, affiliateId, programId, boundAt: nowIso(ctx), boundBy: 'ORDER' } : row }
+  return isFirst
+    ? { before, row: { ...row, affiliateId, programId, boundAt: nowIso(ctx), boundBy: 'ORDER' } }
+    : customer
 }

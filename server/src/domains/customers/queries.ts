@@ -1,4 +1,7 @@
 import { sql } from 'kysely'
+import { defineList, MAX_INLINE_ROWS } from '../../core/lists.ts'
+import { type PageQuery, pageOf } from '../../core/pagination.ts'
+import { withoutIndex } from '../../core/queries.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import { prepared, preparedInsert } from '../../database/prepared.ts'
 import type { CommissionRow, CustomerRow } from '../../database/tables.ts'
@@ -80,6 +83,50 @@ export async function countOrders(
   const isFirst = firstOrderAt === null || importedFirstOrderAt < firstOrderAt
   return { orders: orders + importedOrders, firstOrderAt: isFirst ? importedFirstOrderAt : firstOrderAt }
 }
+
+export interface CustomerFilter extends PageQuery {
+  affiliateId?: string | undefined
+  programId?: string | undefined
+  customerId?: string | undefined
+  /** Matches any of these. */
+  emailHashes?: string[] | undefined
+}
+
+function matchingCustomers(db: Reader, shopId: string, query: CustomerFilter) {
+  const { affiliateId, programId, customerId, emailHashes } = query
+  let list = db.selectFrom('customers').where('shopId', '=', shopId)
+  if (customerId) list = list.where('customerId', '=', customerId)
+  if (emailHashes) list = list.where('emailHash', 'in', emailHashes)
+  if (affiliateId) list = list.where('affiliateId', '=', affiliateId)
+  if (programId) list = list.where('programId', '=', programId)
+  return list
+}
+
+/** Newest first. One customer by id or address is sorted without an index. */
+async function listCustomers(db: Reader, shopId: string, query: CustomerFilter) {
+  const isOne = query.customerId ?? query.emailHashes
+  const list = matchingCustomers(db, shopId, query)
+    .selectAll()
+    .orderBy(isOne ? withoutIndex(db, 'createdAt') : 'createdAt', 'desc')
+    .orderBy('id', 'desc')
+  const { data, pagination } = await pageOf(list, query)
+  const rows = data.map(async (row) => ({ row, counted: await countOrders(db, row, ANY_TIME) }))
+  return { data: await Promise.all(rows), pagination }
+}
+
+/** Customers are not counted, so a page counts them. */
+export const customerList = defineList(import.meta.url, 'customerList', {
+  read: listCustomers,
+  cost: (query: CustomerFilter) =>
+    query.customerId || query.emailHashes
+      ? undefined
+      : async (db, shopId) =>
+          (await matchingCustomers(db, shopId, query)
+            .select('id')
+            .limit(1)
+            .offset(MAX_INLINE_ROWS)
+            .executeTakeFirst()) !== undefined,
+})
 
 const insertOne = preparedInsert('customers')
 

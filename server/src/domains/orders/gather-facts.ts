@@ -2,7 +2,7 @@ import type { Reader } from '../../database/database.ts'
 import { preparedByShape } from '../../database/prepared.ts'
 import type { AffiliateRow, GeoRuleRow, ProductRuleRow, ProgramRow, ShopRow } from '../../database/tables.ts'
 import { DEFAULT_CLICK_WINDOW_DAYS } from '../../engine/attribution.ts'
-import type { Click, Facts, Matches, Order, OrderLine, ProgramFact } from '../../engine/facts.ts'
+import type { Click, EngineSettings, Facts, Matches, Order, OrderLine, ProgramFact } from '../../engine/facts.ts'
 import { findAffiliateByCodeOrSlug, findAffiliateByRef, matchedAliases } from '../affiliates/name-queries.ts'
 import { findProductConnections, MAX_PREPARED, productIds } from '../affiliates/queries.ts'
 import { type CustomerKeys, customerKeys, identify } from '../customers/binding.ts'
@@ -46,12 +46,7 @@ export async function gatherFacts(db: Reader, shop: ShopRow, incoming: Identifie
   const { termed, ...terms } = await findTerms(db, shop.id, matchedAffiliateIds(matches), order.lines)
   const facts = {
     order,
-    settings: {
-      precedence: JSON.parse(shop.attributionPrecedence),
-      clickTouch: shop.clickTouch,
-      taxWithholdingBps: shop.taxWithholdingBps,
-      currency: shop.currency,
-    },
+    settings: settingsOf(shop),
     matches,
     ...terms,
     ...(duplicateOf !== undefined && { duplicateOf }),
@@ -60,6 +55,20 @@ export async function gatherFacts(db: Reader, shop: ShopRow, incoming: Identifie
   const named = identify(known, keys)
   const customer = named && { ...(await countOrders(db, named, order.orderAt)), month: 0 }
   return { facts: await withTerms(db, shop, { ...facts, ...(customer && { customer }) }, termed), keys, known }
+}
+
+const settingsOf = (shop: ShopRow): EngineSettings => ({
+  precedence: JSON.parse(shop.attributionPrecedence),
+  clickTouch: shop.clickTouch,
+  taxWithholdingBps: shop.taxWithholdingBps,
+  currency: shop.currency,
+})
+
+/** The facts of an order that names no customer: what its evidence belongs to. */
+export async function gatherEvidence(db: Reader, shop: ShopRow, order: Order): Promise<Facts> {
+  const matches = { ...(await findMatches(db, shop.id, order)), customerId: null, customerEmail: null }
+  const { affiliates, programs } = await findTerms(db, shop.id, matchedAffiliateIds(matches), order.lines)
+  return { order, settings: settingsOf(shop), matches, affiliates, programs }
 }
 
 /** What the evidence of an order belongs to, apart from its customer. */

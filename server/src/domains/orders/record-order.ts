@@ -9,6 +9,7 @@ import { emailKey } from '../../engine/normalize.ts'
 import { serializeFacts } from '../../engine/stored-facts.ts'
 import { auditedAmounts, statusEvents } from '../commissions/event-queries.ts'
 import { bindByFirstOrder, type Customer, customerOf, storeCustomer } from '../customers/binding.ts'
+import { boundEvent } from '../customers/customers.ts'
 import { insertJourneyEntry, replaceJourneyEntry } from '../journey/queries.ts'
 import { insertCommission, termsColumns, toCommission } from '../ledger/commissions.ts'
 import { insertOrderNoticeIfNew, listOrderNotices } from '../ledger/order-notices.ts'
@@ -88,10 +89,9 @@ async function recordDecision(
   const decision = decide(facts)
   const customer = decision.status === null ? undefined : customerOf(ctx, keys, known)
   const row = decision.status === null ? null : newCommission(ctx, incoming, decision, customer)
-  if (row && customer) {
-    const isUnbound = decision.connectsCustomer && hasNoConnection(facts)
-    await storeCustomer(trx, isUnbound ? await bindByFirstOrder(ctx, trx, customer, row) : customer)
-  }
+  const isUnbound = decision.connectsCustomer && hasNoConnection(facts)
+  const bound = row && customer && isUnbound ? await bindByFirstOrder(ctx, trx, customer, row) : customer
+  if (bound) await storeCustomer(trx, bound)
   if (row) await insertCommission(trx, ctx.shop.id, row)
   await storeOrder(ctx, trx, {
     incoming,
@@ -119,7 +119,11 @@ async function recordDecision(
       subjectId: row.id,
       data: auditedAmounts(row),
     },
-    events: [{ event: 'commission.created', data }, ...statusEvents(stored, null)],
+    events: [
+      { event: 'commission.created', data },
+      ...statusEvents(stored, null),
+      ...(bound && bound !== customer ? [boundEvent(bound.row, { orders: 1, firstOrderAt: row.happenedAt })] : []),
+    ],
   }
 }
 

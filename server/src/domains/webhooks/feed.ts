@@ -15,6 +15,7 @@ type Resource = ResourceOf<EventName>
 const SCOPES: Record<Resource, string> = {
   affiliate: 'affiliates:read',
   commission: 'commissions:read',
+  customer: 'analytics:read',
   payout: 'payouts:read',
 }
 

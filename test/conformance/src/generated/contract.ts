@@ -176,6 +176,27 @@ export const operations: Record<string, DocumentedOperation> = {
       '202': { $ref: '#/components/schemas/TouchReply' },
     },
   },
+  listCustomers: {
+    method: 'GET',
+    path: '/api/v1/customers',
+    scope: 'analytics:read',
+    responses: { '200': { $ref: '#/components/schemas/CustomerList' } },
+  },
+  createCustomer: {
+    method: 'POST',
+    path: '/api/v1/customers',
+    scope: 'events:write',
+    responses: {
+      '200': { $ref: '#/components/schemas/CustomerReply' },
+      '201': { $ref: '#/components/schemas/CustomerReply' },
+    },
+  },
+  unbindCustomer: {
+    method: 'DELETE',
+    path: '/api/v1/customers',
+    scope: 'events:write',
+    responses: { '200': { $ref: '#/components/schemas/ActionReply' } },
+  },
   reportRefund: {
     method: 'POST',
     path: '/api/v1/refunds',
@@ -592,6 +613,7 @@ export const events: Record<string, Schema> = {
   'affiliate.rejected': { $ref: '#/components/schemas/AffiliateRejectedEvent' },
   'affiliate.status_changed': { $ref: '#/components/schemas/AffiliateStatusChangedEvent' },
   'commission.created': { $ref: '#/components/schemas/CommissionCreatedEvent' },
+  'customer.bound': { $ref: '#/components/schemas/CustomerBoundEvent' },
   'commission.approved': { $ref: '#/components/schemas/CommissionApprovedEvent' },
   'commission.rejected': { $ref: '#/components/schemas/CommissionRejectedEvent' },
   'commission.refunded': { $ref: '#/components/schemas/CommissionRefundedEvent' },
@@ -823,6 +845,22 @@ export const schemas: Record<string, Schema> = {
       attribution: { $ref: '#/components/schemas/Attribution' },
       commission: { $ref: '#/components/schemas/ConversionCommission' },
       trace: { $ref: '#/components/schemas/DecisionTrace' },
+    },
+  },
+  CustomerList: {
+    type: 'object',
+    required: ['data', 'pagination'],
+    properties: {
+      data: { type: 'array', items: { $ref: '#/components/schemas/Customer' } },
+      pagination: { $ref: '#/components/schemas/Pagination' },
+    },
+  },
+  CustomerReply: {
+    type: 'object',
+    required: ['data', 'attribution'],
+    properties: {
+      data: { $ref: '#/components/schemas/Customer' },
+      attribution: { $ref: '#/components/schemas/CustomerAttribution' },
     },
   },
   RefundReportReply: {
@@ -1670,6 +1708,48 @@ export const schemas: Record<string, Schema> = {
       terms: { $ref: '#/components/schemas/DecidedTerms' },
     },
   },
+  Customer: {
+    type: 'object',
+    required: [
+      'id',
+      'customerId',
+      'affiliateId',
+      'programId',
+      'boundAt',
+      'boundBy',
+      'firstOrderAt',
+      'orders',
+      'commissionEndsAt',
+      'createdAt',
+    ],
+    properties: {
+      id: { type: ['string', 'null'] },
+      customerId: { type: ['string', 'null'] },
+      affiliateId: { type: ['string', 'null'] },
+      programId: { type: ['string', 'null'] },
+      boundAt: { anyOf: [{ $ref: '#/components/schemas/Instant' }, { type: 'null' }] },
+      boundBy: { anyOf: [{ $ref: '#/components/schemas/CustomerBoundBy' }, { type: 'null' }] },
+      firstOrderAt: { anyOf: [{ $ref: '#/components/schemas/Instant' }, { type: 'null' }] },
+      orders: { type: 'integer' },
+      commissionEndsAt: { anyOf: [{ $ref: '#/components/schemas/Instant' }, { type: 'null' }] },
+      createdAt: { $ref: '#/components/schemas/Instant' },
+    },
+  },
+  CustomerAttribution: {
+    type: 'object',
+    required: ['affiliateId', 'method', 'confidence', 'reasonCode'],
+    properties: {
+      affiliateId: { type: ['string', 'null'] },
+      method: { anyOf: [{ $ref: '#/components/schemas/EvidenceKind' }, { type: 'null' }] },
+      confidence: { type: 'number' },
+      reasonCode: {
+        anyOf: [
+          { $ref: '#/components/schemas/ReasonCode' },
+          { type: 'string', enum: ['AFFILIATE_ARCHIVED', 'AFFILIATE_REJECTED', 'SELF_REFERRAL'] },
+        ],
+      },
+    },
+  },
   ReportOutcome: { type: 'string' },
   ReportedRefund: {
     type: 'object',
@@ -2393,6 +2473,7 @@ export const schemas: Record<string, Schema> = {
       availableAt: { $ref: '#/components/schemas/Instant' },
     },
   },
+  CustomerBoundBy: { type: 'string' },
   RefundedLine: {
     type: 'object',
     required: ['variantId', 'productId', 'quantity'],
@@ -2615,6 +2696,17 @@ export const schemas: Record<string, Schema> = {
           },
         ],
       },
+    },
+  },
+  CustomerBoundEvent: {
+    type: 'object',
+    required: ['event', 'timestamp', 'shop_id', 'data'],
+    properties: {
+      event: { type: 'string', const: 'customer.bound' },
+      timestamp: { $ref: '#/components/schemas/Instant' },
+      shop_id: { type: 'string' },
+      test: { type: 'boolean', const: true },
+      data: { $ref: '#/components/schemas/Customer' },
     },
   },
   CommissionApprovedEvent: {

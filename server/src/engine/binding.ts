@@ -1,0 +1,37 @@
+import { affiliateOf, attribute } from './attribution.ts'
+import { goodsOf } from './commission.ts'
+import { isSelfReferral } from './decide.ts'
+import type { AffiliateFact, EvidenceKind, Facts, ReasonCode } from './facts.ts'
+
+/** Whom a sign-up is bound to, and why, or why to nobody. */
+export interface Binding {
+  affiliateId: string | null
+  method: EvidenceKind | null
+  confidence: number
+  reasonCode: ReasonCode | BindingRestriction
+}
+
+type BindingRestriction = 'AFFILIATE_ARCHIVED' | 'AFFILIATE_REJECTED' | 'SELF_REFERRAL'
+
+/**
+ * Decides whom the evidence of a sign-up binds its customer to. The winner of the evidence is not replaced by the next one.
+ *
+ * @param facts those of an order without a customer and goods
+ */
+export function decideBinding(facts: Facts, customerEmail: string | null): Binding {
+  const { winner, reasonCode } = attribute(facts, goodsOf(facts.order))
+  const affiliate = affiliateOf(facts, winner?.affiliateId ?? null)
+  if (!winner || !affiliate) return { ...NOBODY, reasonCode }
+  const restriction = restrictionOf(affiliate, customerEmail)
+  if (restriction) return { ...NOBODY, reasonCode: restriction }
+  return { affiliateId: affiliate.id, method: winner.kind, confidence: winner.confidence, reasonCode }
+}
+
+const NOBODY = { affiliateId: null, method: null, confidence: 0 }
+
+/** An affiliate who awaits approval is bound: the orders are restricted until then. */
+function restrictionOf({ archived, status, email }: AffiliateFact, customerEmail: string | null) {
+  if (archived) return 'AFFILIATE_ARCHIVED'
+  if (status === 'REJECTED') return 'AFFILIATE_REJECTED'
+  return isSelfReferral(customerEmail, email) ? 'SELF_REFERRAL' : undefined
+}
