@@ -206,6 +206,23 @@ test('an invoice of more lines than the event has counts its total without tax a
   expect((await commissionOf(server, 'in_long')).commissionBaseCents).toBe(10_000)
 })
 
+test('metered units and discounts are recorded as they were sent', async ({ server }) => {
+  const lines = { has_more: false, data: [{ amount: 7000, quantity: 2_500_000, discount_amounts: [{ amount: 2000 }] }] }
+  await expectOk(send(server, eventOf('invoice.paid', { ...INVOICE, id: 'in_metered', total: 5000, lines })))
+  expect(await commissionOf(server, 'in_metered')).toMatchObject({
+    orderSubtotalCents: 7000,
+    orderDiscountCents: 2000,
+    commissionBaseCents: 5000,
+  })
+})
+
+test.for(['invoice.upcoming', 'balance.available', 'invoice.paid'])(
+  '%s without an id is ignored',
+  async (type, { server }) => {
+    expect(await messageOf(send(server, eventOf(type, { object: 'other', currency: 'usd' })))).toBe('Ignored.')
+  },
+)
+
 test('events of the other mode and of other types are ignored', async ({ server }) => {
   const id = 'in_test_mode'
   const event = eventOf('invoice.paid', { ...INVOICE, id })

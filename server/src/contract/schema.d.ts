@@ -5022,7 +5022,7 @@ export interface components {
          *     An id may be an object that contains it.
          */
         StripeObject: {
-            id: string;
+            id?: string;
             amount?: components["schemas"]["StripeAmount"];
             amount_total?: components["schemas"]["StripeAmount"];
             charge?: components["schemas"]["StripeId"];
@@ -5098,13 +5098,17 @@ export interface components {
             total?: components["schemas"]["StripeAmount"];
             total_details?: {
                 amount_tax?: components["schemas"]["StripeAmount"];
+                amount_discount?: components["schemas"]["StripeAmount"];
             } | null;
+            total_discount_amounts?: {
+                amount?: components["schemas"]["StripeAmount"];
+            }[] | null;
             total_excluding_tax?: components["schemas"]["StripeAmount"];
         };
         StripeLine: {
             id?: components["schemas"]["StoreText"];
             amount?: components["schemas"]["StripeAmount"];
-            quantity?: number | null;
+            quantity?: components["schemas"]["StripeAmount"];
             discount_amounts?: {
                 amount?: components["schemas"]["StripeAmount"];
             }[] | null;

@@ -8,7 +8,7 @@ import { type IncomingStoreOrder, matchableText } from './shopify-payload.ts'
 
 type Schemas = components['schemas']
 type StripeEvent = Schemas['StripeEvent']
-type StripeObject = Schemas['StripeObject']
+type StripeObject = Schemas['StripeObject'] & { id: string }
 type StripeLine = Schemas['StripeLine']
 
 /** What a checkout knows of the affiliate of an order that another event reports. */
@@ -42,7 +42,10 @@ export type StripeCall =
  * @example
  * toStripeCalls(ctx, { type: 'invoice.paid', … }) // [{ call: 'order', payments: ['pi_1'], order: { … } }]
  */
-export function toStripeCalls(ctx: Context, { type, created, data: { object } }: StripeEvent): StripeCall[] {
+export function toStripeCalls(ctx: Context, { type, created, data }: StripeEvent): StripeCall[] {
+  const { id } = data.object
+  if (!id) return []
+  const object = { ...data.object, id }
   const at = (seconds: number | null | undefined) => toInstant(ctx, seconds ?? created)
   switch (type) {
     case 'invoice.paid':
@@ -74,18 +77,20 @@ export function toStripeCalls(ctx: Context, { type, created, data: { object } }:
   }
 }
 
-/** Goods are the lines less their discounts and included tax. Negative lines, such as prorations, are a discount. */
+/** Goods are the lines less their discounts and included tax. Negative lines, such as prorations, count as a discount. */
 function toInvoiceCalls(invoice: StripeObject, orderAt: string): StripeCall[] {
   const { currency, lines } = invoice
   const toCents = centsIn(currency)
   const shippingCents = toCents((invoice.shipping_cost?.amount_total ?? 0) - (invoice.shipping_cost?.amount_tax ?? 0))
   const total = toCents(invoice.total)
   const all = lines?.data ?? []
+  const charged = lines?.has_more ? [] : all.filter((line) => netOf(line) > 0).map((line) => toLine(line, toCents))
   const goods = lines?.has_more
     ? toCents(invoice.total_excluding_tax ?? invoice.total) - shippingCents
     : all.reduce((sum, line) => sum + toCents(netOf(line)), 0)
-  const charged = lines?.has_more ? [] : all.filter((line) => netOf(line) > 0)
-  const amountCents = charged.length > 0 ? charged.reduce((sum, line) => sum + toCents(netOf(line)), 0) : goods
+  const amountCents = lines?.has_more
+    ? goods + toCents(sumOf(invoice.total_discount_amounts ?? []))
+    : charged.reduce((sum, { quantity, priceCents }) => sum + quantity * (priceCents ?? 0), 0)
   const metadata = [
     invoice.metadata,
     invoice.parent?.subscription_details?.metadata,
@@ -105,7 +110,7 @@ function toInvoiceCalls(invoice: StripeObject, orderAt: string): StripeCall[] {
     discountCents: amountCents - goods,
     shippingCents,
     taxCents: Math.max(0, total - goods - shippingCents),
-    lines: charged.map((line) => toLine(line, toCents(netOf(line)))),
+    lines: charged,
   })
 }
 
@@ -124,13 +129,14 @@ function toCheckoutCalls(session: StripeObject, orderAt: string): StripeCall[] {
   const toCents = centsIn(session.currency)
   const shippingCents = toCents((session.shipping_cost?.amount_total ?? 0) - (session.shipping_cost?.amount_tax ?? 0))
   const taxCents = toCents(session.total_details?.amount_tax)
+  const discountCents = toCents(session.total_details?.amount_discount)
   return toOrderCalls(session, evidence, {
     payments: [],
     externalOrderId: paymentId,
     orderName: null,
     orderAt,
-    amountCents: toCents(session.amount_total) - taxCents - shippingCents,
-    discountCents: 0,
+    amountCents: toCents(session.amount_total) - taxCents - shippingCents + discountCents,
+    discountCents,
     shippingCents,
     taxCents,
     lines: [],
@@ -219,16 +225,22 @@ const netOf = ({ amount, discount_amounts: discounts, tax_amounts: oldTaxes, tax
 const sumOf = (amounts: { amount?: number | null }[]): number =>
   amounts.reduce((sum, { amount }) => sum + (amount ?? 0), 0)
 
-/** The line's net, as a price per piece where it divides. */
-function toLine({ id, quantity, price, pricing }: StripeLine, netCents: number): OrderLine {
-  const count = Math.max(1, quantity ?? 1)
+/** More pieces are metered units, which no rate counts. */
+const MAX_QUANTITY = 10_000
+
+/** The line before its discount, with a price per piece where it divides. */
+function toLine(line: StripeLine, toCents: (amount: number) => number): OrderLine {
+  const discountCents = toCents(sumOf(line.discount_amounts ?? []))
+  const cents = toCents(netOf(line)) + discountCents
+  const pieces = Math.max(1, line.quantity ?? 1)
+  const quantity = pieces <= MAX_QUANTITY && cents % pieces === 0 ? pieces : 1
   return {
-    id: matchableText(id),
-    productId: matchableText(idOf(pricing?.price_details?.product ?? price?.product)),
+    id: matchableText(line.id),
+    productId: idOf(line.pricing?.price_details?.product ?? line.price?.product),
     variantId: null,
-    ...(netCents % count === 0
-      ? { quantity: count, priceCents: netCents / count }
-      : { quantity: 1, priceCents: netCents }),
+    quantity,
+    priceCents: cents / quantity,
+    discountCents,
   }
 }
 

@@ -98,8 +98,9 @@ async function applyOrder(
     { ...incoming, trackingMethod: 'STORE_ORDER' },
     { parseRefund },
   )
-  const message = result.alreadyRecorded ? 'Order was already recorded.' : 'Order recorded.'
-  return { ...written, result: { message, commissionId: result.commissionId } }
+  const { commissionId, alreadyRecorded } = result
+  const recorded = commissionId === null ? 'Order recorded. Nobody is credited.' : 'Order recorded.'
+  return { ...written, result: { message: alreadyRecorded ? 'Order was already recorded.' : recorded, commissionId } }
 }
 
 const EVIDENCE = { kind: 'evidence', noticeId: '' } as const
