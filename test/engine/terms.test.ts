@@ -384,12 +384,12 @@ describe('an explanation names the version, the rule, and why those before it do
     ],
     [
       pays(1, { customerOrder: { to: 2 } }),
-      { customer: returning },
+      { customer: returning, order: { customerId: 'c' } },
       'this is order 6 of the customer, and it is for at most 2',
     ],
     [
       pays(1, { customerMonth: { from: 0, to: 11 } }),
-      { customer: returning },
+      { customer: returning, order: { customerId: 'c' } },
       'the order is in month 13 of the customer, and it is for 0 to 11',
     ],
     [pays(1, { affiliateIds: ['B'] }), {}, 'it is for other affiliates'],
