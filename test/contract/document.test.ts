@@ -118,6 +118,7 @@ describe('names for generators', () => {
       'affiliate.approved': 'onAffiliateApproved',
       'affiliate.rejected': 'onAffiliateRejected',
       'affiliate.status_changed': 'onAffiliateStatusChanged',
+      'customer.bound': 'onCustomerBound',
       'commission.approved': 'onCommissionApproved',
       'commission.created': 'onCommissionCreated',
       'commission.paid': 'onCommissionPaid',

@@ -26,7 +26,10 @@ const FIELDS: Record<string, Record<string, string>> = {
 }
 
 /** Filters by something that is not a field of the rows. */
-const VALUES: Record<string, Record<string, string>> = { listCoupons: { status: 'REJECTED' } }
+const VALUES: Record<string, Record<string, string>> = {
+  listCoupons: { status: 'REJECTED' },
+  listCustomers: { customerEmail: 'listed@example.com' },
+}
 
 const HOUR_MS = 3_600_000
 
@@ -49,6 +52,8 @@ test.beforeAll(async () => {
   const august = { periodStart: '2026-08-01', periodEnd: '2026-08-31' }
   batchId = (await expectOk(server.request('POST', '/api/v1/payouts', { body: august }))).id
   await expectOk(admin(server, 'POST', '/connections', { kind: 'product', value: '7', affiliateId: other.id }))
+  const customer = { customerId: 'listed', customerEmail: 'listed@example.com', couponCode: 'MAR' }
+  await expectOk(server.request('POST', '/api/v1/customers', { body: customer }))
   const alias = { affiliateId: other.id, kind: 'LINK', value: 'mara_old' }
   await expectOk(server.request('POST', '/api/v1/affiliates/aliases', { body: alias }))
   const rule = { programId: ID.manual, kind: 'product', value: '7', commissionPercent: 5 }

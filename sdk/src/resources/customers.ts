@@ -70,7 +70,7 @@ export const customers = (core: Core) => ({
    *
    * @example
    * const { data } = await client.customers.create({ customerId: 'customer-8', couponCode: 'NISA16' })
-   * await client.customers.unbind(data.id)
+   * if (data.id) await client.customers.unbind(data.id)
    */
   unbind: (id: string, options?: CallOptions): Call<ActionReply> =>
     startCall(core, {

@@ -1742,12 +1742,7 @@ export const schemas: Record<string, Schema> = {
       affiliateId: { type: ['string', 'null'] },
       method: { anyOf: [{ $ref: '#/components/schemas/EvidenceKind' }, { type: 'null' }] },
       confidence: { type: 'number' },
-      reasonCode: {
-        anyOf: [
-          { $ref: '#/components/schemas/ReasonCode' },
-          { type: 'string', enum: ['AFFILIATE_ARCHIVED', 'AFFILIATE_REJECTED', 'SELF_REFERRAL'] },
-        ],
-      },
+      reasonCode: { anyOf: [{ $ref: '#/components/schemas/ReasonCode' }, { type: 'string' }] },
     },
   },
   ReportOutcome: { type: 'string' },
