@@ -50,6 +50,7 @@ async function seed() {
   writeFileSync(join(folder.path, 'body.json'), '{}')
   await json(['test-shops', 'create'], { env: shop.env })
   await client.aliases.create({ affiliateId: affiliate.id, kind: 'LINK', value: 'nisa_old' })
+  await client.customers.create({ customerId: 'customer-0', couponCode: 'NISA16' })
   const payee = ['affiliates', 'payee', 'set', affiliate.id, '--method', 'PAYPAL', '--email', 'n@pay.example']
   await json(payee, { env: shop.env })
   return {

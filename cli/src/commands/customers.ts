@@ -50,11 +50,10 @@ export function addCustomers(program: Command): void {
     writes: true,
     examples: ['referral customers add --customer-id customer-7 --code NISA16'],
     action: async (run, { options }) => {
-      const { customerId, email: customerEmail, code: couponCode, ...evidence } = options
-      const body = { customerId, customerEmail, couponCode, ...evidence } as CustomerCreate
-      const { data, attribution, alreadyBound } = await (await run.client()).customers.create(body, {
-        dryRun: run.dryRun,
-      })
+      const { customerId, email: customerEmail, code: couponCode, ref, clickId, occurredAt } = options
+      const body = { customerId, customerEmail, couponCode, ref, clickId, occurredAt } as CustomerCreate
+      if (run.dryRun) return run.printDryRun('POST', '/api/v1/customers', body)
+      const { data, attribution, alreadyBound } = await (await run.client()).customers.create(body)
       run.printRecord(data)
       if (alreadyBound) run.reporter.info('The customer was already bound. Nothing was changed.')
       else if (data.affiliateId === null) run.reporter.warn(`The customer is not bound: ${attribution.reasonCode}.`)
