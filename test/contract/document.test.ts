@@ -32,6 +32,7 @@ const FIXED = new Set(
     schemas.EvidenceKind,
     schemas.ModerationAction,
     { enum: ['LAST', 'FIRST'] },
+    { enum: ['OPEN', 'PAID', 'FAILED'] },
     { enum: ['product', 'variant'] },
   ].map((list) => list.enum.join()),
 )

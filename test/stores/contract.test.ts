@@ -3,7 +3,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { snapshot } from '../contract/fixture.ts'
 import { withoutMemory, withStalledBody } from '../support/bodies.ts'
 import { type DocumentedOperation, ownerOperations, requiredHeaders } from '../support/document.ts'
-import { failStatement, loseCommits, rejectWrites, removeTable, whileBroken } from '../support/faults.ts'
+import {
+  failStatement,
+  loseCommits,
+  rejectWrites,
+  removeTable,
+  whileBroken,
+  whileProcessing,
+} from '../support/faults.ts'
 import { updateRows } from '../support/inspect.ts'
 import { admin } from '../support/owner.ts'
 import { type Reply, type RequestOptions, type TestServer, testServer } from '../support/server.ts'
@@ -47,14 +54,33 @@ function signatureOf(server: TestServer, op: DocumentedOperation, text: string):
   return stripeSignature(text, STRIPE_SECRET, server.deps.now())['Stripe-Signature']
 }
 
-/** A Stripe refund of a payment whose invoice is unknown. */
-const stripeRefund = (id: number) =>
+/** A Stripe checkout with a payment that is credited. */
+const STRIPE_CHECKOUT = JSON.stringify({
+  id: 'evt_checkout',
+  type: 'checkout.session.completed',
+  created: 1_792_490_645,
+  livemode: true,
+  data: {
+    object: {
+      id: 'cs_1',
+      mode: 'payment',
+      payment_status: 'paid',
+      payment_intent: 'pi_batched',
+      currency: 'usd',
+      amount_total: 10_000,
+      metadata: { referral_code: 'NISA16' },
+    },
+  },
+})
+
+/** A Stripe refund of a payment, by default one whose invoice is unknown. */
+const stripeRefund = (id: number, payment = `pi_${CROWDED}`) =>
   JSON.stringify({
     id: `evt_${id}`,
     type: 'refund.created',
     created: 1_792_490_645,
     livemode: true,
-    data: { object: { id: `re_${id}`, amount: 1, currency: 'usd', payment_intent: `pi_${CROWDED}` } },
+    data: { object: { id: `re_${id}`, amount: 1, currency: 'usd', payment_intent: payment } },
   })
 
 /** An order without an affiliate, with as many refunds as are stored. */
@@ -73,6 +99,10 @@ async function storeServer(op: DocumentedOperation): Promise<TestServer> {
       await expectOk(notify(server, op, { text: `{"id": ${id}, "order_id": ${CROWDED}, "refund_line_items": []}` }))
     }
   }
+  if (isStripe(op)) await expectOk(notify(server, op, { text: STRIPE_CHECKOUT }))
+  const october = { periodStart: '2026-10-01', periodEnd: '2026-10-31' }
+  if (op.responses[409]?.includes('payout_processing'))
+    await expectOk(server.request('POST', '/api/v1/payouts', { body: october }))
   if (isStripe(op)) for (let id = 1; id <= 50; id++) await expectOk(notify(server, op, { text: stripeRefund(id) }))
   return server
 }
@@ -106,6 +136,8 @@ const causes: Record<string, (server: TestServer, op: DocumentedOperation) => Pr
     notify(server, op, {
       text: isStripe(op) ? stripeRefund(51) : `{"id": 51, "order_id": ${CROWDED}, "refund_line_items": []}`,
     }),
+  payout_processing: (server, op) =>
+    whileProcessing(server, () => notify(server, op, isStripe(op) ? { text: stripeRefund(52, 'pi_batched') } : {})),
   store_notifications_suspended: async (server, op) => {
     updateRows(server, 'shops', { suspendedAt: '2026-11-02T12:00:00.000Z' })
     return whileBroken(

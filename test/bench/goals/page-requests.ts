@@ -120,6 +120,7 @@ export function requestsOf({ ownPage }: LargeShop, size: Size): Timed[] {
     ...page(`/programs/${ID.program}`, '', 'rules=300'),
     ...page('/programs/prg_x2', ''),
     ...page(`/programs/${ID.program}/edit`, ''),
+    ...page(`/programs/${ID.program}/terms`, ''),
     ...page(`/programs/${ID.program}/backtest`, '', 'from=2026-10-01&to=2026-10-31&commissionPercent=20'),
     ...page('/coupons/new', ''),
     ...page('/coupons', '', deep(affiliates), 'code=x999', 'code=nobody', 'status=APPROVED'),

@@ -39,23 +39,22 @@ export const refundEvent = (row: CommissionRow, refund: RefundRow, previousStatu
   data: { ...toCommission(row), previousStatus, refund: toRefund(refund) },
 })
 
-/** The events of commissions of a batch that were paid, at an instant or with these ids; adjustments have none. */
+/** The events of these commissions of a batch that were paid; adjustments have none. */
 export async function findPaidEvents(
   trx: Transaction,
-  { shopId, batchId, paidAt }: { shopId: string; batchId: string; paidAt?: string },
-  ids?: string[],
+  { shopId, batchId }: { shopId: string; batchId: string },
+  ids: string[],
 ): Promise<WebhookEvent[]> {
-  let list = trx
+  const list = trx
     .selectFrom('commissions')
     .selectAll()
     .where('shopId', '=', shopId)
     .where('payoutBatchId', '=', batchId)
     .where('orderStatus', '=', 'PAID')
     .where('trackingMethod', '<>', 'ADJUSTMENT')
+    .where(hasId(trx, ids))
     .orderBy('happenedAt', 'desc')
     .orderBy('id', 'desc')
-  if (paidAt) list = list.where('paidAt', '=', paidAt)
-  if (ids) list = list.where(hasId(trx, ids))
   return (await list.execute()).map((row) => ({
     event: 'commission.paid',
     data: { ...toCommission(row), previousStatus: 'PAYABLE' },

@@ -373,7 +373,7 @@ type Changes = Partial<Record<keyof CommissionRow, unknown>>
 
 /** Changes the commissions of a step that meet a condition, some at a time. Returns what was changed. */
 async function move(trx: Transaction, { shopId, at, ids }: Step, changes: Changes, condition: Condition) {
-  const moved: Pick<CommissionRow, 'commissionAmountCents' | 'taxWithheldCents'>[] = []
+  const moved: Pick<CommissionRow, 'id' | 'commissionAmountCents' | 'taxWithheldCents'>[] = []
   await inBatches(ids, async (some) => {
     const rows = await trx
       .updateTable('commissions')
@@ -381,7 +381,7 @@ async function move(trx: Transaction, { shopId, at, ids }: Step, changes: Change
       .where('shopId', '=', shopId)
       .where(hasId(trx, some))
       .where(condition)
-      .returning(['commissionAmountCents', 'taxWithheldCents'])
+      .returning(['id', 'commissionAmountCents', 'taxWithheldCents'])
       .execute()
     moved.push(...rows)
   })

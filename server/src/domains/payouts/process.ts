@@ -110,17 +110,18 @@ async function changeAtOnce(ctx: Context, { id, process, start }: Started): Prom
       process.becomes === 'OPEN' ? computeBatch(await queries.sumBatches(trx, shop.id, [id]), batch.periodEnd) : null
     if (computed) await insertDebts(own, trx, id, computed.debts)
     const done = await complete(own, trx, batch, { process, moved: moved.length, computed })
-    return { ...done, ...(process.becomes === 'PAID' && paidEvents(trx, batch, process, ids)) }
+    return { ...done, ...(process.becomes === 'PAID' && paidEvents(trx, batch, moved)) }
   })
 }
 
-const paidEvents = (
-  trx: Transaction,
-  { shopId, id: batchId }: PayoutBatchRow,
-  { at: paidAt }: BatchProcess,
-  ids: string[],
-) => ({
-  extendedEvents: () => findPaidEvents(trx, { shopId, batchId, paidAt }, ids),
+/** Of what was moved: reports of single payments have sent those of the others. */
+const paidEvents = (trx: Transaction, { shopId, id: batchId }: PayoutBatchRow, moved: { id: string }[]) => ({
+  extendedEvents: () =>
+    findPaidEvents(
+      trx,
+      { shopId, batchId },
+      moved.map(({ id }) => id),
+    ),
 })
 
 /** The commissions that a run moves, 500 at a time. Those that it has moved already do not change again. */
@@ -146,7 +147,7 @@ async function run(deps: ServerDeps, batch: PayoutBatchRow): Promise<Batch | und
         await step(all, async (trx) => {
           const moved = await moveRows(trx, batch, process, ids)
           const added = process.becomes === 'OPEN' ? moved : []
-          return { moved: moved.length, added, ...(process.becomes === 'PAID' && paidEvents(trx, batch, process, ids)) }
+          return { moved: moved.length, added, ...(process.becomes === 'PAID' && paidEvents(trx, batch, moved)) }
         })
       }
     }
