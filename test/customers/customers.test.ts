@@ -111,14 +111,16 @@ describe('a sign-up', () => {
     expect(rowsOf(server, 'customers').length).toBe(before)
   })
 
-  test('stores no address, and sends customer.bound', async ({ server, client }) => {
+  test('stores no address, and every binding sends customer.bound', async ({ server, client, owner }) => {
     const subscription = { url: 'https://hooks.example.com/customers', extendedEvents: true }
     await expectOk(server.request('POST', '/api/v1/webhooks', { body: subscription }))
     await client.customers.create({ customerId, customerEmail, couponCode: 'NISA' })
     expect(JSON.stringify(rowsOf(server, 'customers'))).not.toContain('@')
+    const byOwner = { kind: 'customerId', value: `${customerId}-2`, affiliateId: nisa.id }
+    await expectOk(owner('POST', '/connections', byOwner))
     const { body } = await server.request('GET', '/api/v1/webhooks/events?extendedEvents=1')
     const events = body.data.filter(({ event }: { event: string }) => event === 'customer.bound')
-    expect(events).toHaveLength(1)
+    expect(events.map((one: { data: { boundBy: string } }) => one.data.boundBy)).toEqual(['SIGNUP', 'OWNER'])
     expect(events[0].data).toMatchObject({
       customerId,
       affiliateId: nisa.id,

@@ -4,9 +4,10 @@ import type { Body, Query } from '../../contract/spec.ts'
 import { type Context, nowIso } from '../../core/context.ts'
 import { readerOf, readFrom } from '../../core/lists.ts'
 import { mutate } from '../../core/mutate.ts'
+import type { WebhookEvent } from '../../core/outbox.ts'
 import { mapPage } from '../../core/pagination.ts'
 import type { Transaction } from '../../database/database.ts'
-import type { AffiliateRow, ConnectionRow } from '../../database/tables.ts'
+import type { AffiliateRow, ConnectionRow, CustomerRow } from '../../database/tables.ts'
 import { findAffiliate } from '../affiliates/queries.ts'
 import { requireProductId } from '../programs/product-rules.ts'
 import { customerKeys, customerOf, hashesOfQuery, storeCustomer, UNBOUND } from './binding.ts'
@@ -17,7 +18,8 @@ import {
   findConnection,
   insertConnection,
 } from './connection-queries.ts'
-import { findCustomer, findCustomers, updateCustomer } from './queries.ts'
+import { boundEvent } from './customers.ts'
+import { ANY_TIME, countOrders, findCustomer, findCustomers, updateCustomer } from './queries.ts'
 
 type Connection = components['schemas']['Connection']
 
@@ -38,11 +40,13 @@ export async function create(ctx: Context, { kind, value: sent, affiliateId }: B
   return mutate(ctx, async (trx, shop) => {
     const affiliate = await findAffiliate(trx, ctx.shop.id, affiliateId)
     if (!affiliate) throw affiliateNotFound()
-    const result = await (kind === 'product' || kind === 'variant'
-      ? connectProduct(ctx, trx, { kind, value: requireProductId(value), affiliateId })
-      : bindCustomer({ ...ctx, shop }, trx, { [kind]: value }, affiliate))
+    const { result, events } =
+      kind === 'product' || kind === 'variant'
+        ? { result: await connectProduct(ctx, trx, { kind, value: requireProductId(value), affiliateId }), events: [] }
+        : await bindCustomer({ ...ctx, shop }, trx, { [kind]: value }, affiliate)
     // The value may be an email address, so the audit leaves it out.
-    return { result, audit: { action: 'connection.created', subjectId: result.id, data: { kind, affiliateId } } }
+    const audit = { action: 'connection.created', subjectId: result.id, data: { kind, affiliateId } }
+    return { result, audit, events }
   })
 }
 
@@ -62,14 +66,16 @@ async function bindCustomer(
   trx: Transaction,
   named: { customerId?: string; customerEmail?: string },
   { id: affiliateId, campaignId: programId }: AffiliateRow,
-): Promise<Connection> {
+): Promise<{ result: Connection; events: WebhookEvent[] }> {
   const keys = customerKeys(ctx.shop, named)
   const { before, row } = customerOf(ctx, keys, await findCustomers(trx, ctx.shop.id, keys))!
   if (row.affiliateId !== null) throw connectionExists()
   const createdAt = nowIso(ctx)
-  await storeCustomer(trx, { before, row: { ...row, affiliateId, programId, boundAt: createdAt, boundBy: 'OWNER' } })
+  const bound: CustomerRow = { ...row, affiliateId, programId, boundAt: createdAt, boundBy: 'OWNER' }
+  await storeCustomer(trx, { before, row: bound })
   const kind = named.customerId === undefined ? 'customerEmail' : 'customerId'
-  return { id: row.id, kind, value: named.customerId ?? null, affiliateId, createdAt }
+  const result = { id: row.id, kind, value: named.customerId ?? null, affiliateId, createdAt } as const
+  return { result, events: [boundEvent(bound, await countOrders(trx, bound, ANY_TIME))] }
 }
 
 const connectionExists = () =>
