@@ -163,6 +163,26 @@ describe('a checkout', () => {
   )
 })
 
+test('the checkout of a subscription binds its customer: the first invoice after a trial is credited', async ({
+  server,
+  client,
+}) => {
+  const session = {
+    id: 'cs_trial',
+    mode: 'subscription',
+    payment_status: 'no_payment_required',
+    customer: 'cus_trial',
+    customer_details: { email: 'trial@example.com' },
+    invoice: 'in_trial_0',
+    metadata: { referral_code: 'NISA16' },
+  }
+  await expectOk(send(server, eventOf('checkout.session.completed', session)))
+  expect((await client.customers.list({ customerId: 'cus_trial' })).data).toMatchObject([{ boundBy: 'SIGNUP' }])
+  const paid = { ...INVOICE, id: 'in_trial_1', customer: 'cus_trial', metadata: {} }
+  await expectOk(send(server, eventOf('invoice.paid', paid, { created: 1_762_000_000 })))
+  expect(await commissionOf(server, 'in_trial_1')).toMatchObject({ commissionAmountCents: 1600 })
+})
+
 describe('a credit note', () => {
   test.for([
     [{ refunds: [{ refund: 're_9', amount_refunded: 5000 }] }, 1600],

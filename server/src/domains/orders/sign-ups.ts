@@ -4,7 +4,7 @@ import type { Body } from '../../contract/spec.ts'
 import type { Context } from '../../core/context.ts'
 import { type Mutation, mutate } from '../../core/mutate.ts'
 import { parseBodyInstant, readOccurredAt } from '../../core/time.ts'
-import type { Reader } from '../../database/database.ts'
+import type { Reader, Transaction } from '../../database/database.ts'
 import type { CustomerRow } from '../../database/tables.ts'
 import { CONFIDENCE } from '../../engine/attribution.ts'
 import { type Binding, decideBinding } from '../../engine/binding.ts'
@@ -33,22 +33,28 @@ export async function record(ctx: Context, body: Body<'createCustomer'>, isDryRu
     const data = await describe(ctx.db.read, customer)
     return { reply: { data: { ...data, id: customer.before?.id ?? null }, attribution: binding }, isKnown }
   }
-  return mutate(ctx, async (trx, shop): Promise<Mutation<Recorded>> => {
-    const { customer, binding, isKnown } = await decide({ ...ctx, shop }, trx, signUp)
-    const { before, row } = customer
-    const reply = { data: await describe(trx, customer), attribution: binding }
-    if (isKnown) return { result: { reply, isKnown }, audit: null }
-    await storeCustomer(trx, customer)
-    const { id: subjectId, affiliateId, boundBy } = row
-    if (affiliateId !== null)
-      return {
-        result: { reply, isKnown },
-        audit: { action: 'customer.bound', subjectId, data: { affiliateId, boundBy } },
-        events: [boundEvent(row, reply.data)],
-      }
-    const data = { reasonCode: binding.reasonCode }
-    return { result: { reply, isKnown }, audit: before ? null : { action: 'customer.created', subjectId, data } }
-  })
+  return mutate(ctx, (trx, shop) => store({ ...ctx, shop }, trx, signUp))
+}
+
+/** Like {@link record}, in the transaction of a store's notification. */
+export const recordInTransaction = (ctx: Context, trx: Transaction, body: Body<'createCustomer'>) =>
+  store(ctx, trx, readSignUp(ctx, body))
+
+async function store(ctx: Context, trx: Transaction, signUp: SignUp): Promise<Mutation<Recorded>> {
+  const { customer, binding, isKnown } = await decide(ctx, trx, signUp)
+  const { before, row } = customer
+  const reply = { data: await describe(trx, customer), attribution: binding }
+  if (isKnown) return { result: { reply, isKnown }, audit: null }
+  await storeCustomer(trx, customer)
+  const { id: subjectId, affiliateId, boundBy } = row
+  if (affiliateId !== null)
+    return {
+      result: { reply, isKnown },
+      audit: { action: 'customer.bound', subjectId, data: { affiliateId, boundBy } },
+      events: [boundEvent(row, reply.data)],
+    }
+  const data = { reasonCode: binding.reasonCode }
+  return { result: { reply, isKnown }, audit: before ? null : { action: 'customer.created', subjectId, data } }
 }
 
 /** What a sign-up contains: its evidence as an order without goods and customer. */

@@ -31,6 +31,7 @@ export interface StripeRefund {
 export type StripeCall =
   | ({ call: 'order'; payments: string[] } & IncomingStoreOrder)
   | { call: 'evidence'; orderId: string; evidence: Evidence }
+  | ({ call: 'customer'; evidence: Evidence; occurredAt: string } & Pick<Order, 'customerId' | 'customerEmail'>)
   | { call: 'payments'; orderId: string; payments: string[] }
   | ({ call: 'refund' } & StripeRefund)
   | { call: 'cancelRefund'; order: RefundedOrder; refundId: string }
@@ -114,18 +115,27 @@ function toInvoiceCalls(invoice: StripeObject, orderAt: string): StripeCall[] {
   })
 }
 
-/** A checkout is an order of its own, unless it has an invoice, which then reports the order. */
+/**
+ * A checkout is an order of its own, unless it has an invoice, which then reports the order. That of a subscription is also
+ * the sign-up of its customer, whose later invoices need no evidence.
+ */
 function toCheckoutCalls(session: StripeObject, orderAt: string): StripeCall[] {
   const evidence = evidenceOf(session, [session.metadata])
+  const [customerId, customerEmail] = [matchableText(idOf(session.customer)), emailOf(session)]
+  const isSignUp = session.mode === 'subscription' && hasEvidence(evidence) && (customerId || customerEmail)
+  const signUp = isSignUp
+    ? [{ call: 'customer' as const, evidence, customerId, customerEmail, occurredAt: orderAt }]
+    : []
   const invoiceId = idOf(session.invoice)
   if (invoiceId !== null) {
     return [
+      ...signUp,
       ...linkOf(invoiceId, [session.payment_intent]),
       ...(hasEvidence(evidence) ? [{ call: 'evidence' as const, orderId: invoiceId, evidence }] : []),
     ]
   }
   const paymentId = idOf(session.payment_intent)
-  if (session.mode !== 'payment' || session.payment_status !== 'paid' || paymentId === null) return []
+  if (session.mode !== 'payment' || session.payment_status !== 'paid' || paymentId === null) return signUp
   const toCents = centsIn(session.currency)
   const shippingCents = toCents((session.shipping_cost?.amount_total ?? 0) - (session.shipping_cost?.amount_tax ?? 0))
   const taxCents = toCents(session.total_details?.amount_tax)
@@ -160,7 +170,7 @@ function toOrderCalls(source: StripeObject, evidence: Evidence, { orderName, pay
     affiliateCode: null,
     sessionId: null,
     customerId: matchableText(idOf(source.customer)),
-    customerEmail: matchableText(source.customer_email ?? source.customer_details?.email),
+    customerEmail: emailOf(source),
     shipping: toPlace(source.customer_shipping?.address ?? source.customer_details?.address ?? source.customer_address),
   }
   return [{ call: 'order' as const, order, orderName: orderKey(orderName ?? '') || null, codes, payments }]
@@ -261,6 +271,9 @@ function evidenceOf(source: StripeObject, metadata: (Schemas['StripeMetadata'] |
 
 export const hasEvidence = ({ clickId, ref, codes }: Evidence): boolean =>
   clickId !== null || ref !== null || codes.length > 0
+
+const emailOf = ({ customer_email: email, customer_details: details }: StripeObject): string | null =>
+  matchableText(email ?? details?.email)
 
 const idOf = (value: Schemas['StripeId'] | undefined): string | null =>
   matchableText(typeof value === 'object' ? value?.id : value)

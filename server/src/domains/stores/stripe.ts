@@ -18,6 +18,7 @@ import {
 import { findOrder } from '../ledger/orders.ts'
 import { type ParseRefund, reportRefund, reportRefundCancellation } from '../orders/notices.ts'
 import { recordOrder } from '../orders/record-order.ts'
+import * as signUps from '../orders/sign-ups.ts'
 import { firstKnownCode } from './notifications.ts'
 import { type Evidence, hasEvidence, type RefundedOrder, type StripeCall, toStripeCalls } from './stripe-event.ts'
 
@@ -59,6 +60,15 @@ async function apply(ctx: Context, trx: Transaction, call: StripeCall): Promise<
       return linkPayments(ctx, trx, stripeOrderId(call.orderId), call.payments)
     case 'evidence':
       return applyEvidence(ctx, trx, stripeOrderId(call.orderId), call.evidence)
+    case 'customer': {
+      const { customerId, customerEmail, occurredAt, evidence } = call
+      const { codes, ...links } = evidence
+      const couponCode = await firstKnownCode(ctx, trx, codes)
+      // One of the two is there, which the document's type requires.
+      const body = { customerId, customerEmail, occurredAt, ...links, couponCode } as Body<'createCustomer'>
+      const { result, ...written } = await signUps.recordInTransaction(ctx, trx, body)
+      return [{ ...written, result: { message: 'Customer recorded.', commissionId: null } }]
+    }
     case 'refund': {
       const { amountCents, currency, reason, occurredAt } = call
       const body = JSON.stringify({ amountCents, currency, reason, occurredAt })
