@@ -232,7 +232,7 @@ export interface paths {
          *     With `dryRun` the response is the batch that would be created, and nothing is written.
          *
          *     The batch starts `OPEN` and its commissions become `PAYABLE`. Writes the audit record `payout.created` in the same transaction.
-         *     A large batch can take minutes. It is shown when it is complete. A retry with the same `Idempotency-Key` waits for it and returns it.
+         *     A large batch can take minutes, and is `PROCESSING` until then. A retry with the same `Idempotency-Key` waits for it and returns it.
          */
         post: operations["createPayout"];
         delete?: never;
@@ -2396,7 +2396,7 @@ export interface components {
              * @enum {string}
              */
             appliesTo?: "ORDERS" | "CUSTOMERS";
-            /** @description None by default. */
+            /** @description None by default. At least one of `holdDays`, `appliesTo` and `rules` is required. */
             rules?: components["schemas"]["TermsRule"][];
         };
         TermsRule: {

@@ -47,7 +47,7 @@ const raced =
 async function whileRuled(server: TestServer, work: () => Promise<Reply>): Promise<Reply> {
   await expectOk(call(server, 'setProgramTerms'))
   const reply = await work()
-  await expectOk(call(server, 'setProgramTerms', { body: {} }))
+  await expectOk(call(server, 'setProgramTerms', { body: { rules: [] } }))
   return reply
 }
 

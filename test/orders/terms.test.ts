@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { auditLog } from '../support/inspect.ts'
-import { rejection } from '../support/rejection.ts'
+import { rejection, rejectionOf } from '../support/rejection.ts'
 import { newAffiliate, withAffiliate } from '../support/shop.ts'
 import { type Client, test } from '../support/test.ts'
 
@@ -26,6 +26,15 @@ async function report(client: Client, more: object = {}) {
   const { data } = await client.commissions.list({ externalOrderId })
   return { ...commission, row: data[0]!, externalOrderId }
 }
+
+test('400 a PUT without terms, such as one whose body was lost, changes nothing', async ({ server, client }) => {
+  const before = await client.programs.terms(program.id)
+  for (const body of [undefined, {}, { version: before.version }])
+    expect(rejectionOf(await server.request('PUT', `/api/v1/programs/terms?id=${program.id}`, { body }))).toMatchObject(
+      { status: 400, code: 'invalid_body', field: 'rules' },
+    )
+  expect(await client.programs.terms(program.id)).toEqual(before)
+})
 
 test('version 1 pays what the program pays; a PUT makes the next version, and the same again does not', async ({
   server,
@@ -62,7 +71,10 @@ test('version 1 pays what the program pays; a PUT makes the next version, and th
     { action: 'program.terms_set', subjectId: program.id, data: { version: 2, holdDays: 30, rules } },
   ])
   expect(await client.programs.terms(program.id, { version: 1 })).toEqual(first)
-  expect(await rejection(client.programs.setTerms(program.id, { version: 1 }))).toEqual([409, 'concurrent_change'])
+  expect(await rejection(client.programs.setTerms(program.id, { version: 1, rules: [] }))).toEqual([
+    409,
+    'concurrent_change',
+  ])
 
   const happenedAt = server.clock.ms
   const { row } = await report(client)
@@ -150,7 +162,7 @@ test('rules keep the type of their program, and amounts its currency', async ({ 
   const currency = async () => (await owner('PATCH', '/settings', { currency: 'EUR' })).headers.get('X-Error-Code')
   await client.programs.setTerms(program.id, { rules: [{ when: {}, commissionPercent: 20, maxCommissionCents: 1 }] })
   expect(await currency()).toBe('currency_in_use')
-  await client.programs.setTerms(program.id, {})
+  await client.programs.setTerms(program.id, { rules: [] })
   expect(await currency()).toBeNull()
   expect(await client.programs.update(program.id, flat)).toMatchObject({ commissionType: 'FLAT_PER_ORDER' })
   const rules = [{ when: {}, commissionPercent: 7.25 }]

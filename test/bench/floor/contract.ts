@@ -17,12 +17,13 @@ export interface Caller {
   attributionPrecedence: string
   clickTouch: 'LAST' | 'FIRST'
   taxWithholdingBps: number
+  emailHashKey: string
   currency: string
 }
 
 export const KEY_SQL = `
   select k.id "keyId", k."shopId", s.plan, s."apiEnabled", k.scopes, k."revokedAt", k."expiresAt",
-    s."attributionPrecedence", s."clickTouch", s."taxWithholdingBps", s.currency
+    s."attributionPrecedence", s."clickTouch", s."taxWithholdingBps", s.currency, s."emailHashKey"
   from "apiKeys" k join shops s on s.id = k."shopId" where k."secretHash" = `
 
 export const hashOf = (request: IncomingMessage): string =>

@@ -2,6 +2,7 @@ import { text } from 'node:stream/consumers'
 import { admit, answer, type Caller, hashOf, KEY_SQL, listen, open } from './contract.ts'
 import {
   type Conversion,
+  emailHashes,
   factsOf,
   fingerprintOf,
   type Gathered,
@@ -31,8 +32,8 @@ const findOrder = sql<{ commissionId: string }>(
 const findAffiliate = sql<NonNullable<Gathered['affiliate']>>(
   'select id, email, status, "deletedAt", "campaignId" from affiliates where "shopId" = +? and "codeKey" = +?',
 )
-const findConnection = sql<{ affiliateId: string }>(
-  `select "affiliateId" from connections where "shopId" = +? and kind = 'customerEmail' and value = +?`,
+const findCustomer = sql<{ id: string; affiliateId: string | null }>(
+  'select id, "affiliateId" from customers where "shopId" = +? and "emailHash" = +?',
 )
 const findProgram = sql<NonNullable<Gathered['program']>>(
   'select id, "commissionType", "defaultCommissionBps" rate, "cookieDurationDays", "autoApproveOrder", "lifetimeCommission" from programs where "shopId" = +? and id = +?',
@@ -43,6 +44,7 @@ const storeHead = sql(`insert into "auditHeads" ("shopId", seq, hash, "eventId")
   on conflict ("shopId") do update set seq = excluded.seq, hash = excluded.hash, "eventId" = excluded."eventId"`)
 const findTakers = sql<{ id: string; events: string }>('select id, events from subscriptions where "shopId" = +?')
 const insertCommission = insert('commissions')
+const insertCustomer = insert('customers')
 const insertOrder = insert('orders')
 const insertJourney = insert('journey')
 const insertAudit = insert('audits')
@@ -68,11 +70,22 @@ function recordOnce(caller: Caller, key: string, body: Conversion): Answer {
   const affiliate = findAffiliate.get(shopId, body.couponCode.toLowerCase())
   const program = affiliate && findProgram.get(shopId, affiliate.campaignId)
   if (program) findGeo.get(shopId, program.id)
-  const connection = findConnection.get(shopId, body.customerEmail.toLowerCase())?.affiliateId ?? null
-  const facts = factsOf(caller, order, { affiliate, connection, program })
+  const customer = findCustomer.get(shopId, emailHashes(caller, body).emailHash)
+  const facts = factsOf(caller, order, { affiliate, customer, program })
   const last = heads.get(shopId) ?? findHead.get(shopId) ?? { seq: 0, hash: '' }
   const takers = findTakers.all(shopId)
-  const { rows, deliveries, link, eventId, reply } = record({ caller, key, body, order, facts, at, last, takers })
+  const { rows, deliveries, link, eventId, reply } = record({
+    caller,
+    key,
+    body,
+    order,
+    facts,
+    customer,
+    at,
+    last,
+    takers,
+  })
+  if (rows.customers) insertCustomer.run(rows.customers)
   insertCommission.run(rows.commissions)
   insertOrder.run(rows.orders)
   insertJourney.run(rows.journey)

@@ -1,4 +1,5 @@
 import { createHmac, hash, randomBytes } from 'node:crypto'
+import { hashEmail } from '../../../server/src/database/email-hash.ts'
 import { decide } from '../../../server/src/engine/decide.ts'
 import type { AffiliateFact, Decision, Facts, Order, ProgramFact } from '../../../server/src/engine/facts.ts'
 import { serializeFacts } from '../../../server/src/engine/stored-facts.ts'
@@ -24,7 +25,8 @@ export interface Gathered {
         campaignId: string | null
       }
     | undefined
-  connection: string | null
+  /** Of the buyer's address. */
+  customer: { id: string; affiliateId: string | null } | undefined
   program:
     | (Pick<ProgramFact, 'id' | 'commissionType' | 'cookieDurationDays'> & {
         rate: number
@@ -37,8 +39,9 @@ export interface Gathered {
 /** The columns of the rows of an order, by table: `test/database/bench-floors.test.ts` compares them with the server's. */
 export const INSERTED = {
   commissions:
-    'id shopId affiliateId programId externalOrderId orderId orderName currency orderCurrency commissionType commissionBaseCents remainingBaseCents commissionRateBps commissionAmountCents taxWithheldCents orderSubtotalCents orderDiscountCents orderShippingCents orderTaxCents trackingMethod attributionMethod attributionReasonCode orderStatus termsVersion availableAt happenedAt createdAt updatedAt version',
+    'id shopId affiliateId programId externalOrderId orderId orderName currency orderCurrency commissionType commissionBaseCents remainingBaseCents commissionRateBps commissionAmountCents taxWithheldCents orderSubtotalCents orderDiscountCents orderShippingCents orderTaxCents trackingMethod attributionMethod attributionReasonCode customer orderStatus termsVersion availableAt happenedAt createdAt updatedAt version',
   orders: 'shopId orderId commissionId orderAt orderName orderCurrency goodsCents facts decision createdAt updatedAt',
+  customers: 'id shopId emailHash mailboxHash importedOrders createdAt',
   journey:
     'id shopId type occurredAt affiliateId programId customerEmail customerEmailKey externalOrderId orderId commissionId createdAt',
   audits: 'shopId seq id actor action subjectId data requestId createdAt previousHash hash salt',
@@ -46,6 +49,9 @@ export const INSERTED = {
   deliveries: 'id shopId eventId subscriptionId webhookId status attempts createdAt',
   idempotencyKeys: 'shopId key fingerprint result createdAt',
 }
+
+export const emailHashes = ({ emailHashKey }: Caller, { customerEmail }: Conversion) =>
+  hashEmail(emailHashKey, customerEmail)
 
 let count = 0
 /** Sorts by time, as the server's own ids do: new rows are at the end of every index. */
@@ -71,13 +77,13 @@ export const orderOf = (body: Conversion, orderAt: string): Order => ({
   shipping: null,
 })
 
-export function factsOf(caller: Caller, order: Order, { affiliate, connection, program }: Gathered): Facts {
+export function factsOf(caller: Caller, order: Order, { affiliate, customer, program }: Gathered): Facts {
   const none = { affiliateCode: null, click: null, sessionClicks: [], ref: null, customerId: null }
   const { attributionPrecedence, clickTouch, taxWithholdingBps, currency } = caller
   return {
     order,
     settings: { precedence: JSON.parse(attributionPrecedence), clickTouch, taxWithholdingBps, currency },
-    matches: { ...none, couponCode: affiliate?.id ?? null, customerEmail: connection, products: {} },
+    matches: { ...none, couponCode: affiliate?.id ?? null, customerEmail: customer?.affiliateId ?? null, products: {} },
     affiliates: affiliate
       ? {
           [affiliate.id]: {
@@ -131,6 +137,7 @@ interface Recorded {
   body: Conversion
   order: Order
   facts: Facts
+  customer: Gathered['customer']
   at: string
   last: Link
   takers: { id: string; events: string }[]
@@ -139,11 +146,12 @@ interface Recorded {
 type Row = Record<string, unknown>
 
 /** Decides an order. Returns the reply, and the values of its rows in the order of {@link INSERTED}. */
-export function record({ caller, key, body, order, facts, at, last, takers }: Recorded) {
+export function record({ caller, key, body, order, facts, customer, at, last, takers }: Recorded) {
   const { shopId, keyId } = caller
   const decision = decide(facts)
   const { attribution: by, programId, amountCents, subtotalCents, status } = decision
   const [id, eventId, orderId] = [newId('com'), newId('evt'), `api:${body.externalOrderId}`]
+  const newCustomer = { id: newId('cus'), ...emailHashes(caller, body), importedOrders: 0 }
   const commission = {
     id,
     affiliateId: by.affiliateId,
@@ -186,7 +194,13 @@ export function record({ caller, key, body, order, facts, at, last, takers }: Re
   const told = { event, timestamp: at, shop_id: shopId, data: { ...commission, attribution: by } }
   const reply = replyOf(decision, id)
   const rows = {
-    commissions: valuesOf('commissions', { ...commission, shopId, version: 1 }),
+    commissions: valuesOf('commissions', {
+      ...commission,
+      shopId,
+      customer: customer?.id ?? newCustomer.id,
+      version: 1,
+    }),
+    customers: customer ? undefined : valuesOf('customers', { ...newCustomer, shopId, createdAt: at }),
     orders: valuesOf('orders', {
       ...commission,
       commissionId: id,

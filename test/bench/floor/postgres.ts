@@ -2,7 +2,7 @@ import { text } from 'node:stream/consumers'
 import pg from 'pg'
 import { admit, answer, type Caller, hashOf, KEY_SQL, listen } from './contract.ts'
 import { COLUMNS } from './list-columns.ts'
-import { type Conversion, factsOf, type Gathered, INSERTED, type Link, orderOf, record } from './order.ts'
+import { type Conversion, emailHashes, factsOf, type Gathered, INSERTED, type Link, orderOf, record } from './order.ts'
 
 /**
  * The floor on PostgreSQL: `pg` with named statements; an order is one statement that reads and one that writes all its
@@ -21,13 +21,13 @@ const LIMIT = `insert into "rateLimits" (key, points, expire) values ($1, 1, 0)
 const TOTAL = `select sum(rows) total from "rowCounts" where "shopId" = $1 and list = 'commissions' and scope = ''`
 const LIST = `select ${COLUMNS} from commissions where "shopId" = $1 order by "happenedAt" desc, id desc limit $2 offset $3`
 const GATHER = `
-  select to_json(a) affiliate, to_json(p) program, c."affiliateId" connection,
+  select to_json(a) affiliate, to_json(p) program, to_json(c) customer,
     (select coalesce(json_agg(s), '[]') from (select id, events from subscriptions where "shopId" = $1) s) takers,
     (select result from "idempotencyKeys" where "shopId" = $1 and key = $2) stored
   from (select 1) one
   left join (select id, email, status, "deletedAt", "campaignId" from affiliates where "shopId" = $1 and "codeKey" = $3) a on true
   left join (select id, "commissionType", "defaultCommissionBps" rate, "cookieDurationDays", "autoApproveOrder", "lifetimeCommission" from programs where "shopId" = $1) p on p.id = a."campaignId"
-  left join connections c on c."shopId" = $1 and c.kind = 'customerEmail' and c.value = $4`
+  left join (select id, "affiliateId" from customers where "shopId" = $1 and "emailHash" = $4) c on true`
 
 /** One CTE; `$n` are counted on. */
 let count = 0
@@ -41,7 +41,8 @@ const WRITE = `with
   c as (${insert('journey')}),
   d as (${insert('audits')}),
   e as (${insert('webhookEvents')}),
-  f as (${insert('deliveries')})
+  f as (${insert('deliveries')}),
+  g as (${insert('customers')})
   ${insert('idempotencyKeys')}`
 
 interface Found extends Gathered {
@@ -63,19 +64,20 @@ export async function convert(
   body: Conversion,
 ): Promise<{ status: number; body: unknown }> {
   const { shopId } = caller
-  const asked = [shopId, key, body.couponCode.toLowerCase(), body.customerEmail.toLowerCase()]
+  const asked = [shopId, key, body.couponCode.toLowerCase(), emailHashes(caller, body).emailHash]
   const [found] = await run<Found>('gather', GATHER, asked)
   if (!found || found.stored) return { status: 201, body: JSON.parse(found?.stored ?? 'null')?.reply }
   last ??= (await findLast(shopId))[0] ?? { seq: 0, hash: '' }
   const at = new Date().toISOString()
   const order = orderOf(body, at)
-  const { affiliate, program, connection, takers } = found
+  const { affiliate, program, takers } = found
+  const customer = found.customer ?? undefined
   const facts = factsOf(caller, order, {
     affiliate: affiliate ?? undefined,
     program: program ?? undefined,
-    connection,
+    customer,
   })
-  const { rows, deliveries, link, reply } = record({ caller, key, body, order, facts, at, last, takers })
+  const { rows, deliveries, link, reply } = record({ caller, key, body, order, facts, customer, at, last, takers })
   last = link
   await run('write', WRITE, [
     ...rows.commissions,
@@ -85,6 +87,8 @@ export async function convert(
     ...rows.webhookEvents,
     // Its data has one subscriber.
     ...(deliveries[0] ?? []),
+    // Each order of the data has a buyer of its own.
+    ...(rows.customers ?? []),
     ...rows.idempotencyKeys,
   ])
   return { status: 201, body: reply }

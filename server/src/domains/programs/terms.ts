@@ -49,6 +49,9 @@ async function readTerms(
  *   `concurrent_change`.
  */
 export async function set(ctx: Context, id: string, body: Body<'setProgramTerms'>): Promise<Terms> {
+  // A request whose body was lost must not end a hold.
+  if ((body.rules ?? body.holdDays ?? body.appliesTo) === undefined)
+    throw invalidField('invalid_body', 'rules', 'is required, unless holdDays or appliesTo is sent.')
   return mutate(ctx, async (trx, shop) => {
     const program = await findProgram(trx, shop.id, id)
     if (!program) throw programNotFound()
