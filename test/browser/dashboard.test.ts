@@ -112,7 +112,7 @@ describe.skipIf(whyNoChromium())('the dashboard', () => {
     expect(await labels()).toContain('W-1')
     await owner.getByLabel(/^Type the total/).fill('1.00')
     await press(owner, 'Mark as paid')
-    expect(await owner.getByRole('alert').textContent()).toContain('You typed 1.00 USD')
+    expect(await owner.getByRole('alert').textContent()).toContain('not the expected 1.00 USD')
     await owner.getByLabel(/^Type the total/).fill(total)
     await owner.getByLabel(/outside of payment files/).check()
     await press(owner, 'Mark as paid')

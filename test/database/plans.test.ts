@@ -4,7 +4,7 @@ import { ANALYSIS_LIMIT } from '../../server/src/database/sqlite.ts'
 import { purgeExpired } from '../../server/src/operator/retention.ts'
 import { databaseFile, engine } from '../support/database.ts'
 import { allOperations } from '../support/document.ts'
-import { admin, type OwnerServer } from '../support/owner.ts'
+import { admin, ID, type OwnerServer } from '../support/owner.ts'
 import { expectOk } from '../support/shop.ts'
 import { test } from '../support/test.ts'
 import { everyCall, everyPage, exampleOf, type PlannedCall, STORE_SECRET, STRIPE_SECRET } from './plans/calls.ts'
@@ -38,6 +38,8 @@ test.beforeAll(async ({ ownerServer: server }) => {
   await server.client.events.click({ ref: 'nisa-karim', sessionId: 's' })
   await server.client.events.pageView({ url: 'https://shop.example/' })
   // Rows of every table, to be copied.
+  const connection = { kind: 'product', value: '7007', affiliateId: ID.affiliate }
+  await expectOk(admin(server, 'POST', '/connections', connection))
   for (const id of ['refundCommission', 'cancelStoreOrder', 'recordStoreOrder']) await exampleOf(id)(server)
   const watched = watchStatements(server)
   const make = async ({ id, name, call }: PlannedCall) => {
