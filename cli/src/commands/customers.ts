@@ -61,7 +61,7 @@ export function addCustomers(program: Command): void {
   })
     .option('--customer-id <id>', 'your id for the customer')
     .option('--email <email>', "the customer's email address")
-    .option('--code <code>', 'a discount code or the name of a link')
+    .option('--code <code>', 'a discount code or a link name')
     .option('--ref <ref>', "an affiliate's link name or id")
     .option('--click-id <id>', 'a click')
     .option('--occurred-at <time>', 'when the customer signed up')

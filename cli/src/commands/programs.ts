@@ -241,7 +241,7 @@ function addTerms(programs: Command): void {
     )
 }
 
-/** The rules with those of the options, which replace rules that compare the same. */
+/** Adds the rules that the options name. A new rule replaces those with the same kind of condition. */
 function changedRules(current: ProgramTerms, options: TermsOptions): Rule[] {
   const { firstMonths, firstOrders, tier, affiliate, rate } = options
   const after = options.then ?? null

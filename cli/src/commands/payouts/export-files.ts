@@ -50,7 +50,7 @@ export function writeFiles(files: readonly FileDraft[], { dir, force }: ExportOp
 
 const findText = (files: readonly FileDraft[], name: string) => files.find(({ file }) => file === name)?.text
 
-/** Writes the checksums in the format of `sha256sum -c`. Those of other exports are kept. */
+/** Writes checksums that `sha256sum -c` reads, and keeps the lines that other exports wrote. */
 function writeChecksums(files: readonly FileDraft[], sums: string): void {
   const lines = new Map<string, string>()
   const old = existsSync(sums) ? readFileSync(sums, 'utf8').split('\n').filter(Boolean) : []
