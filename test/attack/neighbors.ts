@@ -251,14 +251,14 @@ const orderOf = (more: object): LoadCall => ({
 })
 const LIGHT = [{ method: 'GET', path: '/api/v1/programs?limit=1' }, orderOf({ amountCents: 1000 })]
 
-interface Given {
+interface LoadOptions {
   size: Size
   receiver: Receiver
   tokens: string[]
   newKeys: (shop: TestShop) => Promise<string[]>
 }
 
-async function loadsOf(server: OwnerServer, { size, receiver, tokens, newKeys }: Given): Promise<Load[]> {
+async function loadsOf(server: OwnerServer, { size, receiver, tokens, newKeys }: LoadOptions): Promise<Load[]> {
   const all = await readsOf(server, size)
   const isOperators = ({ path }: LoadCall) => path.startsWith('/operator/')
   const reads = all.filter((call) => !isOperators(call))

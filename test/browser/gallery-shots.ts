@@ -240,7 +240,7 @@ export function shotsOf(made: Made): Shot[] {
       act: submit({ Name: 'Jo', Email: 'not an address' }, /Create|Add|Save/),
     },
     {
-      name: 'affiliate-letter',
+      name: 'affiliate-invite',
       path: '/admin/affiliates?status=PENDING',
       act: async (page) => {
         await follow('main tbody tr:last-child th a', 'main .head button.main')(page)

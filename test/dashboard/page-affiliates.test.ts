@@ -155,7 +155,7 @@ describe('affiliates', () => {
   })
 
   test('get a message with link, code, and own page, to be copied or opened in mail', async () => {
-    const letterIn = (text: string) => /<pre id="letter"[^>]*>([^<]*)/.exec(text)?.[1]
+    const inviteIn = (text: string) => /<pre id="invite"[^>]*>([^<]*)/.exec(text)?.[1]
     const sent = await done('/affiliates/new', [
       ['name', 'Cleo & Sons'],
       ['email', 'c?bcc=x@lind.example'],
@@ -164,25 +164,25 @@ describe('affiliates', () => {
     const approve = () => owner.submit(`${sent.to}/status`, [['status', 'APPROVED']])
     await approve()
     // Another page shows the notice, and no message to another affiliate.
-    expect(letterIn((await owner.open(`/admin/affiliates/${shop.affiliateId}`)).text)).toBeUndefined()
+    expect(inviteIn((await owner.open(`/admin/affiliates/${shop.affiliateId}`)).text)).toBeUndefined()
     await approve()
     const { text } = await owner.open(sent.to)
-    const letter = letterIn(text)?.replaceAll('&amp;', '&') ?? ''
+    const invite = inviteIn(text)?.replaceAll('&amp;', '&') ?? ''
     const [{ discountCode, slug }] = await api(`/affiliates?id=${id}`)
-    expect(letter).toContain(`Hello Cleo & Sons,\n`)
-    expect(letter).toContain(`?ref=${slug}`)
-    expect(letter).toContain(`Your code: ${discountCode}\n`)
-    const [, ownPage = ''] = /http:\/\/test(\/affiliate\?token=\S+)$/.exec(letter) ?? []
+    expect(invite).toContain(`Hello Cleo & Sons,\n`)
+    expect(invite).toContain(`?ref=${slug}`)
+    expect(invite).toContain(`Your code: ${discountCode}\n`)
+    const [, ownPage = ''] = /http:\/\/test(\/affiliate\?token=\S+)$/.exec(invite) ?? []
     expect(wordsOf((await owner.open(ownPage)).text)).toContain(discountCode)
     const [, mail = ''] = /href="(mailto:[^"]+body=[^"]+)"/.exec(text.replaceAll('&amp;', '&')) ?? []
     const [address, query] = mail.split('?') as [string, string]
     expect(decodeURIComponent(address.slice('mailto:'.length))).toBe('c?bcc=x@lind.example')
     expect(query.split('&').map((part) => part.split('=')[0])).toEqual(['subject', 'body'])
-    expect(new URLSearchParams(query).get('body')).toBe(letter.replaceAll('\n', '\r\n'))
-    expect(letterIn((await owner.open(sent.to)).text)).toBeUndefined()
+    expect(new URLSearchParams(query).get('body')).toBe(invite.replaceAll('\n', '\r\n'))
+    expect(inviteIn((await owner.open(sent.to)).text)).toBeUndefined()
     await owner.submit(`${sent.to}/status`, [['status', 'REJECTED']])
     await owner.submit(`${sent.to}/link`, [['hours', '1']])
-    expect(letterIn((await owner.open(sent.to)).text)).toBeUndefined()
+    expect(inviteIn((await owner.open(sent.to)).text)).toBeUndefined()
   })
 
   test('keep codes and links of another system, which find them too', async () => {

@@ -1,6 +1,6 @@
 export type Engine = 'sqlite' | 'postgres'
 
-export interface Given {
+export interface RunOptions {
   /** 1 for the full size, less for a shorter run. */
   scale: number
   engine: Engine
@@ -17,14 +17,14 @@ export interface LongTest {
   /** The timeout. */
   minutes: number
   /** Returns the figures. @throws the violation, or `Missing`. */
-  run: (given: Given) => Promise<string>
+  run: (options: RunOptions) => Promise<string>
 }
 
 /** A required tool is missing: the runner logs that the check is skipped. */
 export class Missing extends Error {}
 
 /** The full size times the scale, at least 1. */
-export const sized = (full: number, { scale }: Given): number => Math.max(1, Math.round(full * scale))
+export const sized = (full: number, { scale }: RunOptions): number => Math.max(1, Math.round(full * scale))
 
 /** Formats an integer with thousands separators. */
 export const figure = (n: number): string => n.toLocaleString('en-US')

@@ -11,7 +11,7 @@ import { databaseUrl } from '../support/database.ts'
 import { expectedBatch, manyRows } from '../support/many-commissions.ts'
 import type { RunningServer } from '../support/process.ts'
 import { startControl } from './control.ts'
-import { figure, type Given } from './guarantee.ts'
+import { figure, type RunOptions } from './guarantee.ts'
 import { createWorld, type World } from './world.ts'
 
 export const OCTOBER = { periodStart: '2026-10-01', periodEnd: '2026-10-31T23:59:59.999Z' }
@@ -20,7 +20,7 @@ export const AFFILIATES = 2000
 /** Inserts the commissions of a batch. On SQLite, indexes and counts are built afterwards: in between they take an hour. */
 export async function fill(
   { url }: World,
-  engine: Given['engine'],
+  engine: RunOptions['engine'],
   shopId: string,
   commissions: number,
   prefix = 'm',
@@ -148,14 +148,14 @@ async function keepOrdering(server: RunningServer, keys: string[]): Promise<Wait
 }
 
 /** Creates, cancels, creates again and pays a large batch, while the same shop and another one report orders. */
-export async function measureLargePayout(given: Given, commissions: number, actions: Action[]): Promise<string> {
-  const world = await createWorld(given, { LOG_LEVEL: 'info' })
+export async function measureLargePayout(options: RunOptions, commissions: number, actions: Action[]): Promise<string> {
+  const world = await createWorld(options, { LOG_LEVEL: 'info' })
   const { shopId, ownerToken, keys } = await world.createShop(64)
   const other = await world.createShop(64)
   const key = keys[0]!
-  await fill(world, given.engine, shopId, commissions)
+  await fill(world, options.engine, shopId, commissions)
   const { server, turn } = await startProbed(world)
-  const isPostgres = given.engine === 'postgres'
+  const isPostgres = options.engine === 'postgres'
   const control = startControl(
     isPostgres ? databaseUrl(process.env.TEST_POSTGRES_URL ?? '', 'postgres') : `file:${world.folder}/control.db`,
   )
@@ -201,7 +201,7 @@ export async function measureLargePayout(given: Given, commissions: number, acti
     if (action === 'pay') {
       const pay = () => call(server, key, ['PATCH', `/api/v1/payouts?id=${id}&action=pay`])
       const paid = await untilAnswered(pay)
-      // A request is given up after five minutes, and the steps go on.
+      // A request is options up after five minutes, and the steps go on.
       const goesOn = ['payout_already_paid', 'payout_processing'].includes(paid.headers.get('X-Error-Code') ?? '')
       assert(paid.status === 200 || goesOn, paid.text)
       await until(() => stepsSince(server, from).length > 0, MAX_PAY_MS, 'the steps of the payment')

@@ -1,7 +1,7 @@
 import { call, withAffiliate } from '../support/calls.ts'
 import { freePort, type RunningServer } from '../support/process.ts'
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts'
-import type { Given } from './guarantee.ts'
+import type { RunOptions } from './guarantee.ts'
 import { Load } from './load.ts'
 import { createWorld, type World } from './world.ts'
 
@@ -14,9 +14,9 @@ export interface UnderLoad {
 }
 
 /** A server on a port that it keeps, a shop with a subscriber, and callers who report orders. */
-export async function startUnderLoad(given: Given): Promise<UnderLoad> {
+export async function startUnderLoad(options: RunOptions): Promise<UnderLoad> {
   const receiver = await startReceiver()
-  const world = await createWorld(given, { REFERRAL_WEBHOOK_ALLOW: receiver.host, PORT: String(await freePort()) })
+  const world = await createWorld(options, { REFERRAL_WEBHOOK_ALLOW: receiver.host, PORT: String(await freePort()) })
   const { keys } = await world.createShop(64)
   const load = new Load(keys)
   const server = await world.start()

@@ -9,7 +9,7 @@ import { insertKeys } from '../support/keys.ts'
 import { type RunningServer, startServer } from '../support/process.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { createShop } from '../support/tenants.ts'
-import type { Given } from './guarantee.ts'
+import type { RunOptions } from './guarantee.ts'
 
 /** A database without open connections unless a server or `look` is running. */
 export interface World {
@@ -30,7 +30,7 @@ let made = 0
 
 /** A separate, empty, migrated database for server processes. */
 export async function createWorld(
-  { engine }: Pick<Given, 'engine'>,
+  { engine }: Pick<RunOptions, 'engine'>,
   more: Record<string, string> = {},
   folder = temporaryFolder(),
 ): Promise<World> {

@@ -21,7 +21,7 @@ const SECRET = 'hush-hush-hush-hush'
 const STRIPE_SECRET = 'whsec_0123456789abcdef'
 const ops = ownerOperations.filter((op) => op.path.startsWith('/integrations/'))
 
-interface Given {
+interface NotifyOptions {
   text?: string
   /** Instead of the text that is signed. */
   raw?: RequestOptions['raw']
@@ -32,16 +32,16 @@ interface Given {
 
 const exampleTextOf = (op: DocumentedOperation) => JSON.stringify(Object.values(op.requestExamples)[0]?.value)
 
-/** The first example of the document, signed, changed by `given`. */
-function notify(server: TestServer, op: DocumentedOperation, given: Given = {}): Promise<Reply> {
-  const text = given.text ?? exampleTextOf(op)
-  const signature = given.signature === undefined ? signatureOf(server, op, text) : given.signature
-  return server.request(given.method ?? op.method, op.path.replace('{shopId}', server.shop.shopId), {
+/** The first example of the document, signed, changed by `options`. */
+function notify(server: TestServer, op: DocumentedOperation, options: NotifyOptions = {}): Promise<Reply> {
+  const text = options.text ?? exampleTextOf(op)
+  const signature = options.signature === undefined ? signatureOf(server, op, text) : options.signature
+  return server.request(options.method ?? op.method, op.path.replace('{shopId}', server.shop.shopId), {
     key: null,
-    ...(given.method ? {} : { raw: given.raw ?? text }),
+    ...(options.method ? {} : { raw: options.raw ?? text }),
     headers: {
       ...requiredHeaders(op),
-      ...(given.topic && { 'X-Shopify-Topic': given.topic }),
+      ...(options.topic && { 'X-Shopify-Topic': options.topic }),
       ...(signature === null ? {} : { [isStripe(op) ? 'Stripe-Signature' : 'X-Shopify-Hmac-Sha256']: signature }),
     },
   })

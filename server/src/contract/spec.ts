@@ -103,7 +103,7 @@ export interface Operation<Id extends OperationId = OperationId> {
   maxBodyBytes: number | undefined
   queryParameters: Parameter[]
   pathParameters: Parameter[]
-  takesIdempotencyKey: boolean
+  acceptsIdempotencyKey: boolean
   readQuery: Validator<Query<Id>>
   readPath: Validator<Path<Id>>
   headerParameters: Parameter[]
@@ -149,7 +149,7 @@ function toOperation(path: string, method: string, object: OperationObject): Ope
     maxBodyBytes: object['x-max-body-bytes'],
     queryParameters: inPlace('query').filter((parameter) => !parameter['x-ignored']),
     pathParameters: inPlace('path'),
-    takesIdempotencyKey: key !== undefined,
+    acceptsIdempotencyKey: key !== undefined,
     headerParameters: inPlace('header'),
     readHeaders: parametersValidator(inPlace('header')),
     readQuery: parametersValidator(inPlace('query')),

@@ -1,4 +1,4 @@
-import { setImmediate as breathe } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import * as z from 'zod'
 import { alternativesOf, deref, document, type ResolvedSchema, resolveSchema, type Schema } from './document.ts'
 import { type ErrorCode, invalid, invalidField } from './errors.ts'
@@ -119,7 +119,7 @@ const isLong = (list: unknown): list is unknown[] => Array.isArray(list) && list
 async function readItems(list: unknown[], zod: z.ZodType): Promise<unknown[] | undefined> {
   const items: unknown[] = []
   for (let start = 0; start < list.length; start += BLOCK_SIZE) {
-    if (start > 0) await breathe()
+    if (start > 0) await yieldToEventLoop()
     const result = zod.safeParse(list.slice(start, start + BLOCK_SIZE))
     if (!result.success) return undefined
     items.push(...(result.data as unknown[]))

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError, auditUnavailable, concurrentChange, outcomeUnknown, storageUnavailable } from '../contract/errors.ts'
 import { type AuditChain, type AuditHead, NEW_HEAD, type Transaction } from '../database/database.ts'
-import { forEachYielding } from '../database/event-loop.ts'
+import { forEachInSlices } from '../database/event-loop.ts'
 import { CommitOutcomeUnknownError, isStorageError, isUniqueViolation } from '../database/storage-error.ts'
 import { hashAudit, insertAudit } from './audit.ts'
 import { type Context, type MutationContext, nowIso, type ShopId } from './context.ts'
@@ -93,7 +93,7 @@ async function runMutation<Shop extends ShopId, T>(
   const { shop, stored, receivers } = await begin<Shop, T>(ctx, trx)
   if (stored) return { result: stored.result, replayed: true, enqueued: false }
   const { result, audit, events = [], extendedEvents, keepResponse: keep } = await work(trx, shop)
-  await forEachYielding(trx, [audit ?? []].flat(), (entry) => writeAudit(ctx, open, entry))
+  await forEachInSlices(trx, [audit ?? []].flat(), (entry) => writeAudit(ctx, open, entry))
   const enqueued = await enqueue(ctx, open, { events, extendedEvents, receivers })
   await storeResponse(ctx, trx, result, keep)
   return { result, replayed: false, enqueued }

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { AuditChain, AuditHead, Reader, Transaction } from '../database/database.ts'
-import { forEachYielding } from '../database/event-loop.ts'
+import { forEachInSlices } from '../database/event-loop.ts'
 import { prepared, preparedWrite } from '../database/prepared.ts'
 import type { DeliveryRow, SubscriptionRow, WebhookEventRow } from '../database/tables.ts'
 import { type MutationContext, nowIso } from './context.ts'
@@ -59,7 +59,7 @@ async function recordEvents(
   const shopId = ctx.shop.id
   const latest = new Map<string, string>()
   let { eventId } = last
-  await forEachYielding(trx, events, async ({ event, data, isIndependent }) => {
+  await forEachInSlices(trx, events, async ({ event, data, isIndependent }) => {
     eventId = idAfter(eventId, ctx.newId('evt'))
     const body = JSON.stringify({
       event,

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
-import { setImmediate as breathe } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 
 /** Encryption and keyed hashes with the installation's encryption key. */
 export interface Vault {
@@ -69,7 +69,7 @@ const SLICE_BYTES = 128 * 1024
 async function hashInSlices(pair: KeyPair, bytes: Buffer): Promise<string> {
   const hmac = createHmac('sha256', pair.hashing)
   for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
-    if (at > 0) await breathe()
+    if (at > 0) await yieldToEventLoop()
     hmac.update(bytes.subarray(at, at + SLICE_BYTES))
   }
   return hmac.digest('hex')

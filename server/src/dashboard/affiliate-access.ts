@@ -1,6 +1,6 @@
 import { createPortalLink, LINK_HOURS } from '../domains/affiliates/portal-link.ts'
 import { createToken, revokeTokens, TOKEN_SCOPES } from '../domains/affiliates/tokens.ts'
-import { letterWith } from './affiliate-letter.ts'
+import { inviteWith } from './affiliate-invite.ts'
 import { form, select } from './form.ts'
 import { type Html, html } from './html.ts'
 import { OWNER_ONLY, type PageRequest, type Route, rolesAndAuditOf, type Show, validateBody } from './route.ts'
@@ -42,9 +42,9 @@ ${form(request, `${LIST}/${id}/tokens/revoke`, html`<button class="danger">Revok
 async function createLink({ ctx, params, form, origin }: PageRequest) {
   const id = params.id ?? ''
   const page = await createPortalLink(ctx, id, Number(form.get('hours') ?? DEFAULT_HOURS))
-  const letter = letterWith(id, { ...page, origin })
-  const secret = { name: 'Link to their own page', value: letter.address }
-  return { to: `${LIST}/${id}`, flash: { text: 'Send this link to the affiliate.', secret, letter } }
+  const invite = inviteWith(id, { ...page, origin })
+  const secret = { name: 'Link to their own page', value: invite.address }
+  return { to: `${LIST}/${id}`, flash: { text: 'Send this link to the affiliate.', secret, invite } }
 }
 
 async function create({ ctx, params, form }: PageRequest) {

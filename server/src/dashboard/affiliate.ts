@@ -12,7 +12,7 @@ import { readBalance } from '../domains/ledger/balance.ts'
 import { accessCard, affiliateAccessRoutes } from './affiliate-access.ts'
 import { affiliateEditRoutes } from './affiliate-edit.ts'
 import { affiliateCharts, figureSummary } from './affiliate-figures.ts'
-import { firstLetter, letterCard } from './affiliate-letter.ts'
+import { firstInvite, inviteCard } from './affiliate-invite.ts'
 import { commissionColumns } from './commission-list.ts'
 import { copyable, empty, facts } from './components.ts'
 import { assignCode, codeForm } from './coupons.ts'
@@ -84,7 +84,7 @@ async function show(asked: PageRequest): Promise<View> {
       : asked.isOwner
         ? form(request, `${LIST}/${one.id}/unarchive`, html`<button>Restore affiliate</button>`)
         : undefined,
-    body: html`${one.deletedAt === null ? '' : archivedNotice(one.deletedAt, zone)}${isOwner ? letterCard(asked, one) : ''}<section aria-labelledby="all-time"><h2 id="all-time">All time</h2>${figureSummary(figures, ctx.shop.currency)}</section>
+    body: html`${one.deletedAt === null ? '' : archivedNotice(one.deletedAt, zone)}${isOwner ? inviteCard(asked, one) : ''}<section aria-labelledby="all-time"><h2 id="all-time">All time</h2>${figureSummary(figures, ctx.shop.currency)}</section>
 <section aria-labelledby="balance"><h2 id="balance">Balance</h2>${balance(request, balances, total)}</section>
 ${charts}
 <div class="columns"><div>
@@ -195,8 +195,8 @@ async function changeStatus(request: PageRequest) {
     return now
   })
   const { id, name, status } = changed
-  const letter = await firstLetter(request, changed)
-  return { to: `${LIST}/${id}`, flash: { text: `${nameOf(status)} ${name}.`, ...(letter && { letter }) } }
+  const invite = await firstInvite(request, changed)
+  return { to: `${LIST}/${id}`, flash: { text: `${nameOf(status)} ${name}.`, ...(invite && { invite }) } }
 }
 
 async function changeCode(request: PageRequest) {

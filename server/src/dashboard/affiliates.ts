@@ -6,7 +6,7 @@ import type { AffiliateFigures, AffiliateSort } from '../domains/affiliates/figu
 import * as figures from '../domains/affiliates/figures.ts'
 import { findByCode } from '../domains/affiliates/search.ts'
 import { figureColumns, otherCurrencies } from './affiliate-figures.ts'
-import { firstLetter } from './affiliate-letter.ts'
+import { firstInvite } from './affiliate-invite.ts'
 import { empty } from './components.ts'
 import { ROWS_AT_ONCE, timeCell, wholeList } from './csv-download.ts'
 import { field, form, hidden, input, limitsOf, select } from './form.ts'
@@ -309,6 +309,6 @@ async function create(request: PageRequest) {
   const created = await affiliates.create(ctx, validateBody('createAffiliate', sent))
   const { id, name, status } = created
   const text = `Affiliate ${name} created${status === 'PENDING' ? '; awaiting approval' : ' and approved'}.`
-  const letter = await firstLetter(request, created)
-  return { to: `${PATH}/${id}`, flash: { text, ...(letter && { letter }) } }
+  const invite = await firstInvite(request, created)
+  return { to: `${PATH}/${id}`, flash: { text, ...(invite && { invite }) } }
 }

@@ -7,7 +7,7 @@ import { empty, facts, tabs } from './components.ts'
 import { field, limitsOf, select } from './form.ts'
 import { count, counted, money, shortRate } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
-import { dayOr, filterForm, filterInput, type Given, givenOf, readPeriod } from './list-filter.ts'
+import { dayOr, type FilterValues, filterForm, filterInput, filterValues, readPeriod } from './list-filter.ts'
 import { RATE_TYPES, typedNumber, typedRate } from './program-form.ts'
 import { figuresAsOf, loadingNotice, readForPage } from './report-cache.ts'
 import type { PageRequest, Route, View } from './route.ts'
@@ -59,7 +59,7 @@ async function show(request: PageRequest): Promise<View> {
     cookieDurationDays: value('cookieDurationDays'),
     promise: value('promise'),
   }
-  const given: Given = { from: monthsAgo(ctx.now()), ...Object.fromEntries(query) }
+  const given: FilterValues = { from: monthsAgo(ctx.now()), ...Object.fromEntries(query) }
   return {
     title: 'What if…',
     crumb: { to: `/admin/programs/${one.id}`, text: one.name },
@@ -137,7 +137,7 @@ function presets({ ctx, query }: PageRequest, one: Program, asked: Terms): Html 
 async function compare(
   request: PageRequest,
   program: Program,
-  { asked, given }: { asked: Terms; given: Given },
+  { asked, given }: { asked: Terms; given: FilterValues },
 ): Promise<Html> {
   const { ctx, zone } = request
   const body = validateBody('runBacktest', {
@@ -146,7 +146,7 @@ async function compare(
     commissionPercent: typedNumber('commissionPercent', asked.commissionPercent),
     cookieDurationDays: typedNumber('cookieDurationDays', asked.cookieDurationDays),
     ...(Object.hasOwn(PROMISES, asked.promise) && { rules: PROMISES[asked.promise] }),
-    ...readPeriod(request, givenOf(new URLSearchParams(given), FIELDS)),
+    ...readPeriod(request, filterValues(new URLSearchParams(given), FIELDS)),
   })
   const { value, readAt } = await readForPage(ctx, {
     key: ['backtest', program, body],
@@ -158,7 +158,7 @@ async function compare(
   return html`<h2>${title}</h2><p class="hint">${periodText(given)}</p>${result(value, ctx.shop.currency)}${readAt === null ? '' : html`<p class="hint">${figuresAsOf(readAt, zone)}</p>`}`
 }
 
-function periodText({ from, to }: Given): string {
+function periodText({ from, to }: FilterValues): string {
   if (!from && !to) return 'Orders of all time.'
   const [since, until] = [from && `from ${dayOr(from)}`, to && `until ${dayOr(to)}`]
   return `Orders ${[since, until].filter(Boolean).join(' ')}.`

@@ -4,7 +4,7 @@ import { addDays, endOfDay, isDay, localDate, startOfDay } from '../core/time-zo
 import { tabs } from './components.ts'
 import { day } from './format.ts'
 import { type Html, html } from './html.ts'
-import { dateInputs, filterForm, type Given, givenOf } from './list-filter.ts'
+import { dateInputs, type FilterValues, filterForm, filterValues } from './list-filter.ts'
 import type { PageRequest } from './route.ts'
 import { urlWithQuery } from './url.ts'
 
@@ -27,7 +27,7 @@ export interface Period {
   to: string
   timeZone: string
   /** The parameters that select it, as in the address of the page. */
-  given: Given
+  given: FilterValues
 }
 
 /**
@@ -37,7 +37,7 @@ export interface Period {
  */
 export function readPeriod({ ctx, query, zone, problem }: PageRequest): Period {
   const today = localDate(nowIso(ctx), zone)
-  const given = givenOf(query, PERIOD_FIELDS)
+  const given = filterValues(query, PERIOD_FIELDS)
   const range = (given.from || given.to) && !problem ? requireRange(given, today) : undefined
   if (range) return periodOf(range, zone, given)
   return lastDays({ ctx, query, zone })
@@ -50,7 +50,7 @@ export function lastDays({ ctx, query, zone }: Pick<PageRequest, 'ctx' | 'query'
   return periodOf({ first: addDays(today, 1 - days), last: today }, zone, { days: String(days) })
 }
 
-function requireRange({ from: first = '', to = '' }: Given, today: string): { first: string; last: string } {
+function requireRange({ from: first = '', to = '' }: FilterValues, today: string): { first: string; last: string } {
   const last = to || today
   for (const [name, text] of [
     ['from', first],
@@ -70,7 +70,7 @@ function requireRange({ from: first = '', to = '' }: Given, today: string): { fi
 /** Including both. */
 const daysBetween = (first: string, last: string): number => (Date.parse(last) - Date.parse(first)) / DAY_MS + 1
 
-function periodOf({ first, last }: { first: string; last: string }, timeZone: string, given: Given): Period {
+function periodOf({ first, last }: { first: string; last: string }, timeZone: string, given: FilterValues): Period {
   const days = daysBetween(first, last)
   return {
     days,

@@ -10,7 +10,7 @@ import { field, form, hidden, input } from './form.ts'
 import { counted, time } from './format.ts'
 import { type Html, html } from './html.ts'
 import { countColumn, type ListColumn, timeColumn } from './list-columns.ts'
-import { type Given, selectField } from './list-filter.ts'
+import { type FilterValues, selectField } from './list-filter.ts'
 import { type ListPage, NO_MATCH, numberedRows, showList } from './list-page.ts'
 import { loadingNotice, readForPage } from './report-cache.ts'
 import type { PageRequest, Route, View } from './route.ts'
@@ -103,7 +103,7 @@ const again = (request: PageRequest, { id, status, event, createdAt }: Delivery)
 const REDELIVERABLE: Readonly<Record<string, string>> = { FAILED: 'failed', SENT: 'were sent' }
 
 /** Leads from a list of finished deliveries of one webhook to the page that redelivers them. */
-function redeliverThese(subscriptions: Subscription[], filter: Given, total: number): Html | undefined {
+function redeliverThese(subscriptions: Subscription[], filter: FilterValues, total: number): Html | undefined {
   const { status, event } = filter
   const [only] = subscriptions.length === 1 ? subscriptions : []
   const subscriptionId = filter.subscriptionId ?? only?.id

@@ -6,7 +6,14 @@ import { empty } from './components.ts'
 import { field } from './form.ts'
 import { money, time } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
-import { affiliateNotice, filterForm, filterInput, type Given, givenOf, readAffiliate } from './list-filter.ts'
+import {
+  affiliateNotice,
+  type FilterValues,
+  filterForm,
+  filterInput,
+  filterValues,
+  readAffiliate,
+} from './list-filter.ts'
 import { loadingNotice, readListForPage } from './report-cache.ts'
 import type { PageRequest, Route, View } from './route.ts'
 import { ALL_ROLES } from './route.ts'
@@ -27,7 +34,7 @@ export const journeyRoutes: Route[] = [
 async function show(request: PageRequest): Promise<View> {
   const { ctx, query } = request
   const affiliateId = field(query, 'affiliateId')
-  const given = givenOf(query, FILTERS)
+  const given = filterValues(query, FILTERS)
   const isSubmitted = Boolean(affiliateId) || Object.keys(given).length > 0
   // Links name an affiliate by id, which needs no search.
   const named = affiliateId && !given.affiliate ? await affiliateNames(ctx, [affiliateId]) : undefined
@@ -50,7 +57,7 @@ ${isSubmitted ? await found(request, given, affiliateId) : empty('Whose activity
 }
 
 /** The activity of what was typed, or why there is none. */
-async function found(request: PageRequest, given: Given, affiliateId: string | undefined): Promise<Html> {
+async function found(request: PageRequest, given: FilterValues, affiliateId: string | undefined): Promise<Html> {
   if (request.problem) return html``
   const filter = await readAffiliate(request, given)
   if (filter.isSearching) return loadingNotice('Searching for the affiliate…')

@@ -18,9 +18,9 @@ import { PAGE_SIZE, sizeOf } from './table.ts'
 import { urlWithQuery } from './url.ts'
 
 /** The filters of a list that are set, as in its address. */
-export type Given = Record<string, string>
+export type FilterValues = Record<string, string>
 
-export const givenOf = (sent: URLSearchParams, names: readonly string[]): Given =>
+export const filterValues = (sent: URLSearchParams, names: readonly string[]): FilterValues =>
   Object.fromEntries(
     names.flatMap((name) => {
       const text = field(sent, name)
@@ -38,7 +38,7 @@ export interface FilterField {
   fixed?: string | undefined
   input: Html
   /** Each condition that is set as text, by its parameter. */
-  chips?: (filter: AffiliateFilter & { given: Given }) => Record<string, Html>
+  chips?: (filter: AffiliateFilter & { given: FilterValues }) => Record<string, Html>
   /** Behind a button. */
   isRare?: boolean
   /** Has links to the list of a month. */
@@ -149,7 +149,7 @@ export interface Period {
  *
  * @throws ApiError 400 for a text that is not a day, or an end before the start.
  */
-export function readPeriod({ zone, problem }: PageRequest, given: Given): Period {
+export function readPeriod({ zone, problem }: PageRequest, given: FilterValues): Period {
   if (problem) return {}
   const from = parseQueryInstant('from', given.from && firstInstantOf(given.from, zone))
   const to = parseQueryInstant('to', given.to && lastInstantOf(given.to, zone))
@@ -168,7 +168,7 @@ export interface Amounts {
  *
  * @throws ApiError 400 for what is not an amount or a currency: without it, the filter would match more.
  */
-export function readAmounts({ ctx, problem }: PageRequest, given: Given): Amounts {
+export function readAmounts({ ctx, problem }: PageRequest, given: FilterValues): Amounts {
   const own = given.min || given.max ? ctx.shop.currency : undefined
   const currency = given.currency?.toUpperCase() ?? own
   if (problem || currency === undefined) return { currency, min: undefined, max: undefined }
@@ -180,7 +180,7 @@ export function readAmounts({ ctx, problem }: PageRequest, given: Given): Amount
   return { currency, min, max }
 }
 
-function requireAmount(given: Given, name: string, currency: string): number | undefined {
+function requireAmount(given: FilterValues, name: string, currency: string): number | undefined {
   const text = given[name]
   if (!text) return undefined
   const cents = typedCents(text, currency)
@@ -201,7 +201,7 @@ export interface AffiliateFilter {
 }
 
 /** Reads the field `affiliate`. A page of a large shop does not wait for the search; a form does. */
-export async function readAffiliate(request: PageRequest, { affiliate }: Given): Promise<AffiliateFilter> {
+export async function readAffiliate(request: PageRequest, { affiliate }: FilterValues): Promise<AffiliateFilter> {
   if (!affiliate || request.problem?.field === 'affiliate')
     return { affiliate: undefined, matches: [], isSearching: false, affiliateId: undefined }
   const { value } = await readForPage(request.ctx, {
@@ -222,7 +222,7 @@ export const affiliateChip = ({ affiliate, matches }: AffiliateFilter): Html =>
 export function affiliateNotice(
   path: string,
   { affiliate, matches, isSearching }: AffiliateFilter,
-  given: Given,
+  given: FilterValues,
 ): Html {
   if (!affiliate || matches.length === 1 || isSearching) return html``
   if (matches.length === 0)
@@ -267,7 +267,7 @@ export const dateInputs = (request: PageRequest): Html =>
 ${filterInput(request, { name: 'to', label: 'To', type: 'date', maxlength: 10 })}`
 
 /** Links to the list of this month and of the one before, by days of the shop. */
-export function monthLinks({ ctx, query, zone }: PageRequest, path: string, given: Given): Html {
+export function monthLinks({ ctx, query, zone }: PageRequest, path: string, given: FilterValues): Html {
   const now = nowIso(ctx)
   const months = { 'This month': localDate(now, zone).slice(0, 7), 'Last month': lastMonth(now, zone) }
   const links = Object.entries(months).map(([text, month]) => {

@@ -11,9 +11,9 @@ import {
   type Amounts,
   affiliateNotice,
   type FilterField,
+  type FilterValues,
   filterForm,
-  type Given,
-  givenOf,
+  filterValues,
   monthLinks,
   type Period,
   readAffiliate,
@@ -29,7 +29,7 @@ import { urlWithQuery } from './url.ts'
 export interface ListFilter extends AffiliateFilter, Amounts {
   period: Period
   /** The parameters that are set. */
-  given: Given
+  given: FilterValues
   tab: string | undefined
   /** The status of the tab; undefined for all rows. */
   status: string | undefined
@@ -100,7 +100,7 @@ export async function readFilter<Row>(
 ): Promise<ListFilter> {
   const status = { names: ['status'], values: tabs?.values ?? [] }
   const fields: Pick<FilterField, 'names' | 'values' | 'fixed'>[] = tabs ? [status, ...filters] : [...filters]
-  const given = givenOf(
+  const given = filterValues(
     sentBy(request),
     fields.flatMap(({ names }) => names),
   )
@@ -152,7 +152,7 @@ export async function downloadList<Row>(request: PageRequest, list: ListPage<Row
 }
 
 /** The parameters of the address of a list, with the tab that it shows. */
-export const paramsOf = ({ given, tab }: ListFilter): Given => ({ ...(tab && { status: tab }), ...given })
+export const paramsOf = ({ given, tab }: ListFilter): FilterValues => ({ ...(tab && { status: tab }), ...given })
 
 const sentBy = ({ form, query }: PageRequest): URLSearchParams => (form.size ? form : query)
 

@@ -6,7 +6,7 @@ import { legendTexts, type Period } from './chart-period.ts'
 import { tabs } from './components.ts'
 import { count, day, money } from './format.ts'
 import { type Html, html } from './html.ts'
-import type { Given } from './list-filter.ts'
+import type { FilterValues } from './list-filter.ts'
 import type { PageRequest } from './route.ts'
 import { numberColumn, table } from './table.ts'
 import { urlWithQuery } from './url.ts'
@@ -28,7 +28,7 @@ export const shownCurrency = (currencies: string[], query: URLSearchParams, own:
 export function currencyTabs(
   overview: Figures,
   { ctx, query }: PageRequest,
-  { path, given }: { path: string; given: Given },
+  { path, given }: { path: string; given: FilterValues },
 ): Html {
   const currencies = currenciesOf(overview, ctx.shop.currency)
   if (currencies.length < 2) return html``

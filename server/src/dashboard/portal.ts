@@ -36,7 +36,7 @@ import {
   type Column,
   inCard,
   numberColumn,
-  PastLastPage,
+  PageOutOfRange,
   pageOf,
   pager,
   table,
@@ -85,7 +85,7 @@ export function mountPortal(app: Hono<Env>, server: Server): void {
         await opened.ctx.recheck?.(opened.ctx.db.read)
         return page instanceof Response ? page : sendPage(c, { status: 200, page })
       } catch (thrown) {
-        if (thrown instanceof PastLastPage) return c.redirect(thrown.to, 303)
+        if (thrown instanceof PageOutOfRange) return c.redirect(thrown.to, 303)
         const error = toApiError(server, thrown as Error, logFields(state))
         const shop = error.code === 'session_expired' ? await shopOfLink(server.deps, tokenOf(c)) : undefined
         const page = shop

@@ -65,7 +65,7 @@ interface Secret {
 }
 
 /** What a message to an affiliate contains that their data does not. */
-export interface Letter {
+export interface InviteMessage {
   affiliateId: string
   /** Of their own page. */
   address: string
@@ -77,7 +77,7 @@ export interface Flash {
   text: string
   secret?: Secret
   /** The page of an affiliate offers a message to them. */
-  letter?: Letter
+  invite?: InviteMessage
 }
 
 /** Redirect after a successful form. */

@@ -50,7 +50,7 @@ export async function findAnything(request: PageRequest, text: string): Promise<
     findDeliveries(request, text),
   ])
   const kinds: Hits[] = [
-    goTo(isOwner, text),
+    pagesNamed(isOwner, text),
     ofOrders,
     ...people.kinds,
     {
@@ -77,7 +77,7 @@ export async function findAnything(request: PageRequest, text: string): Promise<
 }
 
 /** Pages by name, and the journey of a customer by email address. */
-export function goTo(isOwner: boolean, text: string): Hits {
+export function pagesNamed(isOwner: boolean, text: string): Hits {
   const pages = pagesFor(isOwner, text).map(({ path, label }) => ({ to: `/admin${path}`, text: label }))
   const journey = {
     to: urlWithQuery('/admin/journey', { customerEmail: text }),

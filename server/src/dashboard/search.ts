@@ -4,7 +4,7 @@ import { type Html, html, isolated } from './html.ts'
 import { loadingNotice } from './report-cache.ts'
 import { ALL_ROLES, type PageRequest, type Route, type View } from './route.ts'
 import { MAX_TEXT, searchForm } from './search-field.ts'
-import { type Found, findAnything, goTo, type Hits } from './search-hits.ts'
+import { type Found, findAnything, type Hits, pagesNamed } from './search-hits.ts'
 
 export const searchRoutes: Route[] = [{ path: '/search', roles: ALL_ROLES, audit: 'search.shown', show }]
 
@@ -12,7 +12,7 @@ async function show(request: PageRequest): Promise<View> {
   const text = spelled((field(request.query, 'q') ?? '').slice(0, MAX_TEXT))
   const { kinds, isSearching }: Found = text
     ? await findAnything(request, text)
-    : { kinds: [goTo(request.isOwner, '')], isSearching: false }
+    : { kinds: [pagesNamed(request.isOwner, '')], isSearching: false }
   return {
     title: 'Search',
     lead: 'Orders, affiliates, codes, programs, payouts by month, payment references, ids, and pages.',

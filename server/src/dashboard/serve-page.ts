@@ -26,7 +26,7 @@ import { Problem } from './problem.ts'
 import { invalidate } from './report-cache.ts'
 import { type Action, type Page, type PageRequest, type Route, type Show, SIGN_OUT } from './route.ts'
 import { forbiddenText, problemView, sendFile, sendPage } from './send.ts'
-import { PastLastPage } from './table.ts'
+import { PageOutOfRange } from './table.ts'
 
 type SignedIn = Owner & { session: SessionRow }
 const isSessionOver = (error: unknown) => error instanceof ApiError && error.code === 'session_expired'
@@ -53,7 +53,7 @@ export function servePage(server: Server, route: Route) {
       requireActive(access, owner)
       return 'show' in route ? await show(call, route) : await act(call, route)
     } catch (error) {
-      if (error instanceof PastLastPage && 'show' in route) return c.redirect(error.to, 303)
+      if (error instanceof PageOutOfRange && 'show' in route) return c.redirect(error.to, 303)
       return renderError(call, route, error as Error)
     }
   }

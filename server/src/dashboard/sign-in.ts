@@ -90,13 +90,13 @@ export function nextPath(given: URLSearchParams): string {
 
 const TOKEN_HINT = 'Starts with ro_ and was shown when your user was created.'
 
-interface Given {
+interface FilterValues {
   token: string | null
   next: string
   note: Html
 }
 
-function page(server: Server, { token, next, note }: Given): Html {
+function page(server: Server, { token, next, note }: FilterValues): Html {
   const way = html`<input type="hidden" name="next" value="${next}">`
   // Mail scanners follow links, so only the button redeems the token.
   if (token) {

@@ -89,7 +89,7 @@ export function slice<T>(all: T[], query: URLSearchParams, name = 'page'): { dat
 }
 
 /** The list has fewer pages than the address asks for. */
-export class PastLastPage extends Error {
+export class PageOutOfRange extends Error {
   /** The address of the last page. */
   readonly to: string
 
@@ -102,7 +102,7 @@ export class PastLastPage extends Error {
 /**
  * Renders links to the previous and next page, or nothing for a single page.
  *
- * @throws PastLastPage which leads to the last page: an empty one would say that there is nothing.
+ * @throws PageOutOfRange which leads to the last page: an empty one would say that there is nothing.
  */
 export function pager(path: string, query: URLSearchParams, pagination: Pagination, name = 'page'): Html {
   const { page, limit, total, totalPages } = pagination
@@ -116,7 +116,7 @@ export function pager(path: string, query: URLSearchParams, pagination: Paginati
   const isSized = name === 'page' && limit === sizeOf(query)
   // The page that has the first row of this one.
   const sizes = isSized ? sizeLinks(limit, (size) => to(Math.floor(((page - 1) * limit) / size) + 1, size)) : ''
-  if (page > Math.max(1, totalPages)) throw new PastLastPage(to(Math.max(1, totalPages)))
+  if (page > Math.max(1, totalPages)) throw new PageOutOfRange(to(Math.max(1, totalPages)))
   return html`<nav class="pager" aria-label="${name === 'page' ? 'Pages of this list' : `Pages of the list of ${name}`}">
 ${page > 1 ? html`<a class="button" rel="prev" href="${to(page - 1)}">Previous</a>` : ''}
 <span>Page ${count(page)} of ${count(totalPages)} (${count(total)} in total)</span>

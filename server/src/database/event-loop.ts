@@ -15,7 +15,7 @@ const YIELD_AFTER_MS = 10
  * Runs `work` for each item in order. On SQLite, it yields to the event loop in between, so that many items do not block
  * other requests.
  */
-export async function forEachYielding<T>(
+export async function forEachInSlices<T>(
   db: Reader,
   items: Iterable<T>,
   work: (item: T) => Promise<unknown>,

@@ -64,7 +64,7 @@ export function allocateLargestRemainder(total: bigint, weights: readonly bigint
  * A number times a power of ten, computed exactly from its shortest decimal text (`16.5`, `1e-7`, `1e+21`): 1.15 with two
  * digits gives 115 although the binary number is slightly less. Null unless the result is whole, as for 1.005.
  */
-export function scaled(value: number, power: number): bigint | null {
+export function scaleExactly(value: number, power: number): bigint | null {
   if (!Number.isFinite(value)) return null
   const [mantissa = '', exponent = '0'] = String(value).split('e')
   const [units = '', fraction = ''] = mantissa.split('.')
@@ -76,7 +76,7 @@ export function scaled(value: number, power: number): bigint | null {
 }
 
 /** Hundredths as a number whose shortest text has at most two decimals: 1650 gives 16.5. */
-export function fromHundredths(hundredths: number): number {
+export function hundredthsToNumber(hundredths: number): number {
   return hundredths / 100
 }
 

@@ -1,4 +1,4 @@
-import { exactSum, scaled, toBigInt } from './money.ts'
+import { exactSum, scaleExactly, toBigInt } from './money.ts'
 
 /** The fields of a commission that batch totals use; amounts in cents, negative in adjustments. */
 export interface PayoutRow {
@@ -79,7 +79,7 @@ export interface MinimumPayoutSettings {
 export function resolveMinimumPayout(settings: MinimumPayoutSettings): MinimumPayout {
   const minimumPayoutCents = settings.minimumPayoutCents ?? settings.defaultMinimumPayoutCents ?? 0
   const { legacyMinimumPayout: legacy } = settings
-  const agrees = legacy === null || scaled(legacy, settings.digits) === toBigInt(minimumPayoutCents)
+  const agrees = legacy === null || scaleExactly(legacy, settings.digits) === toBigInt(minimumPayoutCents)
   return agrees ? { ok: true, minimumPayoutCents } : { ok: false, reason: 'NEEDS_RECONCILIATION' }
 }
 

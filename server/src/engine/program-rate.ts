@@ -1,5 +1,5 @@
 import type { CommissionType, Rate } from './facts.ts'
-import { fromHundredths, scaled } from './money.ts'
+import { hundredthsToNumber, scaleExactly } from './money.ts'
 
 /** The largest stored amount: signed 32-bit cents. */
 export const MAX_CENTS = 2_147_483_647
@@ -25,7 +25,7 @@ export type DiscountError = 'NEGATIVE' | 'ABOVE_100_PERCENT' | 'TOO_LARGE' | 'TO
  */
 export function rateFromInput(commissionType: CommissionType, commissionPercent: number, digits: number): RateResult {
   const isPercent = commissionType === 'PERCENT_OF_SALE'
-  const rate = scaled(commissionPercent, isPercent ? 2 : digits)
+  const rate = scaleExactly(commissionPercent, isPercent ? 2 : digits)
   if (!(commissionPercent > 0 && Number.isFinite(commissionPercent))) return { ok: false, reason: 'NOT_POSITIVE' }
   if (rate === null) return { ok: false, reason: 'TOO_PRECISE' }
   if (isPercent && rate > BigInt(MAX_BPS)) return { ok: false, reason: 'ABOVE_100_PERCENT' }
@@ -35,7 +35,7 @@ export function rateFromInput(commissionType: CommissionType, commissionPercent:
 
 /** The persisted `commissionPercent` of a rate: a percentage (1650 bps give 16.5), zero for the flat types. */
 export function commissionPercentOf({ commissionType, rate }: Rate): number {
-  return commissionType === 'PERCENT_OF_SALE' ? fromHundredths(rate) : 0
+  return commissionType === 'PERCENT_OF_SALE' ? hundredthsToNumber(rate) : 0
 }
 
 /**
@@ -46,7 +46,7 @@ export function withType(stored: Rate, commissionType: CommissionType, digits: n
   const [wasPercent, isPercent] = [stored.commissionType, commissionType].map((type) => type === 'PERCENT_OF_SALE')
   if (wasPercent === isPercent) return { ok: true, rate: { commissionType, rate: stored.rate } }
   if (isPercent) return { ok: false, reason: 'NEEDS_COMMISSION_PERCENT' }
-  return rateFromInput(commissionType, fromHundredths(stored.rate), digits)
+  return rateFromInput(commissionType, hundredthsToNumber(stored.rate), digits)
 }
 
 /** A stored rate after a PATCH that sends the type, the value, both or neither. */
@@ -63,7 +63,7 @@ export function patchRate(
 /** Why `discountValue` is rejected: a percentage of 0 to 100, or units of the shop's currency. Null when it is not. */
 export function discountError(discountType: DiscountType, discountValue: number, digits: number): DiscountError | null {
   const isPercent = discountType === 'PERCENT'
-  const value = scaled(discountValue, isPercent ? 2 : digits)
+  const value = scaleExactly(discountValue, isPercent ? 2 : digits)
   if (!(discountValue >= 0)) return 'NEGATIVE'
   if (value === null) return 'TOO_PRECISE'
   if (isPercent && value > BigInt(MAX_BPS)) return 'ABOVE_100_PERCENT'

@@ -8,7 +8,7 @@ import type {
   TermsRange,
   TermsRule,
 } from './facts.ts'
-import { fromHundredths } from './money.ts'
+import { hundredthsToNumber } from './money.ts'
 import { namesCustomer } from './normalize.ts'
 import { termsInForce, type Unmet, unmetCondition } from './terms.ts'
 
@@ -40,7 +40,7 @@ function payText(
 }
 
 function rateText({ commissionType, rate }: Rate, money: Money): string {
-  if (commissionType === 'PERCENT_OF_SALE') return `${fromHundredths(rate)}%`
+  if (commissionType === 'PERCENT_OF_SALE') return `${hundredthsToNumber(rate)}%`
   return `${money(rate)} ${commissionType === 'FLAT_PER_ORDER' ? 'an order' : 'an item'}`
 }
 

@@ -291,7 +291,7 @@ async function respond<Id extends OperationId>(
   const operator = operatorContext(ctx)
   if (operator) await recordOperatorRequest(operator, op.id, pathParametersOf(c).shopId ?? null)
   const caller = shopContext(ctx)
-  if (caller && op.takesIdempotencyKey) await setIdempotencyKey(caller, op, c, { query: input.query, body: all })
+  if (caller && op.acceptsIdempotencyKey) await setIdempotencyKey(caller, op, c, { query: input.query, body: all })
   const handle: Handlers<Contexts>[Id] = handlers[op.id]
   const run = async (): Promise<AnyReply> => handle(ctx, input)
   const isRead = caller && op.method === 'GET' && !op.isNdjson

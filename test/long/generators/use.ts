@@ -1,5 +1,5 @@
 /** The input of a consumer. */
-export interface Given {
+export interface RunOptions {
   baseUrl: string
   apiKey: string
   /** The discount code of an approved affiliate whose program pays 16%. */
@@ -16,4 +16,4 @@ export interface Used {
 }
 
 /** Each consumer exports one, and calls nothing but its generated client. */
-export type Use = (given: Given) => Promise<Used>
+export type Use = (options: RunOptions) => Promise<Used>

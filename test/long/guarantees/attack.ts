@@ -1,7 +1,7 @@
 import { holdUploads } from '../../attack/held-uploads.ts'
 import { isTooLong, MAX_STALL_MS, measureStalls } from '../../attack/measure.ts'
 import { isSlowed, measureNeighbors, neighborTable } from '../../attack/neighbors.ts'
-import { figure, type Given, type LongTest, sized } from '../guarantee.ts'
+import { figure, type LongTest, type RunOptions, sized } from '../guarantee.ts'
 import { guarantee as revokedKeys } from './revoked-keys.ts'
 
 const UPLOADS = [200, 400]
@@ -15,8 +15,8 @@ interface Row {
 }
 
 /** No request of any operation blocks the others. PostgreSQL runs in its own process. */
-async function stalls(given: Given): Promise<Row> {
-  const size = { commissions: sized(1_000_000, given), affiliates: sized(100_000, given) }
+async function stalls(options: RunOptions): Promise<Row> {
+  const size = { commissions: sized(1_000_000, options), affiliates: sized(100_000, options) }
   const all = await measureStalls(size, { tries: 5 })
   const worst = all.reduce((a, b) => (b.cpuMs > a.cpuMs ? b : a))
   const figures = `${worst.cpuMs.toFixed(1)} ms of work (${worst.wallMs.toFixed(1)} ms by the clock) at ${figure(size.commissions)} commissions: ${worst.operation} ${worst.name}`
@@ -27,9 +27,9 @@ async function stalls(given: Given): Promise<Row> {
 const MAX_TIMES = 2
 
 /** Orders of one shop alongside the heaviest requests of another, compared with orders alone. */
-async function neighbors(given: Given): Promise<Row> {
-  const size = { commissions: sized(20_000, given), affiliates: sized(2000, given) }
-  const delays = await measureNeighbors(size, { seconds: Math.max(2, sized(6, given)), rounds: 5 })
+async function neighbors(options: RunOptions): Promise<Row> {
+  const size = { commissions: sized(20_000, options), affiliates: sized(2000, options) }
+  const delays = await measureNeighbors(size, { seconds: Math.max(2, sized(6, options)), rounds: 5 })
   return {
     title: `another shop's p99, at most ${MAX_TIMES} × that without a load`,
     figures: `\n    ${neighborTable(delays).replaceAll('\n', '\n    ')}`,
@@ -51,15 +51,15 @@ async function memory(): Promise<Row> {
   return { title: `memory without credentials, at most ${MAX_GROWTH_MIB} MiB more`, figures: lines.join('; '), isKept }
 }
 
-async function revocation(given: Given): Promise<Row> {
-  return { title: 'requests that a revoked key grants', figures: `0; ${await revokedKeys.run(given)}`, isKept: true }
+async function revocation(options: RunOptions): Promise<Row> {
+  return { title: 'requests that a revoked key grants', figures: `0; ${await revokedKeys.run(options)}`, isKept: true }
 }
 
 /** One table of what an attacker reaches. */
-async function run(given: Given): Promise<string> {
+async function run(options: RunOptions): Promise<string> {
   const rows: Row[] = []
-  if (given.engine === 'sqlite') rows.push(await stalls(given), await memory())
-  rows.push(await neighbors(given), await revocation(given))
+  if (options.engine === 'sqlite') rows.push(await stalls(options), await memory())
+  rows.push(await neighbors(options), await revocation(options))
   const table = rows.map(({ title, figures, isKept }) => `  ${isKept ? '' : 'BROKEN '}${title}: ${figures}`).join('\n')
   if (rows.some(({ isKept }) => !isKept)) throw new Error(`\n${table}`)
   return `\n${table}`

@@ -1,11 +1,11 @@
 import { fuzz, type Tally } from '../../fuzz/check.ts'
 import { fuzzPages, readPages, sessionOf } from '../../fuzz/pages.ts'
 import { fuzzed, fuzzWorld } from '../../fuzz/world.ts'
-import { figure, type Given, type LongTest, sized } from '../guarantee.ts'
+import { figure, type LongTest, type RunOptions, sized } from '../guarantee.ts'
 
-async function run(given: Given): Promise<string> {
+async function run(options: RunOptions): Promise<string> {
   const seed = Date.now() % 2 ** 31
-  const runs = sized(given.engine === 'postgres' ? 30 : 250, given)
+  const runs = sized(options.engine === 'postgres' ? 30 : 250, options)
   const world = await fuzzWorld()
   const tallies: Tally[] = []
   let visits = 0

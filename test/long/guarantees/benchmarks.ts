@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { figure, type Given, type LongTest, sized } from '../guarantee.ts'
+import { figure, type LongTest, type RunOptions, sized } from '../guarantee.ts'
 
 const BENCH = fileURLToPath(new URL('../../bench/run.ts', import.meta.url))
 
 /** Every goal that runs by itself, and every peer, once: whether they reach their goals is shown by a full run. */
-async function run(given: Given): Promise<string> {
-  const short = ['--rounds', '1', '--seconds', '1', '--rows', String(sized(50_000, given)), '--only', 'test/engine']
+async function run(options: RunOptions): Promise<string> {
+  const short = ['--rounds', '1', '--seconds', '1', '--rows', String(sized(50_000, options)), '--only', 'test/engine']
   const output = (await bench(short)) + (await bench(['peers', ...short]))
   const count = (pattern: RegExp) => figure(output.match(pattern)?.length ?? 0)
   const missing = output.match(/^ +.*: not measured, .*$/gm) ?? []

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Answer, call, withAffiliate } from '../../support/calls.ts'
 import { freePort, type RunningServer, startServer } from '../../support/process.ts'
 import { type ProxyName, requiredSettings, startProxy, whyNoProxy } from '../../support/proxies.ts'
-import { figure, type Given, type LongTest, Missing, sized } from '../guarantee.ts'
+import { figure, type LongTest, Missing, type RunOptions, sized } from '../guarantee.ts'
 import { createWorld, type World } from '../world.ts'
 
 const SERVERS = 3
@@ -49,15 +49,15 @@ class Callers {
   async #work(): Promise<void> {
     while (!this.#isOver) {
       const n = this.sent++
-      const [expected, given] = MIX[n % MIX.length]!(`deploy-${n}`)
+      const [expected, options] = MIX[n % MIX.length]!(`deploy-${n}`)
       const key = this.#keys[n % this.#keys.length]!
-      const answer: Answer | Error = await call(this.#target, key, given).catch((error: Error) => error)
+      const answer: Answer | Error = await call(this.#target, key, options).catch((error: Error) => error)
       if (!(answer instanceof Error) && answer.status === expected) {
         if (n % MIX.length === 0) this.created.orders++
         if (n % MIX.length === 3) this.created.affiliates++
       } else {
         const said = answer instanceof Error ? `${answer.cause ?? answer}` : `${answer.status} ${answer.text}`
-        this.failures.push(`${given[0]} ${given[1]}: ${said}`)
+        this.failures.push(`${options[0]} ${options[1]}: ${said}`)
       }
     }
   }
@@ -66,8 +66,8 @@ class Callers {
 const countOf = (world: World, table: 'commissions' | 'affiliates') =>
   world.look(async ({ read }) => (await read.selectFrom(table).select('id').execute()).length)
 
-async function deploy(name: ProxyName, given: Given): Promise<string> {
-  const world = await createWorld(given, requiredSettings(name))
+async function deploy(name: ProxyName, options: RunOptions): Promise<string> {
+  const world = await createWorld(options, requiredSettings(name))
   const { keys } = await world.createShop(64)
   const ports = await Promise.all(Array.from({ length: SERVERS }, freePort))
   const start = (port: number) => startServer({ ...world.env, PORT: String(port) })
@@ -79,7 +79,7 @@ async function deploy(name: ProxyName, given: Given): Promise<string> {
     const before = await countOf(world, 'affiliates')
     const callers = new Callers(proxy.url, keys)
     callers.start()
-    const enough = sized(REQUESTS, given)
+    const enough = sized(REQUESTS, options)
     for (let n = 0; n < SERVERS || callers.sent < enough; n++) {
       const at = n % SERVERS
       assert.equal(await servers[at]!.stop(), 0, servers[at]!.log())
@@ -103,12 +103,12 @@ export const guarantee: LongTest = {
   title: 'Rolling restarts of three servers behind a proxy fail no request',
   engines: ['postgres'],
   minutes: 20,
-  run: async (given) => {
+  run: async (options) => {
     const lines: string[] = []
     for (const name of ['nginx', 'haproxy'] as const) {
       const missing = whyNoProxy(name)
       if (missing) throw new Missing(missing)
-      lines.push(await deploy(name, given))
+      lines.push(await deploy(name, options))
     }
     return lines.join('; ')
   },

@@ -5,7 +5,7 @@ import type { Database } from '../../../server/src/database/database.ts'
 import { TABLE_NAMES } from '../../../server/src/database/personal-data.ts'
 import { call, withAffiliate } from '../../support/calls.ts'
 import { freePort, type RunningServer } from '../../support/process.ts'
-import { figure, type Given, type LongTest, sized } from '../guarantee.ts'
+import { figure, type LongTest, type RunOptions, sized } from '../guarantee.ts'
 import { createWorld } from '../world.ts'
 
 const ORDERS = 10_000
@@ -57,9 +57,9 @@ export const guarantee: LongTest = {
   title: 'An erasure is completed when the process is killed',
   engines: ['sqlite', 'postgres'],
   minutes: 40,
-  run: async (given: Given) => {
-    const world = await createWorld(given, { PORT: String(await freePort()) })
-    const orders = sized(ORDERS, given)
+  run: async (options: RunOptions) => {
+    const world = await createWorld(options, { PORT: String(await freePort()) })
+    const orders = sized(ORDERS, options)
     let server = await world.start()
     const { ownerToken, keys } = await world.createShop(20)
     await reportOrders(server, keys, orders)

@@ -4,7 +4,7 @@ import { endBackendOnce, FAULTS, holdLock } from '../../support/broken-storage.t
 import { failStatement, rejectWrites } from '../../support/faults.ts'
 import type { Reply, TestServer } from '../../support/server.ts'
 import { expectOk } from '../../support/shop.ts'
-import { type Given, type LongTest, sized } from '../guarantee.ts'
+import { type LongTest, type RunOptions, sized } from '../guarantee.ts'
 import { mutations, type ReadyMutation } from '../mutations.ts'
 
 /** The response while storage fails: 503 with Retry-After, no change, and no wake-up of the dispatcher. */
@@ -72,14 +72,14 @@ async function lockAll(all: ReadyMutation[]): Promise<void> {
   )
 }
 
-async function run(given: Given): Promise<string> {
-  const chosen = mutations.slice(0, sized(mutations.length, given))
+async function run(options: RunOptions): Promise<string> {
+  const chosen = mutations.slice(0, sized(mutations.length, options))
   const all = await Promise.all(chosen.map((prepare) => prepare()))
   let statements = 0
   for (const ready of all) await breakQuickly(ready)
   await lockAll(all)
   for (const [n, ready] of all.entries()) {
-    if (given.engine === 'postgres' && n % 2) await expectRetried(ready)
+    if (options.engine === 'postgres' && n % 2) await expectRetried(ready)
     else statements += await failEach(ready)
     await ready.server.close()
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { until, withAffiliate } from '../../support/calls.ts'
 import { mountSmallDisk, type SmallDisk } from '../../support/small-disk.ts'
-import { figure, type Given, type LongTest, Missing, sized } from '../guarantee.ts'
+import { figure, type LongTest, Missing, type RunOptions, sized } from '../guarantee.ts'
 import { checkLedger } from '../ledger.ts'
 import { Load } from '../load.ts'
 import { createWorld } from '../world.ts'
@@ -21,16 +21,16 @@ async function fillAndFree(disk: SmallDisk, load: Load): Promise<void> {
 export const guarantee: LongTest = {
   title: 'A full disk loses no acknowledged order',
   minutes: 6,
-  run: async (given) => {
+  run: async (options) => {
     const disk = mountSmallDisk(BYTES)
     if (!disk) throw new Missing('mounting a small file system is not permitted')
-    return run(given, disk)
+    return run(options, disk)
   },
 }
 
-async function run(given: Given, disk: SmallDisk): Promise<string> {
-  const world = await createWorld(given, {}, disk)
-  const times = sized(5, given)
+async function run(options: RunOptions, disk: SmallDisk): Promise<string> {
+  const world = await createWorld(options, {}, disk)
+  const times = sized(5, options)
   const { keys } = await world.createShop(32)
   const server = await world.start()
   await withAffiliate(server, keys[0]!)

@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Use, Used } from '../generators/use.ts'
-import { figure, type Given, type LongTest } from '../guarantee.ts'
+import { figure, type LongTest, type RunOptions } from '../guarantee.ts'
 import { type NpmFolder, npmFolder } from '../npm-folder.ts'
 import { createWorld } from '../world.ts'
 
@@ -31,9 +31,9 @@ async function load(folder: NpmFolder, name: string): Promise<Consumer> {
   return import(pathToFileURL(bundle).href)
 }
 
-async function run(given: Given): Promise<string> {
+async function run(options: RunOptions): Promise<string> {
   const folder = await npmFolder('generators')
-  const world = await createWorld(given)
+  const world = await createWorld(options)
   const server = await world.start()
   try {
     const { keys } = await world.createShop(1)

@@ -1,9 +1,9 @@
 import { isTooLong, MAX_STALL_MS, measureStalls } from '../../attack/measure.ts'
 import { stallTable } from '../../attack/stall.ts'
-import { figure, type Given, type LongTest, sized } from '../guarantee.ts'
+import { figure, type LongTest, type RunOptions, sized } from '../guarantee.ts'
 
-async function run(given: Given): Promise<string> {
-  const size = { commissions: sized(1_000_000, given), affiliates: sized(100_000, given) }
+async function run(options: RunOptions): Promise<string> {
+  const size = { commissions: sized(1_000_000, options), affiliates: sized(100_000, options) }
   const stalls = await measureStalls(size, { tries: 5 })
   const slow = stalls.filter(isTooLong)
   if (slow.length > 0) throw new Error(`longer than ${MAX_STALL_MS} ms:\n${stallTable(slow)}`)

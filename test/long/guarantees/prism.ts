@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { operations, ownerOperations } from '../../support/document.ts'
 import { freePort } from '../../support/process.ts'
-import type { Given, LongTest } from '../guarantee.ts'
+import type { LongTest, RunOptions } from '../guarantee.ts'
 import { type NpmFolder, npmFolder } from '../npm-folder.ts'
 import { createWorld } from '../world.ts'
 
@@ -168,9 +168,9 @@ async function fail(send: Send, url: string): Promise<number> {
   return wellFormed.length + malformed.length
 }
 
-async function run(given: Given): Promise<string> {
+async function run(options: RunOptions): Promise<string> {
   const folder = await npmFolder('prism')
-  const world = await createWorld(given)
+  const world = await createWorld(options)
   const server = await world.start()
   try {
     const mock = await startPrism(folder, 'mock')

@@ -13,7 +13,7 @@ import { type Proxy as ReverseProxy, requiredSettings, startProxy, whyNoProxy } 
 import { createRedis, type TestRedis, whyNoRedis } from '../../support/redis.ts'
 import { mountSmallDisk, type SmallDisk } from '../../support/small-disk.ts'
 import { type ControlTimes, startControl } from '../control.ts'
-import { figure, type Given, type LongTest, Missing, sized } from '../guarantee.ts'
+import { figure, type LongTest, Missing, type RunOptions, sized } from '../guarantee.ts'
 import { checkAcknowledged } from '../ledger.ts'
 import { Load } from '../load.ts'
 import { createWorld, type World } from '../world.ts'
@@ -184,20 +184,20 @@ async function holdSnapshot({ world }: Site, seconds: number): Promise<void> {
   await client.end()
 }
 
-async function day(site: Site, given: Given): Promise<string> {
+async function day(site: Site, options: RunOptions): Promise<string> {
   let current: Phase = { name: 'start', neighbor: [], busy: [] }
   const neighbor = await openShop(site, (attempt) => current.neighbor.push(attempt))
   const busy = await openShop(site, (attempt) => current.busy.push(attempt))
-  await seed(site, busy.shopId, sized(PAYOUT_COMMISSIONS, given))
+  await seed(site, busy.shopId, sized(PAYOUT_COMMISSIONS, options))
   neighbor.load.start()
   busy.load.start()
   const control = startControl(site.postgres.url)
-  await sleep(sized(10_000, given))
+  await sleep(sized(10_000, options))
   await control.take()
   const phase = async (name: string, work: () => Promise<unknown>): Promise<Phase> => {
     current = { name, neighbor: [], busy: [] }
     site.phases.push(current)
-    const [said] = await Promise.all([work(), sleep(sized(MIN_PHASE_MS, given))])
+    const [said] = await Promise.all([work(), sleep(sized(MIN_PHASE_MS, options))])
     if (typeof said === 'string') current.name = `${name}: ${said}`
     current.control = await control.take()
     return current
@@ -224,13 +224,13 @@ async function day(site: Site, given: Given): Promise<string> {
       }
     }),
     await phase('payout', () => payOut(site, busy)),
-    await phase('snapshot', () => holdSnapshot(site, sized(SNAPSHOT_SECONDS, given))),
+    await phase('snapshot', () => holdSnapshot(site, sized(SNAPSHOT_SECONDS, options))),
     await phase('backup', () => {
       beforeBackup = neighbor.load.acknowledged.length
       const options = ['--schema=public', '--format=custom', '--no-unlogged-table-data', `--file=${dump}`]
       return site.tool('pg_dump', ...options, site.world.url)
     }),
-    await phase('Redis frozen', () => site.freezeRedis(sized(10_000, given))),
+    await phase('Redis frozen', () => site.freezeRedis(sized(10_000, options))),
   ]
   const broken = [
     await phase('kill -9', async () => {
@@ -363,7 +363,7 @@ export const guarantee: LongTest = {
   title: 'A day in production loses and doubles no order',
   engines: ['postgres'],
   minutes: 45,
-  run: async (given) => {
+  run: async (options) => {
     const missing = whyNoProxy('nginx') ?? whyNoRedis()
     if (missing) throw new Missing(missing)
     const bin = findTools()
@@ -375,11 +375,11 @@ export const guarantee: LongTest = {
     ])
     const home = process.env.TEST_POSTGRES_URL
     process.env.TEST_POSTGRES_URL = postgres.url
-    const world = await createWorld(given, requiredSettings('nginx'))
+    const world = await createWorld(options, requiredSettings('nginx'))
     const site = new Site({ disk, redis, postgres, world, bin })
     try {
       await site.open()
-      return await day(site, given)
+      return await day(site, options)
     } finally {
       await site.close()
       process.env.TEST_POSTGRES_URL = home

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { missing, startInstances } from '../../cluster/fixture.ts'
 import { call, metric } from '../../support/calls.ts'
 import { whyNoRedis } from '../../support/redis.ts'
-import { figure, type Given, type LongTest, Missing, sized } from '../guarantee.ts'
+import { figure, type LongTest, Missing, type RunOptions, sized } from '../guarantee.ts'
 
 const PROCESSES = 4
 const UNCOUNTED = 'referral_limit_store_failures_total'
@@ -79,13 +79,13 @@ async function oneByOne(at: At, key: string, count: number): Promise<number[]> {
   return took.sort((a, b) => a - b)
 }
 
-async function run(given: Given): Promise<string> {
+async function run(options: RunOptions): Promise<string> {
   if (missing) throw new Missing(missing)
   const noRedis = whyNoRedis()
   if (noRedis) throw new Missing(noRedis)
   const at = await startInstances(PROCESSES)
   try {
-    const counted = await countWindows(at, sized(8, given))
+    const counted = await countWindows(at, sized(8, options))
     const { keys } = await at.createShop({ plan: 'PROFESSIONAL' })
     const usual = await oneByOne(at, keys[0]!, 40)
     const before = await uncounted(at)

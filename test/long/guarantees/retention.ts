@@ -7,7 +7,7 @@ import { withAffiliate } from '../../support/calls.ts'
 import { insertKeys } from '../../support/keys.ts'
 import { run } from '../../support/process.ts'
 import { createShop } from '../../support/tenants.ts'
-import { figure, type Given, type LongTest, sized } from '../guarantee.ts'
+import { figure, type LongTest, type RunOptions, sized } from '../guarantee.ts'
 import { checkAcknowledged } from '../ledger.ts'
 import { Load } from '../load.ts'
 import { createWorld, type World } from '../world.ts'
@@ -44,11 +44,11 @@ async function command(world: World, ...args: string[]): Promise<string> {
 }
 
 /** Deletes the older rows of a shop while it and another one report orders. */
-async function deleteOld(given: Given): Promise<string> {
-  const world = await createWorld(given)
+async function deleteOld(options: RunOptions): Promise<string> {
+  const world = await createWorld(options)
   const shops = [await openShop(world), await openShop(world)]
   const [own, other] = shops as [(typeof shops)[0], (typeof shops)[0]]
-  const commissions = sized(50_000, given)
+  const commissions = sized(50_000, options)
   const size = ['--commissions', String(commissions), '--clicks', String(commissions)]
   await command(world, 'seed', '--shop', own.shopId, '--affiliates', '200', '--days', String(DAYS), ...size)
   const server = await world.start()
@@ -57,7 +57,7 @@ async function deleteOld(given: Given): Promise<string> {
     load.aim(server)
     load.start()
   }
-  await sleep(sized(15_000, given))
+  await sleep(sized(15_000, options))
   const alone = shops.map(({ waits }) => waits.splice(0))
   const before = new Date(Date.now() - KEPT_DAYS * DAY_MS).toISOString().slice(0, 10)
   const startedAt = performance.now()

@@ -1,6 +1,6 @@
 import { call } from '../../support/calls.ts'
 import type { RunningServer } from '../../support/process.ts'
-import { figure, type Given, type LongTest, sized } from '../guarantee.ts'
+import { figure, type LongTest, type RunOptions, sized } from '../guarantee.ts'
 import { createWorld } from '../world.ts'
 
 const KEYS = 50
@@ -18,9 +18,9 @@ async function codeOf({ url }: RunningServer, secret: string): Promise<string> {
 }
 
 /** A key that process A has revoked is rejected by process B from the next call on, however often B has just accepted it. */
-async function run(given: Given): Promise<string> {
-  const world = await createWorld(given, { REFERRAL_TRUST_PROXY: '1' })
-  const keys = sized(KEYS, given)
+async function run(options: RunOptions): Promise<string> {
+  const world = await createWorld(options, { REFERRAL_TRUST_PROXY: '1' })
+  const keys = sized(KEYS, options)
   const shop = await world.createShop(keys)
   const [a, b] = await Promise.all([world.start(), world.start()])
   let refused = 0

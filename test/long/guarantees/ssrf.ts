@@ -6,7 +6,7 @@ import { fine, hosts, rebound, urls } from '../../webhooks/corpus.ts'
 import { startDnsServer } from '../../webhooks/dns-server.ts'
 import { type Fixture, webhookFixture } from '../../webhooks/fixture.ts'
 import { carrying, insideFour, spelledFour } from '../../webhooks/spellings.ts'
-import { figure, type Given, type LongTest, sized } from '../guarantee.ts'
+import { figure, type LongTest, type RunOptions, sized } from '../guarantee.ts'
 
 const ALLOWED = 50
 const REDIRECTS = [301, 302, 303, 307, 308]
@@ -37,8 +37,8 @@ const asGroups = (address: string) => address.replace('::ffff:127.0.0.1', '::fff
 // None of these can be the result of a DNS query.
 const SPELLED = ['odd.example.com', 'odder.example.com', 'zone.example.com']
 
-function formsFor(port: number, given: Given): string[] {
-  const many = sized(400, given)
+function formsFor(port: number, options: RunOptions): string[] {
+  const many = sized(400, options)
   const seed = Date.now() % 2 ** 31
   const made = [spelledFour(insideFour()), carrying(insideFour())].flatMap((one) =>
     fc.sample(one, { numRuns: many, seed }),
@@ -98,7 +98,7 @@ async function refuseToDeliver(
     throw new Error(`allowed: ${ok} sent, ${arrived.join(' ')} arrived`)
 }
 
-async function run(given: Given): Promise<string> {
+async function run(options: RunOptions): Promise<string> {
   const canary = await startCanary()
   const dns = await startDnsServer(zone)
   const at = await webhookFixture()
@@ -106,7 +106,7 @@ async function run(given: Given): Promise<string> {
   try {
     await fetch(`http://127.0.0.1:${canary.port}/`).catch(() => undefined)
     if (canary.visitors() !== 1) throw new Error('the canary does not see who connects')
-    const forms = formsFor(canary.port, given)
+    const forms = formsFor(canary.port, options)
     await refuseToSave(at, forms)
     await refuseToDeliver(at, forms, { port: canary.port, dns: dns.address })
     if (canary.visitors() !== 1) throw new Error(`${canary.visitors() - 1} connections reached this machine`)

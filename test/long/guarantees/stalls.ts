@@ -1,12 +1,12 @@
 import { heavyRequests, stallOf } from '../../fuzz/heavy.ts'
 import { fuzzWorld } from '../../fuzz/world.ts'
-import { type Given, type LongTest, sized } from '../guarantee.ts'
+import { type LongTest, type RunOptions, sized } from '../guarantee.ts'
 
 const MS = 50
 
-async function run(given: Given): Promise<string> {
+async function run(options: RunOptions): Promise<string> {
   const world = await fuzzWorld()
-  const tries = sized(10, given)
+  const tries = sized(10, options)
   const heavies = heavyRequests(world)
   let worst = { ms: 0, name: '' }
   try {

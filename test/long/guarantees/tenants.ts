@@ -1,7 +1,7 @@
 import { foreignTo, trespass } from '../../fuzz/tenants.ts'
 import { liveData, MANAGEMENT, testData } from '../../fuzz/test-shops.ts'
 import { type FuzzWorld, fuzzed, fuzzWorld } from '../../fuzz/world.ts'
-import { figure, type Given, type LongTest, sized } from '../guarantee.ts'
+import { figure, type LongTest, type RunOptions, sized } from '../guarantee.ts'
 
 /** Who calls, with the data of which shop. */
 const WORLDS: [caller: string, create: () => Promise<FuzzWorld>, except: string[]][] = [
@@ -10,9 +10,9 @@ const WORLDS: [caller: string, create: () => Promise<FuzzWorld>, except: string[
   ['the live shop of a test shop', testData, MANAGEMENT],
 ]
 
-async function run(given: Given): Promise<string> {
+async function run(options: RunOptions): Promise<string> {
   const seed = Date.now() % 2 ** 31
-  const numRuns = sized(given.engine === 'postgres' ? 7 : 50, given)
+  const numRuns = sized(options.engine === 'postgres' ? 7 : 50, options)
   const ops = fuzzed.filter(({ isPublic }) => !isPublic)
   let calls = 0
   let texts = 0

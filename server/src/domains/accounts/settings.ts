@@ -7,7 +7,7 @@ import { mutate } from '../../core/mutate.ts'
 import type { Reader } from '../../database/database.ts'
 import type { ShopRow } from '../../database/tables.ts'
 import { PRECEDENCE_PRESETS } from '../../engine/attribution.ts'
-import { scaled } from '../../engine/money.ts'
+import { scaleExactly } from '../../engine/money.ts'
 import { listProgramsWithAmounts } from '../programs/queries.ts'
 import { updateShopIfUnchanged } from './queries.ts'
 import { toTimeZone } from './shops.ts'
@@ -69,7 +69,7 @@ function changedColumns(ctx: Context, body: Body<'updateSettings'>): Partial<Sho
   } = body
   const sent: Partial<ShopRow> = { ...plain }
   const { legacyMinimumPayout: legacy, currency = ctx.shop.currency } = plain
-  if (typeof legacy === 'string' && scaled(Number(legacy), minorUnitDigits(currency)) === null)
+  if (typeof legacy === 'string' && scaleExactly(Number(legacy), minorUnitDigits(currency)) === null)
     throw invalidField(
       'invalid_body',
       'legacyMinimumPayout',

@@ -3,7 +3,7 @@ import { notFound } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Context } from '../../core/context.ts'
 import { money } from '../../core/currencies.ts'
-import { forEachYielding } from '../../database/event-loop.ts'
+import { forEachInSlices } from '../../database/event-loop.ts'
 import type { CommissionRow, OrderNoticeRow, OrderRow, RefundRow } from '../../database/tables.ts'
 import { codeKey } from '../../engine/affiliate-codes.ts'
 import { affiliateOf, canWin, programOf } from '../../engine/attribution.ts'
@@ -41,7 +41,7 @@ export async function explain(ctx: Context, id: string): Promise<Explanation> {
   const snapshot = toRefundSnapshot(facts, decision)
   const withUnknownItem = new Set<RefundRow>()
   // Each can have a thousand line items.
-  await forEachYielding(ctx.db.read, refunds, async (refund) => {
+  await forEachInSlices(ctx.db.read, refunds, async (refund) => {
     const shown = toRefund(refund)
     shownRefunds.push(shown)
     if (namesUnknownItem(snapshot, shown.lineItems)) withUnknownItem.add(refund)

@@ -7,7 +7,7 @@ import { type AuditEntry, mutate } from '../../core/mutate.ts'
 import type { WebhookEvent } from '../../core/outbox.ts'
 import { checkPeriod, parseBodyInstant } from '../../core/time.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
-import { forEachYielding } from '../../database/event-loop.ts'
+import { forEachInSlices } from '../../database/event-loop.ts'
 import type { CommissionRow } from '../../database/tables.ts'
 import { decide } from '../../engine/decide.ts'
 import type { AffiliateFact, Decision, Facts, Order } from '../../engine/facts.ts'
@@ -260,7 +260,7 @@ const findMovable = (ctx: Context, filter: ModerationFilter, limit: number): Pro
 async function moveAll(ctx: Context, trx: Transaction, action: ModerationAction, rows: CommissionRow[]) {
   const moved: MovedCommission[] = []
   const skipped: ModerationResult['skipped'] = []
-  await forEachYielding(trx, rows, async (row) => {
+  await forEachInSlices(trx, rows, async (row) => {
     try {
       moved.push(await moveCommission(ctx, trx, action, row))
     } catch (error) {

@@ -1,5 +1,5 @@
 import type { Reader, Transaction } from '../../database/database.ts'
-import { forEachYielding } from '../../database/event-loop.ts'
+import { forEachInSlices } from '../../database/event-loop.ts'
 import type { CommissionRow, OrderRow, RefundRow } from '../../database/tables.ts'
 import { totalAmount } from '../../engine/commission.ts'
 import type { Decision, Facts } from '../../engine/facts.ts'
@@ -41,7 +41,7 @@ export async function recomputeRefundedGoods(
   )
   let refunded = NO_REFUNDS
   // One at a time: refunds of many line items take a while to parse.
-  await forEachYielding(db, counted, async (id) => {
+  await forEachInSlices(db, counted, async (id) => {
     const row = await findRefund(db, shopId, commissionId, [id])
     if (row) refunded = addRefund(snapshot, refunded, toEngineRefund(row))
   })

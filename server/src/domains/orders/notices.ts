@@ -3,7 +3,7 @@ import { type Context, nowIso } from '../../core/context.ts'
 import type { AuditEntry, Mutation } from '../../core/mutate.ts'
 import type { WebhookEvent } from '../../core/outbox.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
-import { forEachYielding } from '../../database/event-loop.ts'
+import { forEachInSlices } from '../../database/event-loop.ts'
 import type { CommissionRow, OrderNoticeRow, RefundRow } from '../../database/tables.ts'
 import type { RefundSnapshot } from '../../engine/refund.ts'
 import { findEffectiveStatus } from '../commissions/commissions.ts'
@@ -93,7 +93,7 @@ export async function applyNotices(
     events.push(...(written?.events ?? []))
   }
   const { snapshot } = (await findCreditedOrder(ctx, trx, orderId)) ?? {}
-  await forEachYielding(trx, notices, async ({ kind, noticeId, body, createdAt }) => {
+  await forEachInSlices(trx, notices, async ({ kind, noticeId, body, createdAt }) => {
     if (kind === 'evidence') return
     const row = await findCommissionByOrder(trx, ctx.shop.id, orderId)
     if (!row) return

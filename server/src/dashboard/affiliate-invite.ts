@@ -2,7 +2,7 @@ import type { components } from '../contract/schema.d.ts'
 import { createPortalLink } from '../domains/affiliates/portal-link.ts'
 import { dayText } from './format.ts'
 import { type Html, html } from './html.ts'
-import type { Letter, PageRequest } from './route.ts'
+import type { InviteMessage, PageRequest } from './route.ts'
 import { linkOf } from './url.ts'
 
 type Affiliate = components['schemas']['Affiliate']
@@ -13,24 +13,24 @@ const FIRST_HOURS = 168
 const isApproved = (status: Affiliate['status']) => status === 'APPROVED' || status === 'ACTIVE'
 
 /** What the first message to an affiliate needs; undefined before they are approved, when they earn nothing. */
-export async function firstLetter(
+export async function firstInvite(
   { ctx, origin }: PageRequest,
   { id, status }: Affiliate,
-): Promise<Letter | undefined> {
-  return isApproved(status) ? letterWith(id, { ...(await createPortalLink(ctx, id, FIRST_HOURS)), origin }) : undefined
+): Promise<InviteMessage | undefined> {
+  return isApproved(status) ? inviteWith(id, { ...(await createPortalLink(ctx, id, FIRST_HOURS)), origin }) : undefined
 }
 
 /** A message with a link to the affiliate's own page. */
-export const letterWith = (
+export const inviteWith = (
   affiliateId: string,
   { origin, path, expiresAt }: { origin: string; path: string; expiresAt: string },
-): Letter => ({ affiliateId, address: origin + path, expiresAt })
+): InviteMessage => ({ affiliateId, address: origin + path, expiresAt })
 
 /** A message to an affiliate with link, code, and own page, to be copied or opened in a mail program. */
-export function letterCard({ ctx, zone, flash }: PageRequest, one: Affiliate): Html {
+export function inviteCard({ ctx, zone, flash }: PageRequest, one: Affiliate): Html {
   // Another page may show the message of a form: a link to a page is for its affiliate alone.
-  if (flash?.letter?.affiliateId !== one.id || !isApproved(one.status)) return html``
-  const { address, expiresAt } = flash.letter
+  if (flash?.invite?.affiliateId !== one.id || !isApproved(one.status)) return html``
+  const { address, expiresAt } = flash.invite
   const link = linkOf(ctx.shop, one.slug)
   const subject = `Your link and code for ${ctx.shop.name}`
   const lines = [
@@ -46,7 +46,7 @@ export function letterCard({ ctx, zone, flash }: PageRequest, one: Affiliate): H
   ].map((line) => line.replace(/\s+/g, ' '))
   // Mail programs expect CRLF; an address is encoded so that it adds no other header.
   const mail = `mailto:${encodeURIComponent(one.email)}?subject=${encodeURIComponent(subject.replace(/\s+/g, ' '))}&body=${encodeURIComponent(lines.join('\r\n'))}`
-  return html`<section class="card" aria-labelledby="letter-title"><h2 id="letter-title">Message to the affiliate</h2>
-<pre id="letter" class="letter">${lines.join('\n')}</pre>
-<p class="row"><a class="button main" href="${mail}">Open in mail</a> <button type="button" data-copy="letter" hidden>Copy</button></p></section>`
+  return html`<section class="card" aria-labelledby="invite-title"><h2 id="invite-title">Message to the affiliate</h2>
+<pre id="invite" class="invite">${lines.join('\n')}</pre>
+<p class="row"><a class="button main" href="${mail}">Open in mail</a> <button type="button" data-copy="invite" hidden>Copy</button></p></section>`
 }
