@@ -17,8 +17,12 @@ const SIDEBAR = [
     items: [
       page('How an order finds its affiliate', '/concepts/attribution'),
       page('What an order earns', '/concepts/commissions'),
+      page('Program terms', '/concepts/terms'),
+      page('Customers', '/concepts/customers'),
       page('Refunds', '/concepts/refunds'),
-      page('Payouts', '/concepts/payouts'),
+      page('Payout batches', '/concepts/payouts'),
+      page('Payments', '/concepts/payments'),
+      page('Statements', '/concepts/statements'),
       page('Webhooks', '/concepts/webhooks'),
       page('Test shops', '/concepts/test-shops'),
     ],
@@ -26,7 +30,7 @@ const SIDEBAR = [
   {
     text: 'Guides',
     items: [
-      page('The pages for merchants', '/guides/dashboard'),
+      page('The merchant dashboard', '/guides/dashboard'),
       page('Headless checkout', '/guides/headless-checkout'),
       page('Shopify end to end', '/guides/shopify'),
       page('Connect a Shopify store', '/stores'),

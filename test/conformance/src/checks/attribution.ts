@@ -349,7 +349,7 @@ function restrictions(rule: Define): void {
 }
 
 function lifetime(rule: Define): void {
-  const page = 'concepts/attribution.md#customers'
+  const page = 'concepts/customers.md'
   const connected = async (t: Context, customer: Json, program: Json = { lifetimeCommission: true }) => {
     const affiliate = await t.affiliateOf(program)
     await t.order({ ...goods, ...customer, couponCode: affiliate.discountCode })

@@ -14,7 +14,7 @@ const earns = async (t: Context, { discountCode }: Json, more: Json = {}): Promi
 
 const pays = (commissionPercent: number | null, when: Json = {}): Json => ({ when, commissionPercent })
 
-export const terms = group('terms', { title: 'Terms of programs', page: 'concepts/commissions.md#terms' }, (rule) => {
+export const terms = group('terms', { title: 'Terms of programs', page: 'concepts/terms.md' }, (rule) => {
   rule('first', 'Version 1 of the terms has no rules and no hold', async (t) => {
     const { campaignId } = await t.affiliateOf({})
     const { data } = t.expect(await t.get('/programs/terms', { id: campaignId }), 200)
