@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto'
+import { promisify } from 'node:util'
+import { brotliCompress, constants } from 'node:zlib'
 import type { Context, Hono } from 'hono'
+import { accepts } from 'hono/accepts'
 import { html, raw } from 'hono/html'
 import { document, readDocumentText } from '../contract/document.ts'
 import { ApiError } from '../contract/errors.ts'
@@ -90,20 +93,38 @@ interface StaticFile {
   content: string
   type: string
   tag: string
+  /** The content as brotli, compressed once. */
+  compressed: () => Promise<Uint8Array<ArrayBuffer>>
 }
 
 const staticFile = (content: string, type: string): StaticFile => ({
   content,
   type,
   tag: `"${createHash('sha256').update(content).digest('hex').slice(0, 16)}"`,
+  compressed: once(async () => new Uint8Array(await compress(content, { params: BROTLI }))),
 })
 
+const compress = promisify(brotliCompress)
+/** Takes a quarter of a second of another thread for Redoc; the best quality would take seconds. */
+const BROTLI = { [constants.BROTLI_PARAM_QUALITY]: 9 }
+
 /** Sends a file that does not change while the server runs. Supports conditional requests. */
-function sendStaticFile(c: Context<Env>, { content, type, tag }: StaticFile, extra: Record<string, string> = {}) {
-  const headers = { ...extra, ETag: tag, 'Cache-Control': 'no-cache' }
+async function sendStaticFile(c: Context<Env>, file: StaticFile, extra: Record<string, string> = {}) {
+  const { content, type, tag, compressed } = file
+  const headers = { ...extra, ETag: tag, 'Cache-Control': 'no-cache', Vary: 'Accept-Encoding' }
   if (matchesTag(c.req.header('If-None-Match'), tag)) return c.body(null, 304, headers)
-  return c.body(content, 200, { ...headers, 'Content-Type': type })
+  if (!acceptsBrotli(c)) return c.body(content, 200, { ...headers, 'Content-Type': type })
+  const encoded = { ETag: `W/${tag}`, 'Content-Encoding': 'br', 'Content-Type': type }
+  return c.body(await compressed(), 200, { ...headers, ...encoded })
 }
+
+const acceptsBrotli = (c: Context<Env>): boolean =>
+  accepts(c, {
+    header: 'Accept-Encoding',
+    supports: ['br'],
+    default: '',
+    match: (encodings) => (encodings.some(({ type, q }) => type === 'br' && q > 0) ? 'br' : ''),
+  }) === 'br'
 
 /** Whether `If-None-Match` matches the tag, by the weak comparison that RFC 9110 requires. */
 const matchesTag = (given: string | undefined, tag: string): boolean =>
