@@ -1,4 +1,5 @@
-// Writes src/version.ts, src/contract.ts, src/commands/webhooks/examples.ts and REFERENCE.md; with --check, only compares.
+// Writes src/version.ts, src/contract.ts, src/commands/webhooks/examples.ts, src/commands/mcp/operations.ts and REFERENCE.md;
+// with --check, only compares.
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -53,20 +54,104 @@ const eventTypes = () =>
     return deref(event.allOf?.[0] ?? event).properties.type.const
   })
 
+/** The operations of owners that answer a question of the MCP server, or decide what is paid. */
+const OWNER_OPERATIONS = [
+  'explainOrder',
+  'runBacktest',
+  'approveCommission',
+  'rejectCommission',
+  'cancelCommission',
+  'reverseCommission',
+  'reopenCommission',
+  'cancelPayout',
+]
+
+/** A schema without references, examples and extensions, whose rule becomes its description. */
+function plain(node: Json): Json {
+  if (Array.isArray(node)) return node.map(plain)
+  if (!node || typeof node !== 'object') return node
+  const { examples: _, example: __, 'x-must': must, format, description, ...rest } = deref(node)
+  const text = description ?? (must && `Must ${must}.`)
+  return {
+    ...Object.fromEntries(
+      Object.entries(rest).flatMap(([key, value]) => (key.startsWith('x-') ? [] : [[key, plain(value)]])),
+    ),
+    ...(format && format !== 'instant' && { format }),
+    ...(text && { description: typeof text === 'string' ? withoutLinks(text) : plain(text) }),
+  }
+}
+
+const withoutLinks = (text: string) => text.replace(/\[([^\]]+)\]\([^)]*\)/g, '$1').trim()
+
+/** The operations of an API key, and some of owners, as the MCP server offers them. */
+function operations(): Json[] {
+  const all = Object.entries<Json>(document.paths).flatMap(([path, item]) =>
+    Object.entries<Json>(item).map(([method, operation]) => ({ path, method, ...operation })),
+  )
+  return all.flatMap(({ path, method, operationId, tags, summary, description, security, ...operation }) => {
+    const isOwner = OWNER_OPERATIONS.includes(operationId)
+    // A credential does not belong in a conversation.
+    if (operationId === 'createAffiliateToken') return []
+    if (!isOwner && !security.some((one: Json) => one.apiKey)) return []
+    const group = isOwner ? path.split('/')[3] : tags[0].toLowerCase()
+    const body = operation.requestBody?.content['application/json'].schema
+    const parameters = (operation.parameters ?? []).map(deref).filter((one: Json) => one.in !== 'header')
+    const required = parameters.filter((one: Json) => one.required || one.name === 'expectedTotalCents')
+    const isRead = operation['x-retry'] === 'safe'
+    const inputs = parameters.filter((one: Json) => one.name !== 'dryRun')
+    const properties = Object.fromEntries(
+      inputs.map((one: Json) => [one.name, { description: one.description, ...one.schema }]),
+    )
+    return {
+      name: operationId,
+      group,
+      isOwner,
+      method: method.toUpperCase(),
+      path,
+      description: withoutLinks([summary, description].filter(Boolean).join('\n\n')),
+      retry: operation['x-retry'],
+      pathParameters: inputs.filter((one: Json) => one.in === 'path').map((one: Json) => one.name),
+      dryRun: parameters.some((one: Json) => one.name === 'dryRun')
+        ? 'query'
+        : !isRead && body && deref(body).properties?.dryRun
+          ? 'body'
+          : null,
+      // What a write without dry run changes is read here: the row with its id.
+      read: document.paths[path].get && !isOwner ? path : `/api/v1/${group}`,
+      input: plain({
+        type: 'object',
+        properties: { ...properties, ...(body && { body }) },
+        required: [...required.map((one: Json) => one.name), ...(body ? ['body'] : [])],
+        additionalProperties: false,
+      }),
+    }
+  })
+}
+
 function contract(): string {
   const { schemas, parameters } = document.components
   const enums = Object.fromEntries(ENUMS.map((name) => [name, schemas[name].enum]))
+  const groups = new Set(operations().flatMap(({ group, retry }) => (retry === 'safe' ? [] : [group])))
   const journey = document.paths['/api/v1/journey'].get.parameters.find(({ name }: Json) => name === 'limit')
   return `// Generated from openapi.yaml by scripts/generate.ts. Do not edit.
 
 /** The enums of the contract. */
-export const enums = ${JSON.stringify({ ...enums, EventType: eventTypes() })} as const
+export const enums = ${JSON.stringify({ ...enums, EventType: eventTypes(), McpGroup: [...groups].sort() })} as const
 
 /** Rows per page: the default and the maximum. */
 export const pageLimits = ${JSON.stringify({
     list: { default: parameters.Limit.schema.default, max: parameters.Limit.schema.maximum },
     journey: { default: journey.schema.default, max: journey.schema.maximum },
   })}
+`
+}
+
+function mcpFile(): string {
+  return `// Generated from openapi.yaml by scripts/generate.ts. Do not edit.
+import type { Operation } from './call.ts'
+
+/** The operations that the MCP server offers. */
+export const operations: readonly Operation[] = ${JSON.stringify(operations())}
 `
 }
 
@@ -97,6 +182,7 @@ write({
   'src/version.ts': format('version.ts', versionFile()),
   'src/contract.ts': format('contract.ts', contract()),
   'src/commands/webhooks/examples.ts': format('examples.ts', examples()),
+  'src/commands/mcp/operations.ts': format('operations.ts', mcpFile()),
 })
 // The commands import the files written above.
 const [{ createProgram }, { reference }] = await Promise.all([

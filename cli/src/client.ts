@@ -1,4 +1,4 @@
-import type { ClientOptions, ReferralClient } from '@referral/sdk'
+import type { AppInfo, ClientOptions, ReferralClient } from '@referral/sdk'
 import { CliError, exitCode } from './errors.ts'
 import type { GlobalOptions } from './output/style.ts'
 import type { Reporter } from './reporter.ts'
@@ -12,11 +12,13 @@ export async function createClient(
   credential: string,
   settings: Settings,
   { globalOptions, reporter, isLong = false }: { globalOptions: GlobalOptions; reporter: Reporter; isLong?: boolean },
+  appInfo?: AppInfo,
 ): Promise<ReferralClient> {
   const { createReferralClient } = await import('@referral/sdk')
   const options: ClientOptions = {
     apiKey: credential,
     baseUrl: settings.baseUrl,
+    appInfo,
     ...(isLong && { timeoutMs: LONG_TIMEOUT_MS }),
     retryRateLimited: globalOptions.wait === true,
     onRetry: ({ status, delayMs, error }) => {

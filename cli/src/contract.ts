@@ -40,6 +40,17 @@ export const enums = {
     'webhooks:write',
   ],
   EventType: ['conversion', 'click', 'page_view'],
+  McpGroup: [
+    'affiliates',
+    'commissions',
+    'coupons',
+    'customers',
+    'events',
+    'payouts',
+    'programs',
+    'refunds',
+    'webhooks',
+  ],
 } as const
 
 /** Rows per page: the default and the maximum. */

@@ -50,6 +50,7 @@ const COMMAND_GROUPS: Readonly<Record<string, readonly CommandGroup[]>> = {
     { names: ['test-shops'], load: async () => (await import('./commands/test-shops.ts')).addTestShops },
     { names: ['dev'], load: async () => (await import('./commands/dev/command.ts')).addDev },
     { names: ['conformance'], load: async () => (await import('./commands/conformance.ts')).addConformance },
+    { names: ['mcp'], load: async () => (await import('./commands/mcp/command.ts')).addMcp },
     { names: ['api'], load: async () => (await import('./commands/api.ts')).addApi },
   ],
   'Get help:': [

@@ -40,6 +40,7 @@ const SIDEBAR = [
       page('Receive webhooks', '/guides/receive-webhooks'),
       page('Payouts from cron', '/guides/payouts-from-cron'),
       page('A page for affiliates', '/guides/affiliate-portal'),
+      page('Agents', '/guides/agents'),
       page('Privacy requests', '/guides/privacy-requests'),
       page('Move from another program', '/guides/moving'),
       page('Self-hosting', '/self-hosting'),

@@ -139,9 +139,10 @@ const given: Record<string, () => string[]> = {
   completion: () => ['bash'],
 }
 
-/** Tested elsewhere, because they need a receiver or a report of a bank, or run for long. */
+/** Tested elsewhere, because they need a receiver, a client or a report of a bank, or run for long. */
 const ELSEWHERE = [
   'dev',
+  'mcp',
   'payouts reconcile',
   'webhooks check',
   'webhooks listen',

@@ -1,0 +1,54 @@
+import { isDeepStrictEqual } from 'node:util'
+import { CliError, exitCode } from '../../errors.ts'
+
+/** A call and what it would have changed when it was previewed. */
+export interface Preview {
+  operation: string
+  input: unknown
+  state: unknown
+}
+
+const LIFETIME_MS = 10 * 60_000
+
+/** The previews that were shown. A confirmation is valid once, for the same call, while it would change the same. */
+export class Confirmations {
+  readonly #now: () => number
+  readonly #previews = new Map<string, Preview & { expiresAt: number }>()
+
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  /** Returns the confirmation of a preview. */
+  issue(preview: Preview): string {
+    for (const [token, { expiresAt }] of this.#previews) if (expiresAt <= this.#now()) this.#previews.delete(token)
+    const token = crypto.randomUUID()
+    this.#previews.set(token, { ...preview, expiresAt: this.#now() + LIFETIME_MS })
+    return token
+  }
+
+  /**
+   * Uses a confirmation up.
+   *
+   * @param currentState reads what the call would change now
+   * @throws {CliError} when it is not the confirmation of this call in this state
+   */
+  async redeem(token: string, call: Omit<Preview, 'state'>, currentState: () => Promise<unknown>): Promise<void> {
+    const preview = this.#previews.get(token)
+    this.#previews.delete(token)
+    if (!preview || preview.expiresAt <= this.#now())
+      throw refused('confirmation_unknown', 'The confirmation is unknown, used or expired')
+    const { operation, input } = preview
+    if (operation !== call.operation || !isDeepStrictEqual(input, call.input))
+      throw refused('confirmation_foreign', 'The confirmation belongs to another call')
+    if (!isDeepStrictEqual(comparable(preview.state), comparable(await currentState())))
+      throw refused('confirmation_stale', 'The call would no longer change what was previewed')
+  }
+}
+
+const refused = (code: string, reason: string) =>
+  new CliError(exitCode.confirmation, `${reason}. Nothing was changed; preview the call again.`, { code })
+
+/** Without times: in a dry run, they are the moment when it ran. */
+const comparable = (state: unknown): unknown =>
+  JSON.parse(JSON.stringify({ state }, (name, value) => (name.endsWith('At') ? undefined : value)))
