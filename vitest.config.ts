@@ -13,7 +13,7 @@ const ONLY = /^\/\/ (SQLite|PostgreSQL) only: /m
 const FULL = /^\/\/ Full: /
 /** What storage can break. `test` runs these files on PostgreSQL as well; `test:full` runs every file on both. */
 const STORAGE =
-  /^test\/(orders|commissions|payouts|privacy|database)\/|\/webhooks\/(delivery|extended)|races|all-or-nothing|idempotency|broken-storage|list-totals|pagination/
+  /^test\/(orders|commissions|payouts|privacy|database)\/|\/webhooks\/(delivery|extended)|races|all-or-nothing|idempotency|broken-storage|list-totals|pagination|conformance\/in-process/
 
 /** Whether a file reaches the test database, through whatever it imports. Everything else runs once. */
 function stores(file: string, seen = new Set<string>()): boolean {
