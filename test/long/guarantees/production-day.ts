@@ -309,7 +309,7 @@ const allowedWait = ({ neighbor, control }: Phase): number =>
 
 const ms = (value: number): string => `${Math.round(value)} ms`
 
-/** A row per phase, as in docs/reliability.md. */
+/** A row per phase. */
 function report(phases: Phase[]): void {
   const cells = [
     'phase',
