@@ -37,3 +37,10 @@ export function parseCents(text: string): number {
   if (!/^\d{1,10}$/.test(text)) throw new InvalidArgumentError('It must be an integer number of cents, such as 10000.')
   return Number(text)
 }
+
+/** Parses a number of rows, or `all`. */
+export const parseCount = (text: string): number => {
+  if (text === 'all') return Number.MAX_SAFE_INTEGER
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be an integer or all.')
+  return Number(text)
+}

@@ -63,7 +63,9 @@ test('a status means the same in every export, and a row with an unknown one fai
 test('columns of which nothing is imported are named', async () => {
   const file = join(folder.path, 'rewardful.csv')
   writeFileSync(file, 'Email,Token,State,Visitors,Leads,error\nv@example.com,v,active,12,3,\n')
-  const { stderr } = await cli(['import', 'rewardful', file, '--dry-run', '--program', 'prg_1'], { env: shop.env })
+  const { stderr } = await cli(['import', 'rewardful', 'affiliates', file, '--dry-run', '--program', 'prg_1'], {
+    env: shop.env,
+  })
   expect(stderr).toContain('Visitors, Leads')
 })
 
@@ -84,7 +86,7 @@ test('a shop without a program, an order export and an empty file are rejected b
   writeFileSync(path, exports.refersion ?? '')
   const messageOf = ({ stderr }: { stderr: string }) => JSON.parse(stderr.trim().split('\n').at(-1) ?? '').message
   for (const args of [['--dry-run'], []]) {
-    const refused = await cli(['import', 'refersion', path, ...args, '--json'], { env })
+    const refused = await cli(['import', 'refersion', 'affiliates', path, ...args, '--json'], { env })
     expect({ code: refused.code, message: messageOf(refused) }).toEqual({
       code: 5,
       message: expect.stringContaining('--program'),
@@ -93,13 +95,13 @@ test('a shop without a program, an order export and an empty file are rejected b
   expect(await json(['affiliates', 'list'], { env })).toEqual([])
 
   writeFileSync(path, 'Name,Email,Financial Status,Lineitem name,Discount Code\n#1,ada@example.com,paid,Hat,NISA16\n')
-  const orders = await cli(['import', 'refersion', path, '--json'], { env })
+  const orders = await cli(['import', 'refersion', 'affiliates', path, '--json'], { env })
   expect({ code: orders.code, message: messageOf(orders) }).toEqual({
     code: 2,
     message: expect.stringContaining('referral events import'),
   })
   writeFileSync(path, 'Name,Email\n')
-  const empty = await cli(['import', 'refersion', path, '--json'], { env })
+  const empty = await cli(['import', 'refersion', 'affiliates', path, '--json'], { env })
   expect({ code: empty.code, message: messageOf(empty) }).toEqual({
     code: 3,
     message: expect.stringContaining('no affiliates'),
@@ -114,8 +116,8 @@ test('old links and codes keep working, existing affiliates keep their details, 
     path,
     `${exports.rewardful}Eve,,eve@example.com,8153713.0e3f1c,,active\nFay,,fay@example.com,fay~n,,active\nZed,,zed@example.com,zed!1.2.3.4.5,TOOLONGCODE,active\nGus,,gus@example.com,8153713_0e3f1c,,active\nNisa,,NISA@example.com,nisa-k,NEWCDE,disabled\nHal,,hal@example.com,Fay~N,ADAM15,active\n,,no-mail,,,active\n`,
   )
-  const dry = await cli(['import', 'rewardful', path, '--dry-run', '--json'], { env })
-  const { code, stdout } = await cli(['import', 'rewardful', path, '--json'], { env })
+  const dry = await cli(['import', 'rewardful', 'affiliates', path, '--dry-run', '--json'], { env })
+  const { code, stdout } = await cli(['import', 'rewardful', 'affiliates', path, '--json'], { env })
   const shown = (text: string) =>
     JSON.parse(text).map(({ email, action, ref, aliases, leftOut }: Record<string, unknown>) => ({
       email,
@@ -163,7 +165,7 @@ test('old links and codes keep working, existing affiliates keep their details, 
   expect(await credited({ couponCode: 'toolongcode' })).toEqual([idOf('zed@example.com'), 'COUPON_MATCH'])
   expect(await credited({ couponCode: 'ADAM15' })).toEqual([idOf('adam@example.com'), 'COUPON_MATCH'])
 
-  const again = await cli(['import', 'rewardful', path, '--json'], { env })
+  const again = await cli(['import', 'rewardful', 'affiliates', path, '--json'], { env })
   expect(JSON.parse(again.stdout).map(({ action }: { action: string }) => action)).toEqual(Array(7).fill('existed'))
   expect(shown(again.stdout).map(({ aliases }: { aliases: string[] }) => aliases)).toEqual(
     shown(stdout).map(({ aliases }: { aliases: string[] }) => aliases),
@@ -187,12 +189,26 @@ test('payment details are imported with an owner token, and a row with wrong one
   )
   const { REFERRAL_OWNER_TOKEN: ownerToken = '', ...env } = shop.env
   const run = (...args: string[]) =>
-    cli(['import', 'csv', path, '--map', 'accountTown=Town', '--map', 'accountCountry=Country', ...args, '--json'], {
-      env: { ...env, REFERRAL_OWNER_TOKEN: ownerToken },
-    })
+    cli(
+      [
+        'import',
+        'csv',
+        'affiliates',
+        path,
+        '--map',
+        'accountTown=Town',
+        '--map',
+        'accountCountry=Country',
+        ...args,
+        '--json',
+      ],
+      {
+        env: { ...env, REFERRAL_OWNER_TOKEN: ownerToken },
+      },
+    )
   const rows = (stdout: string) =>
     JSON.parse(stdout).map(({ email, payee, leftOut }: Record<string, unknown>) => [email, payee, leftOut])
-  const without = await cli(['import', 'csv', path, '--dry-run', '--json'], { env })
+  const without = await cli(['import', 'csv', 'affiliates', path, '--dry-run', '--json'], { env })
   expect(rows(without.stdout)[0]).toEqual([
     'pp@example.com',
     null,
@@ -229,7 +245,7 @@ test('an import that was interrupted before renaming an affiliate is completed',
   await shop.client.affiliates.create({ email: 'half@example.com', name: 'halfway' })
   const path = join(folder.path, 'half.csv')
   writeFileSync(path, 'email,name,token,state\nhalf@example.com,Half Way,halfway,active\n')
-  expect(await json(['import', 'rewardful', path], { env })).toMatchObject([
+  expect(await json(['import', 'rewardful', 'affiliates', path], { env })).toMatchObject([
     { action: 'completed', slug: 'halfway', ref: 'kept' },
   ])
   const [half] = (await shop.client.affiliates.list({ q: 'half@' })).data
@@ -254,8 +270,8 @@ test('nothing is lost silently, and a dry run reports the same as an import', as
   )
   const leftOut = (stdout: string) =>
     Object.fromEntries(JSON.parse(stdout).map((row: { email: string; leftOut: string[] }) => [row.email, row.leftOut]))
-  const dry = await cli(['import', 'refersion', path, '--dry-run', '--json'], { env })
-  const real = await cli(['import', 'refersion', path, '--json'], { env })
+  const dry = await cli(['import', 'refersion', 'affiliates', path, '--dry-run', '--json'], { env })
+  const real = await cli(['import', 'refersion', 'affiliates', path, '--json'], { env })
   expect([dry.code, real.code]).toEqual([8, 8])
   expect(leftOut(dry.stdout)).toEqual(leftOut(real.stdout))
   expect(leftOut(real.stdout)).toEqual({
@@ -277,5 +293,5 @@ test('nothing is lost silently, and a dry run reports the same as an import', as
   const clean = join(folder.path, 'clean.csv')
   writeFileSync(clean, 'Name,Email,Ref code,Coupon,Status\nUli Urs,uli@example.com,uli,ULI22,approved\n')
   for (const args of [['--dry-run'], []])
-    expect((await cli(['import', 'goaffpro', clean, ...args, '--json'], { env })).code).toBe(0)
+    expect((await cli(['import', 'goaffpro', 'affiliates', clean, ...args, '--json'], { env })).code).toBe(0)
 }, 60_000)

@@ -72,6 +72,8 @@ test('the import finds an affiliate by an equivalent email address', async () =>
   const { id } = await client.affiliates.create({ email: 'müller@bücher.example', name: 'Müller' })
   const file = join(folder.path, 'old.csv')
   writeFileSync(file, 'email,name\nMu\u0308ller@BU\u0308CHER.example,Müller\n')
-  const rows = await json<{ id: string; action: string }[]>(['import', 'rewardful', file, '--yes'], { env })
+  const rows = await json<{ id: string; action: string }[]>(['import', 'rewardful', 'affiliates', file, '--yes'], {
+    env,
+  })
   expect(rows).toMatchObject([{ id, action: 'existed' }])
 })

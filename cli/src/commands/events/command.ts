@@ -1,19 +1,12 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { defineCommand, defineGroup } from '../../command.ts'
 import { enums } from '../../contract.ts'
-import { choiceOption, integerBetween, parseCents, repeatableOption } from '../../options.ts'
+import { choiceOption, integerBetween, parseCents, parseCount, repeatableOption } from '../../options.ts'
 import type { ImportOptions } from './import-orders.ts'
 import type { ImportRefundsOptions } from './import-refunds.ts'
 import { ORDER_FIELDS, REFUND_FIELDS } from './order-fields.ts'
 import type { CancelOptions, RefundOptions } from './report.ts'
 import type { SendOptions } from './send.ts'
-
-/** Parses a number of orders, or `all`. */
-const parseCount = (text: string): number => {
-  if (text === 'all') return Number.MAX_SAFE_INTEGER
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be an integer or all.')
-  return Number(text)
-}
 
 export function addEvents(program: Command): void {
   const events = defineGroup(program, 'events', 'report orders, refunds, cancellations, clicks and page views')

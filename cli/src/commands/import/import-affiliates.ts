@@ -33,7 +33,7 @@ const PREVIEW_COLUMNS = [
 /** Creates the affiliates of another service's export. Existing affiliates only get codes, links and payment details they lack. */
 export async function importAffiliates(
   run: Run,
-  [name = '', file = '']: string[],
+  [name = '', , file = '']: string[],
   options: ImportOptions,
 ): Promise<ExitCode | undefined> {
   const provider = providers[name]
@@ -122,7 +122,7 @@ async function preview(
   return reportLeftOut(run, results, failed)
 }
 
-async function readExisting(client: ReferralClient): Promise<ExistingShop> {
+export async function readExisting(client: ReferralClient): Promise<ExistingShop> {
   const affiliates: ExistingShop['affiliates'] = new Map()
   for await (const affiliate of client.affiliates.list({ limit: 100 }))
     affiliates.set(emailKey(affiliate.email), affiliate)

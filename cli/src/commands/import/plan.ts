@@ -135,7 +135,7 @@ function parseAffiliate(row: CsvRow, { mapping, provider, id }: ParseSettings): 
 const SEPARATORS = /[\s,;|]+/
 
 /** Extracts the refs from links such as `https://shop.example/?via=adam`. */
-const refsInLinks = (links: string | undefined, parameter: string): string[] =>
+export const refsInLinks = (links: string | undefined, parameter: string): string[] =>
   (links ?? '').split(SEPARATORS).flatMap((link) => {
     const code = URL.canParse(link) ? new URL(link).searchParams.get(parameter) : null
     return code ? [code] : []

@@ -62,7 +62,7 @@ export const STATUSES: Readonly<Record<string, AffiliateStatus>> = {
   ...statuses('PENDING', 'pending notset new invited'),
   ...statuses(
     'REJECTED',
-    'rejected disapproved denied declined disabled inactive suspicious blocked banned suspended archived',
+    'rejected disapproved denied declined disabled inactive deactivated suspicious blocked banned suspended archived',
   ),
   ...statuses('REJECTED', 'false no 0'),
 }
@@ -129,6 +129,28 @@ export const providers: Readonly<Record<string, Provider>> = {
       link: ['referralLink', 'refLink', 'url'],
       coupon: ['promoCode', 'promoCodes', 'couponCode', 'coupons'],
       status: ['state', 'promoterState', 'promoterStatus'],
+    },
+  },
+  tolt: {
+    title: 'Tolt',
+    linkParameter: 'via',
+    columns: {
+      ...COMMON_FIELDS,
+      ref: ['linkValue', 'referralCode', 'refCode'],
+      link: ['links', 'referralLink', 'partnerLink', 'url'],
+      coupon: ['promotionCode', 'promoCode', 'couponCode'],
+      status: ['partnerStatus'],
+    },
+  },
+  dub: {
+    title: 'Dub',
+    linkParameter: 'via',
+    columns: {
+      ...COMMON_FIELDS,
+      ref: ['key', 'linkKey', 'username'],
+      link: ['links', 'url', 'referralLink'],
+      coupon: ['discountCode', 'couponCode'],
+      status: [],
     },
   },
   uppromote: {
