@@ -28,11 +28,12 @@ test('settings are shown as they are typed, and saved', async () => {
     ['precedence', 'link-first'],
     ['clickTouch', 'FIRST'],
     ['storeDomain', ''],
+    ['siteDomains', 'Hats.example, www.hats.example'],
     ['apiEnabled', '1'],
   ]
   await done('/settings', fields)
   const { text } = await owner.open('/admin/settings')
-  for (const value of ['50.00', 'EUR', '40.00', '25.00', '2.5', 'America/New_York'])
+  for (const value of ['50.00', 'EUR', '40.00', '25.00', '2.5', 'America/New_York', 'hats.example, www.hats.example'])
     expect(text).toContain(`value="${value}"`)
   expect(text).toContain('<option value="link-first" selected>')
   const wrong = await owner.submit('/admin/settings', [

@@ -55,6 +55,9 @@ describe('the settings', () => {
     'hats',
     'https://hats.example',
     'hats.example:443',
+    'hats.example/path',
+    'hats.example?a=b',
+    'hats.example\\path',
     'hats example.com',
     '*.example.com',
     '[::1]',
@@ -65,6 +68,18 @@ describe('the settings', () => {
     expect(rejectionOf(one)).toEqual({ status: 400, code: 'invalid_body', field: 'storeDomain' })
     const alias = await set({ storeDomainAliases: ['hats.example', text] })
     expect(rejectionOf(alias)).toEqual({ status: 400, code: 'invalid_body', field: 'storeDomainAliases[1]' })
+    const site = await set({ siteDomains: ['hats.example', text] })
+    expect(rejectionOf(site)).toEqual({ status: 400, code: 'invalid_body', field: 'siteDomains[1]' })
+  })
+
+  test('the domains of the site are normalized and stored once, at most 20', async () => {
+    expect(await expectOk(admin(store.server, 'GET', '/settings'))).toMatchObject({ siteDomains: [] })
+    const given = ['Hüte.example', 'www.hats.example.', ' WWW.hats.example']
+    const siteDomains = ['xn--hte-hoa.example', 'www.hats.example']
+    expect(await expectOk(set({ siteDomains: given }))).toMatchObject({ siteDomains })
+    const many = await set({ siteDomains: Array.from({ length: 21 }, (_, at) => `s${at}.example`) })
+    expect(rejectionOf(many)).toEqual({ status: 400, code: 'invalid_body', field: 'siteDomains' })
+    expect(await expectOk(set({ siteDomains: [] }))).toMatchObject({ siteDomains: [] })
   })
 
   test('400 for 51 aliases', async () => {

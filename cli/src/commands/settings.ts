@@ -31,6 +31,7 @@ export function addSettings(program: Command): void {
     examples: [
       'referral settings set timeZone Europe/Berlin',
       `referral settings set minimumPayoutCentsByCurrency '{"EUR":2500}'`,
+      `referral settings set siteDomains '["shop.example","www.shop.example"]'`,
       'referral settings set storeWebhookSecret --secret-file secret.txt',
     ],
     action: async (run, { options, args: [name = '', value] }) => set(run, { name, value }, options),

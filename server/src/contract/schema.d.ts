@@ -4058,6 +4058,8 @@ export interface components {
             storeDomain: string | null;
             /** @description The other domains of that store. */
             storeDomainAliases: string[];
+            /** @description The host names that the shop's pages run on. Affiliate links lead to the first. Without any, tracking is off. */
+            siteDomains: string[];
             updatedAt: components["schemas"]["Instant"];
         };
         PrecedenceInput: ("default" | "link-first" | "customer-first") | components["schemas"]["EvidenceKind"][];
@@ -4104,6 +4106,11 @@ export interface components {
             storeDomain?: string | null;
             /** @description The other domains of your store, its primary domain included. */
             storeDomainAliases?: string[];
+            /**
+             * @description The host names that your shop's pages run on, exactly as in their addresses (`www.shop.example` is another one than `shop.example`). Pages on them may
+             *     report clicks, and affiliate links lead to the first. An empty list turns tracking off.
+             */
+            siteDomains?: string[];
         };
         SettingsReply: {
             data: components["schemas"]["Settings"];

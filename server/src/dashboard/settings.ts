@@ -129,7 +129,8 @@ ${select('clickTouch', 'If there are several clicks', TOUCHES, shownValue(reques
 
 const storeSection = (request: PageRequest, known: Settings): Html =>
   html`<section class="card" aria-labelledby="store"><h2 id="store">Store and API</h2><div class="fields">
-${input(request, { name: 'storeDomain', label: 'Store domain', value: shownValue(request, 'storeDomain', known.storeDomain ?? ''), placeholder: 'hats.myshopify.com', ...limitsOf('updateSettings', 'storeDomain'), hint: 'Store notifications must come from this domain. Affiliate links point to it.' })}
+${input(request, { name: 'storeDomain', label: 'Store domain', value: shownValue(request, 'storeDomain', known.storeDomain ?? ''), placeholder: 'hats.myshopify.com', ...limitsOf('updateSettings', 'storeDomain'), hint: 'Store notifications must come from this domain. Affiliate links point to it unless you set a website.' })}
+${input(request, { name: 'siteDomains', label: 'Website domains', value: shownValue(request, 'siteDomains', known.siteDomains.join(', ')), placeholder: 'shop.example, www.shop.example', hint: 'Pages on these domains may report clicks. Affiliate links point to the first.' })}
 ${input(request, { name: 'storeWebhookSecret', label: known.hasStoreWebhookSecret ? 'Replace the store secret' : 'Store secret', type: 'password', autocomplete: 'new-password', ...limitsOf('updateSettings', 'storeWebhookSecret'), hint: known.hasStoreWebhookSecret ? 'A secret is set. Leave empty to keep it.' : 'Signs the notifications of your store. Stored encrypted.' })}
 ${input(request, { name: 'stripeWebhookSecret', label: known.hasStripeWebhookSecret ? 'Replace the Stripe secret' : 'Stripe secret', type: 'password', autocomplete: 'new-password', ...limitsOf('updateSettings', 'stripeWebhookSecret'), hint: known.hasStripeWebhookSecret ? 'A secret is set. Leave empty to keep it.' : html`The signing secret of a Stripe endpoint with the address <code>${request.origin}/integrations/stripe/${known.shopId}</code>. Stored encrypted.` })}</div>
 ${checkbox('apiEnabled', 'API enabled', request.form.size ? request.form.has('apiEnabled') : known.apiEnabled, 'When it is off, every API request of this shop is rejected with 503.')}</section>`
@@ -190,6 +191,10 @@ async function change({ ctx, form }: PageRequest) {
     ...(precedence && { attributionPrecedence: precedence }),
     clickTouch: form.get('clickTouch') ?? '',
     storeDomain: field(form, 'storeDomain') ?? null,
+    siteDomains:
+      field(form, 'siteDomains')
+        ?.split(/[\s,]+/)
+        .filter(Boolean) ?? [],
     apiEnabled: form.has('apiEnabled'),
     ...(secret && { storeWebhookSecret: secret }),
     ...(stripeSecret && { stripeWebhookSecret: stripeSecret }),

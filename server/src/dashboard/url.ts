@@ -6,8 +6,12 @@ export const urlWithQuery = (path: string, query: Record<string, string | undefi
   return text ? `${path}?${text}` : path
 }
 
-/** The link that credits visits to an affiliate. Without a domain of the store only its parameter is known. */
-export function linkOf({ storeDomain }: Pick<ShopRow, 'storeDomain'>, slug: string): string {
+/** The link that credits visits to an affiliate. Without a domain only its parameter is known. */
+export function linkOf(
+  { siteDomains, storeDomain }: Pick<ShopRow, 'siteDomains' | 'storeDomain'>,
+  slug: string,
+): string {
   const query = `?ref=${encodeURIComponent(slug)}`
-  return storeDomain ? `https://${storeDomain}/${query}` : query
+  const domain = JSON.parse(siteDomains)[0] ?? storeDomain
+  return domain ? `https://${domain}/${query}` : query
 }

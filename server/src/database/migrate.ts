@@ -15,6 +15,7 @@ import * as claimedDeliveries from './migrations/0011-claimed-deliveries.ts'
 import * as payoutProcesses from './migrations/0012-payout-processes.ts'
 import * as customers from './migrations/0013-customers.ts'
 import * as payoutHolds from './migrations/0014-payout-holds.ts'
+import * as siteDomains from './migrations/0015-site-domains.ts'
 import { isSqliteBusy } from './storage-error.ts'
 
 /** Run in the order of their names. A released migration is never changed. */
@@ -33,6 +34,7 @@ export const migrations: Record<string, Migration> = {
   '0012-payout-processes': payoutProcesses,
   '0013-customers': customers,
   '0014-payout-holds': payoutHolds,
+  '0015-site-domains': siteDomains,
 }
 
 /**

@@ -43,7 +43,7 @@ export const COLUMNS: { [Table in TableName]: { [Column in keyof Tables[Table]]:
     ...none(
       'id plan currency apiEnabled defaultProgramId minimumPayoutCents minimumPayoutCentsByCurrency',
       'minimumAffiliatePayoutCentsByCurrency timeZone legacyMinimumPayout taxWithholdingBps',
-      'attributionPrecedence clickTouch storeWebhookSecret stripeWebhookSecret storeDomain storeDomainAliases emailHashKey webhooksVersion erasureVersion',
+      'attributionPrecedence clickTouch storeWebhookSecret stripeWebhookSecret storeDomain storeDomainAliases siteDomains emailHashKey webhooksVersion erasureVersion',
       'requestsPerMinute maxActiveKeys suspendedAt deletionStartedAt exportDigest isTest testOf',
       'clockOffsetMs version createdAt updatedAt',
     ),

@@ -55,6 +55,8 @@ export interface ShopRow {
   /** The domain of the only store whose notifications are accepted, null for any; its aliases are a JSON list. */
   storeDomain: string | null
   storeDomainAliases: string
+  /** The host names of the shop's pages, a JSON list. */
+  siteDomains: string
   /** The key of the hashes that customers are stored with instead of their addresses. */
   emailHashKey: string
   /** Incremented by every change of the shop's subscriptions. */

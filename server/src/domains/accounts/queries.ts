@@ -80,6 +80,7 @@ export async function findKeyWithShop(db: Reader, secretHash: string): Promise<K
     stripeWebhookSecret: row.stripeWebhookSecret,
     storeDomain: row.storeDomain,
     storeDomainAliases: row.storeDomainAliases,
+    siteDomains: row.siteDomains,
     emailHashKey: row.emailHashKey,
     webhooksVersion: row.webhooksVersion,
     erasureVersion: row.erasureVersion,

@@ -65,6 +65,7 @@ function changedColumns(ctx: Context, body: Body<'updateSettings'>): Partial<Sho
     stripeWebhookSecret: stripeSecret,
     storeDomain: domain,
     storeDomainAliases: aliases,
+    siteDomains,
     ...plain
   } = body
   const sent: Partial<ShopRow> = { ...plain }
@@ -86,12 +87,14 @@ function changedColumns(ctx: Context, body: Body<'updateSettings'>): Partial<Sho
   if (stripeSecret !== undefined)
     sent.stripeWebhookSecret = stripeSecret === null ? null : sealStoreSecret(ctx, ctx.shop.id, stripeSecret.trim())
   if (domain !== undefined) sent.storeDomain = domain === null ? null : toDomain('storeDomain', domain)
-  if (aliases !== undefined) {
-    sent.storeDomainAliases = JSON.stringify(aliases.map((one, i) => toDomain(`storeDomainAliases[${i}]`, one)))
-  }
+  if (aliases !== undefined) sent.storeDomainAliases = toDomains('storeDomainAliases', aliases)
+  if (siteDomains !== undefined) sent.siteDomains = toDomains('siteDomains', siteDomains)
   const differs = ([name, value]: [string, unknown]) => value !== undefined && value !== ctx.shop[name as keyof ShopRow]
   return Object.fromEntries(Object.entries(sent).filter(differs)) as Partial<ShopRow>
 }
+
+const toDomains = (name: string, texts: string[]): string =>
+  JSON.stringify([...new Set(texts.map((text, at) => toDomain(`${name}[${at}]`, text)))])
 
 /** All four kinds of evidence in order of precedence, listed or by the name of a preset. */
 export function precedenceOf(input: components['schemas']['PrecedenceInput']): Settings['attributionPrecedence'] {
@@ -150,6 +153,7 @@ function toSettings(shop: ShopRow): Settings {
     hasStripeWebhookSecret: shop.stripeWebhookSecret !== null,
     storeDomain: shop.storeDomain,
     storeDomainAliases: JSON.parse(shop.storeDomainAliases),
+    siteDomains: JSON.parse(shop.siteDomains),
     updatedAt: shop.updatedAt,
   }
 }

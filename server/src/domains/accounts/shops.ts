@@ -221,6 +221,7 @@ export function newShop(
     stripeWebhookSecret: null,
     storeDomain: null,
     storeDomainAliases: '[]',
+    siteDomains: '[]',
     emailHashKey: Buffer.from(deps.random(EMAIL_HASH_KEY_BYTES)).toString('base64url'),
     webhooksVersion: 1,
     erasureVersion: 0,

@@ -14,7 +14,9 @@ const DOMAIN = /^[a-z0-9-]+(\.[a-z0-9-]+)+$/
 /** Normalizes a domain: lower case, ASCII, without a trailing dot. @throws ApiError 400 `invalid_body`. */
 export function toDomain(name: string, text: string): string {
   const domain = domainToASCII(text.trim().replace(/\.$/, ''))
-  if (!DOMAIN.test(domain)) throw invalidField('invalid_body', name, `must be a domain, like hats.myshopify.com.`)
+  // `domainToASCII` cuts off a path.
+  if (!DOMAIN.test(domain) || /[/\\?#]/.test(text))
+    throw invalidField('invalid_body', name, `must be a domain, like hats.myshopify.com.`)
   return domain
 }
 

@@ -1868,6 +1868,7 @@ export const schemas: Record<string, Schema> = {
       'hasStripeWebhookSecret',
       'storeDomain',
       'storeDomainAliases',
+      'siteDomains',
       'updatedAt',
     ],
     properties: {
@@ -1889,6 +1890,7 @@ export const schemas: Record<string, Schema> = {
       hasStripeWebhookSecret: { type: 'boolean' },
       storeDomain: { type: ['string', 'null'] },
       storeDomainAliases: { type: 'array', items: { type: 'string' } },
+      siteDomains: { type: 'array', items: { type: 'string' } },
       updatedAt: { $ref: '#/components/schemas/Instant' },
     },
   },
