@@ -234,6 +234,9 @@ describe('TypeScript', () => {
 
   // biome-ignore lint/suspicious/noExplicitAny: the compiler checks the snippets, this only calls them
   const uses: Record<string, (module: any, server: TestServer) => Promise<void>> = {
+    'sdk/SKILL.md client.ts': async ({ client }) => {
+      expect((await client.shop.get()).currency).toBe('USD')
+    },
     'docs/guides/headless-checkout.md click.ts': async ({ reportClick }) => {
       expect(await reportClick('nisa-karim', 'https://shop.example/')).toMatch(/^jrn_/)
       expect(await reportClick('nobody', 'https://shop.example/')).toMatch(/^jrn_/)

@@ -35,8 +35,8 @@ export function snippetsOf(page: string): Snippet[] {
   })
 }
 
-/** The introductions, then the pages that are written for the site, without decision records, which contain no code. */
-export const PAGES = ['README.md', 'docs/start.md'].concat(
+/** The introductions and the skills, then the pages that are written for the site, without decision records, which contain no code. */
+export const PAGES = ['README.md', 'docs/start.md', 'sdk/SKILL.md', 'webhook-verifier/SKILL.md'].concat(
   globSync('docs/**/*.md', { cwd: ROOT })
     .filter((page) => !/node_modules|decisions|\[page\]|start\.md/.test(page))
     .sort(),

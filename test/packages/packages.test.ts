@@ -85,7 +85,8 @@ describe.each(PACKAGES)('@referral/%s', (name) => {
     const packed = createPackageFromTarballData(readFileSync(tarball()))
     const root = `/node_modules/@referral/${name}/`
     const files = packed.listFiles().map((path) => path.slice(root.length))
-    const documents = name === 'sdk' ? ['api.md', 'CHANGELOG.md'] : []
+    const documents =
+      { sdk: ['api.md', 'CHANGELOG.md', 'SKILL.md'], 'webhook-verifier': ['SKILL.md'] }[name as string] ?? []
     expect(files).toEqual(expect.arrayContaining(['LICENSE', 'README.md', ...documents]))
     const { bin = {} } = JSON.parse(packed.readFile(`${root}package.json`))
     expect(Object.keys(bin)).toEqual(COMMANDS[name] ?? [])
