@@ -12,7 +12,7 @@ test('nginx lets the largest documented body through', () => {
 })
 
 test('every documented setting in deploy/.env reaches the server of the compose file, except the two that it sets', () => {
-  const rows = read('docs/self-hosting.md').matchAll(/^\| (`[A-Z_]+`.*?) \| /gm)
+  const rows = read('docs/self-hosting/settings.md').matchAll(/^\| (`[A-Z_]+`.*?) \| /gm)
   const names = [...rows].flatMap(([, cell = '']) => cell.match(/[A-Z_]+/g) ?? [])
   expect(names).toContain('REFERRAL_PUBLIC_URL')
   const { env_file, environment } = parse(read('deploy/compose.yaml')).services.server

@@ -10,7 +10,7 @@ import { run } from '../support/process.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const MAIN = fileURLToPath(new URL('../../server/src/main.ts', import.meta.url))
-const page = readFileSync(new URL('../../docs/self-hosting.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../../docs/self-hosting/backups.md', import.meta.url), 'utf8')
 const documented = (tool: string) => new RegExp(`^${tool} .+$`, 'm').exec(page)?.[0] ?? `no ${tool} in the docs`
 
 /** An installed PostgreSQL with its tools and extensions: the package for tests has neither pg_dump nor pg_restore. */

@@ -140,7 +140,7 @@ describe.skipIf(whyNoChromium())('in a browser', () => {
       .flatMap(({ id, nodes }) => nodes.slice(0, 3).map(({ html }) => `${id}: ${html.slice(0, 200)}`))
   }
 
-  test.each(['/', '/start', '/guides/receive-webhooks', '/guides/shopify', '/self-hosting', '/reference/errors'])(
+  test.each(['/', '/start', '/guides/receive-webhooks', '/guides/shopify', '/self-hosting/', '/reference/errors'])(
     '%s has no serious accessibility violation, light and dark',
     async (path) => {
       const page = await open(origin + path)

@@ -8,7 +8,7 @@ const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta
 const marked = (cell: string) => [...cell.matchAll(/`([^`]+)`/g)].map(([, text = '']) => text)
 
 /** The rows of the settings table: the variables of a row and its default, as written. */
-const rows = [...read('docs/self-hosting.md').matchAll(/^\| (`[A-Z_]+`.*?) \| .+ \| (.+) \|$/gm)].map(
+const rows = [...read('docs/self-hosting/settings.md').matchAll(/^\| (`[A-Z_]+`.*?) \| .+ \| (.+) \|$/gm)].map(
   ([, names = '', text = '']) => ({ names: marked(names), text }),
 )
 const defaultOf = (variable: string) => {
@@ -24,7 +24,7 @@ beforeAll(() => {
 })
 afterAll(folder.remove)
 
-test('docs/self-hosting.md documents exactly the existing settings', () => {
+test('docs/self-hosting/settings.md documents exactly the existing settings', () => {
   const variables = [...read('server/src/config.ts').matchAll(/env(?:\.|, ')([A-Z_]+)/g)].map(([, name]) => name)
   expect(rows.flatMap(({ names }) => names).sort()).toEqual([...new Set(variables)].sort())
 })
@@ -91,7 +91,7 @@ describe('secrets from files', () => {
 
   test('each documented secret is read from the file that its variable with _FILE names', () => {
     expect(Object.keys(VALUES)).toEqual([...SECRET_SETTINGS])
-    const documented = /^(.+) can also be read from a file/m.exec(read('docs/self-hosting.md'))?.[1] ?? ''
+    const documented = /^(.+) can also be read from a file/m.exec(read('docs/self-hosting/settings.md'))?.[1] ?? ''
     expect(marked(documented).sort()).toEqual(Object.keys(VALUES).sort())
     const files = Object.entries(VALUES).map(([name, text]) => secret(name, `${text}\n`))
     expect(settingsOf(readConfig(Object.assign({}, OIDC, ...files)))).toEqual(Object.values(VALUES))
@@ -169,5 +169,5 @@ describe('unknown settings', () => {
 test('other pages link to the table instead of repeating it', () => {
   for (const file of ['README.md', 'SECURITY.md', 'CONTRIBUTING.md', 'docs/stores.md', 'examples/README.md'])
     expect([file, read(file).match(/^\| `[A-Z]+_[A-Z_]+`/gm)]).toEqual([file, null])
-  expect(read('README.md')).toContain('(docs/self-hosting.md#settings)')
+  expect(read('README.md')).toContain('(docs/self-hosting/settings.md)')
 })

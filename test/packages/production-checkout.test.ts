@@ -10,7 +10,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 import { UNREACHABLE } from './npm-user.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-const GUIDE = readFileSync(join(ROOT, 'docs/self-hosting.md'), 'utf8')
+const GUIDE = readFileSync(join(ROOT, 'docs/self-hosting/index.md'), 'utf8')
 const run = promisify(execFile)
 
 const folder = temporaryFolder()

@@ -45,7 +45,7 @@ export function mountMetrics<E extends Env>(app: Hono<E>, metrics: Metrics, toke
 /**
  * Whether the request comes from a process of this machine and was not forwarded by a proxy. A proxy adds a header, names
  * another host or, like nginx by default until 1.29.7, speaks HTTP/1.0. A proxy that does none of these looks like a local
- * process; docs/self-hosting.md describes how to configure it.
+ * process; docs/self-hosting/monitoring.md describes how to configure it.
  */
 const isLocal = (c: Context): boolean =>
   LOOPBACK.test(clientAddress(c, 0)) &&
