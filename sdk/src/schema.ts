@@ -3113,7 +3113,7 @@ export interface components {
             firstOrderAt: components["schemas"]["Instant"] | null;
             /** @description Credited orders in the shop, at most 10,000, and those of an import. Orders that were rejected, canceled, reversed or refunded in full do not count. */
             orders: number;
-            /** @description When the terms stop paying for this customer; null when they do not say. */
+            /** @description From this instant on, the terms pay the affiliate nothing for further orders of this customer: `firstOrderAt` and the months until the rules end the commission, in the shop's time zone, where a month that lacks the day ends on its last; `firstOrderAt` itself when they pay for the first order only. The version counts that was in force at `firstOrderAt` if customers keep it, else today's. Null without a credited order or an affiliate, and when the terms have no such end. */
             commissionEndsAt: components["schemas"]["Instant"] | null;
             createdAt: components["schemas"]["Instant"];
         };

@@ -1,11 +1,13 @@
 import { expect, test } from 'vitest'
 import { readPeriod } from '../../cli/src/period.ts'
 import {
+  addMonths,
   endOfDay,
   isDay,
   lastMonth,
   localDate,
   monthPeriod,
+  monthsBetween,
   startOfDay,
   timeZoneName,
 } from '../../server/src/core/time-zone.ts'
@@ -105,4 +107,23 @@ test('names of time zones', () => {
   expect(timeZoneName('utc')).toBe('UTC')
   for (const text of ['+02:00', 'Mars/Phobos', '', 'Europe/Berlin ', '02:00'])
     expect(timeZoneName(text)).toBeUndefined()
+})
+
+test.for([
+  ['UTC', '2027-10-31T12:00:00.000Z', 4, '2028-02-29T12:00:00.000Z'], // A leap day ends the month.
+  ['UTC', '2027-10-31T12:00:00.000Z', 16, '2029-02-28T12:00:00.000Z'],
+  ['UTC', '2028-02-29T12:00:00.000Z', 12, '2029-02-28T12:00:00.000Z'],
+  ['UTC', '2027-03-31T12:00:00.001Z', 0, '2027-03-31T12:00:00.001Z'],
+  ['America/New_York', '2027-01-01T04:59:59.999Z', 2, '2027-03-01T04:59:59.999Z'], // 31 December there.
+  ['America/New_York', '2027-02-14T07:30:00.000Z', 1, '2027-03-14T07:30:00.000Z'], // Clocks skip 2:30.
+  ['America/New_York', '2027-10-07T05:30:00.000Z', 1, '2027-11-07T05:30:00.000Z'], // Clocks repeat 1:30.
+  ['UTC', '2027-01-01T00:00:00.000Z', 95_676, null], // The year 10000.
+  ['UTC', '2027-01-01T00:00:00.000Z', 2_147_483_647, null],
+] as const)('%s: %s and %s months is %s', ([zone, from, months, expected]) => {
+  const end = addMonths(from, months, zone)
+  expect(end).toBe(expected)
+  if (end === null) return
+  expect(monthsBetween(from, end, zone)).toBe(months)
+  const before = new Date(Date.parse(end) - 1).toISOString()
+  if (months > 0) expect(monthsBetween(from, before, zone)).toBe(months - 1)
 })

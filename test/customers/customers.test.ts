@@ -186,3 +186,47 @@ test('an owner sees the bound customers as connections, and unbinds them there',
   expect((await owner('GET', path)).body.data).toEqual([])
   expect((await client.customers.list({ customerId })).data[0]?.affiliateId).toBeNull()
 })
+
+describe('commissionEndsAt', () => {
+  const YEAR = { rules: [{ when: { customerMonth: { from: 12 } }, commissionPercent: null }] }
+  const endOf = async (client: Client) => (await client.customers.list({ customerId })).data[0]?.commissionEndsAt
+
+  test('is the first order and the months that the terms pay', async ({ server, client, owner }) => {
+    const { affiliate, program } = await withAffiliate(server, { code: 'ENDS' })
+    await client.programs.update(program.id, { lifetimeCommission: true })
+    await expectOk(owner('PATCH', '/settings', { timeZone: 'America/New_York' }))
+    await expectOk(
+      server.request('POST', '/api/v1/webhooks', {
+        body: { url: 'https://hooks.example.com/ends', extendedEvents: true },
+      }),
+    )
+    const { data } = await client.customers.create({ customerId, couponCode: 'ENDS' })
+    expect(data.commissionEndsAt).toBeNull()
+    // 31 August in New York.
+    const order = { couponCode: 'ENDS', amountCents: 10_000, occurredAt: '2026-09-01T03:30:00.000Z' }
+    await client.events.conversion({ ...order, externalOrderId: `${customerId}-1`, customerId })
+    expect(await endOf(client)).toBeNull()
+    const six = { when: { customerMonth: { from: 6 } }, commissionPercent: null }
+    await client.programs.setTerms(program.id, YEAR)
+    expect(await endOf(client)).toBe('2027-09-01T03:30:00.000Z')
+    await client.programs.setTerms(program.id, { appliesTo: 'CUSTOMERS', rules: [six] })
+    expect(await endOf(client)).toBe('2027-03-01T04:30:00.000Z')
+    // Bound by its order, under terms that it keeps.
+    server.clock.ms += 1000
+    const kept = { ...order, externalOrderId: `${customerId}-2`, customerId: `${customerId}-2`, occurredAt: undefined }
+    const { commission } = await client.events.conversion(kept)
+    server.clock.ms += 1000
+    await client.programs.setTerms(program.id, YEAR)
+    const { data: listed } = await client.customers.list({ affiliateId: affiliate.id })
+    const months = (days: number) => [days >= 360, days >= 180]
+    const lengths = listed.map((one) =>
+      months((Date.parse(one.commissionEndsAt!) - Date.parse(one.firstOrderAt!)) / 86_400_000),
+    )
+    expect([commission.eligible, ...lengths]).toEqual([true, [false, true], [true, true]])
+    const { body } = await server.request('GET', '/api/v1/webhooks/events?extendedEvents=1')
+    const [sent] = body.data.filter((one: { data: object }) => 'boundBy' in one.data && one.data.boundBy === 'ORDER')
+    expect(sent.data.commissionEndsAt).toBe(listed[0]?.commissionEndsAt)
+    await client.customers.unbind(data.id ?? '')
+    expect(await endOf(client)).toBeNull()
+  })
+})

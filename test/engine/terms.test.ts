@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { decide } from '../../server/src/engine/decide.ts'
 import type { Facts, TermsCondition, TermsFact, TermsRule } from '../../server/src/engine/facts.ts'
 import { parseFacts, serializeFacts } from '../../server/src/engine/stored-facts.ts'
+import { endMonth } from '../../server/src/engine/terms.ts'
 import { explainTerms, termsSentence } from '../../server/src/engine/terms-texts.ts'
 import { affiliate, at, couponFacts, type FactsInput, line, program, terms } from './facts.ts'
 import { amount, snapshotOf, targetAfter } from './snapshot.ts'
@@ -418,5 +419,81 @@ describe('an explanation names the version, the rule, and why those before it do
       "Version 2 of the program's terms counts: it was in force at the customer's first credited order, and customers keep theirs.",
       "No rule matches, so the program's rate counts: 16%.",
     ])
+  })
+})
+
+describe('the month from which an affiliate earns nothing', () => {
+  const inMonth = (from: number) => ({ customerMonth: { from } })
+  const cases: [string, TermsRule[], number | null][] = [
+    ['never without rules', [], null],
+    ['after a year', [pays(null, inMonth(12))], 12],
+    [
+      'after a step-down',
+      [pays(3000, { customerMonth: { to: 11 } }), pays(1000, { customerMonth: { to: 23 } }), pays(null)],
+      24,
+    ],
+    ['of the affiliate alone', [pays(null, { ...inMonth(12), affiliateIds: ['A'] })], 12],
+    ['of another affiliate', [pays(null, { ...inMonth(12), affiliateIds: ['B'] })], null],
+    ['unless an affiliate is paid for life', [pays(3000, { affiliateIds: ['A'] }), pays(null, inMonth(12))], null],
+    ['although another is', [pays(3000, { affiliateIds: ['B'] }), pays(null, inMonth(12))], 12],
+    [
+      'with conditions that always hold',
+      [pays(null, { ...inMonth(12), customerOrder: { from: 2 }, affiliateOrders: { from: 0, period: 'MONTH' } })],
+      12,
+    ],
+    ['not for some orders', [pays(null, { ...inMonth(12), orderSubtotalCents: { from: 0 } })], null],
+    ['not at some number of orders', [pays(null, { ...inMonth(12), customerOrder: { from: 3 } })], null],
+    [
+      'not while an affiliate sells enough',
+      [pays(2000, { affiliateOrders: { from: 10, period: 'MONTH' } }), pays(null, inMonth(12))],
+      null,
+    ],
+    ['not in some months', [pays(null, { customerMonth: { from: 12, to: 23 } })], null],
+    ['where two rules end it', [pays(null, inMonth(12)), pays(null, inMonth(6))], 6],
+    ['after the first order', [pays(null, { customerOrder: { from: 2 } })], 0],
+    ['after a first order with a rate of its own', [pays(5000, { customerOrder: { to: 1 } }), pays(null)], 0],
+    ['always', [pays(null)], 0],
+  ]
+  test.for(cases)('%s', ([, rules, month]) => {
+    expect(endMonth({ rules }, 'A')).toBe(month)
+  })
+
+  test('agrees with what orders earn', () => {
+    const bound = fc.integer({ min: 0, max: 4 })
+    const range = fc.oneof(
+      bound.map((from) => ({ from })),
+      bound.map((to) => ({ to })),
+      fc.constant(undefined),
+    )
+    const present = (condition: Record<string, unknown>) =>
+      Object.fromEntries(Object.entries(condition).filter(([, value]) => value !== undefined)) as TermsCondition
+    const when = fc
+      .record({
+        customerMonth: range,
+        customerOrder: range,
+        affiliateIds: fc.constantFrom(undefined, undefined, ['A'], ['B']),
+        orderSubtotalCents: fc.constantFrom(undefined, undefined, { from: 5000 }),
+      })
+      .map(present)
+    const rule = fc.tuple(fc.constantFrom(null, 2000), when).map(([rate, condition]) => pays(rate, condition))
+    fc.assert(
+      fc.property(fc.array(rule, { maxLength: 4 }), (rules) => {
+        const end = endMonth({ rules }, 'A')
+        const earns = (month: number) =>
+          [1, 2, 3, 9].flatMap((orders) =>
+            [1, 10_000].map((amountCents) => {
+              const customer = { orders, firstOrderAt: at(-400 * DAY), month }
+              return decide(underRules(rules, { customer, order: { amountCents } })).eligible
+            }),
+          )
+        for (let month = 0; month <= 6; month++)
+          if (end !== null && month >= end) expect(earns(month)).not.toContain(true)
+        // What some rules leave, others can end, which is not looked for.
+        if (rules.some(({ when }) => when.orderSubtotalCents || when.customerOrder)) return
+        if (end === null) expect(earns(6)).toContain(true)
+        else if (end > 0) expect(earns(end - 1)).toContain(true)
+      }),
+      { numRuns: 500 },
+    )
   })
 })

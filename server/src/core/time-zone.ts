@@ -99,6 +99,16 @@ export function monthsBetween(from: string, to: string, timeZone: string): numbe
   return start.add({ months: months + 1 }).epochMilliseconds <= end.epochMilliseconds ? months + 1 : months
 }
 
+/** So many calendar months after an instant, as {@link monthsBetween} counts them; null after the year 9999. */
+export function addMonths(at: string, months: number, timeZone: string): string | null {
+  const start = zonedTime(at, timeZone)
+  if (start.year + months / 12 > MAX_YEAR) return null
+  const end = start.add({ months })
+  return end.withTimeZone('UTC').year > MAX_YEAR ? null : instantOf(end)
+}
+
+const MAX_YEAR = 9999
+
 /** The month before the one of an instant, as `YYYY-MM`. */
 export const lastMonth = (at: string, timeZone: string): string =>
   zonedTime(at, timeZone).toPlainDate().toPlainYearMonth().subtract({ months: 1 }).toString()

@@ -1,7 +1,9 @@
 import type {
   AffiliateFact,
+  CustomerFact,
   DecidedTerms,
   Facts,
+  Order,
   ProgramFact,
   Rate,
   TermsCondition,
@@ -46,8 +48,16 @@ export function matchTerms(facts: Facts, program: ProgramFact, winner: Winner): 
   }
 }
 
+interface OrderOfCustomer {
+  order: Pick<Order, 'orderAt'>
+  customer?: Pick<CustomerFact, 'firstOrderAt'> | undefined
+}
+
 /** The version at the customer's first credited order, if customers keep it; otherwise the version at this order. */
-export function termsInForce({ order, customer }: Facts, { terms = [] }: ProgramFact): TermsFact | undefined {
+export function termsInForce(
+  { order, customer }: OrderOfCustomer,
+  { terms = [] }: Pick<ProgramFact, 'terms'>,
+): TermsFact | undefined {
   const versionAt = (at: string) => terms.findLast(({ createdAt }) => createdAt <= at)
   const first = customer?.firstOrderAt ? versionAt(customer.firstOrderAt) : undefined
   return first?.appliesTo === 'CUSTOMERS' ? first : versionAt(order.orderAt)
@@ -85,6 +95,37 @@ export function unmetCondition(
 
 export const hasMoneyCondition = ({ affiliateRevenueCents, orderSubtotalCents }: TermsCondition): boolean =>
   affiliateRevenueCents !== undefined || orderSubtotalCents !== undefined
+
+/**
+ * The first month of a customer from which an affiliate earns nothing on any order after the first credited one; null when
+ * that depends on more than the month.
+ */
+export function endMonth({ rules }: Pick<TermsFact, 'rules'>, affiliateId: string): number | null {
+  const edges = rules.flatMap(({ when: { customerMonth: { from = 0, to = -1 } = {} } }) => [from, to + 1])
+  let end: number | null = null
+  for (const month of [...new Set([0, ...edges])].sort((a, b) => b - a)) {
+    const possible = rules.filter(({ when }) => canMatch(when, { affiliateId, month }))
+    if (possible.find(({ rate, when }) => rate !== null || matchesAlways(when))?.rate !== null) break
+    end = month
+  }
+  return end
+}
+
+/** An order after the first credited one is at least the customer's second. */
+const canMatch = (
+  { affiliateIds, customerMonth, customerOrder }: TermsCondition,
+  { affiliateId, month }: { affiliateId: string; month: number },
+): boolean =>
+  isWithin(customerMonth, month) &&
+  (affiliateIds?.includes(affiliateId) ?? true) &&
+  (customerOrder?.to === undefined || customerOrder.to >= 2)
+
+/** Whether a condition that can match does so for every order after the first credited one. */
+const matchesAlways = (when: TermsCondition): boolean =>
+  !hasMoneyCondition(when) &&
+  [when.customerOrder, when.affiliateOrders].every((range) => range?.to === undefined) &&
+  (when.customerOrder?.from ?? 0) <= 2 &&
+  (when.affiliateOrders?.from ?? 0) === 0
 
 /** Both bounds are inclusive; a missing one is open. */
 const isWithin = ({ from = 0, to = Number.POSITIVE_INFINITY }: TermsRange = {}, value: number): boolean =>

@@ -75,7 +75,8 @@ async function bindCustomer(
   await storeCustomer(trx, { before, row: bound })
   const kind = named.customerId === undefined ? 'customerEmail' : 'customerId'
   const result = { id: row.id, kind, value: named.customerId ?? null, affiliateId, createdAt } as const
-  return { result, events: [boundEvent(bound, await countOrders(trx, bound, ANY_TIME))] }
+  const counted = await countOrders(trx, bound, ANY_TIME)
+  return { result, events: [await boundEvent(ctx, trx, { row: bound, counted })] }
 }
 
 const connectionExists = () =>

@@ -1,12 +1,16 @@
 import { notFound } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Query } from '../../contract/spec.ts'
-import type { Context } from '../../core/context.ts'
+import { type Context, nowIso } from '../../core/context.ts'
 import { readerOf, readFrom } from '../../core/lists.ts'
 import { mutate } from '../../core/mutate.ts'
 import type { WebhookEvent } from '../../core/outbox.ts'
-import { mapPage } from '../../core/pagination.ts'
+import { addMonths } from '../../core/time-zone.ts'
+import type { Reader, Transaction } from '../../database/database.ts'
 import type { CustomerRow } from '../../database/tables.ts'
+import type { TermsFact } from '../../engine/facts.ts'
+import { endMonth, termsInForce } from '../../engine/terms.ts'
+import { listTermedAffiliates, listTerms } from '../programs/queries.ts'
 import { hashesOfQuery, UNBOUND } from './binding.ts'
 import { type CountedOrders, customerList, findCustomer, updateCustomer } from './queries.ts'
 
@@ -17,8 +21,8 @@ export const list = readerOf(
   customerList,
   async (ctx: Context, { customerEmail, ...query }: Query<'listCustomers'>) => {
     const emailHashes = customerEmail === undefined ? undefined : hashesOfQuery(ctx, customerEmail)
-    const page = await readFrom(ctx, customerList, { ...query, emailHashes })
-    return mapPage(page, ({ row, counted }) => toCustomer(row, counted))
+    const { data, pagination } = await readFrom(ctx, customerList, { ...query, emailHashes })
+    return { data: await toCustomers(ctx, ctx.db.read, data), pagination }
   },
 )
 
@@ -34,21 +38,65 @@ export const unbind = (ctx: Context, id: string) =>
     return { result, audit: { action: 'customer.unbound', subjectId: id, data: { affiliateId } } }
   })
 
-/** A row as in openapi.yaml. Names every field, so that a hash is never sent. */
-export const toCustomer = (row: CustomerRow, { orders, firstOrderAt }: CountedOrders): Customer => ({
-  id: row.id,
-  customerId: row.customerId,
-  affiliateId: row.affiliateId,
-  programId: row.programId,
-  boundAt: row.boundAt,
-  boundBy: row.boundBy,
-  firstOrderAt,
-  orders,
-  commissionEndsAt: null,
-  createdAt: row.createdAt,
-})
+/** A row and the orders that are counted for it. */
+export interface CountedCustomer {
+  row: CustomerRow
+  counted: CountedOrders
+}
 
-export const boundEvent = (row: CustomerRow, counted: CountedOrders): WebhookEvent => ({
+/** Rows as in openapi.yaml. Names every field, so that a hash is never sent. */
+export async function toCustomers(ctx: Context, db: Reader, customers: CountedCustomer[]): Promise<Customer[]> {
+  const affiliateIds = customers.flatMap(({ row, counted }) => (counted.firstOrderAt && row.affiliateId) ?? [])
+  const termsOf = await readTerms(db, ctx.shop.id, [...new Set(affiliateIds)])
+  return customers.map(({ row, counted: { orders, firstOrderAt } }) => ({
+    id: row.id,
+    customerId: row.customerId,
+    affiliateId: row.affiliateId,
+    programId: row.programId,
+    boundAt: row.boundAt,
+    boundBy: row.boundBy,
+    firstOrderAt,
+    orders,
+    commissionEndsAt:
+      row.affiliateId && firstOrderAt
+        ? commissionEnd(ctx, { affiliateId: row.affiliateId, firstOrderAt, terms: termsOf(row.affiliateId) })
+        : null,
+    createdAt: row.createdAt,
+  }))
+}
+
+export async function toCustomer(ctx: Context, db: Reader, one: CountedCustomer): Promise<Customer> {
+  const [customer] = await toCustomers(ctx, db, [one])
+  return customer!
+}
+
+/** All versions of the terms that affiliates are paid by. */
+async function readTerms(db: Reader, shopId: string, affiliateIds: string[]) {
+  const affiliates = affiliateIds.length > 0 ? await listTermedAffiliates(db, shopId, affiliateIds) : []
+  const programIds = [...new Set(affiliates.map(({ programId }) => programId))]
+  const rows = programIds.length > 0 ? await listTerms(db, shopId, programIds) : []
+  const versions = rows.map((row): TermsFact & { programId: string } => ({ ...row, rules: JSON.parse(row.rules) }))
+  return (affiliateId: string): TermsFact[] => {
+    const known = affiliates.find(({ id }) => id === affiliateId)
+    return versions.filter(({ programId }) => programId === known?.programId)
+  }
+}
+
+interface Referred {
+  affiliateId: string
+  firstOrderAt: string
+  /** All versions but the first. */
+  terms: TermsFact[]
+}
+
+/** From when on the terms of today, or those that the customer keeps, pay the affiliate nothing. */
+function commissionEnd(ctx: Context, { affiliateId, firstOrderAt, terms }: Referred): string | null {
+  const decisive = termsInForce({ order: { orderAt: nowIso(ctx) }, customer: { firstOrderAt } }, { terms })
+  const month = decisive ? endMonth(decisive, affiliateId) : null
+  return month === null ? null : addMonths(firstOrderAt, month, ctx.shop.timeZone)
+}
+
+export const boundEvent = async (ctx: Context, trx: Transaction, bound: CountedCustomer): Promise<WebhookEvent> => ({
   event: 'customer.bound',
-  data: toCustomer(row, counted),
+  data: await toCustomer(ctx, trx, bound),
 })

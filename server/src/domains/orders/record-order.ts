@@ -111,6 +111,8 @@ async function recordDecision(
       },
     }
   const stored = { ...row, shopId: ctx.shop.id }
+  const isBound = bound !== undefined && bound !== customer
+  const counted = { orders: 1, firstOrderAt: row.happenedAt }
   const data = { ...toCommission(stored), attribution: decision.attribution }
   return {
     result,
@@ -122,7 +124,7 @@ async function recordDecision(
     events: [
       { event: 'commission.created', data },
       ...statusEvents(stored, null),
-      ...(bound && bound !== customer ? [boundEvent(bound.row, { orders: 1, firstOrderAt: row.happenedAt })] : []),
+      ...(isBound ? [await boundEvent(ctx, trx, { row: bound.row, counted })] : []),
     ],
   }
 }

@@ -11,7 +11,7 @@ import { type Binding, decideBinding } from '../../engine/binding.ts'
 import type { Order } from '../../engine/facts.ts'
 import { trimToNull } from '../../engine/normalize.ts'
 import { type Customer, customerKeys, customerOf, storeCustomer } from '../customers/binding.ts'
-import { boundEvent, toCustomer } from '../customers/customers.ts'
+import { toCustomer } from '../customers/customers.ts'
 import { ANY_TIME, countOrders, findCustomers } from '../customers/queries.ts'
 import { gatherEvidence } from './gather-facts.ts'
 
@@ -30,7 +30,7 @@ export async function record(ctx: Context, body: Body<'createCustomer'>, isDryRu
   const signUp = readSignUp(ctx, body)
   if (isDryRun) {
     const { customer, binding, isKnown } = await decide(ctx, ctx.db.read, signUp)
-    const data = await describe(ctx.db.read, customer)
+    const data = await describe(ctx, ctx.db.read, customer)
     return { reply: { data: { ...data, id: customer.before?.id ?? null }, attribution: binding }, isKnown }
   }
   return mutate(ctx, (trx, shop) => store({ ...ctx, shop }, trx, signUp))
@@ -43,7 +43,7 @@ export const recordInTransaction = (ctx: Context, trx: Transaction, body: Body<'
 async function store(ctx: Context, trx: Transaction, signUp: SignUp): Promise<Mutation<Recorded>> {
   const { customer, binding, isKnown } = await decide(ctx, trx, signUp)
   const { before, row } = customer
-  const reply = { data: await describe(trx, customer), attribution: binding }
+  const reply = { data: await describe(ctx, trx, customer), attribution: binding }
   if (isKnown) return { result: { reply, isKnown }, audit: null }
   await storeCustomer(trx, customer)
   const { id: subjectId, affiliateId, boundBy } = row
@@ -51,7 +51,7 @@ async function store(ctx: Context, trx: Transaction, signUp: SignUp): Promise<Mu
     return {
       result: { reply, isKnown },
       audit: { action: 'customer.bound', subjectId, data: { affiliateId, boundBy } },
-      events: [boundEvent(row, reply.data)],
+      events: [{ event: 'customer.bound', data: reply.data }],
     }
   const data = { reasonCode: binding.reasonCode }
   return { result: { reply, isKnown }, audit: before ? null : { action: 'customer.created', subjectId, data } }
@@ -129,8 +129,8 @@ function bindingOf({ affiliateId }: CustomerRow, byId: CustomerRow | undefined):
 }
 
 /** The customer with the orders that are counted so far. */
-const describe = async (db: Reader, { before, row }: Customer) =>
-  toCustomer(row, before ? await countOrders(db, row, ANY_TIME) : countedOf(row))
+const describe = async (ctx: Context, db: Reader, { before, row }: Customer) =>
+  toCustomer(ctx, db, { row, counted: before ? await countOrders(db, row, ANY_TIME) : countedOf(row) })
 
 /** A new customer has no orders but imported ones. */
 const countedOf = ({ importedOrders, importedFirstOrderAt }: CustomerRow) => ({

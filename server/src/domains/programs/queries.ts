@@ -170,6 +170,27 @@ export const listTermsInForce = (
     .orderBy('t.version')
     .execute()
 
+/** The affiliates of programs whose terms have other versions than the first. */
+export const listTermedAffiliates = (db: Reader, shopId: string, affiliateIds: string[]) =>
+  db
+    .selectFrom('affiliates as a')
+    .innerJoin('programs as p', (join) => join.onRef('p.shopId', '=', 'a.shopId').onRef('p.id', '=', 'a.campaignId'))
+    .select(['a.id', 'p.id as programId'])
+    .where('a.shopId', '=', shopId)
+    .where('a.id', 'in', affiliateIds)
+    .where('p.termsVersion', '>', 1)
+    .execute()
+
+/** The versions of programs in their order, without the first. */
+export const listTerms = (db: Reader, shopId: string, programIds: string[]): Promise<ProgramTermsRow[]> =>
+  db
+    .selectFrom('programTerms')
+    .selectAll()
+    .where('shopId', '=', shopId)
+    .where('programId', 'in', programIds)
+    .orderBy('version')
+    .execute()
+
 export async function insertTerms(trx: Transaction, row: ProgramTermsRow): Promise<void> {
   await trx.insertInto('programTerms').values(row).execute()
 }
