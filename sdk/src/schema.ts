@@ -6629,6 +6629,7 @@ export interface operations {
                     "application/json": components["schemas"]["ActionReply"];
                 };
             };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["UserForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -6719,6 +6720,7 @@ export interface operations {
                     "application/json": components["schemas"]["ActionReply"];
                 };
             };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             404: components["responses"]["NotFoundUnmetered"];
@@ -6850,6 +6852,7 @@ export interface operations {
                     "application/json": components["schemas"]["ActionReply"];
                 };
             };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             404: components["responses"]["NotFoundUnmetered"];
@@ -7051,6 +7054,7 @@ export interface operations {
                     "application/json": components["schemas"]["ActionReply"];
                 };
             };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             404: components["responses"]["NotFoundUnmetered"];
@@ -7153,6 +7157,7 @@ export interface operations {
                     "application/json": components["schemas"]["ActionReply"];
                 };
             };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             404: components["responses"]["NotFoundUnmetered"];
@@ -7253,6 +7258,7 @@ export interface operations {
                     "application/json": components["schemas"]["ActionReply"];
                 };
             };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             404: components["responses"]["NotFoundUnmetered"];
@@ -7357,6 +7363,7 @@ export interface operations {
                     "application/json": components["schemas"]["ActionReply"];
                 };
             };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             404: components["responses"]["NotFoundUnmetered"];
@@ -7428,6 +7435,7 @@ export interface operations {
                     "application/json": components["schemas"]["ActionReply"];
                 };
             };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             404: components["responses"]["NotFoundUnmetered"];
@@ -7461,6 +7469,7 @@ export interface operations {
                     "application/json": components["schemas"]["AffiliateReply"];
                 };
             };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             404: components["responses"]["NotFoundUnmetered"];
@@ -7566,6 +7575,7 @@ export interface operations {
                     "application/json": components["schemas"]["ActionReply"];
                 };
             };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             404: components["responses"]["NotFoundUnmetered"];
@@ -7599,6 +7609,7 @@ export interface operations {
                     "application/json": components["schemas"]["CommissionReply"];
                 };
             };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             404: components["responses"]["NotFoundUnmetered"];
@@ -7633,6 +7644,7 @@ export interface operations {
                     "application/json": components["schemas"]["CommissionReply"];
                 };
             };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             404: components["responses"]["NotFoundUnmetered"];
@@ -7667,6 +7679,7 @@ export interface operations {
                     "application/json": components["schemas"]["CommissionReply"];
                 };
             };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             404: components["responses"]["NotFoundUnmetered"];
@@ -7701,6 +7714,7 @@ export interface operations {
                     "application/json": components["schemas"]["CommissionReply"];
                 };
             };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             404: components["responses"]["NotFoundUnmetered"];
@@ -7735,6 +7749,7 @@ export interface operations {
                     "application/json": components["schemas"]["CommissionReply"];
                 };
             };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             404: components["responses"]["NotFoundUnmetered"];
@@ -7840,6 +7855,7 @@ export interface operations {
                     "application/json": components["schemas"]["PayoutBatchReply"];
                 };
             };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             404: components["responses"]["NotFoundUnmetered"];
@@ -7987,6 +8003,7 @@ export interface operations {
                     "application/json": components["schemas"]["PayoutFileReply"];
                 };
             };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             404: components["responses"]["NotFoundUnmetered"];
@@ -8494,6 +8511,7 @@ export interface operations {
                     "application/json": components["schemas"]["DeliveryReply"];
                 };
             };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["UserChangeForbidden"];
             404: components["responses"]["NotFoundUnmetered"];

@@ -60,6 +60,13 @@ test('every error response has codes, and every code has a sentence', () => {
   }
 })
 
+test('every write refuses a dryRun that it does not have', () => {
+  const writes = allOperations.filter(({ method }) => method !== 'GET')
+  expect(writes.length).toBeGreaterThan(60)
+  const silent = writes.filter(({ responses }) => !responses['400']?.includes('invalid_parameter'))
+  expect(silent.map(({ id }) => id)).toEqual([])
+})
+
 /** What PyYAML and other loaders of YAML 1.1 refuse or read as another value, although this loader does not. */
 function foreignTo11(text: string): unknown[] {
   const found: unknown[] = text.match(/[\t\u007f\u0085\u2028\u2029]/g) ?? []

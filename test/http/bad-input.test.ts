@@ -97,6 +97,12 @@ describe('400 names the field', () => {
     expect(rejection).toEqual({ code: 'invalid_parameter', field })
   })
 
+  test.for(['events', 'webhooks', 'refunds'])('POST %s with dryRun in its body names it', async (path, { server }) => {
+    const body = { dryRun: true, ...order, externalRefundId: '1', url: 'https://93.184.215.14/' }
+    const rejection = await rejected(server, () => server.request('POST', `/api/v1/${path}`, { body }))
+    expect(rejection).toEqual({ code: 'unknown_property', field: 'dryRun' })
+  })
+
   test('200 for other unknown parameters, and for a misspelled one of a read', async ({ server }) => {
     expect((await server.request('GET', '/api/v1/affiliates?unknown=1&Limit=x')).status).toBe(200)
     expect((await server.request('POST', '/api/v1/events?dryRun=1&unknown=1', { body: order })).status).toBe(200)

@@ -27,7 +27,7 @@ interface NotifyOptions {
   raw?: RequestOptions['raw']
   signature?: string | null
   method?: string
-  topic?: string
+  query?: string
 }
 
 const exampleTextOf = (op: DocumentedOperation) => JSON.stringify(Object.values(op.requestExamples)[0]?.value)
@@ -36,12 +36,12 @@ const exampleTextOf = (op: DocumentedOperation) => JSON.stringify(Object.values(
 function notify(server: TestServer, op: DocumentedOperation, options: NotifyOptions = {}): Promise<Reply> {
   const text = options.text ?? exampleTextOf(op)
   const signature = options.signature === undefined ? signatureOf(server, op, text) : options.signature
-  return server.request(options.method ?? op.method, op.path.replace('{shopId}', server.shop.shopId), {
+  const path = op.path.replace('{shopId}', server.shop.shopId)
+  return server.request(options.method ?? op.method, `${path}${options.query ?? ''}`, {
     key: null,
     ...(options.method ? {} : { raw: options.raw ?? text }),
     headers: {
       ...requiredHeaders(op),
-      ...(options.topic && { 'X-Shopify-Topic': options.topic }),
       ...(signature === null ? {} : { [isStripe(op) ? 'Stripe-Signature' : 'X-Shopify-Hmac-Sha256']: signature }),
     },
   })
@@ -120,7 +120,7 @@ const causes: Record<string, (server: TestServer, op: DocumentedOperation) => Pr
   server_busy: (server, op) => withoutMemory(server, () => notify(server, op)),
   invalid_json: (server, op) => notify(server, op, { text: '{"id": ' }),
   body_too_large: (server, op) => notify(server, op, { text: JSON.stringify({ note: 'x'.repeat(5 * 1024 * 1024) }) }),
-  invalid_parameter: (server, op) => notify(server, op, { topic: 'orders/updated' }),
+  invalid_parameter: (server, op) => notify(server, op, { query: '?dryRun=1' }),
   invalid_body: (server, op) => notify(server, op, { text: OTHERS[op.id]! }),
   store_signature_missing: (server, op) => notify(server, op, { signature: null }),
   store_signature_invalid: (server, op) => notify(server, op, { signature: 'bm8=' }),

@@ -7440,6 +7440,7 @@ export interface operations {
                     "application/json": components["schemas"]["ActionReply"];
                 };
             };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["UserForbidden"];
             405: components["responses"]["MethodNotAllowedUnmetered"];
@@ -7533,6 +7534,7 @@ export interface operations {
                     "application/json": components["schemas"]["ActionReply"];
                 };
             };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             404: components["responses"]["NotFoundUnmetered"];
@@ -7668,6 +7670,7 @@ export interface operations {
                     "application/json": components["schemas"]["ActionReply"];
                 };
             };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             404: components["responses"]["NotFoundUnmetered"];
@@ -7875,6 +7878,7 @@ export interface operations {
                     "application/json": components["schemas"]["ActionReply"];
                 };
             };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             404: components["responses"]["NotFoundUnmetered"];
@@ -7980,6 +7984,7 @@ export interface operations {
                     "application/json": components["schemas"]["ActionReply"];
                 };
             };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             404: components["responses"]["NotFoundUnmetered"];
@@ -8083,6 +8088,7 @@ export interface operations {
                     "application/json": components["schemas"]["ActionReply"];
                 };
             };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             404: components["responses"]["NotFoundUnmetered"];
@@ -8190,6 +8196,7 @@ export interface operations {
                     "application/json": components["schemas"]["ActionReply"];
                 };
             };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             404: components["responses"]["NotFoundUnmetered"];
@@ -8263,6 +8270,7 @@ export interface operations {
                     "application/json": components["schemas"]["ActionReply"];
                 };
             };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             404: components["responses"]["NotFoundUnmetered"];
@@ -8297,6 +8305,7 @@ export interface operations {
                     "application/json": components["schemas"]["AffiliateReply"];
                 };
             };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             404: components["responses"]["NotFoundUnmetered"];
@@ -8405,6 +8414,7 @@ export interface operations {
                     "application/json": components["schemas"]["ActionReply"];
                 };
             };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             404: components["responses"]["NotFoundUnmetered"];
@@ -8439,6 +8449,7 @@ export interface operations {
                     "application/json": components["schemas"]["CommissionReply"];
                 };
             };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             404: components["responses"]["NotFoundUnmetered"];
@@ -8474,6 +8485,7 @@ export interface operations {
                     "application/json": components["schemas"]["CommissionReply"];
                 };
             };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             404: components["responses"]["NotFoundUnmetered"];
@@ -8509,6 +8521,7 @@ export interface operations {
                     "application/json": components["schemas"]["CommissionReply"];
                 };
             };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             404: components["responses"]["NotFoundUnmetered"];
@@ -8544,6 +8557,7 @@ export interface operations {
                     "application/json": components["schemas"]["CommissionReply"];
                 };
             };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             404: components["responses"]["NotFoundUnmetered"];
@@ -8579,6 +8593,7 @@ export interface operations {
                     "application/json": components["schemas"]["CommissionReply"];
                 };
             };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             404: components["responses"]["NotFoundUnmetered"];
@@ -8687,6 +8702,7 @@ export interface operations {
                     "application/json": components["schemas"]["PayoutBatchReply"];
                 };
             };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             404: components["responses"]["NotFoundUnmetered"];
@@ -8838,6 +8854,7 @@ export interface operations {
                     "application/json": components["schemas"]["PayoutFileReply"];
                 };
             };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["OwnerChangeForbidden"];
             404: components["responses"]["NotFoundUnmetered"];
@@ -9359,6 +9376,7 @@ export interface operations {
                     "application/json": components["schemas"]["DeliveryReply"];
                 };
             };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["AdminUnauthorized"];
             403: components["responses"]["UserChangeForbidden"];
             404: components["responses"]["NotFoundUnmetered"];
@@ -9836,6 +9854,7 @@ export interface operations {
                     "application/json": components["schemas"]["ShopReply"];
                 };
             };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["OperatorUnauthorized"];
             403: components["responses"]["OperatorForbidden"];
             404: components["responses"]["NotFoundUnmetered"];
@@ -9871,6 +9890,7 @@ export interface operations {
                     "application/json": components["schemas"]["ShopReply"];
                 };
             };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["OperatorUnauthorized"];
             403: components["responses"]["OperatorForbidden"];
             404: components["responses"]["NotFoundUnmetered"];
@@ -10024,6 +10044,7 @@ export interface operations {
                     "application/json": components["schemas"]["ActionReply"];
                 };
             };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["OperatorUnauthorized"];
             403: components["responses"]["OperatorForbidden"];
             404: components["responses"]["NotFoundUnmetered"];
@@ -10064,6 +10085,7 @@ export interface operations {
                     "application/json": components["schemas"]["ShopUserTokenReply"];
                 };
             };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["OperatorUnauthorized"];
             403: components["responses"]["OperatorForbidden"];
             404: components["responses"]["NotFoundUnmetered"];
@@ -10104,6 +10126,7 @@ export interface operations {
                     "application/json": components["schemas"]["SignInLinkReply"];
                 };
             };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["OperatorUnauthorized"];
             403: components["responses"]["OperatorForbidden"];
             404: components["responses"]["NotFoundUnmetered"];
@@ -10218,6 +10241,7 @@ export interface operations {
                     "application/json": components["schemas"]["ActionReply"];
                 };
             };
+            400: components["responses"]["InvalidUnmetered"];
             401: components["responses"]["OperatorUnauthorized"];
             403: components["responses"]["OperatorForbidden"];
             404: components["responses"]["NotFoundUnmetered"];

@@ -26,18 +26,20 @@ function readQuery({ method, queryParameters: parameters }: Operation, search: U
     for (const name of search.keys()) {
       if (name in query) continue
       rejectMisspelled(`.${name}`, name, own, 'parameter')
-      if (documentedName(DRY_RUN, name))
-        throw invalidField(
-          'invalid_parameter',
-          'dryRun',
-          'is not a parameter of this request. See whether its body has it.',
-        )
+      rejectDryRun(name, 'parameter')
     }
   }
   return query
 }
 
 const DRY_RUN = selectionOf({ properties: { dryRun: {} } })
+
+/** Ignored, the request would write. */
+function rejectDryRun(name: string, kind: keyof typeof CODES): void {
+  if (!documentedName(DRY_RUN, name)) return
+  const elsewhere = { parameter: 'body', property: 'URL' }[kind]
+  throw invalidField(CODES[kind], 'dryRun', `is not a ${kind} of this request. See whether its ${elsewhere} has it.`)
+}
 
 function coerce({ type, format }: Schema, text: string): unknown {
   // An unencoded plus sign arrives as a space.
@@ -60,7 +62,9 @@ export const toLookupText = (text: string): string => (isStorable(text) ? text :
 export function readParameters<Id extends OperationId>(op: Operation<Id>, c: HonoContext): Omit<Input<Id>, 'body'> {
   const { queryParameters, pathParameters, headerParameters } = op
   return {
-    query: op.readQuery(queryParameters.length > 0 || op.readBody ? readQuery(op, searchParamsOf(c.req.url)) : {}),
+    query: op.readQuery(
+      queryParameters.length > 0 || op.method !== 'GET' ? readQuery(op, searchParamsOf(c.req.url)) : {},
+    ),
     path: op.readPath(pathParameters.length > 0 ? pathParametersOf(c) : {}),
     headers: op.readHeaders(headerParameters.length > 0 ? headersOf(op, c) : {}),
   }
@@ -254,6 +258,7 @@ class IgnoredNames {
     const path = pathOf(at)
     if (this.#paths.has(path)) return
     rejectMisspelled(at, name, selection)
+    if (path === name) rejectDryRun(name, 'property')
     if (this.#paths.size < MAX_IGNORED) this.#paths.add(path)
   }
 }
