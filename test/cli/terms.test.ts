@@ -46,9 +46,12 @@ test('each option changes its part of the terms', async () => {
   expect([first.version, first.summary]).toEqual([1, 'Pays 16%.'])
 })
 
-test('a rate that is missing, or a file that is not JSON, changes nothing', async () => {
+test('an option that is missing, a length of 0, or a file that is not JSON, changes nothing', async () => {
   for (const options of [
     ['--tier', '3'],
+    ['--then', '5'],
+    ['--first-months', '0'],
+    ['--first-orders', '0', '--then', '5'],
     ['--rules', 'missing.json'],
   ])
     expect((await cli(['programs', 'terms', 'set', programId, ...options], shop)).code).toBe(2)

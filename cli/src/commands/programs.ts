@@ -248,6 +248,9 @@ function changedRules(current: ProgramTerms, options: TermsOptions): Rule[] {
   if (options.rules) return readRules(options.rules)
   if ((tier !== undefined || affiliate) && rate === undefined)
     throw usageError('--tier and --affiliate require --rate.')
+  if (options.then !== undefined && firstMonths === undefined && firstOrders === undefined)
+    throw usageError('--then requires --first-months or --first-orders.')
+  if (firstMonths === 0 || firstOrders === 0) throw usageError('--first-months and --first-orders must be at least 1.')
   const added: Rule[] = [
     ...(tier === undefined
       ? []
