@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { auditLog } from '../support/inspect.ts'
 import { rejection, rejectionOf } from '../support/rejection.ts'
-import { newAffiliate, withAffiliate } from '../support/shop.ts'
+import { expectOk, newAffiliate, withAffiliate } from '../support/shop.ts'
 import { type Client, test } from '../support/test.ts'
 
 let program: { id: string; createdAt: string }
@@ -34,6 +34,21 @@ test('400 a PUT without terms, such as one whose body was lost, changes nothing'
       { status: 400, code: 'invalid_body', field: 'rules' },
     )
   expect(await client.programs.terms(program.id)).toEqual(before)
+})
+
+test('400 names the rule whose rate is invalid; an affiliate counts once', async ({ server, client }) => {
+  const { id } = await client.programs.create({ name: 'Personal' })
+  const when = { affiliateIds: [nisa.id, nisa.id] }
+  const put = (...rates: number[]) =>
+    server.request('PUT', `/api/v1/programs/terms?id=${id}`, {
+      body: { rules: rates.map((commissionPercent) => ({ when, commissionPercent })) },
+    })
+  expect(rejectionOf(await put(5, 6.125))).toMatchObject({
+    status: 400,
+    code: 'commission_percent_invalid',
+    field: 'rules[1].commissionPercent',
+  })
+  expect((await expectOk(put(5))).rules).toEqual([{ when: { affiliateIds: [nisa.id] }, commissionPercent: 5 }])
 })
 
 test('version 1 pays what the program pays; a PUT makes the next version, and the same again does not', async ({
@@ -153,6 +168,25 @@ test('tiers count credited orders before this one, in the local month or ever', 
   expect(await pays('2026-11-01T03:15:00Z')).toBe(1600)
   const { data } = await client.commissions.list({ affiliateId: affiliate.id })
   expect(data.map(({ termsRule }) => termsRule)).toEqual([1, null, 0, null, null, null])
+})
+
+test('an explanation names the cap in the currency that it was set in', async ({ server, client, owner }) => {
+  await client.programs.setTerms(program.id, { rules: [] })
+  const { id } = await client.programs.create({ name: 'Capped', commissionPercent: 20, autoApproveOrder: true })
+  await newAffiliate(server, { code: 'CAP', campaignId: id })
+  const currency = async (name: string) => expectOk(owner('PATCH', '/settings', { currency: name }))
+  await currency('EUR')
+  await client.programs.setTerms(id, { rules: [{ when: {}, commissionPercent: 20, maxCommissionCents: 500 }] })
+  const occurredAt = new Date(server.clock.ms).toISOString()
+  server.clock.advance(1000)
+  await client.programs.setTerms(id, { rules: [] })
+  await currency('USD')
+  const commission = await report(client, { couponCode: 'CAP', occurredAt, currency: 'EUR' })
+  const { terms } = await expectOk(owner('GET', `/orders/${commission.externalOrderId}/explanation`))
+  expect([commission.amountCents, terms.at(-1)]).toEqual([
+    500,
+    'Rule 1 matches and pays 20% (at most 5.00 EUR an order).',
+  ])
 })
 
 test('rules keep the type of their program, and amounts its currency', async ({ client, owner }) => {

@@ -162,7 +162,11 @@ function ordinal(value: number): string {
 export function explainTerms(
   facts: Facts,
   program: ProgramFact,
-  { affiliate, subtotalCents, money }: { affiliate: AffiliateFact; subtotalCents: number; money: Money },
+  {
+    affiliate,
+    subtotalCents,
+    money: moneyIn,
+  }: { affiliate: AffiliateFact; subtotalCents: number; money: (cents: number, currency: string) => string },
 ): string[] {
   const terms = termsInForce(facts, program)
   if (!terms) return []
@@ -170,8 +174,10 @@ export function explainTerms(
   const index = unmet.indexOf(null)
   const before = index < 0 ? terms.rules : terms.rules.slice(0, index)
   const isKept = terms !== termsInForce({ ...facts, customer: undefined }, program)
-  const values = { facts, terms, affiliate, subtotalCents, money }
-  const pays = payText(terms, terms.rules[index], { program, money })
+  // The shop may have changed its currency since then.
+  const currency = index < 0 ? (facts.settings.currency ?? facts.order.currency) : terms.currency
+  const values = { facts, terms, affiliate, subtotalCents, money: (cents: number) => moneyIn(cents, terms.currency) }
+  const pays = payText(terms, terms.rules[index], { program, money: (cents) => moneyIn(cents, currency) })
   return [
     `Version ${terms.version} of the program's terms counts: it was in force at ${isKept ? "the customer's first credited order, and customers keep theirs" : 'the order'}.`,
     ...before.map((rule, at) => `Rule ${at + 1} does not match: ${unmetText(unmet[at]!, rule, values)}.`),

@@ -180,9 +180,7 @@ function creditedOf(facts: Facts, decision: Decision): Pick<Explanation, 'affili
 function termsOf(facts: Facts, { attribution, subtotalCents }: Decision): string[] {
   const affiliate = affiliateOf(facts, attribution.affiliateId)
   const program = affiliate && programOf(facts, affiliate)
-  const currency = facts.settings.currency ?? facts.order.currency
-  const words = (cents: number) => money(cents, currency)
-  return affiliate && program ? explainTerms(facts, program, { affiliate, subtotalCents, money: words }) : []
+  return affiliate && program ? explainTerms(facts, program, { affiliate, subtotalCents, money }) : []
 }
 
 type Line = components['schemas']['ArithmeticLine']

@@ -161,10 +161,10 @@ const decimalsOf = (currency: string): string => {
   return `${digits ? `at most ${digits}` : 'no'} decimals in ${currency}`
 }
 
-/** The error for a rejected rate. */
+/** The error for a rejected rate. @param path of what has the rate, if not the body */
 export function rateError(
   reason: RateError,
-  { type, currency }: { type: ProgramRow['commissionType']; currency: string },
+  { type, currency, path }: { type: ProgramRow['commissionType']; currency: string; path?: string },
 ): ApiError {
   if (reason === 'NEEDS_COMMISSION_PERCENT') {
     return invalidField(
@@ -177,7 +177,8 @@ export function rateError(
     type === 'PERCENT_OF_SALE'
       ? 'at most 100 for a percentage, with at most 2 decimals'
       : `at most ${toUnits(MAX_CENTS, currency)} for an amount, with ${decimalsOf(currency)}`
-  return invalidField('commission_percent_invalid', 'commissionPercent', `must be above 0 and ${range}.`)
+  const field = path === undefined ? 'commissionPercent' : `${path}.commissionPercent`
+  return invalidField('commission_percent_invalid', field, `must be above 0 and ${range}.`)
 }
 
 /** A row as in openapi.yaml, without internal columns. */

@@ -109,10 +109,14 @@ function toRule(sent: components['schemas']['TermsRule'], { commissionType, curr
     if (from !== undefined && to !== undefined && to < from)
       throw invalidField('invalid_body', `${path}.when.${name}.to`, 'must not be below from.')
   }
-  const kept = { when, ...(maxCommissionCents !== undefined && { maxCommissionCents }) }
+  const affiliateIds = when.affiliateIds && [...new Set(when.affiliateIds)]
+  const kept = {
+    when: { ...when, ...(affiliateIds && { affiliateIds }) },
+    ...(maxCommissionCents !== undefined && { maxCommissionCents }),
+  }
   if (commissionPercent === null) return { ...kept, rate: null }
   const read = rateFromInput(commissionType, commissionPercent, minorUnitDigits(currency))
-  if (!read.ok) throw rateError(read.reason, { type: commissionType, currency })
+  if (!read.ok) throw rateError(read.reason, { type: commissionType, currency, path })
   return { ...kept, rate: read.rate.rate }
 }
 
