@@ -6,10 +6,12 @@ import { addMany } from '../support/many-commissions.ts'
 import { deletionOf, newTenant, type OperatorCall, TENANT } from '../support/operator.ts'
 import { admin, FRESH, ID, type OwnerServer } from '../support/owner.ts'
 import { expectOk, newAffiliate } from '../support/shop.ts'
+import { stripeSignature } from '../support/store-signature.ts'
 import { LARGE, type Size } from './large-shop.ts'
 import type { Call, HeavyRequest } from './stall.ts'
 
 export const STORE_SECRET = 'hush-hush-hush-hush'
+const STRIPE_SECRET = 'whsec_hush-hush-hush-hush'
 const ALL_TIME = 'from=0001-01-01&to=9999-12-31'
 const LINES = Array.from({ length: 1000 }, (_, i) => ({
   productId: `${7000 + i}`,
@@ -26,8 +28,11 @@ const fresh = () => `attack-${++made}`
 
 /** The heaviest valid requests of every operation, by its id. */
 export async function heavyRequests(server: OwnerServer, size: Size): Promise<HeavyRequest[]> {
-  await expectOk(admin(server, 'PATCH', '/settings', { storeWebhookSecret: STORE_SECRET }))
+  const secrets = { storeWebhookSecret: STORE_SECRET, stripeWebhookSecret: STRIPE_SECRET }
+  await expectOk(admin(server, 'PATCH', '/settings', secrets))
   return [
+    // Every later order counts for these rules.
+    ...terms(),
     ...lists(size),
     ...reports(server),
     ...changes(server),
@@ -52,6 +57,26 @@ function of(id: string, resource: string, query = ''): HeavyRequest {
   const { method, path } = operation(id)
   const named = path.replace(/\{\w+\}/, resource)
   return { operation: id, name: resource, make: () => ({ method, path: `${named}${query && `?${query}`}` }) }
+}
+
+/** Rules of as many affiliates as allowed, none of which matches. */
+function terms(): HeavyRequest[] {
+  const rules = (n: number) =>
+    Array.from({ length: 20 }, (_, rule) => ({
+      when: {
+        affiliateIds: Array.from({ length: 200 }, (_, i) => `aff_x${1 + rule * 200 + i}`),
+        affiliateOrders: { from: 1_000_000, period: 'ALL_TIME' },
+        affiliateRevenueCents: { from: 1_000_000_000 + n, period: 'ALL_TIME' },
+        customerOrder: { from: 1_000_000 },
+        customerMonth: { from: 1000 },
+      },
+      commissionPercent: 5,
+    }))
+  const query = `id=${ID.program}`
+  return [
+    post('setProgramTerms', '20 rules of 200 affiliates', (n) => ({ rules: rules(n) }), { query: () => query }),
+    ...get('getProgramTerms', query),
+  ]
 }
 
 function lists({ commissions, affiliates }: Size): HeavyRequest[] {
@@ -84,6 +109,12 @@ function lists({ commissions, affiliates }: Size): HeavyRequest[] {
       'externalOrderId=large',
     ),
     ...get('listPayouts', 'limit=100', 'limit=100&include=lines', `id=${LARGE.batch}&include=lines`, last(5000)),
+    ...get(
+      'listCustomers',
+      last(commissions / 10),
+      `affiliateId=${affiliate}&limit=100`,
+      `customerEmail=${LARGE.email}`,
+    ),
     ...get('listCoupons', last(affiliates), 'code=nobody', `status=APPROVED&${last(affiliates * 0.9)}`),
     ...get('listWebhooks', ''),
     ...get('listWebhookEvents', '', 'extendedEvents=1&limit=100'),
@@ -227,7 +258,7 @@ function changes(server: OwnerServer): HeavyRequest[] {
     post('payPayout', '6,000 commissions, 600 debts', () => undefined, {
       query: async () => `id=${await openBatch(server)}&action=pay`,
     }),
-    post('assignCoupon', '', (n) => ({ affiliateId: LARGE.affiliate, code: `Q${n}` })),
+    post('assignCoupon', '', (n) => ({ affiliateId: LARGE.affiliate, code: `Q${n}`.replaceAll('0', 'X') })),
     post('createAffiliateToken', '', () => ({ affiliateId: LARGE.affiliate })),
     post('createAlias', '', () => ({ affiliateId: LARGE.affiliate, kind: 'CODE', value: fresh() })),
     post('deleteAlias', '', () => undefined, { query: async () => `id=${await newAlias(server)}` }),
@@ -283,6 +314,25 @@ function changes(server: OwnerServer): HeavyRequest[] {
       query: () => `externalOrderId=${LARGE.order}&externalRefundId=x${++canceled}`,
     }),
     post('reportCancellation', 'order of 1,000 lines', (n) => ({ externalOrderId: `attack-${n}` })),
+    post(
+      'createCustomer',
+      'every evidence',
+      (n) => ({
+        customerId: `attack-${n}`,
+        customerEmail: LARGE.email,
+        clickId: 'unknown',
+        couponCode: 'unknown',
+        affiliateCode: 'unknown',
+        sessionId: LARGE.session,
+      }),
+      { headers: idempotent },
+    ),
+    post('unbindCustomer', '', () => undefined, {
+      query: async () => {
+        const body = { customerId: fresh(), ref: 'nisa-karim' }
+        return `id=${(await expectOk(server.request('POST', '/api/v1/customers', { body }))).id}`
+      },
+    }),
     post('recordEvent', 'click', () => ({ type: 'click', ref: 'nisa-karim', sessionId: LARGE.session }), {
       headers: idempotent,
     }),
@@ -480,6 +530,7 @@ async function ofOperator(server: OwnerServer): Promise<HeavyRequest[]> {
 
 function notifications(server: OwnerServer): HeavyRequest[] {
   let ids = 20_000_000
+  let invoiced = 0
   const lines = Array.from({ length: 1000 }, (_, i) => ({
     product_id: i,
     variant_id: 100_000 + i,
@@ -494,7 +545,7 @@ function notifications(server: OwnerServer): HeavyRequest[] {
   }))
   const notify = (id: string, topic: string, body: () => object): HeavyRequest => ({
     operation: id,
-    name: 'the largest',
+    name: topic,
     make: () => {
       const { path } = operation(id)
       const text = JSON.stringify(body())
@@ -503,7 +554,11 @@ function notifications(server: OwnerServer): HeavyRequest[] {
         method: 'POST',
         path: path.replace('{shopId}', server.shop.shopId),
         body: text,
-        headers: { 'X-Shopify-Hmac-Sha256': signature, 'X-Shopify-Topic': topic },
+        headers: {
+          'X-Shopify-Hmac-Sha256': signature,
+          'X-Shopify-Topic': topic,
+          ...stripeSignature(text, STRIPE_SECRET, server.deps.now()),
+        },
       }
     },
   })
@@ -515,6 +570,44 @@ function notifications(server: OwnerServer): HeavyRequest[] {
     discount_codes: [{ code: 'NISA16' }],
     line_items: lines,
   })
+  const stripeEvent = (type: string, object: object) => ({
+    id: `evt_${++ids}`,
+    type,
+    created: Math.floor(server.deps.now() / 1000),
+    livemode: true,
+    data: { object },
+  })
+  // As many values as a notification may have.
+  const discounts = Array.from({ length: 25 }, () => ({ amount: 1 }))
+  const taxes = discounts.map(({ amount }) => ({ amount, tax_behavior: 'inclusive' }))
+  const invoice = (id: number) => ({
+    id: `in_${id}`,
+    currency: 'usd',
+    total: 1_000_000,
+    customer: 'cus_attack',
+    customer_email: LARGE.email,
+    metadata: { referral_code: 'NISA16' },
+    discounts: Array.from({ length: 50 }, (_, i) => ({ promotion_code: { code: `unknown${i}` } })),
+    payments: { data: Array.from({ length: 100 }, (_, i) => ({ payment: { payment_intent: `pi_${id}_${i}` } })) },
+    lines: {
+      has_more: false,
+      data: Array.from({ length: 1000 }, (_, i) => ({
+        id: `il_${id}_${i}`,
+        amount: 1000,
+        quantity: 7,
+        discount_amounts: discounts,
+        taxes,
+        description: 'x'.repeat(1000),
+      })),
+    },
+  })
+  const charge = (id: number) => ({
+    id: `ch_${id}`,
+    currency: 'usd',
+    // Of the invoice that was recorded last.
+    payment_intent: `pi_${invoiced}_0`,
+    refunds: { data: Array.from({ length: 100 }, (_, i) => ({ id: `re_${id}_${i}`, amount: 1, status: 'succeeded' })) },
+  })
   return [
     notify('recordStoreOrder', 'orders/paid', () => order(++ids)),
     notify('refundStoreOrder', 'refunds/create', () => ({ id: ++ids, order_id: 20_000_001, refund_line_items: items })),
@@ -522,5 +615,10 @@ function notifications(server: OwnerServer): HeavyRequest[] {
       ...order(20_000_001),
       cancelled_at: '2026-10-22T00:00:00Z',
     })),
+    notify('recordStripeEvent', 'invoice.paid', () => {
+      invoiced = ++ids
+      return stripeEvent('invoice.paid', invoice(invoiced))
+    }),
+    notify('recordStripeEvent', 'charge.refunded', () => stripeEvent('charge.refunded', charge(++ids))),
   ]
 }

@@ -4,6 +4,7 @@ import type { Context } from '../../core/context.ts'
 import { nowIso } from '../../core/context.ts'
 import { type Mutation, mutate } from '../../core/mutate.ts'
 import type { Transaction } from '../../database/database.ts'
+import { forEachInSlices } from '../../database/event-loop.ts'
 import type { OrderNoticeRow } from '../../database/tables.ts'
 import type { Order } from '../../engine/facts.ts'
 import { storedOrderId } from '../../engine/normalize.ts'
@@ -39,7 +40,8 @@ export async function recordEvent(ctx: Context, event: Body<'recordStripeEvent'>
   if (calls.length === 0) return { ok: true, message: 'Ignored.' }
   return mutate(ctx, async (trx, shop) => {
     const written: Applied[] = []
-    for (const call of calls) written.push(...(await apply({ ...ctx, shop }, trx, call)))
+    // Each can be a refund of an order of a thousand lines.
+    await forEachInSlices(trx, calls, async (call) => written.push(...(await apply({ ...ctx, shop }, trx, call))))
     const { message, commissionId } = written.at(-1)?.result ?? { message: 'Recorded.', commissionId: null }
     return {
       result: { ok: true, message, ...(commissionId !== null && { id: commissionId }) },
@@ -140,7 +142,7 @@ async function linkPayments(ctx: Context, trx: Transaction, orderId: string, pay
     const early = stripeOrderId(paymentId)
     const notices = await listOrderNotices(trx, ctx.shop.id, early)
     if (notices.length > 0) await deleteOrderNotices(trx, ctx.shop.id, early)
-    for (const notice of notices) applied.push(await applyNotice(ctx, trx, { ...notice, orderId }))
+    await forEachInSlices(trx, notices, async (one) => applied.push(await applyNotice(ctx, trx, { ...one, orderId })))
   }
   return applied
 }
