@@ -42,7 +42,7 @@ const eventOf = (type: string, object: object, more: object = {}): StripeEvent =
 })
 
 const commissionOf = async (server: TestServer, id: string) =>
-  (await expectOk(server.request('GET', `/api/v1/commissions?externalOrderId=stripe:${id}`)))[0]
+  (await expectOk(server.request('GET', `/api/v1/commissions?externalOrderId=${id}`)))[0]
 
 const messageOf = async (pending: Promise<Reply>) => (await expectOk(pending)).message
 

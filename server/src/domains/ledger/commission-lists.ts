@@ -46,9 +46,10 @@ const FILTER_NAMES = Object.keys(filters) as FilterName[]
 /** A filter as in a request; `from` and `to` are instants, both inclusive, of `happenedAt`. */
 export type ListFilter = { [Name in FilterName]?: string }
 
-/** A filter whose `externalOrderId` is the stored order id, such as `api:1001`, or one of two. */
+/** A filter whose `externalOrderId` is the stored order id, such as `api:1001`, or one of those of each source. */
 interface StoredFilter extends ListFilter {
-  otherOrderId?: string
+  shopifyOrderId?: string
+  stripeOrderId?: string
 }
 
 /** A stored filter of one shop; `before` is an instant, exclusive. */
@@ -159,14 +160,14 @@ async function toStoredFilter(db: Reader, shopId: string, input: ListFilter): Pr
   return filter.externalOrderId ? { ...filter, ...(await findOrderIds(db, shopId, filter.externalOrderId)) } : filter
 }
 
-/** The stored id takes precedence. Otherwise the text is the caller's own id, of either source. */
+/** The stored id takes precedence. Otherwise the text is the caller's own id, of any source. */
 async function findOrderIds(db: Reader, shopId: string, text: string): Promise<StoredFilter> {
   const { exact, bySource } = storedOrderIds(text)
   for (const orderId of exact) {
     if (await findCommissionByOrder(db, shopId, orderId)) return { externalOrderId: orderId }
   }
-  const [externalOrderId, otherOrderId] = bySource
-  return { externalOrderId, otherOrderId }
+  const [externalOrderId, shopifyOrderId, stripeOrderId] = bySource
+  return { externalOrderId, shopifyOrderId, stripeOrderId }
 }
 
 /** Commissions that match a filter. This index finds them; the other conditions are checked row by row. */
@@ -174,7 +175,10 @@ function matching(db: Reader, values: ShopFilter, index: IndexedColumn | undefin
   let list = db.selectFrom('commissions').where('shopId', '=', values.shopId)
   for (const { column, operator, value } of presentIn(values)) {
     const isPlain = column === index || column === 'happenedAt'
-    const operand = operator === 'in' ? [value, ...(values.otherOrderId ? [values.otherOrderId] : [])] : value
+    const operand =
+      operator === 'in'
+        ? [value, values.shopifyOrderId, values.stripeOrderId].filter((one) => one !== undefined)
+        : value
     list = list.where(isPlain ? column : withoutIndex(db, column), operator, operand)
   }
   return values.before ? list.where('happenedAt', '<', values.before) : list
