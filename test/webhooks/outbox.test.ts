@@ -1,6 +1,7 @@
 // Full: it waits for receivers that hang or fail.
-import { fork } from 'node:child_process'
+import { fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { registerLeaseHolder, unregisterLeaseHolder } from '../../server/src/core/lease-holders.ts'
@@ -51,6 +52,21 @@ test('four dispatchers share an outbox, and nothing is sent twice', async () => 
   expect(fixture.receiver.received).toHaveLength(600)
   expect(new Set(ids()).size).toBe(600)
   await until(() => claimed() === 0)
+})
+
+test('the deliveries of a killed process are taken over, also while its parent has not noticed', async () => {
+  // The shell becomes `sleep`, which waits for no child.
+  const parent = spawn('sh', ['-c', 'sleep 0.2 & echo $!; exec sleep 60'])
+  const pid = Number(String(await once(parent.stdout, 'data')))
+  await until(() => / Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8')))
+  const name = registerLeaseHolder()
+  unregisterLeaseHolder(name)
+  const id = fixture.plant(fixture.receiver.at('/killed'))
+  await fixture.test()
+  claim(id, name.replace(`/${process.pid}/`, `/${pid}/`))
+  await fixture.send()
+  await until(() => sent() === 1)
+  parent.kill()
 })
 
 test('the deliveries of an ended process are taken over immediately, those of another machine when their claims expire', async () => {

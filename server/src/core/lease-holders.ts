@@ -25,6 +25,16 @@ export function registerLeaseHolder(): string {
 
 export const unregisterLeaseHolder = (name: string): void => void activeHolders.delete(name)
 
+/** Whether a process has ended, and its parent has not noticed yet: a service manager restarts it within a second. */
+function isZombie(pid: number): boolean {
+  try {
+    return /.*\) [XZ] /s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    // Not Linux.
+    return false
+  }
+}
+
 /** Whether a holder has ended for certain. Those of other machines are detected by their expired leases only. */
 export function hasEnded(name: string): boolean {
   const [space, pid] = name.split('/')
@@ -35,7 +45,7 @@ export function hasEnded(name: string): boolean {
 function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0)
-    return true
+    return !isZombie(pid)
   } catch (error) {
     // The process exists but belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM'
