@@ -1,5 +1,7 @@
 import { expect } from 'vitest'
 import { hold } from '../payouts/hold.ts'
+import { beforeTransaction } from '../support/faults.ts'
+import { updateRows } from '../support/inspect.ts'
 import type { Reply } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
 import { test } from '../support/test.ts'
@@ -90,6 +92,27 @@ test('refund against pay: either the batch total is lower, or an adjustment is c
     expect(rows.reduce((sum, row) => sum + row.commissionAmountCents, 0)).toBe(960)
     await till.checkBatches()
   }
+})
+
+test.for(['refund', 'cancel'])('a %s that a large batch overtakes waits for it', async (action, { server }) => {
+  await till.order({ occurredAt: IN_OCTOBER })
+  const { id: payoutBatchId } = await expectOk(till.batch())
+  const id = await till.order()
+  const moving = { process: '{}', claimedBy: 'another process', claimedUntil: '9999-12-31T00:00:00.000Z' }
+  const moved = { process: null, claimedBy: null, claimedUntil: null }
+  let transactions = 0
+  const end = beforeTransaction(server, () => {
+    const isFirst = ++transactions === 1
+    const batch = isFirst ? { status: 'PROCESSING' as const, ...moving } : { status: 'OPEN' as const, ...moved }
+    updateRows(server, 'payoutBatches', batch, { id: payoutBatchId })
+    if (isFirst) updateRows(server, 'commissions', { payoutBatchId, orderStatus: 'PAYABLE', version: 2 }, { id })
+  })
+  const reply = await (action === 'refund' ? till.refund(id, 'r') : till.act(action, id)).finally(end)
+  expect([reply.status, transactions]).toEqual([200, 2])
+  expect(await till.row(id)).toMatchObject({
+    commissionAmountCents: action === 'refund' ? 0 : 1440,
+    payoutBatchId: null,
+  })
 })
 
 test('refunds of one commission: the remainder is never refunded twice', async () => {

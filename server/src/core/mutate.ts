@@ -62,7 +62,7 @@ const MAX_WAIT_MS = 5000
 const WAIT_MS = 50
 
 /** Waits for a large payout batch whose commissions move: a change of one of them is possible soon. */
-export async function repeatWhileProcessing<T>(
+async function repeatWhileProcessing<T>(
   { stopping }: Pick<MutationContext, 'stopping'>,
   attempt: () => Promise<T>,
 ): Promise<T> {

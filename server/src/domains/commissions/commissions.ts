@@ -2,11 +2,11 @@ import { conflict, notFound, payoutProcessing } from '../../contract/errors.ts'
 import type { Query } from '../../contract/spec.ts'
 import type { Context } from '../../core/context.ts'
 import { readerOf, readFrom } from '../../core/lists.ts'
-import { repeatWhileProcessing } from '../../core/mutate.ts'
+import { type Mutation, mutate } from '../../core/mutate.ts'
 import { readCursor, type Uncounted } from '../../core/pagination.ts'
 import { countByStatus } from '../../core/queries.ts'
 import { checkPeriod, parseQueryInstant } from '../../core/time.ts'
-import type { Reader } from '../../database/database.ts'
+import type { Reader, Transaction } from '../../database/database.ts'
 import type { CommissionRow, OrderRow, PayoutBatchRow } from '../../database/tables.ts'
 import { commissionList } from '../ledger/commission-lists.ts'
 import { findCommission, findCommissionsById } from '../ledger/commissions.ts'
@@ -78,17 +78,32 @@ export async function findEffectiveStatus(ctx: Context, db: Reader, row: Commiss
 }
 
 /**
- * Finds a commission that is about to change. Waits while the commissions of its batch move.
+ * Changes a commission. What another request has changed since this one arrived is a conflict. While the commissions of its
+ * batch move, the change waits, and then begins with what the batch has left.
  *
  * @throws ApiError 404 `commission_not_found`, 409 `payout_processing`.
  */
-export const findToChange = (ctx: Context, id: string): Promise<CommissionRow> =>
-  repeatWhileProcessing(ctx, async () => {
-    const row = await findCommission(ctx.db.read, ctx.shop.id, id)
-    if (!row) throw commissionNotFound()
-    await findEffectiveStatus(ctx, ctx.db.read, row)
-    return row
+export async function change<T>(
+  ctx: Context,
+  id: string,
+  work: (trx: Transaction, before: CommissionRow) => Promise<Mutation<T>>,
+): Promise<T> {
+  const { db, shop } = ctx
+  const isMoving = async (reader: Reader, { payoutBatchId }: CommissionRow) =>
+    payoutBatchId !== null && (await findBatch(reader, shop.id, payoutBatchId))?.status === 'PROCESSING'
+  const found = await findCommission(db.read, shop.id, id)
+  if (!found) throw commissionNotFound()
+  let hasMoved = await isMoving(db.read, found)
+  return mutate(ctx, async (trx) => {
+    const now = await findCommission(trx, shop.id, id)
+    if (!now) throw commissionNotFound()
+    if (await isMoving(trx, now)) {
+      hasMoved = true
+      throw payoutProcessing()
+    }
+    return work(trx, hasMoved ? now : found)
   })
+}
 
 /** The order that a commission was recorded for. Every commission except an adjustment has one. */
 export async function findRecordedOrder(ctx: Context, db: Reader, orderId: string): Promise<OrderRow> {

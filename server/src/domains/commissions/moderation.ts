@@ -29,7 +29,7 @@ import {
 import { hasOrderNotice } from '../ledger/order-notices.ts'
 import { findDuplicateOf, updateOrder } from '../ledger/orders.ts'
 import { updateFile } from '../ledger/payment-lines.ts'
-import { adjustmentRejected, findEffectiveStatus, findRecordedOrder, findToChange } from './commissions.ts'
+import { adjustmentRejected, change, findEffectiveStatus, findRecordedOrder } from './commissions.ts'
 import { statusEvents } from './event-queries.ts'
 import {
   type ModerationFilter,
@@ -94,8 +94,7 @@ export async function moderate(
   action: ModerationAction,
   id: string,
 ): Promise<components['schemas']['Commission']> {
-  const before = await findToChange(ctx, id)
-  return mutate(ctx, async (trx) => {
+  return change(ctx, id, async (trx, before) => {
     const moved = await moveCommission(ctx, trx, action, before)
     const batchEvents = await recomputeLeftBatches(ctx, trx, [moved])
     return { result: toCommission(moved.row), audit: moved.audit, events: [...moved.events, ...batchEvents] }

@@ -3,7 +3,7 @@ import type { components } from '../../contract/schema.d.ts'
 import type { Body } from '../../contract/spec.ts'
 import { type Context, nowIso } from '../../core/context.ts'
 import { money } from '../../core/currencies.ts'
-import { type Mutation, mutate } from '../../core/mutate.ts'
+import type { Mutation } from '../../core/mutate.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import type { CommissionRow, RefundRow } from '../../database/tables.ts'
 import { canceledRefundOf, cancellationIdOf, orderKey } from '../../engine/normalize.ts'
@@ -30,10 +30,10 @@ import { hasOrderNotice } from '../ledger/order-notices.ts'
 import { updateFile } from '../ledger/payment-lines.ts'
 import {
   adjustmentRejected,
+  change,
   type EffectiveStatus,
   findEffectiveStatus,
   findRecordedOrder,
-  findToChange,
 } from './commissions.ts'
 import { refundEvent, toRefund } from './event-queries.ts'
 import { findRefundedGoods, readRefundSnapshot, recomputeRefundedGoods, storeRefundedGoods } from './refunded-goods.ts'
@@ -94,8 +94,7 @@ const RESERVED_IDS = ['reversal', 'carry']
  */
 export async function refund(ctx: Context, id: string, body: Body<'refundCommission'>) {
   const input = toRefundInput(body)
-  const before = await findToChange(ctx, id)
-  return mutate(ctx, async (trx) => {
+  return change(ctx, id, async (trx, before) => {
     const { result, ...written } = await recordRefund(ctx, trx, before, input)
     const { alreadyRecorded } = result
     return { ...written, result: { data: toCommission(result.row), refund: toRefund(result.refund), alreadyRecorded } }
