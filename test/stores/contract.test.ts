@@ -74,13 +74,13 @@ const STRIPE_CHECKOUT = JSON.stringify({
 })
 
 /** A Stripe refund of a payment, by default one whose invoice is unknown. */
-const stripeRefund = (id: number, payment = `pi_${CROWDED}`) =>
+const stripeRefund = (id: number, payment = `pi_${CROWDED}`, currency = 'usd') =>
   JSON.stringify({
     id: `evt_${id}`,
     type: 'refund.created',
     created: 1_792_490_645,
     livemode: true,
-    data: { object: { id: `re_${id}`, amount: 1, currency: 'usd', payment_intent: payment } },
+    data: { object: { id: `re_${id}`, amount: 1, currency, payment_intent: payment } },
   })
 
 /** An order without an affiliate, with as many refunds as are stored. */
@@ -136,6 +136,7 @@ const causes: Record<string, (server: TestServer, op: DocumentedOperation) => Pr
     notify(server, op, {
       text: isStripe(op) ? stripeRefund(51) : `{"id": 51, "order_id": ${CROWDED}, "refund_line_items": []}`,
     }),
+  refund_currency_mismatch: (server, op) => notify(server, op, { text: stripeRefund(53, 'pi_batched', 'eur') }),
   payout_processing: (server, op) =>
     whileProcessing(server, () => notify(server, op, isStripe(op) ? { text: stripeRefund(52, 'pi_batched') } : {})),
   store_notifications_suspended: async (server, op) => {

@@ -201,6 +201,41 @@ describe('a credit note', () => {
   })
 })
 
+test('a refund in another currency than its order changes nothing, whenever it arrives', async ({ server }) => {
+  const invoice = { ...INVOICE, id: 'in_euro', payment_intent: 'pi_euro' }
+  const refund = (id: string, payment: string) =>
+    eventOf('refund.created', { id, amount: 100, currency: 'eur', payment_intent: payment, status: 'succeeded' })
+  await expectOk(send(server, refund('re_early', 'pi_euro')))
+  await expectOk(send(server, eventOf('invoice.paid', invoice)))
+  expect(rejectionOf(await send(server, refund('re_late', 'pi_euro')))).toMatchObject({
+    status: 409,
+    code: 'refund_currency_mismatch',
+  })
+  await expectOk(send(server, refund('re_linked', 'pi_linked')))
+  const link = { id: 'inpay_euro', invoice: 'in_euro', payment: { payment_intent: 'pi_linked' } }
+  await expectOk(send(server, eventOf('invoice_payment.paid', link)))
+  expect(await commissionOf(server, 'in_euro')).toMatchObject({ commissionAmountCents: 1600, orderStatus: 'APPROVED' })
+})
+
+test('400 for an amount in an unknown currency, which Stripe shows as failed', async ({ server }) => {
+  for (const event of [
+    eventOf('invoice.paid', { ...INVOICE, id: 'in_coin', currency: 'xyz' }),
+    eventOf('checkout.session.completed', {
+      id: 'cs_coin',
+      mode: 'payment',
+      payment_status: 'paid',
+      payment_intent: 'pi_coin',
+      currency: 'usdc',
+      amount_total: 100,
+    }),
+  ])
+    expect(rejectionOf(await send(server, event))).toMatchObject({
+      status: 400,
+      code: 'invalid_body',
+      field: 'data.object.currency',
+    })
+})
+
 test.for([
   ['isk', 100_000, 1000],
   ['jpy', 1000, 1000],

@@ -1765,7 +1765,7 @@ export interface paths {
          *     Metadata `referral_click_id`, `referral_ref` and `referral_code`, and the `client_reference_id` of a checkout, are evidence.
          *
          *     Events may arrive in any order and more than once: the rows are the same. Other types, invoices of 0 and events of the other mode (`livemode`) are ignored
-         *     with 200. The endpoint's secret is the setting `stripeWebhookSecret`.
+         *     with 200; an unknown currency returns 400, and a refund in another currency than its order 409, so that Stripe shows the event as failed. The endpoint's secret is the setting `stripeWebhookSecret`.
          */
         post: operations["recordStripeEvent"];
         delete?: never;
@@ -6398,7 +6398,7 @@ export interface operations {
                 programId?: components["parameters"]["ProgramFilter"];
                 /** @description Only commissions of this payout batch. */
                 payoutBatchId?: components["schemas"]["Id"];
-                /** @description Only the commission of this order: your order id (`x1`) or the stored one (`api:x1`), which takes precedence. Compared as in `ConversionEvent`. */
+                /** @description Only the commission of this order: your order id or that of a store (`x1`), or the stored one (`api:x1`), which takes precedence. Compared as in `ConversionEvent`. */
                 externalOrderId?: string;
                 /** @description The first instant, inclusive. A date alone is midnight UTC. */
                 from?: components["parameters"]["From"];

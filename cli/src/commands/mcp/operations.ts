@@ -678,7 +678,7 @@ export const operations: readonly Operation[] = [
           minLength: 1,
           maxLength: 260,
           description:
-            'Only the commission of this order: your order id (`x1`) or the stored one (`api:x1`), which takes precedence. Compared as in `ConversionEvent`.',
+            'Only the commission of this order: your order id or that of a store (`x1`), or the stored one (`api:x1`), which takes precedence. Compared as in `ConversionEvent`.',
         },
         from: {
           type: 'string',

@@ -1,3 +1,4 @@
+import { invalidField } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import { type Context, nowIso } from '../../core/context.ts'
 import { isCurrency, minorUnitDigits } from '../../core/currencies.ts'
@@ -39,6 +40,8 @@ export type StripeCall =
 /**
  * Converts an event to calls of the engine, in either shape of invoices and payments: before and since March 2025. Types
  * that mean nothing for commissions, and amounts of 0, give none.
+ *
+ * @throws ApiError 400 `invalid_body` for an amount in an unknown currency.
  *
  * @example
  * toStripeCalls(ctx, { type: 'invoice.paid', … }) // [{ call: 'order', payments: ['pi_1'], order: { … } }]
@@ -160,7 +163,9 @@ type OrderAmounts = Pick<
 
 function toOrderCalls(source: StripeObject, evidence: Evidence, { orderName, payments, ...amounts }: OrderAmounts) {
   const currency = currencyOf(source.currency)
-  if (!isCurrency(currency) || amounts.amountCents - amounts.discountCents <= 0) return []
+  if (amounts.amountCents - amounts.discountCents <= 0) return []
+  // Stripe shows the event as failed.
+  if (!isCurrency(currency)) throw invalidField('invalid_body', 'data.object.currency', 'must be one of ISO 4217.')
   const { codes, ...links } = evidence
   const order: Order = {
     ...amounts,

@@ -17,7 +17,7 @@ import {
   listOrderNotices,
 } from '../ledger/order-notices.ts'
 import { findOrder } from '../ledger/orders.ts'
-import { type ParseRefund, reportRefund, reportRefundCancellation } from '../orders/notices.ts'
+import { applyNotices, type ParseRefund, reportRefund, reportRefundCancellation } from '../orders/notices.ts'
 import { recordOrder } from '../orders/record-order.ts'
 import * as signUps from '../orders/sign-ups.ts'
 import { firstKnownCode } from './notifications.ts'
@@ -32,7 +32,7 @@ const stripeOrderId = (id: string) => storedOrderId('stripe', id)
 /**
  * Records a Stripe event. Every call has an id of Stripe's that counts once, so repeated events change nothing.
  *
- * @throws ApiError 409 `store_refund_limit_reached`.
+ * @throws ApiError 400 `invalid_body` for an unknown currency, 409 `refund_currency_mismatch` or `store_refund_limit_reached`.
  */
 export async function recordEvent(ctx: Context, event: Body<'recordStripeEvent'>): Promise<Reply> {
   const isOfShop = event.livemode === (ctx.shop.isTest === 0)
@@ -140,15 +140,15 @@ async function linkPayments(ctx: Context, trx: Transaction, orderId: string, pay
   for (const paymentId of payments) {
     if (!(await insertPaymentIfNew(trx, ctx.shop.id, { paymentId, orderId }))) continue
     const early = stripeOrderId(paymentId)
-    const notices = await listOrderNotices(trx, ctx.shop.id, early)
-    if (notices.length > 0) await deleteOrderNotices(trx, ctx.shop.id, early)
-    await forEachInSlices(trx, notices, async (one) => applied.push(await applyNotice(ctx, trx, { ...one, orderId })))
+    const notices = (await listOrderNotices(trx, ctx.shop.id, early)).map((one) => ({ ...one, orderId }))
+    if (notices.length === 0) continue
+    await deleteOrderNotices(trx, ctx.shop.id, early)
+    for (const notice of notices) await insertOrderNoticeIfNew(trx, ctx.shop.id, notice)
+    const { audits: audit, events } = await applyNotices(ctx, trx, { orderId, notices, parseRefund })
+    applied.push({ result: { message: 'Recorded.', commissionId: null }, audit, events })
   }
   return applied
 }
-
-const applyNotice = (ctx: Context, trx: Transaction, { kind, ...notice }: OrderNoticeRow): Promise<Applied> =>
-  kind === 'canceledRefund' ? applyRefundCancellation(ctx, trx, notice) : applyRefund(ctx, trx, notice)
 
 /** The order of a refund. Until its invoice is known, the refund waits under the id of its payment. */
 async function findRefundedOrder(ctx: Context, trx: Transaction, order: RefundedOrder): Promise<string> {
@@ -187,17 +187,15 @@ interface StoredRefund {
   occurredAt: string
 }
 
-/**
- * A refund's share of what was paid is its share of the goods, rounded up, so that a full refund leaves nothing. One in
- * another currency takes everything.
- */
-const parseRefund: ParseRefund = (text, { currency, goodsCents, paidCents }) => {
-  const { amountCents, currency: paidIn, reason, occurredAt }: StoredRefund = JSON.parse(text)
-  const isShare = paidIn === currency && amountCents < paidCents
+/** A refund's share of what was paid is its share of the goods, rounded up, so that a full refund leaves nothing. */
+const parseRefund: ParseRefund = (text, { goodsCents, paidCents }) => {
+  const { amountCents, currency, reason, occurredAt }: StoredRefund = JSON.parse(text)
   return {
-    amountCents: isShare
-      ? Number((BigInt(amountCents) * BigInt(goodsCents) + BigInt(paidCents) - 1n) / BigInt(paidCents))
-      : goodsCents,
+    amountCents:
+      amountCents < paidCents
+        ? Number((BigInt(amountCents) * BigInt(goodsCents) + BigInt(paidCents) - 1n) / BigInt(paidCents))
+        : goodsCents,
+    currency,
     lineItems: [],
     reason,
     occurredAt,
