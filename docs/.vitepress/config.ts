@@ -38,6 +38,7 @@ const SIDEBAR = [
       page('Next.js', '/guides/nextjs'),
       page('Workers', '/guides/workers'),
       page('Receive webhooks', '/guides/receive-webhooks'),
+      page('Reconcile orders', '/guides/reconcile-orders'),
       page('Payouts from cron', '/guides/payouts-from-cron'),
       page('A page for affiliates', '/guides/affiliate-portal'),
       page('Agents', '/guides/agents'),

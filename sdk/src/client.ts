@@ -10,6 +10,7 @@ import { coupons } from './resources/coupons.ts'
 import { customers } from './resources/customers.ts'
 import { events } from './resources/events.ts'
 import { journey } from './resources/journey.ts'
+import { orders } from './resources/orders.ts'
 import { payouts } from './resources/payouts.ts'
 import { programs } from './resources/programs.ts'
 import { refunds } from './resources/refunds.ts'
@@ -90,6 +91,7 @@ export interface ReferralClient extends RawClient {
   readonly analytics: ReturnType<typeof analytics>
   readonly journey: ReturnType<typeof journey>
   readonly events: ReturnType<typeof events>
+  readonly orders: ReturnType<typeof orders>
   readonly refunds: ReturnType<typeof refunds>
   readonly cancellations: ReturnType<typeof cancellations>
   readonly webhooks: ReturnType<typeof webhooks>
@@ -129,6 +131,7 @@ export const createReferralClient = (options?: ClientOptions): ReferralClient =>
     analytics: analytics(core),
     journey: journey(core),
     events: events(core),
+    orders: orders(core),
     refunds: refunds(core),
     cancellations: cancellations(core),
     webhooks: webhooks(core),

@@ -67,6 +67,10 @@ export interface Conversion extends Pick<Open<Schemas['ConversionReply']>, 'attr
   /** The earlier report had another amount, discount, shipping, tax or currency. */
   differs: boolean
 }
+/** A reported order, credited or not. All `*Cents` are minor units of `orderCurrency`. */
+export interface Order extends Open<Schemas['Order']> {}
+/** Why an order earned a commission, or none. */
+export interface OrderExplanation extends Open<Schemas['OrderExplanation']> {}
 /** What a refund changed. `warning` is set when less was taken than was refunded. */
 export interface ReportedRefund extends Open<Schemas['RefundReportReply']> {}
 /** What the cancellation of a refund changed. */
@@ -95,6 +99,10 @@ export interface ProgramTermsSet extends RequestBody<'setProgramTerms'> {}
 /** Changes of a program. */
 export interface ProgramUpdate extends RequestBody<'updateProgram'> {}
 export interface CommissionQuery extends Query<'listCommissions'> {}
+export interface OrderQuery extends Omit<Query<'listOrders'>, 'credited'> {
+  /** Only orders that an affiliate was credited for, or only those that nobody was credited for. */
+  credited?: boolean | undefined
+}
 export interface PayoutQuery extends Query<'listPayouts'> {}
 export interface UnpaidQuery extends Query<'getUnpaid'> {}
 export interface PayoutCreate extends Omit<RequestBody<'createPayout'>, 'dryRun'> {}

@@ -49,10 +49,10 @@ export interface PagedCall<T> extends Call<Page<T>>, AsyncIterable<T> {
   toArray(options?: { limit?: number }): Promise<T[]>
 }
 
-/** A row, identified by its `id`, a coupon, identified by its affiliate, or a geo rule, identified by its program. */
-type Row = { id?: string; affiliateId?: string | null; programId?: string | null }
+/** A row, identified by its `id`, an order by its stored id, a coupon by its affiliate, or a geo rule by its program. */
+type Row = { id?: string; orderId?: string; affiliateId?: string | null; programId?: string | null }
 
-const idOf = (row: Row): string => row.id ?? row.affiliateId ?? row.programId!
+const idOf = (row: Row): string => row.id ?? row.orderId ?? row.affiliateId ?? row.programId!
 
 /** Picks a page as it is. */
 export const pickPage = <Row>(page: PageReply<Row>): PageReply<Row> | undefined =>

@@ -108,6 +108,17 @@ function lists({ commissions, affiliates }: Size): HeavyRequest[] {
       `payoutBatchId=${LARGE.batch}&status=PENDING`,
       'externalOrderId=large',
     ),
+    ...get(
+      'listOrders',
+      'limit=100',
+      last(commissions),
+      `credited=false&${last(commissions / 10)}`,
+      `credited=true&${last(commissions)}`,
+      `affiliateId=${affiliate}&${last(commissions / 2)}`,
+      `${ALL_TIME}&${last(commissions)}`,
+      'externalOrderId=large',
+    ),
+    ...get('getOrderExplanation', `externalOrderId=${LARGE.order}`),
     ...get('listPayouts', 'limit=100', 'limit=100&include=lines', `id=${LARGE.batch}&include=lines`, last(5000)),
     ...get(
       'listCustomers',

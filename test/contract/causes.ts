@@ -353,6 +353,15 @@ export const causes: Record<string, Cause> = {
     ),
   'unbindCustomer invalid_parameter': badQuery(''),
   'unbindCustomer customer_not_found': unknown('cus_none'),
+  'listOrders invalid_parameter': badQuery('credited=yes'),
+  'listOrders period_invalid': badQuery('from=2026-10-02&to=2026-10-01'),
+  'getOrderExplanation invalid_parameter': badQuery(''),
+  'getOrderExplanation order_not_found': badQuery('externalOrderId=never'),
+  'getOrderExplanation order_ambiguous': async ({ server }) => {
+    for (const externalOrderId of ['2001', '2002'])
+      await expectOk(convert(server, { externalOrderId, orderName: '#20', amountCents: 1 }))
+    return call(server, 'getOrderExplanation', { query: 'externalOrderId=20' })
+  },
   'reportRefund invalid_parameter': badQuery('dryRun=yes'),
   'reportRefund invalid_body': badBody({ externalOrderId: 'x', externalRefundId: 'r' }),
   'reportRefund unknown_property': badBody({ externalOrderId: 'x', externalRefundId: 'r', amount: 1 }),

@@ -29,7 +29,7 @@ const testedElsewhere = new Set(['audit_unavailable', 'outcome_unknown'])
 
 /** These cases change rows before the request is rejected: themselves, or by recording an access. */
 const CHANGES =
-  /concurrent|taken|reused|already_paid|not_payable|threshold|mixed|total_too_large|commission_percent_required|refund_limit|alias_limit|program_has_terms|(getUnpaid|listPayouts) server_busy/
+  /concurrent|taken|reused|already_paid|not_payable|threshold|mixed|total_too_large|commission_percent_required|refund_limit|ambiguous|alias_limit|program_has_terms|(getUnpaid|listPayouts) server_busy/
 
 for (const op of operations.filter((one) => !one.isPublic)) {
   describe(op.id, () => {

@@ -29,6 +29,7 @@ const QUERY: Record<string, string> = {
   getUnpaid: 'periodStart=2026-10-01&periodEnd=2026-10-31T23:59:59.999Z',
   deleteWebhook: `id=${ID.webhook}`,
   unbindCustomer: `id=${ID.customer}`,
+  getOrderExplanation: 'externalOrderId=1000',
   cancelRefund: 'externalOrderId=1000&externalRefundId=re-0',
 }
 

@@ -21,6 +21,7 @@ const filtersOf = ({ parameters }: (typeof lists)[number]) =>
 const FIELDS: Record<string, Record<string, string>> = {
   listAffiliates: { q: 'name' },
   listCommissions: { status: 'orderStatus', from: 'happenedAt', to: 'happenedAt' },
+  listOrders: { from: 'happenedAt', to: 'happenedAt' },
   listAudit: { from: 'createdAt', to: 'createdAt' },
   listOperatorAudit: { from: 'createdAt', to: 'createdAt' },
 }
@@ -29,6 +30,7 @@ const FIELDS: Record<string, Record<string, string>> = {
 const VALUES: Record<string, Record<string, string>> = {
   listCoupons: { status: 'REJECTED' },
   listCustomers: { customerEmail: 'listed@example.com' },
+  listOrders: { affiliateId: ID.affiliate, credited: 'false' },
 }
 
 const HOUR_MS = 3_600_000
@@ -60,6 +62,7 @@ test.beforeAll(async () => {
   await expectOk(admin(server, 'POST', '/product-rules', rule))
   server.clock.advance(HOUR_MS)
   await expectOk(server.request('POST', '/api/v1/webhooks', { body: { url: 'https://other.example.com/hook' } }))
+  await convert(server, { externalOrderId: 'nobody', amountCents: 1000, occurredAt: '2026-09-04' })
   await convert(server, { externalOrderId: 'd', couponCode: 'MAR', amountCents: 1000 })
   await expectOk(server.request('PATCH', `/api/v1/affiliates?id=${other.id}`, { body: { status: 'REJECTED' } }))
   const { shopId } = await server.createShop()

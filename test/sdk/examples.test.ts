@@ -53,7 +53,7 @@ declare const client: sdk.ReferralClient
 declare const admin: import('@referral/sdk/admin').AdminClient
 declare const affiliate: sdk.Affiliate, program: sdk.Program, batch: sdk.PayoutBatch, subscription: sdk.WebhookSubscription
 declare const commission: sdk.Commission, pending: sdk.Commission, paid: sdk.Commission, rejected: sdk.Commission
-declare const affiliateId: string, programId: string, commissionId: string, cursor: string
+declare const externalOrderId: string, affiliateId: string, programId: string, commissionId: string, cursor: string
 declare const key: { id: string }, connection: { id: string }, productRule: { id: string }, delivery: { id: string }
 declare const geoRule: { programId: string }, store: StoreOptions, testShop: { id: string }
 declare const event: sdk.WebhookEvent, error: unknown, apiKey: string, baseUrl: string
@@ -70,6 +70,7 @@ const values: Record<string, (clients: Clients) => unknown> = {
   commission: async ({ client }) => (await client.commissions.list()).data[0],
   affiliateId: ({ server }) => server.seeds.affiliateId,
   programId: ({ server }) => server.seeds.programId,
+  externalOrderId: ({ server }) => server.seeds.orders[0],
   commissionId: async ({ client }) => (await client.commissions.list()).data[0]!.id,
   batch: ({ client }) => client.payouts.create(october),
   subscription: ({ client }) => client.webhooks.create({ url: 'https://shop.example/hooks' }),

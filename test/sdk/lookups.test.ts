@@ -20,6 +20,10 @@ describe('get', () => {
     expect(await client.programs.get(program.id)).toEqual(program)
     const commission = (await client.commissions.list()).data[1]!
     expect(await client.commissions.get(commission.id)).toEqual(commission)
+    const [order] = (await client.orders.list({ credited: true })).data
+    expect(await client.orders.get(order!.orderId)).toEqual(order)
+    expect(await client.orders.list({ credited: false }).toArray()).toEqual([])
+    expect(await client.orders.explain(order!.externalOrderId)).toMatchObject({ orderId: order!.orderId })
     const batch = await client.payouts.create({ periodStart: '2026-10-01', periodEnd: '2026-10-31T23:59:59.999Z' })
     expect(await client.payouts.get(batch.id)).toEqual(batch)
     expect((await client.payouts.get(batch.id, { include: 'lines' })).lines).toHaveLength(1)
@@ -29,11 +33,21 @@ describe('get', () => {
     ['affiliates', 'affiliate_not_found'],
     ['programs', 'program_not_found'],
     ['commissions', 'commission_not_found'],
+    ['orders', 'order_not_found'],
     ['payouts', 'payout_not_found'],
   ] as const)('404 from get of %s when the shop has no such id', async (resource, code) => {
     const { error } = await client[resource].get('xyz_unknown').safe()
     expect(error).toBeInstanceOf(NotFoundError)
     expect(error).toMatchObject({ status: 404, code, requestId: expect.any(String) })
+  })
+
+  test('409 from get and explain of an order whose id several orders have', async () => {
+    for (const externalOrderId of ['twin-1', 'twin-2'])
+      await client.events.conversion({ externalOrderId, orderName: '#twin', amountCents: 100 })
+    for (const call of [client.orders.get('twin'), client.orders.explain('twin')])
+      expect((await call.safe()).error).toMatchObject({ status: 409, code: 'order_ambiguous' })
+    const names = await client.orders.list({ externalOrderId: 'twin', limit: 1 }).toArray()
+    expect(names.map(({ orderId }) => orderId).sort()).toEqual(['api:twin-1', 'api:twin-2'])
   })
 
   test('an archived affiliate is not found, and the total of the list is 0', async () => {

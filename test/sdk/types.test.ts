@@ -79,7 +79,7 @@ test('the types reject wrong calls and accept later values', () => {
 
   const rawCalls = async () => {
     // @ts-expect-error: no such path
-    client.GET('/api/v1/orders')
+    client.GET('/api/v1/order')
     // @ts-expect-error: no such method for the path
     client.DELETE('/api/v1/programs', {})
     // @ts-expect-error: requires id

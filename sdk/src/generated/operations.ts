@@ -34,6 +34,8 @@ export const operations: Record<string, readonly [RetryPolicy, isText?: true]> =
   'GET /api/v1/customers': ['safe'],
   'POST /api/v1/customers': ['keyed'],
   'DELETE /api/v1/customers': ['repeatable'],
+  'GET /api/v1/orders': ['safe'],
+  'GET /api/v1/orders/explanation': ['safe'],
   'POST /api/v1/refunds': ['keyed'],
   'DELETE /api/v1/refunds': ['repeatable'],
   'POST /api/v1/cancellations': ['keyed'],

@@ -487,6 +487,49 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/orders": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List orders
+         * @description Every order that was reported, by the API or by a store, newest `happenedAt` first. An order that is not in the list was never reported.
+         *     One that no affiliate was credited for has `commissionId` null, and `attribution.reasonCode` says why.
+         */
+        get: operations["listOrders"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/orders/explanation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Explain the decision about an order
+         * @description For every reported order, credited or not: every piece of evidence and why it won or lost, the restriction on the winner, and the
+         *     calculation line by line, with refunds. What owners receive from `explainOrder`, without the customer's ID and address.
+         *     An order that was never reported is 404 `order_not_found`; one that nobody was credited for has the outcome `NOBODY`.
+         */
+        get: operations["getOrderExplanation"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/refunds": {
         parameters: {
             query?: never;
@@ -2431,7 +2474,7 @@ export interface components {
          * @description The machine-readable error code. Each code has a cause and, on the next line, a remedy.
          * @enum {string}
          */
-        ErrorCode: "affiliate_has_open_commissions" | "affiliate_not_found" | "alias_invalid" | "alias_limit_reached" | "alias_not_found" | "alias_taken" | "api_disabled" | "audit_unavailable" | "body_timeout" | "body_too_large" | "commission_is_adjustment" | "commission_move_not_allowed" | "commission_not_found" | "commission_percent_invalid" | "commission_percent_required" | "commission_still_restricted" | "concurrent_change" | "connection_exists" | "connection_not_found" | "credentials_malformed" | "credentials_missing" | "cross_site_refused" | "csrf_token_invalid" | "currency_in_use" | "customer_not_found" | "delivery_erased" | "delivery_not_finished" | "delivery_not_found" | "discount_code_invalid" | "discount_code_taken" | "discount_value_invalid" | "email_taken" | "erasure_not_found" | "erasure_unreadable" | "geo_rule_limit_reached" | "geo_rule_not_found" | "header_repeated" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "internal_error" | "invalid_body" | "invalid_json" | "invalid_parameter" | "journey_identifier_required" | "key_already_revoked" | "key_expired" | "key_limit_reached" | "key_not_found" | "key_revoked" | "key_unknown" | "method_not_allowed" | "no_eligible_commissions" | "occurred_at_in_future" | "operator_credentials_malformed" | "operator_credentials_missing" | "operator_throttled" | "operator_token_unknown" | "order_not_found" | "outcome_unknown" | "owner_credentials_malformed" | "owner_credentials_missing" | "owner_token_unknown" | "path_unknown" | "payee_invalid" | "payee_not_found" | "payee_unreadable" | "payout_already_paid" | "payout_below_threshold" | "payout_below_threshold_after_claim" | "payout_claimed_concurrently" | "payout_currency_not_supported" | "payout_file_exists" | "payout_file_not_discardable" | "payout_file_not_found" | "payout_file_unfinished" | "payout_has_sent_lines" | "payout_mixed_currencies" | "payout_not_cancelable" | "payout_not_found" | "payout_not_payable" | "payout_nothing_to_send" | "payout_processing" | "payout_threshold_needs_reconciliation" | "payout_total_mismatch" | "period_invalid" | "person_is_user" | "plan_required" | "product_rule_exists" | "product_rule_limit_reached" | "product_rule_not_found" | "program_has_terms" | "program_not_found" | "program_terms_not_found" | "rate_limited" | "refund_currency_mismatch" | "refund_exceeds_order" | "refund_item_unknown" | "request_malformed" | "request_timeout" | "role_missing" | "scope_missing" | "server_busy" | "session_expired" | "shop_deletion_started" | "shop_export_required" | "shop_has_open_batch" | "shop_is_test" | "shop_name_mismatch" | "shop_not_found" | "shop_not_suspended" | "shop_suspended" | "sign_in_refused" | "sign_in_throttled" | "storage_unavailable" | "store_domain_mismatch" | "store_notifications_suspended" | "store_refund_limit_reached" | "store_signature_invalid" | "store_signature_missing" | "stripe_signature_invalid" | "test_shop_limit_reached" | "test_shop_not_found" | "total_too_large" | "unknown_property" | "user_already_revoked" | "user_exists" | "user_not_found" | "webhook_disabled" | "webhook_limit_reached" | "webhook_not_found" | "webhook_url_refused";
+        ErrorCode: "affiliate_has_open_commissions" | "affiliate_not_found" | "alias_invalid" | "alias_limit_reached" | "alias_not_found" | "alias_taken" | "api_disabled" | "audit_unavailable" | "body_timeout" | "body_too_large" | "commission_is_adjustment" | "commission_move_not_allowed" | "commission_not_found" | "commission_percent_invalid" | "commission_percent_required" | "commission_still_restricted" | "concurrent_change" | "connection_exists" | "connection_not_found" | "credentials_malformed" | "credentials_missing" | "cross_site_refused" | "csrf_token_invalid" | "currency_in_use" | "customer_not_found" | "delivery_erased" | "delivery_not_finished" | "delivery_not_found" | "discount_code_invalid" | "discount_code_taken" | "discount_value_invalid" | "email_taken" | "erasure_not_found" | "erasure_unreadable" | "geo_rule_limit_reached" | "geo_rule_not_found" | "header_repeated" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "internal_error" | "invalid_body" | "invalid_json" | "invalid_parameter" | "journey_identifier_required" | "key_already_revoked" | "key_expired" | "key_limit_reached" | "key_not_found" | "key_revoked" | "key_unknown" | "method_not_allowed" | "no_eligible_commissions" | "occurred_at_in_future" | "operator_credentials_malformed" | "operator_credentials_missing" | "operator_throttled" | "operator_token_unknown" | "order_ambiguous" | "order_not_found" | "outcome_unknown" | "owner_credentials_malformed" | "owner_credentials_missing" | "owner_token_unknown" | "path_unknown" | "payee_invalid" | "payee_not_found" | "payee_unreadable" | "payout_already_paid" | "payout_below_threshold" | "payout_below_threshold_after_claim" | "payout_claimed_concurrently" | "payout_currency_not_supported" | "payout_file_exists" | "payout_file_not_discardable" | "payout_file_not_found" | "payout_file_unfinished" | "payout_has_sent_lines" | "payout_mixed_currencies" | "payout_not_cancelable" | "payout_not_found" | "payout_not_payable" | "payout_nothing_to_send" | "payout_processing" | "payout_threshold_needs_reconciliation" | "payout_total_mismatch" | "period_invalid" | "person_is_user" | "plan_required" | "product_rule_exists" | "product_rule_limit_reached" | "product_rule_not_found" | "program_has_terms" | "program_not_found" | "program_terms_not_found" | "rate_limited" | "refund_currency_mismatch" | "refund_exceeds_order" | "refund_item_unknown" | "request_malformed" | "request_timeout" | "role_missing" | "scope_missing" | "server_busy" | "session_expired" | "shop_deletion_started" | "shop_export_required" | "shop_has_open_batch" | "shop_is_test" | "shop_name_mismatch" | "shop_not_found" | "shop_not_suspended" | "shop_suspended" | "sign_in_refused" | "sign_in_throttled" | "storage_unavailable" | "store_domain_mismatch" | "store_notifications_suspended" | "store_refund_limit_reached" | "store_signature_invalid" | "store_signature_missing" | "stripe_signature_invalid" | "test_shop_limit_reached" | "test_shop_not_found" | "total_too_large" | "unknown_property" | "user_already_revoked" | "user_exists" | "user_not_found" | "webhook_disabled" | "webhook_limit_reached" | "webhook_not_found" | "webhook_url_refused";
         /** @description An opaque id. */
         Id: string;
         IdempotencyKey: string;
@@ -4535,7 +4578,42 @@ export interface components {
         ModerationReply: {
             data: components["schemas"]["ModerationResult"];
         };
-        Explanation: {
+        Order: {
+            /** @description The stored order id, unique in your shop: `api:` and your id for orders of the API. */
+            orderId: string;
+            /** @description Your order id, as it was reported. */
+            externalOrderId: string;
+            orderName: string | null;
+            /** @description The currency of the amounts. */
+            orderCurrency: string;
+            orderSubtotalCents: components["schemas"]["Cents"];
+            orderDiscountCents: components["schemas"]["Cents"];
+            orderShippingCents: components["schemas"]["Cents"];
+            orderTaxCents: components["schemas"]["Cents"];
+            attribution: components["schemas"]["Attribution"];
+            /** @description The commission, with its current amount and status in `listCommissions`; null when nobody was credited. */
+            commissionId: string | null;
+            /** @description Why the credited affiliate earns nothing, or the commission waits for approval. */
+            restrictionReasonCode: components["schemas"]["RestrictionReasonCode"] | null;
+            /** @description Goods that refunds have taken back. 0 while nobody is credited: refunds are then kept, not applied. */
+            refundedCents: number;
+            /**
+             * Format: date-time
+             * @description When the whole order was canceled, as reported.
+             */
+            canceledAt: string | null;
+            happenedAt: components["schemas"]["Instant"];
+            /**
+             * Format: date-time
+             * @description When the order was first reported.
+             */
+            createdAt: string;
+        };
+        OrderList: {
+            data: components["schemas"]["Order"][];
+            pagination: components["schemas"]["Pagination"];
+        };
+        OrderExplanation: {
             orderId: string;
             externalOrderId: string;
             /** @enum {string} */
@@ -4557,11 +4635,6 @@ export interface components {
             /** @description Which version of the program's terms counted, why each rule before the one that matched did not, and what that one pays. Empty when version 1 counted. */
             terms: string[];
             arithmetic: components["schemas"]["ArithmeticLine"][];
-            /** @description The order as reported, with aliases resolved. */
-            order: {
-                [key: string]: unknown;
-            };
-            decision: components["schemas"]["RecordedDecision"];
             replay: {
                 identical: boolean;
                 /** @description The version of the engine that made the replay. */
@@ -4574,6 +4647,16 @@ export interface components {
             refunds: components["schemas"]["Refund"][];
             /** @description Cancellations of the order, and refunds and their cancellations that could not be applied when they arrived, because the order was not credited yet. */
             notices: components["schemas"]["OrderNotice"][];
+        };
+        OrderExplanationReply: {
+            data: components["schemas"]["OrderExplanation"];
+        };
+        Explanation: components["schemas"]["OrderExplanation"] & {
+            /** @description The order as reported, with aliases resolved. */
+            order: {
+                [key: string]: unknown;
+            };
+            decision: components["schemas"]["RecordedDecision"];
         };
         OrderNotice: {
             /** @enum {string} */
@@ -7136,6 +7219,91 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listOrders: {
+        parameters: {
+            query?: {
+                /** @description The page, counted from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description The number of rows per page. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Only the orders that this names: the stored order id (`api:1000`), your own (`1000`), or the name of the order in the store (`#1000`), in this precedence. Compared as in `ConversionEvent`. Orders of several sources can have the same id, and several orders the same name. */
+                externalOrderId?: string;
+                /** @description Only rows of this affiliate. */
+                affiliateId?: components["parameters"]["AffiliateFilter"];
+                /** @description `true`: only orders that an affiliate was credited for, even if a restriction leaves no commission. `false`: only those that nobody was credited for. */
+                credited?: "true" | "false";
+                /** @description The first instant, inclusive. A date alone is midnight UTC. */
+                from?: components["parameters"]["From"];
+                /** @description The last instant, inclusive. A date alone is midnight UTC, so it ends at the first instant of that day. */
+                to?: components["parameters"]["To"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of orders. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OrderList"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ReportUnavailable"];
+        };
+    };
+    getOrderExplanation: {
+        parameters: {
+            query: {
+                /**
+                 * @description The stored order id (`api:1000`), your own (`1000`), or the name of the order in the store (`#1000`), in this precedence. Compared as in `ConversionEvent`.
+                 * @example 1000
+                 */
+                externalOrderId: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The explanation. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OrderExplanationReply"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

@@ -35,6 +35,8 @@ export interface SecuritySchemes {
   listCustomers: 'apiKey'
   createCustomer: 'apiKey'
   unbindCustomer: 'apiKey'
+  listOrders: 'apiKey'
+  getOrderExplanation: 'apiKey'
   reportRefund: 'apiKey'
   cancelRefund: 'apiKey'
   reportCancellation: 'apiKey'

@@ -15,7 +15,7 @@ import * as tokens from '../domains/affiliates/tokens.ts'
 import * as analytics from '../domains/analytics/analytics.ts'
 import * as backtest from '../domains/analytics/backtest.ts'
 import * as commissions from '../domains/commissions/commissions.ts'
-import { explain } from '../domains/commissions/explain.ts'
+import { explain, explainToKey } from '../domains/commissions/explain.ts'
 import { moderate, moderateMany } from '../domains/commissions/moderation.ts'
 import * as refunds from '../domains/commissions/refunds.ts'
 import * as coupons from '../domains/coupons/coupons.ts'
@@ -26,6 +26,7 @@ import { balanceOf } from '../domains/ledger/balance.ts'
 import * as clicks from '../domains/orders/clicks.ts'
 import * as conversions from '../domains/orders/conversions.ts'
 import * as refundReports from '../domains/orders/refund-reports.ts'
+import * as orders from '../domains/orders/reported.ts'
 import * as signUps from '../domains/orders/sign-ups.ts'
 import * as payoutFiles from '../domains/payments/files.ts'
 import { exportLedger } from '../domains/payments/ledger.ts'
@@ -144,6 +145,8 @@ export const handlers: Handlers<Contexts> = {
     return ok({ data, refund })
   },
   explainOrder: (ctx, { path }) => data(explain(ctx, path.externalOrderId)),
+  listOrders: (ctx, { query }) => ok(orders.list(ctx, query)),
+  getOrderExplanation: (ctx, { query }) => data(explainToKey(ctx, query.externalOrderId)),
 
   listPayouts: (ctx, { query }) => ok(payouts.list(ctx, query)),
   createPayout: (ctx, { body }) =>

@@ -313,6 +313,10 @@ export async function startNaiveServer(defects: readonly Defect[] = []): Promise
             topAffiliates: [],
           },
         ]
+      case 'GET /orders':
+        return [200, page(rows.commissions!, query)]
+      case 'GET /orders/explanation':
+        return [200, { data: { outcome: 'CREDITED' } }]
       case 'GET /webhooks':
         return [200, { data: rows.webhooks, available_events: ['commission.created', 'test'] }]
       case 'POST /webhooks': {

@@ -1671,6 +1671,89 @@ export const operations: readonly Operation[] = [
     },
   },
   {
+    name: 'listOrders',
+    group: 'orders',
+    isOwner: false,
+    method: 'GET',
+    path: '/api/v1/orders',
+    description:
+      'List orders\n\nEvery order that was reported, by the API or by a store, newest `happenedAt` first. An order that is not in the list was never reported.\nOne that no affiliate was credited for has `commissionId` null, and `attribution.reasonCode` says why.',
+    retry: 'safe',
+    pathParameters: [],
+    dryRun: null,
+    read: '/api/v1/orders',
+    input: {
+      type: 'object',
+      properties: {
+        page: {
+          type: 'integer',
+          minimum: 1,
+          maximum: 2147483647,
+          default: 1,
+          description: 'The page, counted from 1.',
+        },
+        limit: { type: 'integer', minimum: 1, maximum: 100, default: 20, description: 'The number of rows per page.' },
+        externalOrderId: {
+          type: 'string',
+          minLength: 1,
+          maxLength: 260,
+          description:
+            'Only the orders that this names: the stored order id (`api:1000`), your own (`1000`), or the name of the order in the store (`#1000`), in this precedence. Compared as in `ConversionEvent`. Orders of several sources can have the same id, and several orders the same name.',
+        },
+        affiliateId: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque id.' },
+        credited: {
+          type: 'string',
+          enum: ['true', 'false'],
+          description:
+            '`true`: only orders that an affiliate was credited for, even if a restriction leaves no commission. `false`: only those that nobody was credited for.',
+        },
+        from: {
+          type: 'string',
+          maxLength: 40,
+          pattern:
+            '^[0-9]{4}-[0-9]{2}-[0-9]{2}([Tt][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,9})?)?([Zz]|[+-][0-9]{2}:[0-9]{2}))?$',
+          description: 'ISO 8601. A date alone is midnight UTC; a timestamp needs an offset.',
+        },
+        to: {
+          type: 'string',
+          maxLength: 40,
+          pattern:
+            '^[0-9]{4}-[0-9]{2}-[0-9]{2}([Tt][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,9})?)?([Zz]|[+-][0-9]{2}:[0-9]{2}))?$',
+          description: 'ISO 8601. A date alone is midnight UTC; a timestamp needs an offset.',
+        },
+      },
+      required: [],
+      additionalProperties: false,
+    },
+  },
+  {
+    name: 'getOrderExplanation',
+    group: 'orders',
+    isOwner: false,
+    method: 'GET',
+    path: '/api/v1/orders/explanation',
+    description:
+      "Explain the decision about an order\n\nFor every reported order, credited or not: every piece of evidence and why it won or lost, the restriction on the winner, and the\ncalculation line by line, with refunds. What owners receive from `explainOrder`, without the customer's ID and address.\nAn order that was never reported is 404 `order_not_found`; one that nobody was credited for has the outcome `NOBODY`.",
+    retry: 'safe',
+    pathParameters: [],
+    dryRun: null,
+    read: '/api/v1/orders/explanation',
+    input: {
+      type: 'object',
+      properties: {
+        externalOrderId: {
+          type: 'string',
+          minLength: 1,
+          maxLength: 260,
+          description:
+            'The stored order id (`api:1000`), your own (`1000`), or the name of the order in the store (`#1000`), in this precedence. Compared as in `ConversionEvent`.',
+        },
+      },
+      required: ['externalOrderId'],
+      additionalProperties: false,
+    },
+  },
+  {
     name: 'reportRefund',
     group: 'refunds',
     isOwner: false,

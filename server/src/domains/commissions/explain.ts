@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { notFound } from '../../contract/errors.ts'
+import { conflict, notFound } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
 import type { Context } from '../../core/context.ts'
 import { money } from '../../core/currencies.ts'
@@ -10,7 +10,7 @@ import { affiliateOf, canWin, programOf } from '../../engine/attribution.ts'
 import { goodsOf, totalAmount } from '../../engine/commission.ts'
 import { decide, ENGINE_VERSION } from '../../engine/decide.ts'
 import type { Candidate, Decision, EvidenceKind, Facts, MissCode, RateGroup } from '../../engine/facts.ts'
-import { canceledRefundOf, cancellationIdOf, storedOrderIds } from '../../engine/normalize.ts'
+import { canceledRefundOf, cancellationIdOf } from '../../engine/normalize.ts'
 import { namesUnknownItem } from '../../engine/refund.ts'
 import { restrictionTexts } from '../../engine/restriction-texts.ts'
 import { parseFacts } from '../../engine/stored-facts.ts'
@@ -18,12 +18,12 @@ import { explainTerms } from '../../engine/terms-texts.ts'
 import { findAffiliateBySlug } from '../affiliates/queries.ts'
 import { findCommissionByOrder, listRefunds, toCommission, toDecision } from '../ledger/commissions.ts'
 import { listOrderNotices } from '../ledger/order-notices.ts'
-import { findOrder, findUncreditedByName } from '../ledger/orders.ts'
+import { findOrder, findOrderIds } from '../ledger/orders.ts'
 import { toRefund } from './event-queries.ts'
 import { toRefundSnapshot } from './refunded-goods.ts'
-import { findByOrderName } from './search.ts'
 
 type Explanation = components['schemas']['Explanation']
+type OrderExplanation = components['schemas']['OrderExplanation']
 
 /**
  * Explains the commission of an order from its stored facts, and the changes since it was recorded.
@@ -31,13 +31,51 @@ type Explanation = components['schemas']['Explanation']
  * @throws ApiError 404 `order_not_found` for an order that was never reported.
  */
 export async function explain(ctx: Context, id: string): Promise<Explanation> {
-  const row = await findReportedOrder(ctx, id)
+  const [orderId] = await findOrderIds(ctx.db.read, ctx.shop.id, id)
+  const { row, facts, decision } = await readOrder(ctx, orderId)
+  return {
+    ...(await explainDecision(ctx, row, { facts, decision })),
+    order: { ...facts.order },
+    decision: toDecision(decision, facts.order.currency),
+  }
+}
+
+/**
+ * {@link explain} without what identifies the customer.
+ *
+ * @throws ApiError 404 `order_not_found`, or 409 `order_ambiguous` for the id or name of several orders.
+ */
+export async function explainToKey(ctx: Context, id: string): Promise<OrderExplanation> {
+  const orderIds = await findOrderIds(ctx.db.read, ctx.shop.id, id)
+  const [orderId] = orderIds
+  if (orderIds.length > 1)
+    throw conflict(
+      'order_ambiguous',
+      `Several orders match: ${orderIds.join(', ')}. Send the stored id of one of them.`,
+    )
+  const { row, facts, decision } = await readOrder(ctx, orderId)
+  const candidates = decision.candidates.map((one) => ({ ...one, value: ANONYMOUS[one.source] ?? one.value }))
+  return explainDecision(ctx, row, { facts, decision: { ...decision, candidates } })
+}
+
+/** What replaces the evidence that identifies a customer. */
+const ANONYMOUS: Record<string, string> = { customerId: '(customer ID)', customerEmail: '(email address)' }
+
+async function readOrder(ctx: Context, orderId: string | undefined) {
+  const row = orderId === undefined ? undefined : await findOrder(ctx.db.read, ctx.shop.id, orderId)
   if (!row) throw notFound('order_not_found', 'No order with this id was reported to your shop.')
+  const decision: Decision = JSON.parse(row.decision)
+  return { row, facts: parseFacts(row.facts), decision }
+}
+
+async function explainDecision(
+  ctx: Context,
+  row: OrderRow,
+  { facts, decision }: { facts: Facts; decision: Decision },
+): Promise<OrderExplanation> {
   const commission = row.commissionId ? await findCommissionByOrder(ctx.db.read, ctx.shop.id, row.orderId) : undefined
   const refunds = commission ? await listRefunds(ctx.db.read, ctx.shop.id, commission.id) : []
   const shownRefunds: Explanation['refunds'] = []
-  const facts = parseFacts(row.facts)
-  const decision: Decision = JSON.parse(row.decision)
   const snapshot = toRefundSnapshot(facts, decision)
   const withUnknownItem = new Set<RefundRow>()
   // Each can have a thousand line items.
@@ -58,8 +96,6 @@ export async function explain(ctx: Context, id: string): Promise<Explanation> {
     ...creditedOf(facts, decision),
     terms: termsOf(facts, decision),
     arithmetic: arithmeticOf(facts, decision, { refunds, withUnknownItem, commission }),
-    order: { ...facts.order },
-    decision: toDecision(decision, facts.order.currency),
     replay: replay(row),
     commission: commission ? toCommission(commission) : null,
     refunds: shownRefunds,
@@ -131,23 +167,6 @@ export function replay(row: Pick<OrderRow, 'facts' | 'decision'>): Explanation['
     recordedEngineVersion: recorded.engineVersion,
     decisionHash: createHash('sha256').update(again).digest('hex'),
   }
-}
-
-/** The stored id of the order with a name, such as `#1001`. Stores put `#` before it, which may be left out. */
-async function findIdByName(ctx: Context, name: string): Promise<string | undefined> {
-  const [credited] = await findByOrderName(ctx, name)
-  return credited?.orderId ?? findUncreditedByName(ctx.db.read, ctx.shop.id, name)
-}
-
-async function findReportedOrder(ctx: Context, id: string): Promise<OrderRow | undefined> {
-  const { exact, bySource } = storedOrderIds(id)
-  for (const orderId of [...exact, ...bySource]) {
-    const row = await findOrder(ctx.db.read, ctx.shop.id, orderId)
-    if (row) return row
-  }
-  // Merchants know orders by the name in their store.
-  const named = await findIdByName(ctx, id)
-  return named === undefined ? undefined : findOrder(ctx.db.read, ctx.shop.id, named)
 }
 
 function outcomeOf(facts: Facts, decision: Decision): Pick<Explanation, 'outcome' | 'restriction'> {

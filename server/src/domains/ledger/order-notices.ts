@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { isOneOf } from '../../core/queries.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import { prepared } from '../../database/prepared.ts'
 import type { OrderNoticeRow, OrderPaymentRow } from '../../database/tables.ts'
@@ -29,6 +30,20 @@ export async function listOrderNotices(db: Reader, shopId: string, orderId: stri
 }
 
 const sortKey = ({ kind, createdAt, noticeId }: OrderNoticeRow) => `${kind}\n${createdAt}\n${noticeId}`
+
+/** The cancellations of up to a page of orders. */
+export const listCancellations = (
+  db: Reader,
+  shopId: string,
+  orderIds: string[],
+): Promise<Pick<OrderNoticeRow, 'orderId' | 'body' | 'createdAt'>[]> =>
+  db
+    .selectFrom('orderNotices')
+    .select(['orderId', 'body', 'createdAt'])
+    .where('shopId', '=', shopId)
+    .where(isOneOf(db, 'orderId', orderIds))
+    .where('kind', '=', 'canceled')
+    .execute()
 
 /** The refunds that are stored for an order, and those that were canceled, with the length of their bodies. */
 export const listStoredRefunds = (

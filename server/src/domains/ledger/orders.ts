@@ -4,7 +4,7 @@ import type { Reader, Transaction } from '../../database/database.ts'
 import { prepared, preparedByShape, preparedInsert } from '../../database/prepared.ts'
 import type { CommissionRow, OrderRow } from '../../database/tables.ts'
 import type { Order } from '../../engine/facts.ts'
-import { idsInOtherSources, orderKey, orderSpellings } from '../../engine/normalize.ts'
+import { idsInOtherSources, orderKey, orderSpellings, storedOrderIds } from '../../engine/normalize.ts'
 
 const orderById = prepared<{ shopId: string; orderId: string }>()((db, { shopId, orderId }) =>
   db.selectFrom('orders').selectAll().where('shopId', '=', shopId).where('orderId', '=', orderId).compile(),
@@ -133,7 +133,29 @@ export function listOrders(db: Reader, shopId: string, filter: OrderRange, limit
   return list.orderBy('orderAt', 'desc').orderBy('orderId', 'desc').limit(limit).execute()
 }
 
-const uncreditedByName = prepared<{ shopId: string; name: string; hashed: string }>()((db, { shopId, name, hashed }) =>
+interface OrderName {
+  shopId: string
+  name: string
+  hashed: string
+}
+
+/** More rows of one name are not read. */
+const MAX_NAMED = 25
+
+const creditedByName = prepared<OrderName>()((db, { shopId, name, hashed }) =>
+  db
+    .selectFrom('commissions')
+    .select('orderId')
+    .where('shopId', '=', shopId)
+    .where('orderName', 'in', [name, hashed])
+    .where('trackingMethod', '<>', 'ADJUSTMENT')
+    .orderBy('orderName')
+    .orderBy('id')
+    .limit(sql.lit(MAX_NAMED))
+    .compile(),
+)
+
+const uncreditedByName = prepared<OrderName>()((db, { shopId, name, hashed }) =>
   db
     .selectFrom('orders')
     .select('orderId')
@@ -142,18 +164,39 @@ const uncreditedByName = prepared<{ shopId: string; name: string; hashed: string
     .where('commissionId', 'is', null)
     .orderBy('orderName')
     .orderBy('orderId')
-    .limit(sql.lit(1))
+    .limit(sql.lit(MAX_NAMED))
     .compile(),
 )
 
-/** The stored id of an order without a commission, by its name with or without `#`. */
-export async function findUncreditedByName(db: Reader, shopId: string, text: string): Promise<string | undefined> {
+/** The stored ids of the orders with a name, which stores write with `#`; credited ones first. */
+export async function findOrderIdsByName(db: Reader, shopId: string, text: string): Promise<string[]> {
   const name = orderKey(text)
-  return (await uncreditedByName(db, { shopId, name, hashed: `#${name}` }))[0]?.orderId
+  const values = { shopId, name, hashed: `#${name}` }
+  const found = await Promise.all([creditedByName(db, values), uncreditedByName(db, values)])
+  return found.flat().map(({ orderId }) => orderId)
+}
+
+/**
+ * The stored ids of the orders that a text names: the stored id, which takes precedence, the caller's own id in each source, or
+ * the name in the store.
+ */
+export async function findOrderIds(db: Reader, shopId: string, text: string): Promise<string[]> {
+  const { exact, bySource } = storedOrderIds(text)
+  const rows = await db
+    .selectFrom('orders')
+    .select('orderId')
+    .where('shopId', '=', shopId)
+    .where(isOneOf(db, 'orderId', [...exact, ...bySource]))
+    .execute()
+  const reported = (ids: string[]) => ids.filter((id) => rows.some(({ orderId }) => orderId === id))
+  const [stored] = reported(exact)
+  if (stored !== undefined) return [stored]
+  const own = reported(bySource)
+  return own.length > 0 ? own : findOrderIdsByName(db, shopId, text)
 }
 
 /** What lists show of an order. Its facts, which are long, are read only for the name of an order without one. */
-export type OrderSummary = Omit<OrderRow, 'facts' | 'decision' | 'shopId' | 'createdAt' | 'updatedAt'> & {
+export type OrderSummary = Omit<OrderRow, 'facts' | 'decision' | 'shopId' | 'updatedAt'> & {
   facts: string | null
 }
 
@@ -161,8 +204,21 @@ export type OrderSummary = Omit<OrderRow, 'facts' | 'decision' | 'shopId' | 'cre
 export const findOrdersById = (db: Reader, shopId: string, orderIds: string[]): Promise<OrderSummary[]> =>
   db
     .selectFrom('orders')
-    .select(['orderId', 'commissionId', 'orderAt', 'orderName', 'goodsCents', 'orderCurrency'])
+    .select(['orderId', 'commissionId', 'orderAt', 'orderName', 'goodsCents', 'orderCurrency', 'createdAt'])
     .select(sql<string | null>`case when coalesce("orderName", '') = '' then facts end`.as('facts'))
+    .where('shopId', '=', shopId)
+    .where(isOneOf(db, 'orderId', orderIds))
+    .execute()
+
+/** What up to a page of orders without a commission were reported and decided with. Both are long. */
+export const findDecisions = (
+  db: Reader,
+  shopId: string,
+  orderIds: string[],
+): Promise<Pick<OrderRow, 'orderId' | 'facts' | 'decision'>[]> =>
+  db
+    .selectFrom('orders')
+    .select(['orderId', 'facts', 'decision'])
     .where('shopId', '=', shopId)
     .where(isOneOf(db, 'orderId', orderIds))
     .execute()

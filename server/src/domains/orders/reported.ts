@@ -1,19 +1,30 @@
 import { invalidField } from '../../contract/errors.ts'
+import type { components } from '../../contract/schema.d.ts'
+import type { Query } from '../../contract/spec.ts'
 import type { Context } from '../../core/context.ts'
 import { MAX_INLINE_ROWS, readerOf, readFrom } from '../../core/lists.ts'
+import { type Page, toPage } from '../../core/pagination.ts'
+import { checkPeriod, parseQueryInstant } from '../../core/time.ts'
+import { forEachInSlices } from '../../database/event-loop.ts'
 import type { CommissionRow } from '../../database/tables.ts'
+import { CONFIDENCE } from '../../engine/attribution.ts'
+import type { Decision, MatchCode } from '../../engine/facts.ts'
 import { storedOrderIds } from '../../engine/normalize.ts'
 import { parseFacts } from '../../engine/stored-facts.ts'
-import { findByOrderName } from '../commissions/search.ts'
 import { findCommission, findCommissionsById, listRefundedCents } from '../ledger/commissions.ts'
+import { listCancellations } from '../ledger/order-notices.ts'
 import {
+  findDecisions,
   findOrder,
+  findOrderIds,
+  findOrderIdsByName,
   findOrdersById,
-  findUncreditedByName,
   listPossibleDuplicates,
   type OrderSummary,
 } from '../ledger/orders.ts'
+import type { CancellationDetails } from './notices.ts'
 import {
+  CREDITED,
   isByCommission,
   MAX_NUMBERED,
   NO_AFFILIATE,
@@ -21,9 +32,12 @@ import {
   type OrderSearch,
   type Outcome,
   orderList,
+  orderPage,
 } from './search.ts'
 
-/** A reported order in a list. */
+type Order = components['schemas']['Order']
+
+/** A reported order on a page. */
 export interface ReportedOrder {
   orderId: string
   /** As the merchant knows it. */
@@ -86,16 +100,24 @@ export async function findReported(ctx: Context, text: string, limit: number): P
   const stored = spellings.map(storedOrderIds).flatMap(({ exact, bySource }) => [...exact, ...bySource])
   const [commission, ...named] = await Promise.all([
     findCommission(db.read, shop.id, text),
-    ...spellings.map((one) => findByOrderName(ctx, one)),
+    ...spellings.map((one) => findOrderIdsByName(db.read, shop.id, one)),
   ])
-  const uncredited = await Promise.all(spellings.map((one) => findUncreditedByName(db.read, shop.id, one)))
-  const credited = [commission, ...named.flat()].map((one) => one?.orderId)
-  const ids = new Set([...stored, ...credited, ...uncredited].filter((id) => id !== undefined))
+  const ids = new Set([...stored, commission?.orderId, ...named.flat()].filter((id) => id !== undefined))
   return (await readOrders(ctx, [...ids])).slice(0, limit)
 }
 
-/** Orders with their commissions by their stored ids, in this order. */
-export async function readOrders({ db, shop }: Context, orderIds: string[]): Promise<ReportedOrder[]> {
+/** Orders for the dashboard by their stored ids, in this order. */
+export const readOrders = async (ctx: Context, orderIds: string[]): Promise<ReportedOrder[]> =>
+  (await readRows(ctx, orderIds)).map(toReported)
+
+/** What is stored of an order. */
+interface StoredOrder {
+  row: OrderSummary
+  commission: CommissionRow | undefined
+  refundedCents: number
+}
+
+async function readRows({ db, shop }: Context, orderIds: string[]): Promise<StoredOrder[]> {
   const rows = new Map((await findOrdersById(db.read, shop.id, orderIds)).map((row) => [row.orderId, row]))
   const ids = [...rows.values()].flatMap(({ commissionId }) => commissionId ?? [])
   const [owned, refunded] = await Promise.all([
@@ -105,12 +127,13 @@ export async function readOrders({ db, shop }: Context, orderIds: string[]): Pro
   const commissions = new Map(owned.map((row) => [row.id, row]))
   return orderIds.flatMap((orderId) => {
     const row = rows.get(orderId)
-    const own = commissions.get(row?.commissionId ?? '')
-    return row ? [toReported(row, own, refunded.get(own?.id ?? ''))] : []
+    if (!row) return []
+    const id = row.commissionId ?? ''
+    return [{ row, commission: commissions.get(id), refundedCents: refunded.get(id) ?? 0 }]
   })
 }
 
-const toReported = (row: OrderSummary, own: CommissionRow | undefined, refundedCents = 0): ReportedOrder => ({
+const toReported = ({ row, commission: own, refundedCents }: StoredOrder): ReportedOrder => ({
   orderId: row.orderId,
   name: own?.orderName || row.orderName || (row.facts ? parseFacts(row.facts).order.externalOrderId : row.orderId),
   orderAt: row.orderAt,
@@ -121,6 +144,98 @@ const toReported = (row: OrderSummary, own: CommissionRow | undefined, refundedC
   affiliateId: own?.affiliateId ?? null,
   commission: own ? { cents: own.commissionAmountCents, currency: own.currency } : null,
 })
+
+/**
+ * Lists orders, newest first, with the exact number of them.
+ *
+ * @throws ApiError 400 `period_invalid`.
+ */
+export const list = readerOf(orderPage, async (ctx: Context, query: Query<'listOrders'>): Promise<Page<Order>> => {
+  const { externalOrderId, affiliateId, credited, page, limit } = query
+  const bounds = checkPeriod(parseQueryInstant('from', query.from), parseQueryInstant('to', query.to))
+  if (externalOrderId === undefined) {
+    const outcome = credited && ({ true: CREDITED, false: NO_AFFILIATE } as const)[credited]
+    const found = await readFrom(ctx, orderPage, { ...bounds, affiliateId, outcome, page, limit })
+    const data = await toOrders(
+      ctx,
+      await readRows(
+        ctx,
+        found.data.map(({ orderId }) => orderId),
+      ),
+    )
+    return { ...found, data }
+  }
+  const { from, to } = bounds
+  const named = await readRows(ctx, await findOrderIds(ctx.db.read, ctx.shop.id, externalOrderId))
+  const matching = named.filter(
+    ({ row, commission }) =>
+      (from === undefined || row.orderAt >= from) &&
+      (to === undefined || row.orderAt <= to) &&
+      (affiliateId === undefined || commission?.affiliateId === affiliateId) &&
+      (credited === undefined || (commission !== undefined) === (credited === 'true')),
+  )
+  const rows = matching.sort((a, b) => (a.row.orderAt < b.row.orderAt ? 1 : -1)).slice((page - 1) * limit, page * limit)
+  return toPage(await toOrders(ctx, rows), { page, limit }, matching.length)
+})
+
+/** Orders whose facts are read at once. Each can have a thousand lines. */
+const DECISIONS_AT_ONCE = 25
+
+async function toOrders({ db, shop }: Context, stored: StoredOrder[]): Promise<Order[]> {
+  const idsOf = (rows: StoredOrder[]) => rows.map(({ row }) => row.orderId)
+  const notices = await listCancellations(db.read, shop.id, idsOf(stored))
+  const cancellations = new Map(notices.map((notice) => [notice.orderId, notice]))
+  const uncredited = idsOf(stored.filter(({ commission }) => !commission))
+  const reports = new Map<string, Reported>()
+  for (let start = 0; start < uncredited.length; start += DECISIONS_AT_ONCE) {
+    const rows = await findDecisions(db.read, shop.id, uncredited.slice(start, start + DECISIONS_AT_ONCE))
+    await forEachInSlices(db.read, rows, async ({ orderId, facts, decision }) => {
+      const { order } = parseFacts(facts)
+      const { subtotalCents, attribution }: Decision = JSON.parse(decision)
+      reports.set(orderId, {
+        externalOrderId: order.externalOrderId,
+        orderSubtotalCents: subtotalCents,
+        orderDiscountCents: order.discountCents,
+        orderShippingCents: order.shippingCents,
+        orderTaxCents: order.taxCents,
+        attribution,
+      })
+    })
+  }
+  return stored.map(({ row, commission, refundedCents }) => {
+    const canceled = cancellations.get(row.orderId)
+    const { occurredAt = null }: CancellationDetails = canceled ? JSON.parse(canceled.body) : {}
+    return {
+      orderId: row.orderId,
+      orderName: row.orderName,
+      orderCurrency: row.orderCurrency,
+      ...(commission ? creditedOf(commission) : reports.get(row.orderId)!),
+      commissionId: row.commissionId,
+      restrictionReasonCode: commission?.restrictionReasonCode ?? null,
+      refundedCents,
+      canceledAt: occurredAt ?? canceled?.createdAt ?? null,
+      happenedAt: row.orderAt,
+      createdAt: row.createdAt,
+    }
+  })
+}
+
+/** What the commission of an order has, or else its facts and decision. */
+type Reported = Pick<Order, 'externalOrderId' | 'attribution' | AmountField>
+type AmountField = 'orderSubtotalCents' | 'orderDiscountCents' | 'orderShippingCents' | 'orderTaxCents'
+
+function creditedOf(row: CommissionRow): Reported {
+  const { affiliateId, attributionMethod: method, attributionReasonCode: reasonCode } = row
+  const { orderSubtotalCents, orderDiscountCents, orderShippingCents, orderTaxCents } = row
+  return {
+    externalOrderId: row.externalOrderId!,
+    orderSubtotalCents,
+    orderDiscountCents,
+    orderShippingCents,
+    orderTaxCents,
+    attribution: { affiliateId, method, confidence: CONFIDENCE[reasonCode as MatchCode], reasonCode: reasonCode! },
+  }
+}
 
 /** Whose order it was, as reported. */
 export async function findVisitor(

@@ -1,5 +1,5 @@
-import { defineList } from '../../core/lists.ts'
-import { afterCursor, type Cursor } from '../../core/pagination.ts'
+import { defineList, MAX_INLINE_ROWS } from '../../core/lists.ts'
+import { afterCursor, type Cursor, type Page, type PageQuery, pageOf, toPage } from '../../core/pagination.ts'
 import type { Reader } from '../../database/database.ts'
 import type { CommissionRow } from '../../database/tables.ts'
 import { hasMoreOrders } from '../ledger/orders.ts'
@@ -70,52 +70,81 @@ function matches(row: Found, { outcome, currency, minGoodsCents, maxGoodsCents }
     (!currency || row.orderCurrency === currency) &&
     (minGoodsCents === undefined || goodsCents >= minGoodsCents) &&
     (maxGoodsCents === undefined || goodsCents <= maxGoodsCents) &&
-    (!outcome || outcome === NO_AFFILIATE || row.orderStatus === outcome)
+    (!outcome || outcome === NO_AFFILIATE || outcome === CREDITED || row.orderStatus === outcome)
   )
 }
 
-async function readCommissions(db: Reader, shopId: string, query: OrderSearch): Promise<Found[]> {
-  const { affiliateId, outcome, from, to, start } = query
-  let list = db
-    .selectFrom('commissions')
-    .select(['orderId', 'happenedAt as at', 'orderStatus', 'orderCurrency', 'orderSubtotalCents', 'orderDiscountCents'])
-    .where('shopId', '=', shopId)
-    .where('trackingMethod', '<>', 'ADJUSTMENT')
+/** The commissions of credited orders, newest first. */
+function commissionsOf(db: Reader, shopId: string, { affiliateId, outcome, from, to, start }: OrderRange) {
+  let list = db.selectFrom('commissions').where('shopId', '=', shopId).where('trackingMethod', '<>', 'ADJUSTMENT')
   // The index of one condition also sorts, and bounds what is read. The other one is checked afterwards.
   if (affiliateId) list = list.where('affiliateId', '=', affiliateId)
-  else if (outcome && outcome !== NO_AFFILIATE) list = list.where('orderStatus', '=', outcome)
+  else if (outcome && outcome !== CREDITED && outcome !== NO_AFFILIATE) list = list.where('orderStatus', '=', outcome)
   if (from) list = list.where('happenedAt', '>=', from)
   if (to) list = list.where('happenedAt', '<=', to)
   if (start) list = list.where(afterCursor('commissions', start))
-  const rows = await list.orderBy('happenedAt', 'desc').orderBy('id', 'desc').limit(query.maxRead).execute()
+  return list.orderBy('happenedAt', 'desc').orderBy('id', 'desc')
+}
+
+async function readCommissions(db: Reader, shopId: string, query: OrderSearch): Promise<Found[]> {
+  const rows = await commissionsOf(db, shopId, query)
+    .select(['orderId', 'happenedAt as at', 'orderStatus', 'orderCurrency', 'orderSubtotalCents', 'orderDiscountCents'])
+    .limit(query.maxRead)
+    .execute()
   return rows.map(({ orderSubtotalCents, orderDiscountCents, ...row }) => ({
     ...row,
     goodsCents: orderSubtotalCents - Math.min(orderDiscountCents, orderSubtotalCents),
   }))
 }
 
-async function readOrders(db: Reader, shopId: string, query: OrderSearch): Promise<Found[]> {
-  const { outcome, currency, from, to, start } = query
-  let list = db.selectFrom('orders').select(['orderId', 'orderAt as at']).where('shopId', '=', shopId)
+/** All reported orders, or those without a commission, newest first. */
+function ordersOf(db: Reader, shopId: string, { outcome, from, to, start }: OrderRange) {
+  let list = db.selectFrom('orders').where('shopId', '=', shopId)
   if (outcome === NO_AFFILIATE) list = list.where('commissionId', 'is', null)
   if (from) list = list.where('orderAt', '>=', from)
   if (to) list = list.where('orderAt', '<=', to)
   // One row comparison, so that the index seeks to the position even among orders of the same instant.
   if (start) list = list.where((eb) => eb(eb.refTuple('orderAt', 'orderId'), '<', eb.tuple(start.at, start.id)))
-  const sorted = list.orderBy('orderAt', 'desc').orderBy('orderId', 'desc').limit(query.maxRead)
-  // An index has everything else.
-  return currency ? sorted.select(['goodsCents', 'orderCurrency']).execute() : sorted.execute()
+  return list.orderBy('orderAt', 'desc').orderBy('orderId', 'desc')
 }
+
+async function readOrders(db: Reader, shopId: string, query: OrderSearch): Promise<Found[]> {
+  const list = ordersOf(db, shopId, query).select(['orderId', 'orderAt as at']).limit(query.maxRead)
+  // An index has everything else.
+  return query.currency ? list.select(['goodsCents', 'orderCurrency']).execute() : list.execute()
+}
+
+type OrderRange = OrderFilter & { start?: Cursor }
+
+/** The stored ids of a numbered page of orders, with the exact number of orders. */
+async function readPage(
+  db: Reader,
+  shopId: string,
+  query: OrderFilter & PageQuery,
+): Promise<Page<{ orderId: string }>> {
+  if (query.affiliateId && query.outcome === NO_AFFILIATE) return toPage([], query, 0)
+  return isByCommission(query)
+    ? pageOf(commissionsOf(db, shopId, query).select('orderId'), query)
+    : pageOf(ordersOf(db, shopId, query).select('orderId'), query)
+}
+
+/** Orders are counted by each page. */
+export const orderPage = defineList(import.meta.url, 'orderPage', {
+  read: readPage,
+  cost: () => (db: Reader, shopId: string) => hasMoreOrders(db, shopId, MAX_INLINE_ROWS),
+})
 
 /** The outcome of an order that was credited to no affiliate. */
 export const NO_AFFILIATE = 'NOBODY'
+/** The outcome of an order with a commission of any status. */
+export const CREDITED = 'CREDITED'
 
 /** The status of the commission of an order, `NOBODY` without one. */
 export type Outcome = CommissionRow['orderStatus'] | typeof NO_AFFILIATE
 
 /** The conditions of a list of orders. Instants and amounts are inclusive. */
 export interface OrderFilter {
-  outcome?: Outcome | undefined
+  outcome?: Outcome | typeof CREDITED | undefined
   affiliateId?: string | undefined
   from?: string | undefined
   to?: string | undefined

@@ -14,6 +14,7 @@ import { isolation } from './isolation.ts'
 import { limits, ownerLimits } from './limits.ts'
 import { lists } from './lists.ts'
 import { moderation } from './moderation.ts'
+import { orders } from './orders.ts'
 import { ownerWebhooks } from './owner-deliveries.ts'
 import { payouts } from './payouts.ts'
 import { programs } from './programs.ts'
@@ -42,6 +43,7 @@ export const groups: readonly Group[] = [
   idempotency,
   races,
   refunds,
+  orders,
   payouts,
   journeys,
   analytics,

@@ -23,6 +23,8 @@ const OPERATIONS = [
   'deleteWebhook',
   'listWebhookEvents',
   'recordEvent',
+  'listOrders',
+  'getOrderExplanation',
   'getSession',
   'listKeys',
   'createKey',
