@@ -22,6 +22,8 @@ export const SCREENS: [name: string, path: string, link?: string][] = [
   ['affiliate', '/admin/affiliates', 'tbody th a'],
   ['affiliate-new', '/admin/affiliates/new'],
   ['reconcile', '/admin/payouts/reconcile'],
+  ['customers', '/admin/customers'],
+  ['customer', '/admin/customers', 'tbody th a'],
   ['programs', '/admin/programs'],
   ['program', '/admin/programs', 'tbody th a'],
   ['program-new', '/admin/programs/new'],

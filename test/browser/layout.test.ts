@@ -126,6 +126,7 @@ async function addLongValues(): Promise<void> {
     amountCents: 200_000_000,
     couponCode: 'WWWWWWWWW',
     customerEmail: `customer.${email}`,
+    customerId: 'customer-'.repeat(12),
     lineItems: [{ productId: '9'.repeat(20), title: NAME, quantity: 1, priceCents: 200_000_000 }],
     shipping: { country: 'DE', city: WORD },
   })

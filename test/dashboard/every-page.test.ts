@@ -25,6 +25,8 @@ const PAGES = [
   ['/orders', 'order.explained'],
   ['/affiliates', 'affiliates.listed'],
   ['/affiliates?q=mira&status=APPROVED', 'affiliates.listed'],
+  ['/customers', 'customers.listed'],
+  ['/customers?customerId=c-1&customerEmail=a@example.com', 'customers.listed'],
   ['/programs', 'programs.listed'],
   ['/coupons', 'coupons.listed'],
   ['/payouts', 'payouts.listed'],

@@ -77,12 +77,16 @@ describe('affiliates', () => {
     await order({ amountCents: 25_000 })
     const path = `/affiliates/${shop.affiliateId}`
     expect(await words(path)).toMatch(/Awaiting approval 40\.00 USD .*Approved, not in a payout 16\.00 USD/)
-    await done(`${path}/connections`, [
-      ['kind', 'customerId'],
-      ['value', 'customer-of-ada'],
-    ])
+    for (const [kind, value] of [
+      ['customerId', 'customer-of-ada'],
+      ['product', '7007'],
+    ] as const)
+      await done(`${path}/connections`, [
+        ['kind', kind],
+        ['value', value],
+      ])
     const { text } = await owner.open(`/admin${path}`)
-    expect(wordsOf(text)).toContain('customer-of-ada')
+    expect(wordsOf(text)).toMatch(/Customers .*customer-of-ada .*Connected by an owner .*Connections .*Product 7007/)
     const remove = /action="\/admin(\S+connections\/\w+\/delete)"/.exec(text)?.[1] ?? ''
     expect((await done(remove, [])).notice).toBe('Connection removed.')
   })

@@ -89,6 +89,7 @@ const ORDER = {
   affiliates: 'createdAt',
   programs: 'createdAt',
   payoutBatches: 'createdAt',
+  customers: 'createdAt',
 } as const
 
 export type CursorList = keyof typeof ORDER
@@ -108,6 +109,7 @@ const cursors = {
   affiliates: cursorBy('affiliates'),
   programs: cursorBy('programs'),
   payoutBatches: cursorBy('payoutBatches'),
+  customers: cursorBy('customers'),
 }
 
 /** The position of the item with this id, archived or not; undefined when the shop has no such item. */

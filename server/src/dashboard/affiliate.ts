@@ -16,6 +16,7 @@ import { firstInvite, inviteCard } from './affiliate-invite.ts'
 import { commissionColumns } from './commission-list.ts'
 import { copyable, empty, facts } from './components.ts'
 import { assignCode, codeForm } from './coupons.ts'
+import { customerSection } from './customers.ts'
 import { confirmation, form, input, limitsOf, select } from './form.ts'
 import { count, counted, day, money, monthText } from './format.ts'
 import { type Html, html, isolated } from './html.ts'
@@ -64,8 +65,9 @@ async function show(asked: PageRequest): Promise<View> {
     figuresOf(ctx, [one.id]),
   ])
   const figures = all.get(one.id) ?? NO_FIGURES
-  const [charts, linked, balances, programs, recent, others] = await Promise.all([
+  const [charts, customers, linked, balances, programs, recent, others] = await Promise.all([
     total + figures.clicks > 0 ? affiliateCharts(request, one, Math.max(total, figures.clicks)) : '',
+    customerSection(request, one.id),
     connectionSection(request, one),
     readBalanceKept(request, { id: one.id, total }),
     programOptions(request),
@@ -94,6 +96,7 @@ ${
     ? html`${listTable('Latest commissions', columns, recent.data)}<p><a href="${urlWithQuery('/admin/commissions', { status: 'ALL', affiliate: one.id })}">All ${count(total)} commissions</a> · <a href="${urlWithQuery('/admin/journey', { affiliateId: one.id })}">Visits and orders</a>${asked.isOwner ? statementLink(request, one) : ''}</p>`
     : empty('No commissions yet', 'Orders with the code or through the link appear here.', 'commissions')
 }
+${customers}
 ${linked}
 </div><div>
 <section class="card" aria-labelledby="share"><h2 id="share">Link and code</h2>
@@ -259,7 +262,7 @@ const CONNECTION_COLUMNS: Column[] = ['Kind', wideColumn('Value'), 'Since', ACTI
 
 async function connectionSection(request: PageRequest, { id, deletedAt }: Affiliate): Promise<Html> {
   const { isOwner, query, zone } = request
-  const asked = { affiliateId: id, ...pageOf(query, 'connections') }
+  const asked = { affiliateId: id, isOfProducts: true, ...pageOf(query, 'connections') }
   const { list: found, notice } = await readListForPage(request, connections.list, asked)
   const data = found?.data ?? []
   const rows = data.map((one) => [
@@ -276,7 +279,7 @@ async function connectionSection(request: PageRequest, { id, deletedAt }: Affili
   ])
   const sent = request.form
   return html`<h2>Connections</h2>
-${deletedAt === null ? html`<p class="hint">Orders from these customers or for these products are credited to the affiliate, even without a code or link.</p>` : ''}
+${deletedAt === null ? html`<p class="hint">Orders for these products are credited to the affiliate, even without a code or link.</p>` : ''}
 ${rows.length ? table('Connections', CONNECTION_COLUMNS, rows) : found && html`<p>None.</p>`}
 ${notice}${found && pager(`${LIST}/${id}`, query, found.pagination, 'connections')}
 ${

@@ -107,6 +107,7 @@ function subjectOf(id: string | null, names: SubjectNames): Html {
   if (kind === 'aff') return link(`/admin/affiliates/${id}`, names.affiliates.get(id) ?? id)
   if (kind === 'prg') return link(`/admin/programs/${id}`, names.programs.get(id) ?? id)
   if (kind === 'bat') return link(`/admin/payouts/${id}`, 'batch')
+  if (kind === 'cus') return link(`/admin/customers/${id}`, 'customer')
   const text = names.users.get(id) ?? names.keys.get(id) ?? names.webhooks.get(id)
   return text === undefined ? html`<code>${isolated(id)}</code>` : isolated(text)
 }
@@ -164,9 +165,10 @@ const SENTENCES: Readonly<Record<string, (one: DescribedRecord) => Html>> = {
     html`Added the alias <code>${isolated(text('alias'))}</code> of ${affiliate()}`,
   'alias.deleted': ({ affiliate, text }) =>
     html`Removed the alias <code>${isolated(text('alias'))}</code> of ${affiliate()}`,
-  'customer.created': () => html`Recorded a customer who is bound to nobody`,
-  'customer.bound': ({ affiliate }) => html`Bound a customer to ${affiliate()}`,
-  'customer.unbound': ({ affiliate }) => html`Unbound a customer from ${affiliate()}`,
+  'customer.created': ({ subject }) => html`Recorded a ${subject()} who is bound to nobody`,
+  'customer.bound': ({ subject, affiliate, text }) =>
+    html`Bound a ${subject()} to ${affiliate()}${text('reasonCode') ? html`: ${nameOf(text('reasonCode')).toLowerCase()}` : ''}`,
+  'customer.unbound': ({ subject, affiliate }) => html`Unbound a ${subject()} from ${affiliate()}`,
   'connection.created': ({ affiliate, text }) => html`Connected a ${text('kind').toLowerCase()} to ${affiliate()}`,
   'connection.deleted': ({ affiliate, text }) => html`Disconnected a ${text('kind').toLowerCase()} from ${affiliate()}`,
   'program.updated': ({ subject, record }) =>
@@ -207,6 +209,7 @@ const KINDS: Readonly<Record<string, string>> = {
   aff: 'affiliate',
   bat: 'payout',
   com: 'order',
+  cus: 'customer',
   key: 'key',
   prg: 'program',
   usr: 'user',

@@ -18,6 +18,7 @@ export const MENU: { heading: string; items: MenuItem[] }[] = [
       { path: '/orders', label: 'Orders', icon: 'orders', key: 'o' },
       { path: '/commissions', label: 'Commissions', icon: 'commissions', key: 'c' },
       { path: '/affiliates', label: 'Affiliates', icon: 'affiliates', key: 'a' },
+      { path: '/customers', label: 'Customers', icon: 'customers', key: 'm' },
       { path: '/programs', label: 'Programs', icon: 'programs', key: 'r' },
       { path: '/coupons', label: 'Coupons', icon: 'coupons', key: 'u' },
       { path: '/payouts', label: 'Payouts', icon: 'payouts', key: 'p', owner: true },

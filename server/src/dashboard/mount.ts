@@ -11,6 +11,7 @@ import { backtestRoutes } from './backtest.ts'
 import { commissionBulkRoutes } from './commission-bulk.ts'
 import { commissionRoutes } from './commissions.ts'
 import { couponRoutes } from './coupons.ts'
+import { customerRoutes } from './customers.ts'
 import { deliveryRoutes } from './deliveries.ts'
 import { journeyRoutes } from './journey.ts'
 import { keyRoutes } from './keys.ts'
@@ -41,6 +42,7 @@ const routes = [
   affiliateRoutes,
   affiliatePageRoutes,
   payeeRoutes,
+  customerRoutes,
   programRoutes,
   programPageRoutes,
   programTermsRoutes,

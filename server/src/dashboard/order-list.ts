@@ -51,7 +51,7 @@ export const orderPage = (request: PageRequest): ListPage<ReportedOrder> => ({
     rare(amountsField(request, 'Goods', 'goods value')),
   ],
   button: 'Find',
-  columns: (_filter, rows) => columns(request, rows),
+  columns: (_filter, rows) => orderColumns(request, rows),
   read: (filter) => read(request, filter),
   readFile: (filter) => async (after) => {
     const { data, next } = await listReported(request.ctx, { ...queryOf(filter), after, limit: ORDERS_AT_ONCE })
@@ -63,7 +63,11 @@ export const orderPage = (request: PageRequest): ListPage<ReportedOrder> => ({
       : empty('No orders yet', html`Report one. The <a href="/api/v1/docs">quick start</a> shows how.`, 'orders'),
 })
 
-async function columns({ ctx, zone }: PageRequest, rows: ReportedOrder[]): Promise<ListColumn<ReportedOrder>[]> {
+/** The columns of a table of orders, and of the file. */
+export async function orderColumns(
+  { ctx, zone }: PageRequest,
+  rows: ReportedOrder[],
+): Promise<ListColumn<ReportedOrder>[]> {
   const ids = rows.flatMap(({ affiliateId }) => affiliateId ?? [])
   const names = await affiliateNames(ctx, ids)
   const affiliateCell = ({ affiliateId: id }: ReportedOrder) => (id === null ? '–' : affiliateLink(id, names.get(id)))
@@ -73,7 +77,7 @@ async function columns({ ctx, zone }: PageRequest, rows: ReportedOrder[]): Promi
     timeColumn({ label: 'Date', card: 'bare', zone }, ({ orderAt }) => orderAt),
     { label: 'Goods', kind: 'number', card: 'inline', cell: goodsCell, file: goodsAmount },
     { label: 'Goods currency', file: ({ orderCurrency }) => orderCurrency },
-    { label: 'Outcome', card: 'bare', cell: ({ outcome }) => badge(outcome), file: ({ outcome }) => outcome },
+    { label: 'Outcome', card: 'bare', cell: outcomeCell, file: ({ outcome }) => outcome },
     { label: 'Affiliate', kind: 'name', card: 'bare', cell: affiliateCell, file: affiliateName },
     { label: 'Commission', kind: 'number', card: 'lead', cell: earnedCell, file: earnedAmount },
     { label: 'Currency', file: ({ commission }) => commission?.currency ?? null },
@@ -84,6 +88,8 @@ async function columns({ ctx, zone }: PageRequest, rows: ReportedOrder[]): Promi
 
 const orderCell = ({ orderId, name }: ReportedOrder) =>
   html`<a href="${urlWithQuery(PATH, { id: orderId })}">${isolated(name)}</a>`
+const outcomeCell = ({ outcome, restriction }: ReportedOrder) =>
+  html`${badge(outcome)}${restriction ? html`<small>${nameOf(restriction)}</small>` : ''}`
 const goodsCell = ({ goodsCents, refundedCents, orderCurrency }: ReportedOrder) =>
   goods(goodsCents, refundedCents, orderCurrency)
 const goodsAmount = ({ goodsCents, orderCurrency }: ReportedOrder) => amountCell(goodsCents, orderCurrency)

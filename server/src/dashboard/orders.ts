@@ -1,6 +1,7 @@
 import type { components } from '../contract/schema.d.ts'
 import { affiliateNames } from '../domains/affiliates/affiliates.ts'
 import { explain } from '../domains/commissions/explain.ts'
+import * as customers from '../domains/customers/customers.ts'
 import { findOrderName } from '../domains/orders/reported.ts'
 import { facts } from './components.ts'
 import { field } from './form.ts'
@@ -53,6 +54,7 @@ async function showOrder(request: PageRequest, text: string): Promise<View> {
     [...ids, found.affiliate?.id ?? null].filter((id) => id !== null),
   )
   const name = (await findOrderName(ctx, found.orderId)) || found.externalOrderId
+  const customer = await customers.findNamed(ctx, found.order)
   return {
     title: `Order ${name}`,
     crumb: { to: PATH, text: 'Orders' },
@@ -63,7 +65,7 @@ async function showOrder(request: PageRequest, text: string): Promise<View> {
 ${explanation(found, names, request.query)}
 ${refundList(found, PATH, request.query)}
 </div><div>
-<section class="card" aria-labelledby="record"><h2 id="record">Record</h2>${decisionFacts(found, request.zone)}</section>
+<section class="card" aria-labelledby="record"><h2 id="record">Record</h2>${decisionFacts(found, { zone: request.zone, customer })}</section>
 ${isOwner && found.commission ? changes(request, found.commission, found) : ''}
 </div></div>`,
   }
@@ -121,8 +123,12 @@ function orderStats(found: Explanation, names: Names): Html {
   )
 }
 
-const decisionFacts = (found: Explanation, zone: string): Html => {
+const decisionFacts = (
+  found: Explanation,
+  { zone, customer }: { zone: string; customer: string | undefined },
+): Html => {
   const { affiliate, program, commission, order } = found
+  const name = String(order.customerId || order.customerEmail)
   return facts(
     [
       ['Ordered', time(String(order.orderAt), '–', zone)],
@@ -130,6 +136,7 @@ const decisionFacts = (found: Explanation, zone: string): Html => {
       ['Program', program ? rateText(program.commissionType, program.rate, flatCurrencyOf(found)) : 'none'],
       ['Affiliate', affiliate ? badge(affiliate.archived ? 'ARCHIVED' : affiliate.status) : undefined],
       ['Commission', commission ? badge(commission.orderStatus) : 'none'],
+      ['Customer', customer && html`<a href="/admin/customers/${customer}">${isolated(name)}</a>`],
       ['Order ID', html`<code>${isolated(found.externalOrderId)}</code>`],
     ],
     'facts one',

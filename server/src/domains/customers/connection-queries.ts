@@ -16,6 +16,8 @@ export interface ConnectionFilter extends PageQuery {
   /** The hashes of the value as an address. */
   emailHashes?: string[] | undefined
   affiliateId?: string | undefined
+  /** Without customers. */
+  isOfProducts?: boolean
 }
 
 function products(db: Reader, shopId: string, { kind, value, affiliateId }: ConnectionFilter) {
@@ -29,9 +31,13 @@ function products(db: Reader, shopId: string, { kind, value, affiliateId }: Conn
   return list.select(['id', 'kind', 'value', 'affiliateId', 'createdAt']).$castTo<AnyConnection>()
 }
 
-function customers(db: Reader, shopId: string, { kind, value, emailHashes, affiliateId }: ConnectionFilter) {
+function customers(
+  db: Reader,
+  shopId: string,
+  { kind, value, emailHashes, affiliateId, isOfProducts }: ConnectionFilter,
+) {
   let list = db.selectFrom('customers').where('shopId', '=', shopId).where('affiliateId', 'is not', null)
-  if (kind === 'product' || kind === 'variant') list = list.where(sql.lit(false))
+  if (isOfProducts || kind === 'product' || kind === 'variant') list = list.where(sql.lit(false))
   if (value)
     list = list.where((eb) =>
       eb.or([

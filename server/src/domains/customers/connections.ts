@@ -13,6 +13,7 @@ import { requireProductId } from '../programs/product-rules.ts'
 import { customerKeys, customerOf, hashesOfQuery, storeCustomer, UNBOUND } from './binding.ts'
 import {
   type AnyConnection,
+  type ConnectionFilter,
   connectionList,
   deleteConnection,
   findConnection,
@@ -24,10 +25,13 @@ import { ANY_TIME, countOrders, findCustomer, findCustomers, updateCustomer } fr
 type Connection = components['schemas']['Connection']
 
 /** Lists the products and variants that are connected to affiliates, and the bound customers, newest first. */
-export const list = readerOf(connectionList, async (ctx: Context, query: Query<'listConnections'>) => {
-  const emailHashes = query.value === undefined ? undefined : hashesOfQuery(ctx, query.value)
-  return mapPage(await readFrom(ctx, connectionList, { ...query, emailHashes }), toConnection)
-})
+export const list = readerOf(
+  connectionList,
+  async (ctx: Context, query: Query<'listConnections'> & Pick<ConnectionFilter, 'isOfProducts'>) => {
+    const emailHashes = query.value === undefined ? undefined : hashesOfQuery(ctx, query.value)
+    return mapPage(await readFrom(ctx, connectionList, { ...query, emailHashes }), toConnection)
+  },
+)
 
 /**
  * Connects a customer, product or variant to an affiliate. A customer is bound.

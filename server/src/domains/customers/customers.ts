@@ -5,32 +5,68 @@ import { type Context, nowIso } from '../../core/context.ts'
 import { readerOf, readFrom } from '../../core/lists.ts'
 import { mutate } from '../../core/mutate.ts'
 import type { WebhookEvent } from '../../core/outbox.ts'
+import { mapPage, type Page, type PageQuery, readCursor, type Uncounted } from '../../core/pagination.ts'
 import { addMonths } from '../../core/time-zone.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import type { CustomerRow } from '../../database/tables.ts'
 import type { TermsFact } from '../../engine/facts.ts'
 import { endMonth, termsInForce } from '../../engine/terms.ts'
 import { listTermedAffiliates, listTerms } from '../programs/queries.ts'
-import { hashesOfQuery, UNBOUND } from './binding.ts'
-import { type CountedOrders, customerList, findCustomer, updateCustomer } from './queries.ts'
+import { customerKeys, hashesOfQuery, identify, UNBOUND } from './binding.ts'
+import {
+  ANY_TIME,
+  type CountedOrders,
+  countOrders,
+  customerList,
+  customerOrderList,
+  findCustomer,
+  findCustomers,
+  updateCustomer,
+} from './queries.ts'
 
 type Customer = components['schemas']['Customer']
 
 /** Lists customers, newest first. */
 export const list = readerOf(
   customerList,
-  async (ctx: Context, { customerEmail, ...query }: Query<'listCustomers'>) => {
+  async (ctx: Context, { customerEmail, ...query }: Query<'listCustomers'> & Uncounted & { after?: string }) => {
     const emailHashes = customerEmail === undefined ? undefined : hashesOfQuery(ctx, customerEmail)
-    const { data, pagination } = await readFrom(ctx, customerList, { ...query, emailHashes })
+    const start = await readCursor(ctx, 'customers', query)
+    const { data, pagination } = await readFrom(ctx, customerList, { ...query, emailHashes, start })
     return { data: await toCustomers(ctx, ctx.db.read, data), pagination }
   },
 )
+
+/** @throws ApiError 404 `customer_not_found`. */
+export async function find(ctx: Context, id: string): Promise<Customer> {
+  const row = await findCustomer(ctx.db.read, ctx.shop.id, id)
+  if (!row) throw customerNotFound()
+  return toCustomer(ctx, ctx.db.read, { row, counted: await countOrders(ctx.db.read, row, ANY_TIME) })
+}
+
+/** The id of the customer whom an order names; undefined when nobody is known by these. */
+export async function findNamed(
+  { db, shop }: Context,
+  named: Parameters<typeof customerKeys>[1],
+): Promise<string | undefined> {
+  const keys = customerKeys(shop, named)
+  return identify(await findCustomers(db.read, shop.id, keys), keys)?.id
+}
+
+/** The stored ids of a customer's orders that have a commission, newest first. */
+export const listOrderIds = readerOf(
+  customerOrderList,
+  async (ctx: Context, query: PageQuery & { id: string }): Promise<Page<string>> =>
+    mapPage(await readFrom(ctx, customerOrderList, query), ({ orderId }) => orderId),
+)
+
+const customerNotFound = () => notFound('customer_not_found', 'No customer with this id exists in your shop.')
 
 /** Unbinds a customer. @throws ApiError 404 `customer_not_found`. */
 export const unbind = (ctx: Context, id: string) =>
   mutate(ctx, async (trx) => {
     const row = await findCustomer(trx, ctx.shop.id, id)
-    if (!row) throw notFound('customer_not_found', 'No customer with this id exists in your shop.')
+    if (!row) throw customerNotFound()
     const { affiliateId } = row
     const result = { ok: true as const, message: 'Customer unbound.', id }
     if (affiliateId === null) return { result, audit: null }

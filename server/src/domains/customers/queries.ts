@@ -109,7 +109,7 @@ async function listCustomers(db: Reader, shopId: string, query: CustomerFilter) 
     .selectAll()
     .orderBy(isOne ? withoutIndex(db, 'createdAt') : 'createdAt', 'desc')
     .orderBy('id', 'desc')
-  const { data, pagination } = await pageOf(list, query)
+  const { data, pagination } = await pageOf(list, query, { list: 'customers' })
   const rows = data.map(async (row) => ({ row, counted: await countOrders(db, row, ANY_TIME) }))
   return { data: await Promise.all(rows), pagination }
 }
@@ -126,6 +126,28 @@ export const customerList = defineList(import.meta.url, 'customerList', {
             .limit(1)
             .offset(MAX_INLINE_ROWS)
             .executeTakeFirst()) !== undefined,
+})
+
+/** The orders that name a customer and have a commission, newest first. */
+async function listCustomerOrders(db: Reader, shopId: string, { id, ...page }: PageQuery & { id: string }) {
+  const list = db.selectFrom('commissions').where('shopId', '=', shopId).where('customer', '=', id)
+  return pageOf(list.select('orderId').orderBy('happenedAt', 'desc').orderBy('id', 'desc'), page)
+}
+
+/** An id that every guest has can have many orders. */
+export const customerOrderList = defineList(import.meta.url, 'customerOrderList', {
+  read: listCustomerOrders,
+  cost:
+    ({ id }: { id: string }) =>
+    async (db, shopId) =>
+      (await db
+        .selectFrom('commissions')
+        .select('id')
+        .where('shopId', '=', shopId)
+        .where('customer', '=', id)
+        .limit(1)
+        .offset(MAX_INLINE_ROWS)
+        .executeTakeFirst()) !== undefined,
 })
 
 const insertOne = preparedInsert('customers')

@@ -50,6 +50,10 @@ export interface ReportedOrder {
   orderCurrency: string
   outcome: Outcome
   affiliateId: string | null
+  /** The evidence that the affiliate was credited for; null without a commission. */
+  evidence: string | null
+  /** Why the order earns less or nothing; null if it is not restricted. */
+  restriction: string | null
   /** Current amount, in its own currency. */
   commission: { cents: number; currency: string } | null
 }
@@ -142,6 +146,8 @@ const toReported = ({ row, commission: own, refundedCents }: StoredOrder): Repor
   orderCurrency: row.orderCurrency,
   outcome: own?.orderStatus ?? NO_AFFILIATE,
   affiliateId: own?.affiliateId ?? null,
+  evidence: own?.attributionReasonCode ?? null,
+  restriction: own?.restrictionReasonCode ?? null,
   commission: own ? { cents: own.commissionAmountCents, currency: own.currency } : null,
 })
 

@@ -50,7 +50,7 @@ async function store(ctx: Context, trx: Transaction, signUp: SignUp): Promise<Mu
   if (affiliateId !== null)
     return {
       result: { reply, isKnown },
-      audit: { action: 'customer.bound', subjectId, data: { affiliateId, boundBy } },
+      audit: { action: 'customer.bound', subjectId, data: { affiliateId, boundBy, reasonCode: binding.reasonCode } },
       events: [{ event: 'customer.bound', data: reply.data }],
     }
   const data = { reasonCode: binding.reasonCode }

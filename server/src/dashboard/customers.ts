@@ -1,0 +1,252 @@
+import type { components } from '../contract/schema.d.ts'
+import { nowIso } from '../core/context.ts'
+import { localDate, monthsBetween } from '../core/time-zone.ts'
+import { affiliateNames } from '../domains/affiliates/affiliates.ts'
+import * as customers from '../domains/customers/customers.ts'
+import { readOrders } from '../domains/orders/reported.ts'
+import { affiliateLink } from './commission-list.ts'
+import { empty, facts } from './components.ts'
+import { timeCell, wholeList } from './csv-download.ts'
+import { confirmation } from './form.ts'
+import { count, day, time } from './format.ts'
+import { type Html, html, isolated } from './html.ts'
+import { countColumn, type ListColumn, listTable, timeColumn } from './list-columns.ts'
+import { affiliateField, rare, selectField, textField } from './list-filter.ts'
+import {
+  downloadList,
+  isNarrowed,
+  type ListFilter,
+  type ListPage,
+  NO_MATCH,
+  numberedRows,
+  showList,
+} from './list-page.ts'
+import { orderColumns } from './order-list.ts'
+import { readListForPage } from './report-cache.ts'
+import { ALL_ROLES, OWNER_ONLY, type PageRequest, type Route, type View } from './route.ts'
+import { programOptions } from './select-options.ts'
+import { badge, nameOf } from './status.ts'
+import { pageOf, pager } from './table.ts'
+import { urlWithQuery } from './url.ts'
+
+type Customer = components['schemas']['Customer']
+
+const PATH = '/admin/customers'
+
+export const customerRoutes: Route[] = [
+  {
+    path: '/customers',
+    roles: ALL_ROLES,
+    audit: 'customers.listed',
+    show: async (request) => showList(request, await customerPage(request)),
+    hasFilter: true,
+  },
+  {
+    path: '/customers.csv',
+    roles: ALL_ROLES,
+    audit: 'customers.exported',
+    show: async (request) => downloadList(request, await customerPage(request)),
+  },
+  { path: '/customers/:id', roles: ALL_ROLES, audit: 'customer.shown', show },
+  { path: '/customers/:id/unbind', roles: OWNER_ONLY, audit: 'customer.shown', show: confirmUnbinding },
+  { path: '/customers/:id/unbind', roles: OWNER_ONLY, act: unbind, page: show },
+]
+
+async function customerPage(request: PageRequest): Promise<ListPage<Customer>> {
+  const { ctx } = request
+  const programs = await programOptions(request)
+  return {
+    path: PATH,
+    title: 'Customers',
+    lead: 'Who was referred by whom. Later orders of a bound customer are credited to the affiliate without a code or link.',
+    filters: [
+      textField(request, { name: 'customerId', label: 'Customer ID', maxlength: 255, chip: 'Customer' }),
+      affiliateField(request),
+      selectField(request, { name: 'programId', label: 'Program', options: programs, isOpen: true }),
+      rare(textField(request, { name: 'customerEmail', label: 'Email', maxlength: 320, chip: 'Email' })),
+    ],
+    columns: (_filter, rows) => customerColumns(request, rows, programs),
+    read: (filter) => numberedRows(request, { path: PATH, list: customers.list, query: queryOf(filter) }),
+    readFile: (filter) => (after) =>
+      wholeList(ctx, customers.list, { ...queryOf(filter), after }, ({ id }) => id ?? ''),
+    none: (filter) =>
+      isNarrowed(filter)
+        ? NO_MATCH
+        : empty(
+            'No customers yet',
+            html`They appear with their first order, or when they sign up. The <a href="/api/v1/docs">quick start</a> shows how to report a sign-up.`,
+            'customers',
+          ),
+  }
+}
+
+const queryOf = ({ affiliateId, given: { programId, customerId, customerEmail } }: ListFilter) => ({
+  ...(affiliateId && { affiliateId }),
+  ...(programId && { programId }),
+  ...(customerId && { customerId }),
+  ...(customerEmail && { customerEmail }),
+})
+
+/** How a customer was bound. */
+const BOUND_BY: Record<NonNullable<Customer['boundBy']>, string> = {
+  SIGNUP: 'Sign-up',
+  ORDER: 'First order',
+  OWNER: 'Connected by an owner',
+  IMPORT: 'Import',
+}
+
+const nameIn = ({ customerId }: Customer): Html | string =>
+  customerId === null ? 'Known by email' : isolated(customerId)
+
+/** Addresses are not stored, so a customer without an id has no name. */
+const customerCell = (one: Customer): Html => html`<a href="${PATH}/${one.id ?? ''}">${nameIn(one)}</a>`
+
+/** The columns of a table of customers, and of the file. */
+async function customerColumns(
+  { ctx, zone }: PageRequest,
+  rows: Customer[],
+  programs: Awaited<ReturnType<typeof programOptions>>,
+): Promise<ListColumn<Customer>[]> {
+  const names = await affiliateNames(
+    ctx,
+    rows.flatMap(({ affiliateId }) => affiliateId ?? []),
+  )
+  const programNames = new Map(programs)
+  const programOf = ({ programId }: Customer) => programId && (programNames.get(programId) ?? programId)
+  const now = nowIso(ctx)
+  const months: ListColumn<Customer> = {
+    label: 'Months left',
+    card: 'inline',
+    cell: (one) => monthsLeft(one, now, zone) ?? '–',
+  }
+  return [
+    { label: 'Customer', cell: customerCell, file: ({ customerId }) => customerId },
+    {
+      label: 'Affiliate',
+      kind: 'name',
+      card: 'bare',
+      cell: ({ affiliateId }) => (affiliateId === null ? '–' : affiliateLink(affiliateId, names.get(affiliateId))),
+      file: ({ affiliateId }) => affiliateId && (names.get(affiliateId) ?? null),
+    },
+    { label: 'Program', kind: 'name', card: 'bare', cell: (one) => programOf(one) ?? '–', file: programOf },
+    {
+      label: 'Bound',
+      card: 'bare',
+      cell: ({ boundAt, boundBy }) =>
+        boundAt === null || boundBy === null ? '–' : html`${day(boundAt, zone)}<small>${BOUND_BY[boundBy]}</small>`,
+      fileLabel: `Bound (${zone})`,
+      file: ({ boundAt }) => timeCell(boundAt, zone),
+    },
+    { label: 'Bound by', file: ({ boundBy }) => boundBy },
+    timeColumn({ label: 'First order', card: 'bare', zone, show: day }, ({ firstOrderAt }) => firstOrderAt),
+    countColumn({ label: 'Orders', card: 'lead' }, ({ orders }) => orders),
+    ...(rows.some((one) => monthsLeft(one, now, zone)) ? [months] : []),
+    { label: `Commission ends (${zone})`, file: ({ commissionEndsAt }) => timeCell(commissionEndsAt, zone) },
+    { label: 'Customer key', file: ({ id }) => id },
+    { label: 'Affiliate ID', file: ({ affiliateId }) => affiliateId },
+  ]
+}
+
+/** `4 of 12 months left`, as the terms count them; undefined when they do not end, or before the first order. */
+export function monthsLeft(
+  { firstOrderAt, commissionEndsAt }: Customer,
+  now: string,
+  zone: string,
+): string | undefined {
+  if (firstOrderAt === null || commissionEndsAt === null) return undefined
+  const total = monthsBetween(firstOrderAt, commissionEndsAt, zone)
+  const past = now < firstOrderAt ? 0 : Math.min(total, monthsBetween(firstOrderAt, now, zone))
+  return `${count(total - past)} of ${count(total)} months left`
+}
+
+/** The newest customers of an affiliate, for the affiliate's page. */
+export async function customerSection(request: PageRequest, affiliateId: string): Promise<Html> {
+  const { query } = request
+  const asked = { affiliateId, ...pageOf(query, 'customers') }
+  const [programs, { list, notice }] = await Promise.all([
+    programOptions(request),
+    readListForPage(request, customers.list, asked),
+  ])
+  const rows = list?.data ?? []
+  const columns = (await customerColumns(request, rows, programs)).filter(({ label }) => label !== 'Affiliate')
+  return html`<h2>Customers</h2>
+${rows.length ? listTable('Customers', columns, rows) : list && html`<p>None.</p>`}
+${notice}${list && pager(`/admin/affiliates/${affiliateId}`, query, list.pagination, 'customers')}`
+}
+
+async function show(request: PageRequest): Promise<View> {
+  const { ctx, isOwner, zone, query } = request
+  const one = await customers.find(ctx, request.params.id ?? '')
+  const id = one.id ?? ''
+  const [programs, names, { list, notice }] = await Promise.all([
+    programOptions(request),
+    affiliateNames(ctx, one.affiliateId ? [one.affiliateId] : []),
+    readListForPage(request, customers.listOrderIds, { id, ...pageOf(query) }),
+  ])
+  const orders = await readOrders(ctx, list?.data ?? [])
+  const evidence: ListColumn<(typeof orders)[number]> = {
+    label: 'Evidence',
+    card: 'bare',
+    cell: ({ evidence }) => (evidence === null ? '–' : nameOf(evidence)),
+  }
+  const columns = [...(await orderColumns(request, orders)), evidence]
+  const program = one.programId && new Map(programs).get(one.programId)
+  return {
+    title: one.customerId ?? 'Customer known by email',
+    crumb: { to: PATH, text: 'Customers' },
+    badges: badge(one.affiliateId === null ? 'NOT_BOUND' : 'BOUND'),
+    subjectId: id,
+    actions:
+      isOwner && one.affiliateId !== null
+        ? html`<a class="button danger" href="${PATH}/${id}/unbind">Unbind</a>`
+        : undefined,
+    body: html`${facts(
+      [
+        ['Orders', count(one.orders)],
+        ['First order', one.firstOrderAt === null ? 'none' : day(one.firstOrderAt, zone)],
+        ['Commission', monthsLeft(one, nowIso(ctx), zone)],
+        ['Affiliate', one.affiliateId === null ? 'none' : affiliateLink(one.affiliateId, names.get(one.affiliateId))],
+      ],
+      'stats',
+    )}
+<section class="card" aria-labelledby="binding"><h2 id="binding">Binding</h2>
+${bindingFacts(request, one, program || one.programId)}</section>
+<h2>Orders</h2>
+${orders.length ? listTable('Orders', columns, orders) : list && empty('No orders with a commission', 'Orders that an affiliate was credited for appear here.', 'orders')}
+${notice}${list && pager(`${PATH}/${id}`, query, list.pagination)}`,
+  }
+}
+
+function bindingFacts({ isOwner, zone }: PageRequest, one: Customer, program: string | null): Html {
+  const { boundAt, boundBy } = one
+  // The record says who bound the customer, and by which evidence.
+  const onDay = boundAt === null ? '' : localDate(boundAt, zone)
+  const audit = urlWithQuery('/admin/audit', { action: 'customer.bound', from: onDay })
+  return facts([
+    ['Bound', boundAt === null ? 'no' : time(boundAt, '–', zone)],
+    ['By', boundBy ? BOUND_BY[boundBy] : undefined],
+    ['Evidence', isOwner && boundBy === 'SIGNUP' ? html`<a href="${audit}">Audit log</a>` : undefined],
+    ['Program', program ? html`<a href="/admin/programs/${one.programId}">${isolated(program)}</a>` : undefined],
+    ['Commission until', one.commissionEndsAt ? day(one.commissionEndsAt, zone) : undefined],
+    ['Known since', day(one.createdAt, zone)],
+    ['Key', html`<code>${one.id ?? ''}</code>`],
+  ])
+}
+
+async function confirmUnbinding(request: PageRequest): Promise<View> {
+  const one = await customers.find(request.ctx, request.params.id ?? '')
+  const to = `${PATH}/${one.id}`
+  const name = one.customerId ?? 'Customer known by email'
+  const body = confirmation(request, {
+    text: html`<p>Later orders of ${nameIn(one)} need other evidence, and a later sign-up, order or import may bind the customer again. Recorded commissions stay.</p>`,
+    action: `${to}/unbind`,
+    button: 'Unbind customer',
+    back: to,
+  })
+  return { title: 'Unbind this customer?', crumb: { to, text: name }, subjectId: one.id ?? '', body }
+}
+
+async function unbind({ ctx, params }: PageRequest) {
+  const { id } = await customers.unbind(ctx, params.id ?? '')
+  return { to: `${PATH}/${id}`, flash: { text: 'Customer unbound.' } }
+}
