@@ -27,6 +27,8 @@ const EDGES = [
   '2028-03-14T06:00:00Z',
 ]
 const INSTANTS = EDGES.flatMap((edge) => [-1000, 0, 1000].map((ms) => Date.parse(edge) + ms))
+const CODES = ['AAA', 'BBB']
+const CUSTOMERS = 3
 const LAST = INSTANTS.at(-1)! + DAY
 
 interface Terms {
@@ -35,8 +37,14 @@ interface Terms {
   rules: { when: TermsCondition; commissionPercent: number | null; maxCommissionCents?: number }[]
 }
 
+type NamedBy = 'id' | 'address' | 'both'
+
+/** Customer 0 is not named. Affiliate 0 is not named either, so that only a binding can win. */
 type Step =
-  | { do: 'order'; at: number; customer: number; affiliate: number; cents: number }
+  | { do: 'order'; at: number; customer: number; by: NamedBy; affiliate: number; cents: number }
+  | { do: 'signUp'; customer: number; by: NamedBy; affiliate: number }
+  | { do: 'unbind'; customer: number }
+  | { do: 'erase'; customer: number }
   | { do: 'refund' | 'takeBack'; order: number; part: number }
   | { do: 'terms'; terms: Terms }
 
@@ -72,17 +80,25 @@ const terms: fc.Arbitrary<Terms> = fc.record({
     { maxLength: 3 },
   ),
 })
+const by = fc.constantFrom<NamedBy>('id', 'id', 'address', 'both')
+const named = fc.integer({ min: 1, max: CUSTOMERS })
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
-    weight: 6,
+    weight: 8,
     arbitrary: fc.record({
       do: fc.constant('order' as const),
       at: fc.nat(INSTANTS.length - 1),
-      customer: fc.nat(3),
-      affiliate: fc.nat(1),
+      customer: fc.nat(CUSTOMERS),
+      by,
+      affiliate: fc.nat(CODES.length),
       cents: fc.integer({ min: 1, max: 9999 }),
     }),
   },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant('signUp' as const), customer: named, by, affiliate: fc.nat(CODES.length) }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constantFrom<'unbind' | 'erase'>('unbind', 'erase'), customer: named }) },
   {
     weight: 2,
     arbitrary: fc.record({
@@ -94,11 +110,24 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('terms' as const), terms }) },
 )
 
+/** What the model knows of a customer. An erased one has neither id nor address. */
+interface Customer {
+  id: string | null
+  address: string | null
+  /** Bound to this one; 0 to nobody. */
+  affiliate: number
+}
+
+interface Name {
+  customerId?: string | null
+  customerEmail?: string | null
+}
+
 /** What the model knows of an order. */
 interface Known {
   id: string
   at: number
-  customer: number
+  customer: Customer | undefined
   affiliate: number
   cents: number
   version: number
@@ -159,20 +188,31 @@ function monthOf(from: number, at: number, zone: string): number {
   return month
 }
 
+interface Setting {
+  zone: string
+  lifetimeCommission: boolean
+}
+
 class History {
   readonly server: TestServer
   readonly shop: TestShop
   readonly zone: string
   readonly client: ReferralClient
   readonly orders: Known[] = []
+  readonly customers: Customer[] = []
+  /** Ids that orders have with their address. */
+  readonly linked = new Set<string>()
   readonly versions: (Terms & { createdAt: number })[] = [{ createdAt: 0, holdDays: 0, appliesTo: 'ORDERS', rules: [] }]
   programId = ''
+  readonly lifetimeCommission: boolean
+  readonly #affiliateIds: string[] = []
   #count = 0
 
-  constructor(server: TestServer, shop: TestShop, zone: string) {
+  constructor(server: TestServer, shop: TestShop, { zone, lifetimeCommission }: Setting) {
     this.server = server
     this.shop = shop
     this.zone = zone
+    this.lifetimeCommission = lifetimeCommission
     this.client = server.clientOf(shop.key)
   }
 
@@ -181,7 +221,9 @@ class History {
     await this.owner('PATCH', '/settings', { timeZone: this.zone })
     const program = await this.client.programs.create({ name: 'P', autoApproveOrder: true })
     this.programId = program.id
-    for (const code of ['AAA', 'BBB']) await newAffiliate(this.server, { key, campaignId: program.id, code })
+    await this.client.programs.update(program.id, { lifetimeCommission: this.lifetimeCommission })
+    for (const code of CODES)
+      this.#affiliateIds.push((await newAffiliate(this.server, { key, campaignId: program.id, code })).id)
   }
 
   owner = (method: string, path: string, body?: unknown) =>
@@ -190,6 +232,9 @@ class History {
   async take(one: Step): Promise<void> {
     if (one.do === 'order') return this.#order(one)
     if (one.do === 'terms') return this.#terms(one.terms)
+    if (one.do === 'signUp') return this.#signUp(one)
+    if (one.do === 'unbind') return this.#unbind(one.customer)
+    if (one.do === 'erase') return this.#erase(one.customer)
     const order = this.orders[one.order % (this.orders.length || 1)]
     if (!order) return
     const externalOrderId = order.id
@@ -223,37 +268,99 @@ class History {
     this.server.clock.ms = LAST
   }
 
-  async #order({ at: index, customer, affiliate, cents }: Step & { do: 'order' }): Promise<void> {
+  /** Whom a report names: the customer with the id, else the one with the address unless that one has another id. */
+  #identify({ customerId = null, customerEmail = null }: Name) {
+    const byId = this.customers.find(({ id }) => id !== null && id === customerId)
+    const byAddress = this.customers.find(({ address }) => address !== null && address === customerEmail)
+    const isSame = byAddress && (byAddress.id === null || customerId === null)
+    return { byId, byAddress, customer: byId ?? (isSame ? byAddress : undefined) }
+  }
+
+  #create({ customerId = null, customerEmail = null }: Name): Customer {
+    const { byAddress } = this.#identify({ customerId, customerEmail })
+    const created = { id: customerId, address: byAddress ? null : customerEmail, affiliate: 0 }
+    this.customers.push(created)
+    return created
+  }
+
+  #name(customer: number, by: NamedBy): Name {
+    const [customerId, customerEmail] = [`c-${customer}`, `c-${customer}@example.com`]
+    return { ...(by !== 'address' && { customerId }), ...(by !== 'id' && { customerEmail }) }
+  }
+
+  async #signUp({ customer: index, by, affiliate }: Step & { do: 'signUp' }): Promise<void> {
+    const name = this.#name(index, by)
+    const { customer = this.#create(name), byAddress } = this.#identify(name)
+    const { data, alreadyBound } = await this.client.customers.create({
+      ...(name as { customerId: string }),
+      ...(affiliate > 0 && { couponCode: CODES[affiliate - 1]! }),
+    })
+    expect(alreadyBound).toBe(customer.affiliate > 0)
+    if (!alreadyBound) {
+      customer.affiliate = affiliate
+      customer.id ??= name.customerId ?? null
+      if (!byAddress) customer.address ??= name.customerEmail ?? null
+    }
+    expect(data.affiliateId).toBe(this.#affiliateIds[customer.affiliate - 1] ?? null)
+  }
+
+  async #unbind(index: number): Promise<void> {
+    const { customer } = this.#identify({ customerId: `c-${index}` })
+    if (!customer) return
+    const { data } = await this.client.customers.list({ customerId: `c-${index}` })
+    await this.client.customers.unbind(data[0]!.id!)
+    customer.affiliate = 0
+  }
+
+  /** Customers with the address are unknown afterwards, and so is one with the id if orders had both. */
+  async #erase(index: number): Promise<void> {
+    const [customerId, customerEmail] = [`c-${index}`, `c-${index}@example.com`]
+    await expectOk(this.owner('POST', '/privacy/erasures', { email: customerEmail }))
+    for (const one of this.customers) {
+      if (one.address !== customerEmail && !(one.id === customerId && this.linked.has(customerId))) continue
+      one.id = null
+      one.address = null
+    }
+    this.linked.delete(customerId)
+  }
+
+  async #order({ at: index, customer: who, by, affiliate: coded, cents }: Step & { do: 'order' }): Promise<void> {
     const at = INSTANTS[index]!
     const id = `o-${++this.#count}`
-    const known = {
-      id,
-      at,
-      customer,
-      affiliate,
-      cents,
-      refunds: new Map(),
-      ...this.#decide({ at, customer, affiliate, cents }),
-    }
-    await this.client.events.conversion({
+    const name: Name = who > 0 ? this.#name(who, by) : {}
+    if (name.customerId && name.customerEmail) this.linked.add(name.customerId)
+    const { byId, byAddress, customer } = this.#identify(name)
+    const bound = byId?.affiliate || byAddress?.affiliate || 0
+    const affiliate = coded || bound
+    const decided = this.#decide({ at, customer, affiliate, cents })
+    const { attribution } = await this.client.events.conversion({
       externalOrderId: id,
       amountCents: cents,
-      couponCode: ['AAA', 'BBB'][affiliate]!,
       occurredAt: new Date(at).toISOString(),
-      ...(customer > 0 && { customerId: `c-${customer}` }),
+      ...(coded > 0 && { couponCode: CODES[coded - 1]! }),
+      ...name,
     })
+    const method = coded > 0 ? 'COUPON' : bound > 0 ? 'CONNECTED_CUSTOMER' : null
+    expect([attribution.affiliateId, attribution.method]).toEqual([this.#affiliateIds[affiliate - 1] ?? null, method])
+    if (affiliate === 0) return
+    const ordered = customer ?? (who > 0 ? this.#create(name) : undefined)
+    const isFirst = !this.orders.some((one) => one.customer === ordered && isCredited(one))
+    if (ordered && this.lifetimeCommission && decided.bps !== null && bound === 0 && isFirst)
+      ordered.affiliate = affiliate
+    const known = { id, at, customer: ordered, affiliate, cents, refunds: new Map(), ...decided }
     this.orders.push(known)
     await this.#check(known)
   }
 
-  #decide({ at, customer, affiliate, cents }: Pick<Known, 'at' | 'customer' | 'affiliate' | 'cents'>) {
+  /** @param inForceAt the instant whose version of the terms counts, unless the customer keeps an earlier one */
+  #decide({ at, customer, affiliate, cents }: Pick<Known, 'at' | 'customer' | 'affiliate' | 'cents'>, inForceAt = at) {
     const before = this.orders.filter((order) => order.at < at && isCredited(order))
-    const own = customer > 0 ? before.filter((order) => order.customer === customer) : []
+    const own = customer ? before.filter((order) => order.customer === customer) : []
     const firstAt = own.length > 0 ? Math.min(...own.map((order) => order.at)) : undefined
     const versionAt = (instant: number) => this.versions.findLastIndex(({ createdAt }) => createdAt <= instant)
     const first = firstAt === undefined ? undefined : versionAt(firstAt)
     const keeps = first !== undefined && this.versions[first]!.appliesTo === 'CUSTOMERS'
-    const version = keeps ? first : versionAt(at)
+    const version = keeps ? first : versionAt(inForceAt)
     const { rules, holdDays } = this.versions[version]!
     const won = before.filter((order) => order.affiliate === affiliate)
     const localMonth = (instant: number) => new Date(local(instant, this.zone)).toISOString().slice(0, 7)
@@ -323,23 +430,45 @@ class History {
       const { replay } = await expectOk(this.owner('GET', `/orders/${known.id}/explanation`))
       expect([known.id, replay.identical]).toEqual([known.id, true])
     }
+    for (let index = 1; index <= CUSTOMERS; index++) await this.#checkCustomer(`c-${index}`)
     const { data } = await this.client.affiliates.list()
     const balances = await Promise.all(data.map(({ id }) => this.client.affiliates.balance(id)))
     const all = balances.flatMap((one) => one.balances)
     expect(all.reduce((total, { approvedCents }) => total + approvedCents, 0)).toBe(sums.approved)
     expect(all.reduce((total, one) => total + (one.onHoldCents ?? 0), 0)).toBe(sums.held)
   }
+
+  /** The binding, the orders that count, and that nothing is earned once the commission has ended. */
+  async #checkCustomer(customerId: string): Promise<void> {
+    const { customer } = this.#identify({ customerId })
+    const { data } = await this.client.customers.list({ customerId })
+    const own = this.orders.filter((order) => customer && order.customer === customer && isCredited(order))
+    const firstAt = own.length > 0 ? Math.min(...own.map(({ at }) => at)) : null
+    const { affiliateId, orders, firstOrderAt, commissionEndsAt } = data[0] ?? {}
+    const stored = customer && [
+      this.#affiliateIds[customer.affiliate - 1] ?? null,
+      own.length,
+      firstAt && new Date(firstAt).toISOString(),
+    ]
+    expect(data.length > 0 ? [affiliateId, orders, firstOrderAt] : undefined).toEqual(stored)
+    if (!customer || !commissionEndsAt || firstAt === null) return
+    const end = Date.parse(commissionEndsAt)
+    const at = Math.max(end, firstAt + 1)
+    const { bps } = this.#decide({ at, customer, affiliate: customer.affiliate, cents: 100 }, LAST)
+    expect([customerId, commissionEndsAt, bps]).toEqual([customerId, commissionEndsAt, null])
+  }
 }
 
-/** Random histories of orders, refunds and terms agree with a model that knows nothing of the engine. */
-export async function checkHistories(server: TestServer, runs: number): Promise<void> {
+/** Random histories of orders, customers, refunds and terms agree with a model that knows nothing of the engine. */
+export async function checkHistories(server: TestServer, numRuns: number, seed?: number): Promise<void> {
   const steps = fc.array(step, { minLength: 4, maxLength: 24 })
-  const property = fc.asyncProperty(fc.constantFrom(...ZONES), terms, steps, async (zone, initial, taken) => {
+  const setting = fc.record({ zone: fc.constantFrom(...ZONES), lifetimeCommission: fc.boolean() })
+  const property = fc.asyncProperty(setting, terms, steps, async (given, initial, taken) => {
     server.clock.ms = LAST
-    const history = new History(server, await server.createShop(), zone)
+    const history = new History(server, await server.createShop(), given)
     await history.open()
     for (const one of [{ do: 'terms' as const, terms: initial }, ...taken]) await history.take(one)
     await history.check()
   })
-  await fc.assert(property, { numRuns: runs })
+  await fc.assert(property, { numRuns, ...(seed && { seed }) })
 }
