@@ -125,7 +125,7 @@ export default defineConfig({
     // Decision records are not in the sidebar.
     const others = [...written.values()].filter((out) => out !== 'index.md').map((out) => `- [${titleOf(out)}](${out})`)
     sections.push(`## Optional\n\n${others.sort().join('\n')}`)
-    const head = `# Referral Program API\n\n> An open, self-hostable API for referral programs.\n\nThe contract: api/openapi.yaml`
+    const head = `# Referral Program API\n\n> An open, self-hostable API for referral programs.\n\nThe contract: api/openapi.yaml, api/openapi.json. Workflows that use it: api/referral.arazzo.yaml`
     writeFileSync(join(outDir, 'llms.txt'), `${head}\n\n${sections.join('\n\n')}\n`)
   },
   markdown: {

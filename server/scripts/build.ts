@@ -32,7 +32,7 @@ const copyDeclaration = (file: string) => {
 }
 copyDeclaration('testing/server.d.ts')
 
-copy(join(root, '../openapi.yaml'), 'openapi.yaml')
+for (const name of ['openapi.yaml', 'referral.arazzo.yaml']) copy(join(root, '..', name), name)
 copy(join(root, 'src/contract/document.json'), 'contract/document.json')
 copy(join(root, 'src/dashboard/assets'), 'dashboard/assets')
 mkdirSync(join(out, 'http/redoc'))

@@ -3,7 +3,7 @@ import { Server as NetServer, type Socket } from 'node:net'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { createApp } from './app.ts'
 import { baseUrlOf, type Config, encryptionKeySource, endFirstStart, readConfig, VERSION } from './config.ts'
-import { readDocumentText } from './contract/document.ts'
+import { readContract } from './contract/document.ts'
 import type { Deps } from './core/context.ts'
 import { createDeps } from './core/context.ts'
 import { createHealthCheck } from './core/health.ts'
@@ -93,7 +93,8 @@ export async function serve(): Promise<void> {
 /** Loads what is first needed by a later request: after an upgrade in place, the files belong to another version. */
 async function loadRest(): Promise<void> {
   await import('./domains/webhooks/delivery/transport.ts')
-  readDocumentText()
+  readContract('openapi.yaml')
+  readContract('referral.arazzo.yaml')
   if (hasRedoc()) readRedoc()
 }
 

@@ -1,15 +1,11 @@
-import { globSync, readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { document } from '../support/document.ts'
 import { breakingChanges, type Json } from './breaking.ts'
+import { describeChanges, RELEASED, releasedContracts } from './changes.ts'
 
-const RELEASED = fileURLToPath(new URL('released/', import.meta.url))
-const parts = (file: string) => (file.match(/\d+/g) ?? []).map(Number)
-const newest = globSync('openapi-*.yaml', { cwd: RELEASED })
-  .sort((a, b) => parts(a).reduce((order, part, i) => order || part - (parts(b)[i] ?? 0), 0))
-  .at(-1)
+const newest = releasedContracts().at(-1)
 
 test(`openapi.yaml breaks nothing of ${newest}`, () => {
   const released = parse(readFileSync(`${RELEASED}${newest}`, 'utf8'))
@@ -327,4 +323,31 @@ describe('does not break', () => {
   ])('%s', (_, change) => {
     expect(breakingChanges(document, changed(change))).toEqual([])
   })
+})
+
+test('the changes of a contract are described for people', () => {
+  expect(describeChanges(document, document)).toBe('# Changes of the contract\n\nNone.\n')
+  const earlier = changed((copy) => {
+    copy.paths['/api/v1/legacy'] = { get: operation(copy, 'get', '/api/v1/shop') }
+    delete copy.paths['/api/v1/coupons'].post
+    const list = operation(copy, 'get', '/api/v1/affiliates')
+    list.parameters = list.parameters.filter(({ name }: Json) => name !== 'q')
+    delete schemas(copy).ShopInfo.properties.isTest
+    schemas(copy).ErrorCode.enum = schemas(copy).ErrorCode.enum.filter((code: string) => code !== 'email_taken')
+    delete copy.webhooks['payout.failed']
+  })
+  expect(describeChanges(earlier, document)).toBe(`# Changes of the contract
+
+## Breaking
+
+- GET /api/v1/legacy is gone
+
+## Added
+
+- \`GET /api/v1/affiliates\` accepts \`q\`
+- \`POST /api/v1/coupons\`: Assign a discount code to an affiliate
+- \`ErrorCode\` can be \`email_taken\`
+- \`ShopInfo\` has \`isTest\`
+- webhook \`payout.failed\`
+`)
 })

@@ -3,7 +3,7 @@ import { type Side, schemaChanges } from './breaking-schema.ts'
 // biome-ignore lint/suspicious/noExplicitAny: documents are walked as plain JSON
 export type Json = any
 
-const METHODS = ['get', 'post', 'put', 'patch', 'delete']
+export const METHODS = ['get', 'post', 'put', 'patch', 'delete']
 
 /**
  * What of a contract no longer holds in a later version of it: changes that break a caller or a receiver who was written
@@ -38,7 +38,7 @@ export function breakingChanges(earlier: Json, later: Json, today = new Date().t
 }
 
 /** Follows every reference; a recursive schema stays one object. */
-function dereferenced(document: Json): Json {
+export function dereferenced(document: Json): Json {
   const known = new Map<string, Json>()
   const follow = (node: Json): Json => {
     if (node === null || typeof node !== 'object') return node

@@ -73,6 +73,7 @@ test('no link of a page is dead, including its anchor', () => {
 test('llms.txt lists every page, as Markdown', () => {
   const text = readFileSync(join(SITE, 'llms.txt'), 'utf8')
   const links = [...text.matchAll(/\]\(([^)]+)\)/g)].map(([, link = '']) => link)
+  for (const [name] of text.matchAll(/api\/\S+\.(yaml|json)/g)) expect(existsSync(join(SITE, name)), name).toBe(true)
   const written = pages().filter((page) => !['404.html', 'index.html'].includes(page))
   expect(links.sort()).toEqual(written.map((page) => page.replace(/html$/, 'md')).sort())
   for (const link of links) expect(readFileSync(join(SITE, link), 'utf8'), link).toMatch(/^#|^---/)

@@ -10,7 +10,7 @@ const from =
   (path: string, headers: Record<string, string> = {}) =>
     server.request('GET', path, { key: null, headers: { 'X-Forwarded-For': address, ...headers } })
 
-describe.each(['/openapi.json', '/openapi.yaml'])('%s', (path) => {
+describe.each(['/openapi.json', '/openapi.yaml', '/referral.arazzo.yaml'])('%s', (path) => {
   const get = (server: TestServer, path: string, headers?: Record<string, string>) =>
     from(server, '203.0.113.1')(path, headers)
 

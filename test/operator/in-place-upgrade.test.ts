@@ -16,7 +16,14 @@ test('pages, documents and requests work after the files were removed, until the
   const folder = temporaryFolder()
   const install = join(folder.path, 'install')
   mkdirSync(join(install, 'server'), { recursive: true })
-  for (const path of ['openapi.yaml', 'package.json', 'server/src', 'server/package.json', 'server/start.mjs'])
+  for (const path of [
+    'openapi.yaml',
+    'referral.arazzo.yaml',
+    'package.json',
+    'server/src',
+    'server/package.json',
+    'server/start.mjs',
+  ])
     cpSync(join(ROOT, path), join(install, path), { recursive: true })
   for (const path of ['node_modules', 'server/node_modules']) symlinkSync(join(ROOT, path), join(install, path))
   const port = await freePort()
@@ -38,6 +45,7 @@ test('pages, documents and requests work after the files were removed, until the
     for (const path of [
       '/openapi.yaml',
       '/openapi.json',
+      '/referral.arazzo.yaml',
       '/docs',
       '/docs/redoc.js',
       '/api/v1/docs',

@@ -30,7 +30,7 @@ afterAll(async () => {
 /** Runs a workflow of the Arazzo file against the server; checks every response against the contract. */
 function respect(workflow: string, inputs: Record<string, string>): Promise<{ code: number | null; output: string }> {
   const given = Object.entries({ apiKey: key, ...inputs }).flatMap(([name, value]) => ['-i', `${name}=${value}`])
-  const args = ['respect', 'test/workflows/referral.arazzo.yaml', '-w', workflow, '-S', `api=${server.url}`, ...given]
+  const args = ['respect', 'referral.arazzo.yaml', '-w', workflow, '-S', `api=${server.url}`, ...given]
   return new Promise((resolve) => {
     const child = spawn(join(root, 'node_modules/.bin/redocly'), args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
     let output = ''

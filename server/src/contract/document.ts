@@ -84,14 +84,15 @@ export interface Document {
   components: { schemas: Record<string, Schema> } & Record<string, Record<string, unknown>>
 }
 
-// The published package contains a copy.
-const SOURCE = new URL(runsFromSource ? '../../../openapi.yaml' : '../openapi.yaml', import.meta.url)
-/** Reads openapi.yaml: the source of truth about the API, served unchanged. */
-export function readDocumentText(): string {
-  text ??= readFileSync(SOURCE, 'utf8')
+// The published package contains copies.
+const SOURCE = new URL(runsFromSource ? '../../../' : '../', import.meta.url)
+const texts = new Map<string, string>()
+/** Reads openapi.yaml, the source of truth about the API, or the workflows that use it. Both are served unchanged. */
+export function readContract(file: 'openapi.yaml' | 'referral.arazzo.yaml'): string {
+  const text = texts.get(file) ?? readFileSync(new URL(file, SOURCE), 'utf8')
+  texts.set(file, text)
   return text
 }
-let text: string | undefined
 
 /** The document as `generate` converts it to JSON, which is parsed thirty times as fast as YAML at each start. */
 export const document: Document = JSON.parse(readFileSync(new URL('./document.json', import.meta.url), 'utf8'))

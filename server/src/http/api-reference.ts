@@ -4,7 +4,7 @@ import { brotliCompress, constants } from 'node:zlib'
 import type { Context, Hono } from 'hono'
 import { accepts } from 'hono/accepts'
 import { html, raw } from 'hono/html'
-import { document, readDocumentText } from '../contract/document.ts'
+import { document, readContract } from '../contract/document.ts'
 import { ApiError } from '../contract/errors.ts'
 import { limitPublic } from './rate-limit.ts'
 import { hasRedoc, readRedoc } from './redoc.ts'
@@ -75,7 +75,6 @@ ${raw('<link rel="icon" href="data:,"><link rel="stylesheet" href="/docs/style.c
 
 /** Serves the contract without a credential. */
 export function mountDocument(app: Hono<Env>, server: Server): void {
-  const yaml = once(() => staticFile(readDocumentText(), 'application/yaml; charset=utf-8'))
   const json = once(() => staticFile(JSON.stringify(document), 'application/json'))
   const serve = (file: () => StaticFile) => async (c: Context<Env>) => {
     await limitPublic(server, c.get('request'))
@@ -85,7 +84,8 @@ export function mountDocument(app: Hono<Env>, server: Server): void {
     await limitPublic(server, c.get('request'))
     return c.redirect('/api/v1/docs')
   })
-  app.get('/openapi.yaml', serve(yaml))
+  for (const name of ['openapi.yaml', 'referral.arazzo.yaml'] as const)
+    app.get(`/${name}`, serve(once(() => staticFile(readContract(name), 'application/yaml; charset=utf-8'))))
   app.get('/openapi.json', serve(json))
 }
 

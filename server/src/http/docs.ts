@@ -23,7 +23,7 @@ export const docsPage = (origin: string, year: number): string =>
 <main>
 <h1>${document.info.title}</h1>
 <p>${document.info.summary}</p>
-<p>The <a href="/docs">reference</a> describes every operation, field, limit and error code. The contract: <a href="/openapi.yaml">openapi.yaml</a>, <a href="/openapi.json">openapi.json</a>.</p>
+<p>The <a href="/docs">reference</a> describes every operation, field, limit and error code. The contract: <a href="/openapi.yaml">openapi.yaml</a>, <a href="/openapi.json">openapi.json</a>, and workflows that use it: <a href="/referral.arazzo.yaml">referral.arazzo.yaml</a>.</p>
 ${steps(origin, year).map(([title, content], index) => html`<section><h2>${index + 1}. ${title}</h2>${content}</section>`)}
 <section><h2>Every endpoint</h2>
 <table>${Object.entries(document.paths)
