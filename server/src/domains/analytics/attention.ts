@@ -1,6 +1,7 @@
 import type { Context } from '../../core/context.ts'
 import { countRows, sumByCurrency } from '../../core/queries.ts'
-import { countApproved, hasOpenBatch } from '../ledger/payouts.ts'
+import { countApproved } from '../ledger/batch-commissions.ts'
+import { hasOpenBatch } from '../ledger/payouts.ts'
 import { hasPrograms } from '../programs/queries.ts'
 import { listSubscriptions } from '../webhooks/queries.ts'
 

@@ -7,7 +7,7 @@ import { countRows, withoutIndex } from '../../core/queries.ts'
 import { defineReport } from '../../database/database.ts'
 import type { CommissionRow } from '../../database/tables.ts'
 import { findAffiliate } from '../affiliates/queries.ts'
-import { isOnHold } from './payouts.ts'
+import { isOnHold } from './batch-commissions.ts'
 
 type Balance = components['schemas']['Balance']
 

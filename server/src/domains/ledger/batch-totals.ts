@@ -5,8 +5,9 @@ import type { WebhookEvent } from '../../core/outbox.ts'
 import type { Transaction } from '../../database/database.ts'
 import type { BatchProcess, CommissionRow, PayoutBatchRow } from '../../database/tables.ts'
 import { type CarriedDebt, carryDebts, type DebtRow, type PayoutTotals, payoutTotals } from '../../engine/payout.ts'
+import { findLowestAmount, type Subtotal, sumLine } from './batch-commissions.ts'
 import { adjustmentRow, insertCommissions } from './commissions.ts'
-import { findBatch, findLowestAmount, type Subtotal, sumLine, updateBatchIfUnchanged } from './payouts.ts'
+import { findBatch, updateBatchIfUnchanged } from './payouts.ts'
 
 type Schemas = components['schemas']
 

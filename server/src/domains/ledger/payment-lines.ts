@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { hasId } from '../../core/queries.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import type { PayoutFileRow, PayoutLineRow } from '../../database/tables.ts'
-import { BY_AFFILIATE, isUnpaid, paidColumns } from './payouts.ts'
+import { BY_AFFILIATE, isUnpaid, paidColumns } from './batch-commissions.ts'
 
 /** The lines of a shop, without those of discarded files, which may not be deleted yet. */
 const linesOf = (db: Reader, shopId: string) =>

@@ -12,6 +12,7 @@ import { blockedReason, METHODS_OF, paymentReference } from '../../engine/paymen
 import { payoutLines } from '../../engine/payout.ts'
 import { openPayee, type PayeeDetails, toAccount } from '../affiliates/payees.ts'
 import { findAffiliatesById, findPayees } from '../affiliates/queries.ts'
+import { sumLine } from '../ledger/batch-commissions.ts'
 import { onlyProgramOf, payoutNotFound } from '../ledger/batch-totals.ts'
 import {
   deleteDiscardedLines,
@@ -24,7 +25,7 @@ import {
   listLinesOfFile,
   updateFile,
 } from '../ledger/payment-lines.ts'
-import { findBatch, sumLine } from '../ledger/payouts.ts'
+import { findBatch } from '../ledger/payouts.ts'
 import { fileNotFound, toFile } from '../payouts/discard.ts'
 import { rejectUnpayable } from '../payouts/payouts.ts'
 import { awaitBatch } from '../payouts/process.ts'

@@ -13,9 +13,10 @@ import type { PayoutBatchRow, PayoutLineRow } from '../../database/tables.ts'
 import { blockedReason, type PaymentMethod, paymentReference } from '../../engine/payment-line.ts'
 import { payoutLines } from '../../engine/payout.ts'
 import { findAffiliatesById, findMethods } from '../affiliates/queries.ts'
+import { sumBatches } from '../ledger/batch-commissions.ts'
 import { payoutNotFound } from '../ledger/batch-totals.ts'
 import { findLinesOfBatch } from '../ledger/payment-lines.ts'
-import { findBatch, listBatches, sumBatches } from '../ledger/payouts.ts'
+import { findBatch, listBatches } from '../ledger/payouts.ts'
 
 type Schemas = components['schemas']
 type State = 'READY' | 'SENT' | 'SETTLED' | 'RETURNED' | 'BLOCKED'

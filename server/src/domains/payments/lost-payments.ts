@@ -7,6 +7,7 @@ import { paymentReference } from '../../engine/payment-line.ts'
 import { payoutLines } from '../../engine/payout.ts'
 import { findShop } from '../accounts/queries.ts'
 import { operatorContext } from '../accounts/shops.ts'
+import { sumLine } from '../ledger/batch-commissions.ts'
 import {
   deleteDiscardedLines,
   deleteFile,
@@ -17,7 +18,7 @@ import {
   insertLines,
   listLinesOfFile,
 } from '../ledger/payment-lines.ts'
-import { findBatch, sumLine } from '../ledger/payouts.ts'
+import { findBatch } from '../ledger/payouts.ts'
 
 type SentFile = Awaited<ReturnType<typeof sentFiles>>[number]
 

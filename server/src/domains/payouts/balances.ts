@@ -1,5 +1,10 @@
 import type { Reader } from '../../database/database.ts'
-import { type CandidateFilter, listIneligibleAffiliateIds, sumUnbatched, type UnbatchedSum } from '../ledger/payouts.ts'
+import {
+  type CandidateFilter,
+  listIneligibleAffiliateIds,
+  sumUnbatched,
+  type UnbatchedSum,
+} from '../ledger/batch-commissions.ts'
 
 /** Why no batch of a period pays a balance; `PAYABLE` is what the batch pays. */
 export type BalanceReason = 'PAYABLE' | 'LATE' | 'ON_HOLD' | 'BELOW_MINIMUM' | 'DEBT' | 'HELD_BACK'

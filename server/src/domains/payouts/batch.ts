@@ -7,7 +7,6 @@ import { parseBodyInstant } from '../../core/time.ts'
 import { defineReport } from '../../database/database.ts'
 import { currenciesOf, heldBackTotals, resolveMinimumPayout } from '../../engine/payout.ts'
 import { affiliateMinimumsByCurrency, minimumsByCurrency } from '../accounts/settings.ts'
-import { type ComputedBatch, computeBatch } from '../ledger/batch-totals.ts'
 import {
   type CandidateFilter,
   countApproved,
@@ -16,7 +15,8 @@ import {
   MAX_MOVED,
   type Subtotal,
   sumCandidates,
-} from '../ledger/payouts.ts'
+} from '../ledger/batch-commissions.ts'
+import { type ComputedBatch, computeBatch } from '../ledger/batch-totals.ts'
 
 /** A batch that can be created. */
 export interface BatchPlan {

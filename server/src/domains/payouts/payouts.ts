@@ -14,6 +14,13 @@ import { yieldToEventLoop } from '../../database/event-loop.ts'
 import type { PayoutBatchRow } from '../../database/tables.ts'
 import { nextInstant, payoutLines } from '../../engine/payout.ts'
 import { findAffiliatesById } from '../affiliates/queries.ts'
+import {
+  type CandidateFilter,
+  cancelCarriedDebts,
+  firstInstant,
+  sumBatches,
+  wasClaimedSince,
+} from '../ledger/batch-commissions.ts'
 import { payoutNotFound, toBatch } from '../ledger/batch-totals.ts'
 import { listPreparing, sumFiles, sumSentByBatch } from '../ledger/payment-lines.ts'
 import type { BatchFilter } from '../ledger/payouts.ts'
@@ -83,8 +90,7 @@ export async function create(ctx: Context, body: Body<'createPayout'>): Promise<
   const arrival = arrivalOf(ctx)
   return createOnce(ctx, filter).catch(async (error) => {
     const isGone = error instanceof ApiError && error.code === 'no_eligible_commissions'
-    if (isGone && (await queries.wasClaimedSince(ctx.db.read, ctx.shop.id, filter, arrival)))
-      throw claimedConcurrently()
+    if (isGone && (await wasClaimedSince(ctx.db.read, ctx.shop.id, filter, arrival))) throw claimedConcurrently()
     throw error
   })
 }
@@ -95,7 +101,7 @@ function arrivalOf({ arrival, shop: { clockOffsetMs }, now, newId }: Context): A
   return { at: arrival.at + clockOffsetMs, id: laterId(arrival.id, clockOffsetMs) }
 }
 
-async function createOnce(ctx: Context, filter: queries.CandidateFilter): Promise<Batch> {
+async function createOnce(ctx: Context, filter: CandidateFilter): Promise<Batch> {
   // Requests that wait in a socket arrive first: one after the other, the losers of a race would find nothing on arrival.
   for (let turn = 0; turn < 3; turn++) await yieldToEventLoop()
   let initial: Estimate | undefined
@@ -134,7 +140,7 @@ async function batchesOf(db: Reader, shopId: string): Promise<string> {
  *
  * @throws ApiError 409 `payout_claimed_concurrently` when one that is created takes the same commissions.
  */
-async function awaitOthers(ctx: Context, filter: queries.CandidateFilter): Promise<void> {
+async function awaitOthers(ctx: Context, filter: CandidateFilter): Promise<void> {
   for (const batch of await queries.listProcessing(ctx.db.read, ctx.shop.id)) {
     const { becomes, filter: taken, idempotency } = processOf(batch)
     const isSame = idempotency !== undefined && idempotency.key === ctx.idempotency?.key
@@ -145,12 +151,12 @@ async function awaitOthers(ctx: Context, filter: queries.CandidateFilter): Promi
   }
 }
 
-function overlaps(a: queries.CandidateFilter, b: queries.CandidateFilter): boolean {
+function overlaps(a: CandidateFilter, b: CandidateFilter): boolean {
   const isSame = (one?: string | null, other?: string | null) => !one || !other || one === other
   const affiliateIds = new Set(b.affiliateIds)
   return (
-    queries.firstInstant(a) <= b.periodEnd &&
-    queries.firstInstant(b) <= a.periodEnd &&
+    firstInstant(a) <= b.periodEnd &&
+    firstInstant(b) <= a.periodEnd &&
     isSame(a.currency, b.currency) &&
     isSame(a.programId, b.programId) &&
     (!a.affiliateIds || !b.affiliateIds || a.affiliateIds.some((id) => affiliateIds.has(id)))
@@ -165,7 +171,7 @@ interface Estimates {
 
 async function createFrom(
   ctx: Context,
-  filter: queries.CandidateFilter,
+  filter: CandidateFilter,
   { before, found, initial }: Estimates,
 ): Promise<Batch> {
   const plan = planBatch(found, initial)
@@ -224,7 +230,7 @@ async function startChange<Changes extends Partial<PayoutBatchRow>>(
 }
 
 /** The batch that would be created. Stores nothing, but rejects an idempotency key that was used with another body. */
-async function preview(ctx: Context, filter: queries.CandidateFilter): Promise<Batch> {
+async function preview(ctx: Context, filter: CandidateFilter): Promise<Batch> {
   await findStoredResponse(ctx, ctx.db.read)
   const found = await estimate(ctx, filter)
   const plan = planBatch(found, found)
@@ -233,7 +239,7 @@ async function preview(ctx: Context, filter: queries.CandidateFilter): Promise<B
 }
 
 /** A new batch without its id, minimum and totals. */
-function newBatch(ctx: Context, filter: queries.CandidateFilter, { currency, heldBack, onHold }: BatchPlan) {
+function newBatch(ctx: Context, filter: CandidateFilter, { currency, heldBack, onHold }: BatchPlan) {
   const createdAt = nowIso(ctx)
   return {
     periodStart: filter.periodStart,
@@ -285,7 +291,7 @@ export const batchLinesReport = defineReport(
   'batchLinesReport',
   async (db, { shopId, query: batchIds }: { shopId: string; query: string[] }): Promise<Lines> => {
     if (batchIds.length === 0) return new Map()
-    const rows = await queries.sumBatches(db, shopId, batchIds)
+    const rows = await sumBatches(db, shopId, batchIds)
     const contacts = await findContacts(db, shopId, new Set(rows.map((row) => row.affiliateId)))
     const byBatch = Map.groupBy(rows, (row) => row.batchId)
     return new Map(
@@ -336,7 +342,7 @@ export async function cancel(ctx: Context, id: string): Promise<Batch> {
       const sent = await sumFiles(trx, shop.id, id)
       if (sent.isPreparing || sent.returnedCents !== sent.sentCents) throw hasSentLines()
       const started = await startChange(trx, batch, claim)
-      await queries.cancelCarriedDebts(trx, shop.id, id, nowIso(ctx))
+      await cancelCarriedDebts(trx, shop.id, id, nowIso(ctx))
       return started
     },
   })

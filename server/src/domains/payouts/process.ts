@@ -19,6 +19,15 @@ import type { BatchProcess, PayoutBatchRow, ShopRow } from '../../database/table
 import { findShop } from '../accounts/queries.ts'
 import { findPaidEvents } from '../commissions/event-queries.ts'
 import {
+  MAX_MOVED,
+  payCommissions,
+  readBatch,
+  readCandidates,
+  releaseCommissions,
+  sumBatches,
+  takeCommissions,
+} from '../ledger/batch-commissions.ts'
+import {
   batchEvent,
   type Claim,
   type ComputedBatch,
@@ -82,7 +91,7 @@ export async function changeBatch(ctx: Context, { id, process: planned, start }:
     movedCommissions: 0,
   }
   try {
-    if (process.commissions <= queries.MAX_MOVED)
+    if (process.commissions <= MAX_MOVED)
       return await changeAtOnce(ctx, { id, process, start: (trx, shop) => start(trx, shop, claim) })
     const { idempotency: _, ...unkeyed } = ctx
     const batch = await mutate(unkeyed, async (trx, shop) => ({ result: await start(trx, shop, claim), audit: null }))
@@ -107,7 +116,7 @@ async function changeAtOnce(ctx: Context, { id, process, start }: Started): Prom
     const batch = await start(trx, shop)
     const moved = await moveRows(trx, batch, process, ids)
     const computed =
-      process.becomes === 'OPEN' ? computeBatch(await queries.sumBatches(trx, shop.id, [id]), batch.periodEnd) : null
+      process.becomes === 'OPEN' ? computeBatch(await sumBatches(trx, shop.id, [id]), batch.periodEnd) : null
     if (computed) await insertDebts(own, trx, id, computed.debts)
     const done = await complete(own, trx, batch, { process, moved: moved.length, computed })
     return { ...done, ...(process.becomes === 'PAID' && paidEvents(trx, batch, moved)) }
@@ -126,9 +135,9 @@ const paidEvents = (trx: Transaction, { shopId, id: batchId }: PayoutBatchRow, m
 
 /** The commissions that a run moves, 500 at a time. Those that it has moved already do not change again. */
 const readRows = ({ db, shop }: Context, { id, process: { filter } }: { id: string; process: BatchProcess }) =>
-  filter ? queries.readCandidates(db.read, shop.id, filter) : queries.readBatch(db.read, shop.id, id)
+  filter ? readCandidates(db.read, shop.id, filter) : readBatch(db.read, shop.id, id)
 
-const MOVES = { OPEN: queries.takeCommissions, PAID: queries.payCommissions, FAILED: queries.releaseCommissions }
+const MOVES = { OPEN: takeCommissions, PAID: payCommissions, FAILED: releaseCommissions }
 
 const moveRows = (trx: Transaction, { shopId, id }: PayoutBatchRow, { becomes, at }: BatchProcess, ids: string[]) =>
   MOVES[becomes](trx, { shopId, batchId: id, at, ids })
@@ -215,7 +224,7 @@ export const contentReport = defineReport(
   async (
     db,
     { shopId, query: { id, periodEnd } }: { shopId: string; query: Pick<PayoutBatchRow, 'id' | 'periodEnd'> },
-  ) => computeBatch(await queries.sumBatches(db, shopId, [id]), periodEnd),
+  ) => computeBatch(await sumBatches(db, shopId, [id]), periodEnd),
   { isLong: true },
 )
 

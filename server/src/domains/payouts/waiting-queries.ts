@@ -1,7 +1,7 @@
 import { countQuery, withoutIndex } from '../../core/queries.ts'
 import type { Reader } from '../../database/database.ts'
+import { APPROVED, BEGINNING, CENTS, TAX, toSubtotals } from '../ledger/batch-commissions.ts'
 import { ofPeriod } from '../ledger/commissions.ts'
-import { APPROVED, BEGINNING, CENTS, TAX, toSubtotals } from '../ledger/payouts.ts'
 
 /** The sums of the commissions that are in a batch which is not paid, by currency, with those reversed after their payment was sent. */
 export async function sumInOpenBatches(

@@ -1,0 +1,435 @@
+import { type ExpressionBuilder, type SelectQueryBuilder, sql } from 'kysely'
+import type { Arrival } from '../../core/context.ts'
+import { withPrefix } from '../../core/ids.ts'
+import { countRows, hasId, joinSumParts, sumParts, withoutIndex } from '../../core/queries.ts'
+import type { Reader, Transaction } from '../../database/database.ts'
+import { inBatches, isSqlite, yieldToEventLoop } from '../../database/event-loop.ts'
+import type { CandidateFilter, CommissionRow, Tables } from '../../database/tables.ts'
+import { ineligibleAffiliates } from '../affiliates/queries.ts'
+import { type Condition, ofPeriod } from './commissions.ts'
+
+export type { CandidateFilter }
+
+/** Before every instant of a commission. */
+export const BEGINNING = '0001-01-01T00:00:00.000Z'
+
+/** The first instant that a batch selects. */
+export const firstInstant = ({ periodStart, includeEarlier }: CandidateFilter): string =>
+  includeEarlier ? BEGINNING : periodStart
+
+/** Sums of the commissions of one affiliate in one program and currency. */
+export interface Subtotal {
+  affiliateId: string
+  programId: string | null
+  currency: string
+  commissions: number
+  commissionAmountCents: bigint
+  taxWithheldCents: bigint
+}
+
+/** The sums of a subtotal as read from the database, each in two parts. */
+type Parts = Record<'centsHigh' | 'centsLow' | 'taxHigh' | 'taxLow', number>
+
+/** What was read earlier can be taken by a batch. `PAYABLE` first: a batch that is created adds to it. */
+export const APPROVED: CommissionRow['orderStatus'][] = ['PAYABLE', 'APPROVED', 'ACCEPTED']
+
+/**
+ * A column whose index must not find the rows.
+ *
+ * Those of a step are found by their ids: PostgreSQL has no statistics of a batch that was just created, so it expects its
+ * index to find one row instead of a million. An expression that is null for null would still select the index of commissions
+ * in batches, which PostgreSQL 18 reads as a whole for each step.
+ */
+const unindexed = (column: keyof CommissionRow) => sql<string>`coalesce(${sql.ref(`commissions.${column}`)}, '')`
+
+/** Selected by the filter, apart from the period. An affiliate or a program has many more commissions than are approved. */
+const isSelected = (filter: CandidateFilter) => (eb: Commissions) => {
+  const conditions = []
+  if (filter.currency) conditions.push(eb(unindexed('currency'), '=', filter.currency))
+  if (filter.affiliateIds) conditions.push(eb(unindexed('affiliateId'), 'in', filter.affiliateIds))
+  if (filter.programId) conditions.push(eb(unindexed('programId'), '=', filter.programId))
+  if (filter.exceptAffiliateIds?.length)
+    conditions.push(eb(unindexed('affiliateId'), 'not in', filter.exceptAffiliateIds))
+  return eb.and(conditions)
+}
+
+/** Not in a batch, and not zero. */
+const isUnbatched = (shopId: string, filter: CandidateFilter) => (eb: Commissions) =>
+  eb.and([
+    eb('commissions.shopId', '=', shopId),
+    eb('commissions.payoutBatchId', 'is', null),
+    eb('commissions.commissionAmountCents', '<>', 0),
+    isSelected(filter)(eb),
+  ])
+
+type Commissions = ExpressionBuilder<Tables, 'commissions'>
+
+export const CENTS = sumParts('commissionAmountCents')
+export const TAX = sumParts('taxWithheldCents')
+
+export const toSubtotals = <Row extends Parts>(rows: Row[]) =>
+  rows.map(({ centsHigh, centsLow, taxHigh, taxLow, ...row }) => ({
+    ...row,
+    commissionAmountCents: joinSumParts(centsHigh, centsLow),
+    taxWithheldCents: joinSumParts(taxHigh, taxLow),
+  }))
+
+const subtotalsOf = <T>(query: SelectQueryBuilder<Tables, 'commissions', T>) =>
+  query
+    .select(['affiliateId', 'programId', 'currency'])
+    .select((eb) => eb.fn.countAll<number>().as('commissions'))
+    .select([CENTS.high.as('centsHigh'), CENTS.low.as('centsLow'), TAX.high.as('taxHigh'), TAX.low.as('taxLow')])
+    // In this order: with affiliates first, SQLite reads every commission of the shop by affiliate.
+    .groupBy(['currency', 'programId', 'affiliateId'])
+
+/** Whether commissions are on hold, and when the first of them becomes available. */
+export interface Hold {
+  isOnHold: 0 | 1
+  nextAvailableAt: string
+}
+
+/** Nothing is on hold whose terms have no hold, such as an order with a clock that is ahead. */
+export const isOnHold = (at: string) => sql<boolean>`"availableAt" > ${at} and "availableAt" > "happenedAt"`
+
+const onHold = (at: string) =>
+  [
+    sql<0 | 1>`case when ${isOnHold(at)} then 1 else 0 end`.as('isOnHold'),
+    sql<string>`min("availableAt")`.as('nextAvailableAt'),
+  ] as const
+
+/** The sums of the approved commissions of a period that are in no batch, and of those on hold. Reads all of them. */
+export const sumCandidates = async (
+  db: Reader,
+  shopId: string,
+  filter: CandidateFilter,
+): Promise<(Subtotal & Hold)[]> =>
+  toSubtotals(
+    await subtotalsOf(db.selectFrom('commissions'))
+      .select(onHold(filter.at))
+      .groupBy(sql.ref('isOnHold'))
+      // Few commissions are approved, which PostgreSQL knows of statuses that are part of the statement. With both bounds, it
+      // expects so few in any period that it reads the whole period.
+      .where('orderStatus', 'in', APPROVED.map(sql.lit))
+      .where('happenedAt', '>=', firstInstant(filter))
+      .where(unindexed('happenedAt'), '<=', filter.periodEnd)
+      .where(isUnbatched(shopId, filter))
+      .execute(),
+  )
+
+/** Sums of the approved commissions of one affiliate that are not in a batch. */
+export interface UnbatchedSum extends Omit<Subtotal, 'programId'>, Hold {
+  /** `EARLIER` than the period, in it, or a debt that a batch of the period has carried forward. */
+  place: 'EARLIER' | 'PERIOD' | 'CARRIED'
+  oldestAt: string
+}
+
+/**
+ * Everything approved until the end of a period that is in no batch, with the debts that begin one millisecond later. Reads
+ * every approved commission, so it runs in the report worker.
+ */
+export async function sumUnbatched(db: Reader, shopId: string, filter: CandidateFilter): Promise<UnbatchedSum[]> {
+  const { periodStart, periodEnd } = filter
+  const afterEnd = new Date(Date.parse(periodEnd) + 1).toISOString()
+  const place = sql<UnbatchedSum['place']>`case when "happenedAt" < ${periodStart} then 'EARLIER'
+    when "happenedAt" > ${periodEnd} then 'CARRIED' else 'PERIOD' end`
+  const rows = await db
+    .selectFrom('commissions')
+    .select(['affiliateId', 'currency', place.as('place')])
+    .select(onHold(filter.at))
+    .select((eb) => [eb.fn.countAll<number>().as('commissions'), eb.fn.min('happenedAt').as('oldestAt')])
+    .select([CENTS.high.as('centsHigh'), CENTS.low.as('centsLow'), TAX.high.as('taxHigh'), TAX.low.as('taxLow')])
+    .where(ofPeriod(APPROVED, BEGINNING, afterEnd))
+    .where(isUnbatched(shopId, filter))
+    .where((eb) => eb.or([eb('happenedAt', '<=', periodEnd), eb('debtId', 'is not', null)]))
+    .groupBy(['currency', 'affiliateId', sql.ref('place'), sql.ref('isOnHold')])
+    .execute()
+  return toSubtotals(rows)
+}
+
+/** Whether a batch that was created or changed after a request arrived has commissions that the request selects. */
+export async function wasClaimedSince(
+  db: Reader,
+  shopId: string,
+  filter: CandidateFilter,
+  arrival: Arrival,
+): Promise<boolean> {
+  const arrivedAt = new Date(arrival.at).toISOString()
+  const since = db
+    .selectFrom('payoutBatches')
+    .select('id')
+    .where('shopId', '=', shopId)
+    // A large batch may have taken them long after it was created. Ids distinguish what was created in the same millisecond.
+    .where((eb) => eb.or([eb('updatedAt', '>', arrivedAt), eb('id', '>', withPrefix('bat', arrival.id))]))
+  const claimed = await db
+    .selectFrom('commissions')
+    .select('id')
+    .where('shopId', '=', shopId)
+    .where('payoutBatchId', 'in', since)
+    .where('happenedAt', '>=', firstInstant(filter))
+    .where('happenedAt', '<=', filter.periodEnd)
+    .where(isSelected(filter))
+    .limit(1)
+    .executeTakeFirst()
+  return claimed !== undefined
+}
+
+/** How many commissions of the shop are approved: at most this many can be in a new batch. */
+export async function countApproved(db: Reader, shopId: string): Promise<number> {
+  const counts = await Promise.all(APPROVED.map((status) => countRows(db, shopId, { list: 'commissions', status })))
+  return counts.reduce((sum, count) => sum + count, 0)
+}
+
+/** The affiliates whose commissions are held back. */
+export const listIneligibleAffiliateIds = async (db: Reader, shopId: string): Promise<string[]> =>
+  (await ineligibleAffiliates(db, shopId).execute()).map(({ id }) => id)
+
+/** The position of a commission in lists, newest first. */
+type Position = Pick<CommissionRow, 'happenedAt' | 'id'>
+
+/** Sorts before every commission. */
+const NEWEST: Position = { happenedAt: '9999-12-31T23:59:59.999Z', id: '~' }
+
+/** How many commissions of a batch change in one transaction. */
+export const MAX_MOVED = 500
+
+/** The ids of the commissions that a new batch takes, with all that have changed since they were read. */
+export async function* readCandidates(db: Reader, shopId: string, filter: CandidateFilter): AsyncGenerator<string[]> {
+  const { currency, programId } = filter
+  const affiliateIds = filter.affiliateIds && new Set(filter.affiliateIds)
+  const exceptIds = new Set(filter.exceptAffiliateIds)
+  const from = firstInstant(filter)
+  let ids: string[] = []
+  for (const status of APPROVED) {
+    for (let after: Position | undefined = { happenedAt: filter.periodEnd, id: '~' }; after; ) {
+      const read = await readApprovedPage(db, { shopId, status, after })
+      // With a second bound, SQLite without statistics reads every status by the index of times.
+      const page = read.filter(({ happenedAt }) => happenedAt >= from)
+      for (const row of page) {
+        const isSelected =
+          row.payoutBatchId === null &&
+          row.commissionAmountCents !== 0 &&
+          (row.availableAt <= filter.at || row.availableAt <= row.happenedAt) &&
+          (!currency || row.currency === currency) &&
+          (!programId || row.programId === programId) &&
+          (!affiliateIds || affiliateIds.has(row.affiliateId)) &&
+          !exceptIds.has(row.affiliateId)
+        if (isSelected) ids.push(row.id)
+      }
+      if (ids.length >= MAX_MOVED) {
+        yield ids.slice(0, MAX_MOVED)
+        ids = ids.slice(MAX_MOVED)
+      }
+      after = page.length === MAX_MOVED ? page.at(-1) : undefined
+      if (after) await yieldToEventLoop()
+    }
+  }
+  if (ids.length > 0) yield ids
+}
+
+/** By order and limit: PostgreSQL expects a tenth of all rows between two positions, and would read the table for each page. */
+const readApprovedPage = (
+  db: Reader,
+  { shopId, status, after }: { shopId: string; status: CommissionRow['orderStatus']; after: Position },
+) =>
+  db
+    .selectFrom('commissions')
+    .select(['happenedAt', 'id', 'affiliateId', 'programId', 'currency', 'commissionAmountCents', 'payoutBatchId'])
+    .select('availableAt')
+    .where('shopId', '=', shopId)
+    .where('orderStatus', '=', status)
+    .where((eb) => eb(eb.refTuple('happenedAt', 'id'), '<', eb.tuple(after.happenedAt, after.id)))
+    .orderBy('happenedAt', 'desc')
+    .orderBy('id', 'desc')
+    .limit(MAX_MOVED)
+    .execute()
+
+/** The ids of the commissions of a batch. */
+export async function* readBatch(db: Reader, shopId: string, batchId: string): AsyncGenerator<string[]> {
+  for (let after: Position | undefined = NEWEST; after; ) {
+    const { happenedAt, id }: Position = after
+    const page: Position[] = await db
+      .selectFrom('commissions')
+      .select(['happenedAt', 'id'])
+      .where('shopId', '=', shopId)
+      .where('payoutBatchId', '=', batchId)
+      .where((eb) => eb(eb.refTuple('happenedAt', 'id'), '<', eb.tuple(happenedAt, id)))
+      .orderBy('happenedAt', 'desc')
+      .orderBy('id', 'desc')
+      .limit(MAX_MOVED)
+      .execute()
+    if (page.length > 0) yield page.map((row) => row.id)
+    after = page.length === MAX_MOVED ? page.at(-1) : undefined
+  }
+}
+
+/** What a batch takes, pays or releases in one transaction. */
+interface Step {
+  shopId: string
+  batchId: string
+  /** `updatedAt` of the commissions, and when they are paid. */
+  at: string
+  ids: string[]
+}
+
+type Changes = Partial<Record<keyof CommissionRow, unknown>>
+
+/** Changes the commissions of a step that meet a condition, some at a time. Returns what was changed. */
+async function move(trx: Transaction, { shopId, at, ids }: Step, changes: Changes, condition: Condition) {
+  const moved: Pick<CommissionRow, 'id' | 'commissionAmountCents' | 'taxWithheldCents'>[] = []
+  await inBatches(ids, async (some) => {
+    const rows = await trx
+      .updateTable('commissions')
+      .set((eb) => ({ ...(changes as Partial<CommissionRow>), updatedAt: at, version: eb('version', '+', 1) }))
+      .where('shopId', '=', shopId)
+      .where(hasId(trx, some))
+      .where(condition)
+      .returning(['id', 'commissionAmountCents', 'taxWithheldCents'])
+      .execute()
+    moved.push(...rows)
+  })
+  return moved
+}
+
+/** Takes commissions that are still approved and in no batch, and whose affiliates can be paid. */
+export const takeCommissions = (trx: Transaction, step: Step) =>
+  move(trx, step, { payoutBatchId: step.batchId, orderStatus: 'PAYABLE' }, (eb) =>
+    eb.and([
+      eb('payoutBatchId', 'is', null),
+      eb(unindexed('orderStatus'), 'in', APPROVED),
+      eb('commissionAmountCents', '<>', 0),
+      eb.not(
+        eb.exists(
+          ineligibleAffiliates(trx, step.shopId).whereRef(
+            'affiliates.id',
+            '=',
+            'commissions.affiliateId' as 'affiliates.id',
+          ),
+        ),
+      ),
+    ]),
+  )
+
+export const payCommissions = (trx: Transaction, step: Step) =>
+  move(trx, step, paidColumns(step.at), (eb) =>
+    eb.and([eb(unindexed('payoutBatchId'), '=', step.batchId), isUnpaid(eb)]),
+  )
+
+/** They are `APPROVED` again and available to other batches. */
+export const releaseCommissions = (trx: Transaction, step: Step) =>
+  move(trx, step, { payoutBatchId: null, orderStatus: 'APPROVED' }, (eb) =>
+    eb.and([eb(unindexed('payoutBatchId'), '=', step.batchId), eb(unindexed('orderStatus'), '=', 'PAYABLE')]),
+  )
+
+/**
+ * The order of the index that finds the commissions of one affiliate in a batch. Without statistics of a new batch, PostgreSQL
+ * expects one row from the index of the batch too, and would read the whole batch for each affiliate.
+ */
+export const BY_AFFILIATE = 'commissionAmountCents'
+
+/** Found by other columns: the shop has many commissions in these statuses. */
+const STATUS = sql<string>`"orderStatus" || ''`
+
+/**
+ * Whether a commission of a batch was not paid yet. One that was reversed after its payment was sent is part of the payment,
+ * and stays `REVERSED`.
+ */
+export const isUnpaid = (eb: Commissions) =>
+  eb.or([eb(STATUS, '=', 'PAYABLE'), eb.and([eb(STATUS, '=', 'REVERSED'), eb('paidAt', 'is', null)])])
+
+/** What payment makes of a commission that `isUnpaid`. */
+export const paidColumns = (paidAt: string) => ({
+  orderStatus: sql<CommissionRow['orderStatus']>`case when "orderStatus" = 'REVERSED' then 'REVERSED' else 'PAID' end`,
+  paidAt,
+  updatedAt: paidAt,
+})
+
+/** The lowest amount of an affiliate's commissions in a batch, in cents; undefined without commissions. */
+export async function findLowestAmount(
+  trx: Transaction,
+  shopId: string,
+  batchId: string,
+  affiliateId: string,
+): Promise<number | undefined> {
+  const { lowest } = await trx
+    .selectFrom('commissions')
+    .select((eb) => eb.fn.min('commissionAmountCents').as('lowest'))
+    .where('shopId', '=', shopId)
+    .where('payoutBatchId', '=', batchId)
+    .where('affiliateId', '=', affiliateId)
+    .executeTakeFirstOrThrow()
+  return lowest ?? undefined
+}
+
+/** The sums of one affiliate's commissions in a batch. */
+export const sumLine = async (
+  trx: Transaction,
+  shopId: string,
+  batchId: string,
+  affiliateId: string,
+): Promise<Subtotal[]> => {
+  const ofAffiliate = trx
+    .selectFrom('commissions')
+    .selectAll()
+    .where('shopId', '=', shopId)
+    .where('payoutBatchId', '=', batchId)
+    .where('affiliateId', '=', affiliateId)
+  // SQLite uses the index that matches most columns, whatever the order.
+  if (isSqlite(trx)) return toSubtotals(await subtotalsOf(ofAffiliate.clearSelect()).execute())
+  return toSubtotals(await subtotalsOf(trx.selectFrom(ofAffiliate.orderBy(BY_AFFILIATE).as('commissions'))).execute())
+}
+
+/** The sums of the commissions of several batches. */
+export const sumBatches = async (
+  db: Reader,
+  shopId: string,
+  batchIds: string[],
+): Promise<(Subtotal & { batchId: string })[]> =>
+  toSubtotals(
+    await subtotalsOf(db.selectFrom('commissions').where('shopId', '=', shopId))
+      .where('payoutBatchId', 'in', batchIds)
+      .select((eb) => eb.ref('payoutBatchId').$notNull().as('batchId'))
+      .groupBy('payoutBatchId')
+      .execute(),
+  )
+
+/**
+ * Cancels both rows of each debt that a batch carried forward, which add up to zero. Debts that another batch has
+ * collected do not change.
+ *
+ * @returns how many rows were canceled
+ */
+export async function cancelCarriedDebts(
+  trx: Transaction,
+  shopId: string,
+  batchId: string,
+  at: string,
+): Promise<number> {
+  const uncollected = trx
+    .selectFrom('commissions as balancing')
+    .innerJoin('commissions as open', (join) =>
+      join.onRef('open.shopId', '=', 'balancing.shopId').onRef('open.debtId', '=', 'balancing.debtId'),
+    )
+    .select('balancing.debtId')
+    .where('balancing.shopId', '=', shopId)
+    // Found among the debts, since a batch may have a million commissions.
+    .where(withoutIndex(trx, 'balancing.payoutBatchId'), '=', batchId)
+    .whereRef('balancing.debtId', '=', 'balancing.id')
+    // Matches the partial index of debts.
+    .where('balancing.debtId', 'is not', null)
+    .where('open.debtId', 'is not', null)
+    .whereRef('open.debtId', '<>', 'open.id')
+    .where('open.payoutBatchId', 'is', null)
+    // Found by the debt, since a shop has many approved commissions.
+    .where(withoutIndex(trx, 'open.orderStatus'), '=', 'APPROVED')
+  const rows = await trx
+    .selectFrom('commissions')
+    .select('id')
+    .where('shopId', '=', shopId)
+    .where('debtId', 'in', uncollected)
+    .execute()
+  const step = { shopId, batchId, at, ids: rows.map(({ id }) => id) }
+  const changed = await move(trx, step, { orderStatus: 'CANCELED', payoutBatchId: null }, (eb) =>
+    eb('debtId', 'is not', null),
+  )
+  return changed.length
+}
