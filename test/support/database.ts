@@ -1,9 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import type { Database } from '../../server/src/database/database.ts'
 import { openDatabase } from '../../server/src/database/open.ts'
+import { migratedFile } from '../../server/src/testing/migrated-file.ts'
 import { SCRATCH } from './scratch.ts'
 import { openPostgresSql, openSqliteSql, type Sql } from './sql.ts'
 
@@ -57,8 +58,7 @@ async function createDatabase({
     const file = join(dir, 'referral.db')
     if (backup) copyFileSync(backup, file)
     else if (isMigrated) {
-      migratedFile ??= migrateFile()
-      writeFileSync(file, await migratedFile, { mode: 0o600 })
+      writeFileSync(file, await migratedFile(), { mode: 0o600 })
     }
     return { url: `file:${file}`, dir, sql: openSqliteSql(file), remove: async () => removeDir() }
   }
@@ -68,22 +68,6 @@ async function createDatabase({
     removeDir()
   }
   return { url, dir, sql: openPostgresSql(url), remove }
-}
-
-let migratedFile: Promise<Buffer> | undefined
-
-/** The bytes of a migrated SQLite database. */
-async function migrateFile(): Promise<Buffer> {
-  const dir = mkdtempSync(join(SCRATCH, 'referral-test-'))
-  const file = join(dir, 'referral.db')
-  try {
-    const db = await openDatabase(`file:${file}`)
-    await db.migrate()
-    await db.close()
-    return readFileSync(file)
-  } finally {
-    rmSync(dir, { recursive: true, force: true })
-  }
 }
 
 /** The states of a request: it reads, is held by its test, is about to write, and writes. */

@@ -1,5 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createApp } from '../app.ts'
@@ -14,6 +13,7 @@ import { disable } from '../domains/webhooks/webhooks.ts'
 import type { RateLimiter } from '../http/rate-limit.ts'
 import { testConfig } from './config.ts'
 import { type FaultKind, type FaultOptions, withFaults } from './faults.ts'
+import { FOLDER, migratedFile } from './migrated-file.ts'
 
 export type { FaultKind, FaultOptions }
 
@@ -48,14 +48,13 @@ export interface TestServer {
 }
 
 const BASE_URL = 'http://referrals.test'
-// In memory, where the system has a file system for it.
-const FOLDER = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 
 /** Starts a server with its own database. Close it at the end of the test. */
 export const testServer = async (options: TestServerOptions = {}): Promise<TestServer> => {
   const dataDir = mkdtempSync(join(FOLDER, 'referral-'))
-  const db = await openDatabase(`file:${join(dataDir, 'referral.db')}`)
-  await db.migrate()
+  const file = join(dataDir, 'referral.db')
+  writeFileSync(file, await migratedFile(), { mode: 0o600 })
+  const db = await openDatabase(`file:${file}`)
   let ms = new Date(options.now ?? '2026-11-02T12:00:00.000Z').getTime()
   // Skips DNS: every receiver has a public address.
   const resolve: Resolve = async () => ['9.9.9.9']
