@@ -30,6 +30,7 @@ const COMMAND_GROUPS: Readonly<Record<string, readonly CommandGroup[]>> = {
     { names: ['coupons'], load: async () => (await import('./commands/coupons.ts')).addCoupons },
     { names: ['customers'], load: async () => (await import('./commands/customers.ts')).addCustomers },
     { names: ['programs'], load: async () => (await import('./commands/programs.ts')).addPrograms },
+    { names: ['orders'], load: async () => (await import('./commands/orders/command.ts')).addOrders },
     { names: ['commissions'], load: async () => (await import('./commands/commissions/command.ts')).addCommissions },
   ],
   'Pay affiliates:': [

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { globSync, readdirSync } from 'node:fs'
+import { globSync, readdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,6 +7,7 @@ import { createReferralClient } from '@referral/sdk'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { updateRows } from '../support/inspect.ts'
 import { openSqliteSql } from '../support/sql.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import {
   cli,
   cliProcess,
@@ -20,12 +21,17 @@ import {
   wrongWith,
 } from './support.ts'
 
+const folder = temporaryFolder()
+
 let shop: Shop
 beforeAll(async () => {
   shop = await openShop()
   await withAffiliate(shop)
 }, 60_000)
-afterAll(() => shop.close())
+afterAll(() => {
+  folder.remove()
+  return shop.close()
+})
 
 interface Report {
   healthy: boolean
@@ -153,3 +159,46 @@ test('dev runs until Ctrl-C and forwards webhooks', async () => {
   receiver.closeAllConnections()
   receiver.close()
 }, 40_000)
+
+test('--orders tells which orders of a file were never reported, credited to nobody, canceled, or restricted', async () => {
+  const reported = await openShop()
+  await withAffiliate(reported)
+  const order = { amountCents: 10_000, couponCode: 'NISA16' }
+  const { events, cancellations } = reported.client
+  for (const externalOrderId of ['1001', '1002', '1003']) await events.conversion({ ...order, externalOrderId })
+  await events.conversion({ ...order, externalOrderId: 'x-4', orderName: '#1004', couponCode: 'SUMMER' })
+  await events.conversion({ ...order, externalOrderId: '1005', discountCents: 10_000 })
+  await cancellations.create({ externalOrderId: '1003' })
+  const expected = {
+    counts: { neverReported: 1, nobody: 1, canceled: 1, credited: 3 },
+    rows: [
+      { state: 'canceled', id: '1003', orderId: 'api:1003', reason: null },
+      { state: 'nobody', id: '#1004', orderId: 'api:x-4', reason: 'NO_MATCH' },
+      { state: 'credited', id: '1005', orderId: 'api:1005', reason: 'ZERO_BASE' },
+      { state: 'neverReported', id: '1006', orderId: null, reason: null },
+    ],
+  }
+  const ids = ['1001', 'api:1002', '1003', '#1004', '1005', '1006']
+  const writeFile = (name: string, text: string) => {
+    writeFileSync(join(folder.path, name), text)
+    return join(folder.path, name)
+  }
+  const compare = async (name: string, lines: string[]) => {
+    const { code, stdout } = await cli(['doctor', '--orders', writeFile(name, lines.join('\n')), '--json'], reported)
+    const report = JSON.parse(stdout)
+    expect(wrongWith('DoctorReport', report)).toEqual([])
+    return { code, orders: report.orders }
+  }
+  // One id a line, a column of a CSV file, and so many reported orders that each id is looked up.
+  const csv = ['Total,Order ID', ...ids.map((id) => `9.00,${id}`)]
+  expect(await compare('ids.txt', [...ids, '', '1001'])).toEqual({ code: 8, orders: expected })
+  expect(await compare('ids.csv', csv)).toEqual({ code: 8, orders: expected })
+  await Promise.all(
+    Array.from({ length: 700 }, (_, n) => events.conversion({ externalOrderId: `more-${n}`, amountCents: 1 })),
+  )
+  expect(await compare('ids.txt', ids)).toEqual({ code: 8, orders: expected })
+  expect((await compare('all.txt', ['1001', '1002'])).code).toBe(0)
+  const unknown = await cli(['doctor', '--orders', writeFile('other.csv', 'Total,Note\n1,2')], reported)
+  expect([unknown.code, unknown.stdout]).toEqual([2, ''])
+  reported.close()
+}, 60_000)

@@ -91,13 +91,6 @@ const STATUSES: (typeof enums.CommissionStatus)[number][] = [
 
 /** The commands that require an owner token. */
 function addModeration(commissions: Command): void {
-  defineCommand(commissions, 'explain <order>', {
-    summary: 'explain why an order earned a commission, or none',
-    output: 'Explanation',
-    owner: true,
-    examples: ['referral commissions explain 1001', "referral commissions explain '#1001'"],
-    action: async (run, { args: [order = ''] }) => (await import('./explain.ts')).explain(run, order),
-  })
   for (const [action, summary] of Object.entries(ACTIONS) as [keyof typeof ACTIONS, string][])
     defineCommand<ModerateOptions>(commissions, `${action} [id...]`, {
       summary,

@@ -1,22 +1,16 @@
-import type { components } from '@referral/sdk'
-import { unwrap } from '../../errors.ts'
+import type { OrderExplanation } from '@referral/sdk'
 import { formatMoney } from '../../money.ts'
 import { sanitizeText } from '../../output/text.ts'
 import type { Run } from '../../run.ts'
 
-type Explanation = components['schemas']['Explanation']
-
 /** Prints why an order earned a commission: as text on a terminal, otherwise as data. */
 export async function explain(run: Run, externalOrderId: string): Promise<undefined> {
-  const owner = await run.ownerClient()
-  const { data } = unwrap(
-    await owner.GET('/admin/v1/orders/{externalOrderId}/explanation', { params: { path: { externalOrderId } } }),
-  )
+  const data = await (await run.client()).orders.explain(externalOrderId)
   if (run.style.format === 'table') run.printText(toText(run, data))
   else run.printRecord(data)
 }
 
-function toText(run: Run, data: Explanation): string {
+function toText(run: Run, data: OrderExplanation): string {
   const { bold, dim, yellow } = run.style.palette
   const evidence = data.evidence.flatMap(({ kind, because, candidates }) => [
     `  ${kind}: ${sanitizeText(because)}`,
