@@ -33,7 +33,9 @@ test('follows every rule', async () => {
   expect(toJUnit(report).match(/<testcase /g)).toHaveLength(checks.length)
   expect([await server.noticed(shop), await server.noticed(other)]).toEqual([NOTHING, NOTHING])
   expect(report.remaining).toEqual([
-    expect.stringMatching(/^The shop keeps \d+ programs, \d+ orders, \d+ payout batches of this run \(cf-/),
+    expect.stringMatching(
+      /^The shop keeps \d+ programs, \d+ orders, \d+ customers, \d+ payout batches of this run \(cf-/,
+    ),
     expect.stringMatching(/^The shop of REFERRAL_OTHER_API_KEY keeps 2 programs, 1 order of this run \(cf-/),
   ])
   expect(toText(report)).toContain(report.remaining[0])

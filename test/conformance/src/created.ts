@@ -10,6 +10,7 @@ export class Created {
   readonly #programs = new Set<string>()
   readonly #batches = new Set<string>()
   #orders = 0
+  #customers = 0
   #payable = 0
   readonly #startedAt = Date.now()
 
@@ -25,6 +26,7 @@ export class Created {
     const isRepeated = headers.has('Idempotent-Replayed') || headers.has('X-Order-Already-Recorded')
     if (resource === 'events' && status === 201 && !isRepeated) this.#orders++
     const id = body?.data?.id ?? body?.id
+    if (resource === 'customers' && status === 201) this.#customers++
     if (typeof id !== 'string') return
     if (resource === 'webhooks') this.#webhooks.add(id)
     if (resource === 'affiliates') this.#affiliates.add(id)
@@ -83,6 +85,7 @@ export class Created {
       counted(this.#affiliates.size, 'affiliate'),
       counted(this.#programs.size, 'program'),
       counted(this.#orders, 'order'),
+      counted(this.#customers, 'customer'),
       counted(this.#payable, 'payable commission'),
       counted(this.#batches.size, 'payout batch', 'payout batches'),
     ].filter((text) => text !== '')

@@ -6,6 +6,7 @@ import { auth, keys, scopeRules } from './auth.ts'
 import { connections } from './connections.ts'
 import { conversions } from './conversions.ts'
 import { coupons } from './coupons.ts'
+import { customers } from './customers.ts'
 import { deliveries } from './deliveries.ts'
 import { feed } from './feed.ts'
 import { always, http } from './http.ts'
@@ -40,6 +41,7 @@ export const groups: readonly Group[] = [
   conversions,
   amounts,
   attribution,
+  customers,
   idempotency,
   races,
   refunds,

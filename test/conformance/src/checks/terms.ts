@@ -140,6 +140,18 @@ export const terms = group('terms', { title: 'Terms of programs', page: 'concept
     const body = { periodStart: ago(1), periodEnd: ago(-1), affiliateIds: [affiliate.id], dryRun: true }
     t.expect(await t.post('/payouts', body), 404, 'no_eligible_commissions')
   })
+  rule('on-hold', 'The onHold of a batch counts what it leaves to a later one', async (t) => {
+    const [affiliate, externalOrderId] = [await t.affiliateOf({}), t.id('o')]
+    const order = { amountCents: 10_000, currency: 'USD', couponCode: affiliate.discountCode }
+    await t.order({ ...order, occurredAt: ago(1) })
+    await set(t, affiliate, [], { holdDays: 30 })
+    await t.order({ ...order, externalOrderId })
+    const { availableAt: nextAvailableAt } = await t.commissionOf(externalOrderId)
+    const body = { periodStart: ago(2), periodEnd: ago(-1), affiliateIds: [affiliate.id], dryRun: true }
+    const { totals, onHold } = t.expect(await t.post('/payouts', body), 200).data
+    t.equal(totals.commissions, 1, 'totals.commissions')
+    t.fields(onHold, { commissions: 1, commissionCents: 1600, nextAvailableAt }, 'onHold')
+  })
   rule('type', 'The commission type of a program whose terms have rules cannot change', async (t) => {
     const affiliate = await t.affiliateOf({})
     await set(t, affiliate, [pays(20)])
