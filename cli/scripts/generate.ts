@@ -56,7 +56,6 @@ const eventTypes = () =>
 
 /** The operations of owners that answer a question of the MCP server, or decide what is paid. */
 const OWNER_OPERATIONS = [
-  'explainOrder',
   'runBacktest',
   'approveCommission',
   'rejectCommission',

@@ -2093,31 +2093,6 @@ export const operations: readonly Operation[] = [
     },
   },
   {
-    name: 'explainOrder',
-    group: 'orders',
-    isOwner: true,
-    method: 'GET',
-    path: '/admin/v1/orders/{externalOrderId}/explanation',
-    description:
-      'Explain the decision about an order\n\nFor every reported order, credited or not: every piece of evidence and why it won or lost, the restriction\non the winner, and the calculation line by line, with refunds. `replay` re-runs the decision on the stored facts; `identical` is true when the\ndecision equals the recorded one byte for byte, whichever version of the engine recorded it.',
-    retry: 'safe',
-    pathParameters: ['externalOrderId'],
-    dryRun: null,
-    read: '/api/v1/orders',
-    input: {
-      type: 'object',
-      properties: {
-        externalOrderId: {
-          type: 'string',
-          description:
-            'The stored order id (`api:1000`), your own (`1000`), or the name of the order in the store (`#1000`), in this precedence. Compared as in `ConversionEvent`.',
-        },
-      },
-      required: ['externalOrderId'],
-      additionalProperties: false,
-    },
-  },
-  {
     name: 'runBacktest',
     group: 'backtests',
     isOwner: true,

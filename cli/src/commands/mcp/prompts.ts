@@ -15,10 +15,10 @@ export const prompts: readonly Prompt[] = [
   {
     name: 'why_order',
     title: 'Why was this order credited, or not?',
-    credential: 'ownerToken',
+    credential: 'apiKey',
     arguments: { order: 'order id' },
     text: ({ order }) =>
-      `Explain in plain words why order ${order} was credited to its affiliate, or why it was not. Use explainOrder: name the evidence that won, the evidence that lost and why, the restriction if there is one, and how the amount was calculated.`,
+      `Explain in plain words why order ${order} was credited to its affiliate, or why it was not. Use getOrderExplanation: name the evidence that won, the evidence that lost and why, the restriction if there is one, and how the amount was calculated.`,
   },
   {
     name: 'what_is_payable',
