@@ -302,6 +302,7 @@ const PAGE_QUERIES: Record<string, string[]> = {
 const NEEDS_QUERY = ['/admin/deliveries/redeliver']
 const PAGE_IDS: Record<string, string> = {
   affiliates: ID.affiliate,
+  customers: ID.customer,
   programs: ID.program,
   payouts: ID.batch,
   'payout-files': ID.file,

@@ -87,7 +87,7 @@ const GROWTH: Record<string, Growth> = {
     columns: {
       customerId: `'x' || n.i`,
       emailHash: `'x' || n.i`,
-      affiliateId: `case when n.i % 4 = 0 then ${skewed} end`,
+      affiliateId: `case when n.i % 2 = 0 then ${skewed} end`,
     },
   },
   productRules: { huge: 600, others: 600, columns: { value: `'x' || n.i` } },

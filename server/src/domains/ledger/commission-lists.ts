@@ -116,7 +116,9 @@ const selectBy = (index: IndexedColumn | undefined) =>
     const { afterAt, afterId, limit, offset } = values
     const list = matching(db, values, index).select(LISTED_COLUMNS)
     const rest = afterAt && afterId ? list.where(afterCursor('commissions', { at: afterAt, id: afterId })) : list
-    return rest.orderBy('happenedAt', 'desc').orderBy('id', 'desc').limit(limit).offset(offset).compile()
+    // Of a few orders, SQLite would sort by reading the shop.
+    const sorting = index === 'orderId' ? withoutIndex(db, 'happenedAt') : ('happenedAt' as const)
+    return rest.orderBy(sorting, 'desc').orderBy('id', 'desc').limit(limit).offset(offset).compile()
   })
 
 const selects: Record<IndexedColumn | 'all', ReturnType<typeof selectBy>> = {
