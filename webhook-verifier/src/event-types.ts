@@ -179,9 +179,9 @@ export interface Commission {
   affiliateId: string
   /** The affiliate's program when the order was recorded. */
   programId: string | null
-  /** Your order id; null for an adjustment. */
+  /** Your order ID; null for an adjustment. */
   externalOrderId: string | null
-  /** The stored order id, unique in your shop: `api:` and your id for orders of the API. */
+  /** The stored order ID, unique in your shop: `api:` and your ID for orders of the API. */
   orderId: string
   orderName: string | null
   /** The currency of `commissionAmountCents` and `taxWithheldCents`: the order's for percentages, the shop's for flat rates. */
@@ -192,7 +192,7 @@ export interface Commission {
   commissionBaseCents: Cents
   /** What the refunds that reduced `commissionAmountCents` have left of `commissionBaseCents`. At a single percentage rate, the amount is `commissionRateBps` of it, unless the terms cap it. A refund of a paid commission is an adjustment, and does not change it. */
   remainingBaseCents: number
-  /** The rate of the program, or of the rule of its terms that matched; 0 for the flat types. */
+  /** The rate of the program, or of the terms rule that matched; 0 for flat types. */
   commissionRateBps: number
   commissionAmountCents: Cents
   taxWithheldCents: Cents
@@ -208,9 +208,9 @@ export interface Commission {
   payoutBatchId: string | null
   /** The version of the program's terms that decided; null without a program, for an adjustment, and for orders that were recorded before programs had terms. */
   termsVersion: number | null
-  /** The index of the rule of the terms that matched; null for none. */
+  /** The index of the terms rule that matched; null for none. */
   termsRule: number | null
-  /** A payout batch takes the commission from here on: `happenedAt` and the `holdDays` of the terms. */
+  /** A payout batch takes the commission from here on: `happenedAt` and the terms' `holdDays`. */
   availableAt: string
   happenedAt: Instant
   paidAt: string | null
@@ -230,7 +230,7 @@ export interface Attribution {
 export interface Customer {
   /** Null in a dry run of a new customer. */
   id: string | null
-  /** Your id. Null when the customer is known by an email address only. */
+  /** Your ID. Null when the customer is known by an email address only. */
   customerId: string | null
   /** The affiliate the customer is bound to. */
   affiliateId: string | null
@@ -240,7 +240,7 @@ export interface Customer {
   boundBy: CustomerBoundBy | null
   /** The first credited order in the shop, whichever affiliate was credited. */
   firstOrderAt: Instant | null
-  /** Credited orders in the shop, at most 10,000, and those of an import. Orders that were rejected, canceled, reversed or refunded in full do not count. */
+  /** Credited orders in the shop, at most 10,000, and imported ones. Orders that were rejected, canceled, reversed or refunded in full do not count. */
   orders: number
   /** From this instant on, the terms pay the affiliate nothing for further orders of this customer: `firstOrderAt` and the months until the rules end the commission, in the shop's time zone, where a month that lacks the day ends on its last; `firstOrderAt` itself when they pay for the first order only. The version counts that was in force at `firstOrderAt` if customers keep it, else today's. Null without a credited order or an affiliate, and when the terms have no such end. */
   commissionEndsAt: Instant | null
@@ -252,7 +252,7 @@ export type CommissionEventData = Commission & {
   previousStatus: CommissionStatus | null
 }
 
-/** A refund, or the cancellation of one: its `externalRefundId` is that of the refund with `:canceled`, and its amounts have the opposite sign. */
+/** A refund, or the cancellation of one: its `externalRefundId` is the refund's with `:canceled`, and its amounts have the opposite sign. */
 export interface Refund {
   id: string
   externalRefundId: string
@@ -262,7 +262,7 @@ export interface Refund {
   reason: string | null
   /** The refunded goods, net of discount. */
   goodsCents: number
-  /** The change of the commission: at most 0 for a refund, unless it names the line that an earlier refund of its variant or product was counted on. */
+  /** How much the commission changes: at most 0 for a refund, unless it names the line that an earlier refund of its variant or product was counted on. */
   commissionCents: number
   /** The change of the tax withheld. */
   taxCents: number
@@ -363,7 +363,7 @@ export type CommissionStatus =
 export type CustomerBoundBy = 'SIGNUP' | 'ORDER' | 'OWNER' | 'IMPORT' | (string & {})
 
 export interface RefundedLine {
-  /** The id of the order's line. */
+  /** The ID of the order's line. */
   id?: string | null
   variantId: string | null
   productId: string | null

@@ -13,7 +13,7 @@ export interface paths {
         };
         /**
          * List affiliates
-         * @description Newest first. Archived affiliates are hidden. With a token of an affiliate, a row has the fields of `AffiliateSelf`.
+         * @description Newest first. Archived affiliates are hidden. With an affiliate's token, a row has the fields of `AffiliateSelf`.
          */
         get: operations["listAffiliates"];
         put?: never;
@@ -61,7 +61,7 @@ export interface paths {
         /**
          * Create an alias of an affiliate
          * @description An alias works like the official name of its kind: an order with an additional code (`CODE`) or a visit with an additional link name
-         *     (`LINK`) is credited as one with the affiliate's `discountCode` or `slug`, with the same precedence, confidence and reason. The
+         *     (`LINK`) is credited like one with the affiliate's `discountCode` or `slug`. The
          *     explanation of the order names the alias. Use aliases to keep codes and links of another system, such as `SARAH10`, which the rule for discount codes does not allow.
          *
          *     A name belongs to one affiliate, archived affiliates included: an alias must not equal a discount code, a slug or an alias of another one.
@@ -73,7 +73,7 @@ export interface paths {
         post: operations["createAlias"];
         /**
          * Delete an alias
-         * @description The name can then be given to any affiliate. Recorded orders do not change.
+         * @description Any affiliate can then have the name. Recorded orders do not change.
          *     Writes the audit record `alias.deleted` in the same transaction.
          */
         delete: operations["deleteAlias"];
@@ -90,8 +90,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get the balance of an affiliate
-         * @description The unpaid earnings of an affiliate, by currency.
+         * Get an affiliate's balance
+         * @description An affiliate's unpaid earnings, by currency.
          */
         get: operations["getAffiliateBalance"];
         put?: never;
@@ -112,7 +112,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Create a token for the page of an affiliate
+         * Create a token for an affiliate's page
          * @description A token with which a page of your own reads the API for one affiliate: the affiliate, its aliases, balance, commissions, coupon and
          *     analytics, and no data of other affiliates. It can be sent to a browser. It has the read scopes of these operations that your key has, and
          *     expires after `expiresInSeconds`, at most a day. It ends early, permanently, when the affiliate is archived or rejected, or when an owner revokes the tokens
@@ -152,7 +152,7 @@ export interface paths {
         head?: never;
         /**
          * Update a program
-         * @description Send only the fields to change. The result of the change is validated as a whole. A new `commissionType` without `commissionPercent` converts a stored
+         * @description Send only the fields to change. The result is validated as a whole. A new `commissionType` without `commissionPercent` converts a stored
          *     percentage to units of the shop's currency (16% becomes 16.00) and keeps a flat amount between flat types; from a flat type to a percentage, `commissionPercent` is required.
          *     Recorded commissions keep the rate they were recorded with.
          *     Writes the audit record `program.updated` in the same transaction.
@@ -168,12 +168,12 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get the terms of a program
+         * Get a program's terms
          * @description Returns the current version, or an earlier one. Version 1 is what every program starts with, without rules, and pays the program's rate.
          */
         get: operations["getProgramTerms"];
         /**
-         * Set the terms of a program
+         * Set a program's terms
          * @description Makes the next version of the terms, in force from now on. The same terms again change nothing. Versions never change, and recorded commissions keep theirs:
          *     an order is decided by the version in force when it happened or, with `appliesTo: CUSTOMERS`, by the one in force at its customer's first credited order.
          *     Send the `version` that yours replaces to be sure that nobody else has changed the terms in between.
@@ -279,7 +279,7 @@ export interface paths {
         };
         /**
          * List coupons
-         * @description The discount code of every affiliate that is not archived, with the discount of the affiliate's program. Newest affiliate first.
+         * @description Each affiliate's discount code with the program's discount, newest affiliate first. Archived affiliates are left out.
          */
         get: operations["listCoupons"];
         put?: never;
@@ -367,7 +367,7 @@ export interface paths {
          *     Writes the audit record `webhook.created`, without URL and secret, in the same transaction.
          *
          *     By default, each event is sent once (`retryPolicy: none`). With `retryPolicy: standard`, a delivery is attempted up to 8 times over about 28 hours. The 7 retries follow after 5 seconds, 5 minutes,
-         *     30 minutes, 2, 5, 10 and 10 hours, each varied by up to 10 percent, and not before the time of a `Retry-After` header of up to a day. First attempts are started in order, up to 16 at a time, before
+         *     30 minutes, 2, 5, 10 and 10 hours, each varied by up to 10 percent. A `Retry-After` header of up to a day can delay them. First attempts are started in order, up to 16 at a time, before
          *     retries, and a failure does not delay later events. A receiver that returns 410, or of which no delivery has succeeded for 5 days, is disabled, with the audit record `webhook.disabled`:
          *     its deliveries fail with the code `disabled`, and it receives no events until an owner enables it.
          *
@@ -396,10 +396,10 @@ export interface paths {
         };
         /**
          * List events
-         * @description The events of the shop, oldest first, for callers that poll instead of receiving webhooks, or that catch up after their receiver was down. Events are listed in the order of the
-         *     changes that caused them, whether a subscription received them or not, and for 30 days. Each item has the content of a webhook and the id of the event.
+         * @description The shop's events, oldest first, for callers that poll instead of receiving webhooks, or that catch up after their receiver was down. Events are listed in the order of the
+         *     changes that caused them, whether a subscription received them or not, and for 30 days. Each item has a webhook's content and the event's ID.
          *
-         *     Start without `after`, or with `latest` for the events from now on, and then send the `next` of each response as `after`; it is null before the first event of the shop. An event that is committed later is listed after all that were listed before.
+         *     Start without `after`, or with `latest` for the events from now on, and then send each response's `next` as `after`; it is null before the shop's first event. An event that is committed later is listed after all that were listed before.
          *     A page can have fewer events than `limit`, even none, while `hasMore` is true.
          *
          *     In addition to `webhooks:read`, an event requires the read scope of its resource: `affiliates:read`, `commissions:read` or `payouts:read`. Events without it are left out.
@@ -432,13 +432,13 @@ export interface paths {
          *     With `?dryRun=1` the response is 200 with the decision and its trace; nothing is written and no key is required.
          *
          *     **click** and **page_view**: stored for the customer's journey and as evidence for later orders. The response is 202 once they are on disk.
-         *     An unknown `ref` is stored too. Send the `id` of a click as `clickId` of the order. Both are safe to retry after a 503.
+         *     An unknown `ref` is stored too. Send a click's `id` as the order's `clickId`. Both are safe to retry after a 503.
          *
-         *     A click id belongs to the affiliate that it was first recorded with. A later click with the same id and another affiliate is stored under the `id` of the response instead,
-         *     so that orders with the click id are still credited to the first affiliate. Ids are compared exactly and are scoped to the shop.
+         *     A click ID belongs to the affiliate that it was first recorded with. A later click with the same ID and another affiliate is stored under the response's `id` instead. Orders with the click ID
+         *     are still credited to the first affiliate. IDs are compared exactly and are scoped to the shop.
          *     A click with `occurredAt` in the future gets the time of receipt, and so does a page view up to 5 minutes ahead; a page view further ahead is rejected.
          *
-         *     Unknown properties are ignored and listed in `X-Ignored-Properties`, unless the name is that of a property misspelled by letter case, `_` or `-`,
+         *     Unknown properties are ignored and listed in `X-Ignored-Properties`, unless the name is a property misspelled by letter case, `_` or `-`,
          *     or by one character: `discount_cents` returns 400 `unknown_property`. `orderId` is an alias of `externalOrderId` and `processedAt` of `occurredAt`;
          *     when both are sent, they must have the same value. Empty text in these fields or in a field of evidence counts as not sent.
          */
@@ -468,7 +468,7 @@ export interface paths {
          *     A customer is identified by `customerId`, else by `customerEmail`, of which only a keyed hash is stored. When the two belong to different customers, `customerId` takes precedence, and nothing is merged.
          *
          *     The first binding is kept: for a bound customer the response is 200 with the header `X-Customer-Already-Bound: true`, and nothing changes.
-         *     The evidence is that of a conversion: `couponCode` or `affiliateCode` before `clickId`, `ref`, and `sessionId`, unless the shop's precedence says otherwise. A click counts within the program's window.
+         *     The evidence is the same as for a conversion: `couponCode` or `affiliateCode` before `clickId`, `ref`, and `sessionId`, unless the shop's precedence says otherwise. A click counts within the program's window.
          *     Without evidence that matches, for an archived or `REJECTED` affiliate, and for the affiliate's own address the customer is stored unbound: `attribution.reasonCode` is the reason, and a later report may bind it. A `PENDING` affiliate is bound.
          *
          *     To move customers from another service, also send `orders` and `firstOrderAt`, what that service has counted. With `?dryRun=1` nothing is written, and the status is always 200.
@@ -545,7 +545,7 @@ export interface paths {
          *     Once the commission is paid, the difference becomes a negative row with `orderId` `adj:<commission id>:<externalRefundId>`, which the next payout nets.
          *
          *     The response is 200 when the order was reported, and 202 when it was not: the refund is stored, and applied in the transaction that records the order. That order's 201 and `commission.created` contain the original decision.
-         *     An order that no affiliate was credited for keeps its refunds until a later report of it is credited (200, `outcome: noted`). A refund id that was reported for the order before changes nothing, with any key; `warning` says when its amount or line items differ.
+         *     An order that no affiliate was credited for keeps its refunds until a later report of it is credited (200, `outcome: noted`). A refund ID that was reported for the order before changes nothing, with any key; `warning` says when its amount or line items differ.
          *     A refund of more than is left takes what is left, because it has already happened; `warning` says so. Amounts are in the order's currency. A refund in another currency is rejected once the order is known, and never applied.
          *     Refunds of a [connected store](#tag/Store-notifications) are reported by the store. With `?dryRun=1` nothing is written, and the status is always 200.
          *
@@ -558,9 +558,9 @@ export interface paths {
          *     A paid commission gets a positive row with `orderId` `adj:<commission id>:<externalRefundId>:canceled`, which the next payout includes; the negative row of the refund stays.
          *
          *     The response is 200 when the refund was reported, and 202 when the refund or its order was not: the cancellation is stored, and the refund then changes nothing. The result is the same in any order of arrival.
-         *     Repeating it changes nothing. A canceled refund cannot be reported again: use another id.
+         *     Repeating it changes nothing. A canceled refund cannot be reported again: use another ID.
          *
-         *     Writes the audit record `commission.refunded` with the id `<externalRefundId>:canceled` in the same transaction.
+         *     Writes the audit record `commission.refunded` with the ID `<externalRefundId>:canceled` in the same transaction.
          */
         delete: operations["cancelRefund"];
         options?: never;
@@ -624,7 +624,7 @@ export interface paths {
         };
         /**
          * Read the quick start
-         * @description An HTML page that leads from a key to a payment, with the address of this server. Requires no credential and always returns 200.
+         * @description An HTML page that leads from a key to a payment, with this server's address. Requires no credential and always returns 200.
          */
         get: operations["getDocs"];
         put?: never;
@@ -749,7 +749,7 @@ export interface paths {
         };
         /**
          * List test shops
-         * @description The test shops of the shop, oldest first. Keys and tokens are not returned.
+         * @description The shop's test shops, oldest first. Keys and tokens are not returned.
          */
         get: operations["listTestShops"];
         put?: never;
@@ -800,13 +800,13 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Advance the clock of a test shop
+         * Advance a test shop's clock
          * @description Advances the clock by `advanceSeconds`, or to the instant `to`. Click windows, periods, retries of webhooks, retention and the expiry of stored responses follow it, and
          *     so do the times of new rows and events. Retries that have become due are sent, and data past its retention is deleted. Rate limits, credentials, links that
-         *     expire, and `webhook-timestamp` keep the time of the server. Other shops have no clock of their own. Also accepts the owner token of the test shop.
+         *     expire, and `webhook-timestamp` keep the server's time. Other shops have no clock of their own. Also accepts the test shop's owner token.
          *
          *     The clock advances in one short transaction, which also writes the audit record `test_clock.advanced`. What becomes due or expires by then follows in small transactions; the server completes what
-         *     an interrupted request leaves. While one request advances the clock of a test shop, another one is rejected with 409.
+         *     an interrupted request leaves. While one request advances a test shop's clock, another one is rejected with 409.
          */
         post: operations["advanceTestClock"];
         delete?: never;
@@ -852,7 +852,7 @@ export interface paths {
         };
         /**
          * List connections
-         * @description Products and variants connected to affiliates, and customers bound to them, newest first. A customer is listed once, by its id if it has
+         * @description Products and variants connected to affiliates, and customers bound to them, newest first. A customer is listed once, by its ID if it has
          *     one. Lifetime programs bind customers automatically.
          */
         get: operations["listConnections"];
@@ -860,7 +860,7 @@ export interface paths {
         /**
          * Connect a customer or a product to an affiliate
          * @description Later orders by the customer, or containing the product or variant, are evidence for the affiliate. Email addresses are compared
-         *     as in `EmailInput`, all other values exactly; products and variants are numeric ids, as text. The number of connections is not
+         *     as in `EmailInput`, all other values exactly; products and variants are numeric IDs, as text. The number of connections is not
          *     limited, apart from the limit of 600 requests per minute per user.
          *
          *     Writes the audit record `connection.created` in the same transaction.
@@ -931,7 +931,7 @@ export interface paths {
         post?: never;
         /**
          * Delete an alias
-         * @description The name can then be given to any affiliate. Recorded orders do not change.
+         * @description Any affiliate can then have the name. Recorded orders do not change.
          *     Writes the audit record `alias.deleted` in the same transaction.
          */
         delete: operations["deleteAdminAlias"];
@@ -949,7 +949,7 @@ export interface paths {
         };
         /**
          * List product rules
-         * @description Rates for products and variants that override those of their programs, newest first.
+         * @description Rates for products and variants that override their programs' rates, newest first.
          */
         get: operations["listProductRules"];
         put?: never;
@@ -979,7 +979,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a product rule
-         * @description Later orders use the rate of the program.
+         * @description Later orders use the program's rate.
          *     Writes the audit record `product_rule.deleted` in the same transaction.
          */
         delete: operations["deleteProductRule"];
@@ -1017,7 +1017,7 @@ export interface paths {
         };
         get?: never;
         /**
-         * Set the geo rule of a program
+         * Set a program's geo rule
          * @description An order earns only if its shipping address matches every list that is not empty. Compared case-insensitively and without leading and trailing whitespace;
          *     `postalPrefixes` match the start of the postal code. An order without the address is restricted as `GEO_UNKNOWN`. Replaces the current rule.
          *     A shop can have 1,000 geo rules, one per program.
@@ -1027,7 +1027,7 @@ export interface paths {
         put: operations["setGeoRule"];
         post?: never;
         /**
-         * Delete the geo rule of a program
+         * Delete a program's geo rule
          * @description Later orders earn regardless of their shipping address.
          *     Writes the audit record `geo_rule.deleted` in the same transaction.
          */
@@ -1055,7 +1055,7 @@ export interface paths {
          */
         post: operations["createAdminAffiliateToken"];
         /**
-         * Revoke the tokens of an affiliate
+         * Revoke an affiliate's tokens
          * @description Ends all tokens of the affiliate that were created before, and the links to its own page, immediately. New ones can be created.
          *     Writes the audit record `affiliate_tokens.revoked` in the same transaction.
          */
@@ -1094,12 +1094,12 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get the payee details of an affiliate
+         * Get an affiliate's payee details
          * @description How the affiliate is paid. The account is masked. Full details appear only in payment files.
          */
         get: operations["getPayee"];
         /**
-         * Set the payee details of an affiliate
+         * Set an affiliate's payee details
          * @description Replaces the current details. Details are encrypted at rest and never appear in logs, audit records or lists. Payment files that were created before keep the details they were created with, until the affiliate is erased.
          *     IBAN and BIC are validated, including the check digits and the length required by the country; spaces and lower case are accepted.
          *
@@ -1108,7 +1108,7 @@ export interface paths {
         put: operations["setPayee"];
         post?: never;
         /**
-         * Delete the payee details of an affiliate
+         * Delete an affiliate's payee details
          * @description Payment files created later do not include the affiliate. Payment files that were created before keep the details they were created with, until the affiliate is erased.
          *     Writes the audit record `payee.deleted` in the same transaction.
          */
@@ -1311,8 +1311,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the payments of a payout batch
-         * @description One line for each affiliate with an amount to pay, by affiliate id, and the sums of each state.
+         * List a payout batch's payments
+         * @description One line for each affiliate with an amount to pay, by affiliate ID, and each state's totals.
          *
          *     `READY` lines can be sent, and follow the refunds and cancellations of their commissions. `BLOCKED` lines cannot be sent, with the reason, such as missing payee details. A line of a payment file is `SENT`,
          *     and from then on its amount does not change: a refund becomes a debt of the affiliate, which the next batch deducts. A reconciled line is `SETTLED` or `RETURNED`. When a batch
@@ -1335,8 +1335,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the payment files of a payout batch
-         * @description The files of the batch, newest first, at most 1,000. Their totals add up to what was sent; settled, returned and outstanding payments add up to the total of each file.
+         * List a payout batch's payment files
+         * @description The batch's files, newest first, at most 1,000. Their totals add up to what was sent; settled, returned and outstanding payments add up to each file's total.
          */
         get: operations["listPayoutFiles"];
         put?: never;
@@ -1357,7 +1357,7 @@ export interface paths {
         get?: never;
         /**
          * Send lines of a payout batch in a payment file
-         * @description Adds the `READY` lines whose affiliates are paid by this format to a payment file, and marks them as `SENT`. With `csv`, lines of every method are added. The same id again
+         * @description Adds the `READY` lines whose affiliates are paid by this format to a payment file, and marks them as `SENT`. With `csv`, lines of every method are added. The same ID again
          *     returns the same file and changes nothing, so a request can be repeated after a failure. `GET /admin/v1/payout-files/{id}/lines` returns what to write to the file.
          *
          *     A large file is created in several transactions before the response is sent. If the request is interrupted, the file is completed by repeating it. A file that
@@ -1386,7 +1386,7 @@ export interface paths {
          * Discard a payment file
          * @description For a file that was never uploaded to a bank or payment service: its lines are `READY` again, with the current amounts and payee details, and can be sent in another file. Discarding it again changes nothing.
          *
-         *     A file cannot be discarded once a payment of it was reconciled, or an order of it was refunded or canceled, because that amount is a debt of the affiliate already. Report its payments as `RETURNED` instead.
+         *     A file cannot be discarded once one of its payments was reconciled, or one of its orders refunded or canceled: that amount is already the affiliate's debt. Report its payments as `RETURNED` instead.
          *     A later result for a payment of a discarded file is `unknown`.
          *
          *     Writes the audit record `payout_file.discarded` in the same transaction.
@@ -1407,7 +1407,7 @@ export interface paths {
         };
         /**
          * List the lines of a payment file
-         * @description The payments to write to the file, in the order of their ids, with the payee details as of its creation. To read a long file, send the id of the last line of each page
+         * @description The payments to write to the file, in the order of their IDs, with the payee details as of its creation. To read a long file, send the ID of the last line of each page
          *     as `after`, until `hasMore` is false.
          */
         get: operations["listPayoutFileLines"];
@@ -1433,10 +1433,10 @@ export interface paths {
          * @description Records the results that a bank or a payment service reports, and returns the outcome of each; with `dryRun`, only returns it. Repeating a result changes nothing. Results whose payment reference is unknown, or whose amount or currency
          *     differs from what was sent, are reported and change nothing.
          *
-         *     `SETTLED`: the commissions of the line are `PAID`. `RETURNED`: they are `PAID`, too, and an adjustment with the order id `adj:<line id>:returned` makes the amount payable again,
+         *     `SETTLED`: the line's commissions are `PAID`. `RETURNED`: they are also `PAID`, and an adjustment with the order ID `adj:<line id>:returned` makes the amount payable again,
          *     once; the next batch pays it. A settled payment can still be returned, but a returned one cannot be settled. When every line of a batch is `SETTLED` or `RETURNED`, the batch is `PAID`.
          *
-         *     Writes the audit record `payout.reconciled` in the transaction of each change, `payout_line.returned` for each returned line, and `payout.paid` when the batch is paid.
+         *     Writes the audit record `payout.reconciled` in the same transaction as each change, `payout_line.returned` for each returned line, and `payout.paid` when the batch is paid.
          */
         post: operations["reconcilePayouts"];
         delete?: never;
@@ -1453,12 +1453,12 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get the statement of an affiliate
+         * Get an affiliate's statement
          * @description Every order, refund, adjustment and payment of an affiliate in a month of the shop's time zone, with its reason, and the balances before and after, by currency.
          *     Writes the audit record `statement.exported`.
          *
          *     A statement is computed when it is requested: an order that is approved or recorded later is in the statement of the month in which it happened, and
-         *     the `number` of the statement then changes. The opening balance always equals the closing balance of the month before, requested at the same time.
+         *     the `number` of the statement then changes. The opening balance always equals the previous month's closing balance, requested at the same time.
          */
         get: operations["getStatement"];
         put?: never;
@@ -1478,7 +1478,7 @@ export interface paths {
         };
         /**
          * Get a statement as a file
-         * @description The statement of an affiliate as CSV, or as a page for printing. Text that a spreadsheet would evaluate is prefixed with an apostrophe.
+         * @description An affiliate's statement as CSV, or as a page for printing. Text that a spreadsheet would evaluate is prefixed with an apostrophe.
          *     Writes the audit record `statement.exported`.
          */
         get: operations["getStatementFile"];
@@ -1545,8 +1545,8 @@ export interface paths {
         put?: never;
         /**
          * Backtest other settings on past orders
-         * @description Decides the stored orders of a period again with a different precedence, click touch, window or rate, and returns which affiliates would have earned more or less.
-         *     The newest 10,000 orders are included. Amounts are those of the decisions, before moderation and refunds. Effects of a changed decision on later orders,
+         * @description Decides a period's stored orders again with a different precedence, click touch, window or rate, and returns which affiliates would have earned more or less.
+         *     The newest 10,000 orders are included. Amounts are as decided, before moderation and refunds. Effects of a changed decision on later orders,
          *     through customer connections, are not simulated. No order or commission is changed.
          *
          *     Writes only the audit record `backtest.ran`.
@@ -1567,9 +1567,9 @@ export interface paths {
         };
         /**
          * List the audit log
-         * @description Newest first. Each row contains the hash of the previous row of the shop, so that changed, removed or inserted rows are
-         *     detected: `hash` is the SHA-256 of the JSON list `[previousHash, seq, id, shopId, actor, action, digest, requestId, createdAt]`, and `digest` is the
-         *     SHA-256 of the JSON list `[salt, subjectId, data]` with `data` as its JSON text. Where a person was erased, `salt` is null and the digest is given; the record `person.erased` lists these rows in `auditRows`.
+         * @description Newest first. Each row contains the hash of the shop's previous row, so that changed, removed or inserted rows are
+         *     detected: `hash` is the SHA-256 of the JSON list `[previousHash, seq, id, shopId, actor, action, digest, requestId, createdAt]`. `digest` is the
+         *     SHA-256 of the JSON list `[salt, subjectId, data]` with `data` as its JSON text. Where a person was erased, `salt` is null and the digest is included; the record `person.erased` lists these rows in `auditRows`.
          *     `referral-server check` verifies the chain.
          */
         get: operations["listAudit"];
@@ -1617,7 +1617,7 @@ export interface paths {
          * @description Everything that is stored about the person with an email address, as a customer and as an affiliate, as newline-delimited JSON. The first line names the shop and the
          *     address; each other line has a `table` and a `row` as it is stored, with payee details decrypted. The last line, `end`, has the number of rows; an export without it is incomplete.
          *
-         *     Letter case, plus tags, Gmail's dots and different spellings of a domain do not matter. Orders and visits without an address are included when their customer id or
+         *     Letter case, plus tags, Gmail's dots and different spellings of a domain do not matter. Orders and visits without an address are included when their customer ID or
          *     session belongs to this person alone. The whole shop is read, so the export of a large shop takes minutes.
          */
         post: operations["exportPerson"];
@@ -1639,16 +1639,16 @@ export interface paths {
         /**
          * Erase a person
          * @description Replaces the person with an email address by pseudonyms, as a customer and as an affiliate; this cannot be undone. The same rows are found as by the export. Addresses,
-         *     customer ids and sessions of one person remain equal to each other, but their key is deleted, so that nobody can compute them again. A keyed hash of the address is kept, so that the erasure can be repeated after a restore. Texts that mention the person, such as
+         *     customer IDs and sessions of one person remain equal to each other, but their key is deleted, so that nobody can compute them again. A keyed hash of the address is kept, so that the erasure can be repeated after a restore. Texts that mention the person, such as
          *     reasons of refunds and URLs of visits, are deleted or replaced, and payee details are deleted. Amounts, statuses and times stay, and past decisions can still be replayed.
          *
          *     Events that were sent about the person are kept with pseudonyms and cannot be redelivered. Responses stored under an `Idempotency-Key` that contain the person are
          *     deleted, and their keys get 409 `idempotency_key_reused`. In audit records, the text is replaced, and its digest kept, so that the chain remains verifiable.
-         *     An order that arrives later with the same address is that of a new person.
+         *     An order that arrives later with the same address belongs to a new person.
          *
          *     An affiliate is archived. An affiliate with commissions that are not settled is rejected with 409 `affiliate_has_open_commissions`.
          *
-         *     The erasure runs in small steps and continues when the request ends; the response is sent after 20 seconds at most. While `status` is `RUNNING`, fetch the erasure by its id. If
+         *     The erasure runs in small steps and continues when the request ends; the response is sent after 20 seconds at most. While `status` is `RUNNING`, fetch the erasure by its ID. If
          *     the server was stopped, it continues when it starts again, or with the same request.
          *
          *     Writes the audit records `person.erasure_started` and `person.erased`, without the address.
@@ -1734,7 +1734,7 @@ export interface paths {
         put?: never;
         /**
          * A store order was paid
-         * @description Records the order with the same engine as a conversion, with `trackingMethod` `STORE_ORDER` and the stored id `shopify:<id>`. Goods are the
+         * @description Records the order with the same engine as a conversion, with `trackingMethod` `STORE_ORDER` and the stored ID `shopify:<id>`. Goods are the
          *     line items less their discounts, without shipping and tax; included tax is subtracted. Discount codes are evidence `COUPON`, the note
          *     attribute `referral_click_id` and the `ref` of the landing page `DIRECT_LINK`; the customer and products provide the other two kinds. A repeated notification changes nothing.
          *
@@ -1804,7 +1804,7 @@ export interface paths {
         /**
          * A Stripe event
          * @description Receives the events of a Stripe webhook endpoint. A paid invoice or a paid checkout is an order of the same engine as a conversion, with the stored
-         *     id `stripe:<id>`; refunds, disputes and credit notes reduce its commission. Goods are the lines less their discounts, without shipping and tax.
+         *     ID `stripe:<id>`; refunds, disputes and credit notes reduce its commission. Goods are the lines less their discounts, without shipping and tax.
          *     Metadata `referral_click_id`, `referral_ref` and `referral_code`, and the `client_reference_id` of a checkout, are evidence.
          *
          *     Events may arrive in any order and more than once: the rows are the same. Other types, invoices of 0 and events of the other mode (`livemode`) are ignored
@@ -1911,14 +1911,14 @@ export interface paths {
          *     The shop must be suspended, `name` must be its name, and `digest` the SHA-256 at the end of its export, which proves that the export was received completely.
          *     With an open payout batch, `force=1` is required.
          *
-         *     The audit of the installation keeps the record `shop.deleted` with the digest of the export and the last hash of the audit of the shop.
+         *     The installation's audit keeps the record `shop.deleted` with the export's digest and the last hash of the shop's audit.
          */
         delete: operations["deleteShop"];
         options?: never;
         head?: never;
         /**
          * Change a shop
-         * @description Changes the name, the plan, the API switch and the limits. Properties that are not sent stay as they are. The plan and the limits apply to its test shops, too.
+         * @description Changes the name, the plan, the API switch and the limits. Properties that are not sent stay as they are. The plan and the limits also apply to its test shops.
          *     Writes the audit record `shop.updated` of the shop in the same transaction.
          */
         patch: operations["updateShop"];
@@ -2001,7 +2001,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the users of a shop
+         * List a shop's users
          * @description Revoked users included, oldest first. Tokens are not returned.
          */
         get: operations["listShopUsers"];
@@ -2033,7 +2033,7 @@ export interface paths {
          * @description Invalidates the token and ends every session.
          *     Writes the audit record `user.revoked` of the shop in the same transaction.
          *
-         *     The users with the same email address in the test shops of the shop are revoked next, each in a transaction of its own. After an error, send the request again: it completes what is missing,
+         *     The users with the same email address in the shop's test shops are revoked next, each in its own transaction. After an error, send the request again: it completes what is missing,
          *     even if the response is then `user_already_revoked`. Keys of test shops stay valid.
          */
         delete: operations["revokeShopUser"];
@@ -2052,12 +2052,12 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Replace the token of a user
+         * Replace a user's token
          * @description The response contains the new token, which is never returned again. The old token, sessions, sign-in links and passkeys of the user become invalid.
          *     Writes the audit record `owner_token.replaced` of the shop in the same transaction.
          *
-         *     Those of the users with the same email address in the test shops of the shop become invalid next, each in a transaction of its own; after an error, send the request again. To give access to an
-         *     existing test shop again, replace the token of its user.
+         *     Tokens of users with the same email address in the shop's test shops become invalid next, each in its own transaction. After an error, send the request again. To give access to an
+         *     existing test shop again, replace its user's token.
          */
         post: operations["replaceShopUserToken"];
         delete?: never;
@@ -2077,7 +2077,7 @@ export interface paths {
         put?: never;
         /**
          * Create a sign-in link for a user
-         * @description The link signs the user in once within 15 minutes. Prepend the base URL of your server to `path`.
+         * @description The link signs the user in once within 15 minutes. Prepend your server's base URL to `path`.
          *     Writes the audit record `sign_in_link.created` of the shop in the same transaction.
          */
         post: operations["createShopUserLink"];
@@ -2159,9 +2159,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the audit log of the operator
-         * @description The audit of the installation, newest first: one record `operator.requested` for each request with a valid operator token, written before the request is executed,
-         *     and changes of the installation. A change of a shop is also recorded in the audit of the shop, in the same transaction, with the actor `operator`.
+         * List the operator's audit log
+         * @description The installation's audit, newest first: one record `operator.requested` for each request with a valid operator token, written before the request is executed,
+         *     and changes of the installation. A change of a shop is also recorded in the shop's audit, in the same transaction, with the actor `operator`.
          */
         get: operations["listOperatorAudit"];
         put?: never;
@@ -2370,7 +2370,7 @@ export interface webhooks {
         put?: never;
         /**
          * A commission was paid
-         * @description Sent when a commission becomes `PAID`: its batch is marked as paid (then after `payout.paid`), or its payment is settled or returned. The commissions of a batch are sent in no particular order.
+         * @description Sent when a commission becomes `PAID`: its batch is marked as paid (then after `payout.paid`), or its payment is settled or returned. A batch's commissions are sent in no particular order.
          *     Only for subscriptions with `extendedEvents: true`.
          */
         post: operations["onCommissionPaid"];
@@ -2475,7 +2475,7 @@ export interface components {
          * @enum {string}
          */
         ErrorCode: "affiliate_has_open_commissions" | "affiliate_not_found" | "alias_invalid" | "alias_limit_reached" | "alias_not_found" | "alias_taken" | "api_disabled" | "audit_unavailable" | "body_timeout" | "body_too_large" | "commission_is_adjustment" | "commission_move_not_allowed" | "commission_not_found" | "commission_percent_invalid" | "commission_percent_required" | "commission_still_restricted" | "concurrent_change" | "connection_exists" | "connection_not_found" | "credentials_malformed" | "credentials_missing" | "cross_site_refused" | "csrf_token_invalid" | "currency_in_use" | "customer_not_found" | "delivery_erased" | "delivery_not_finished" | "delivery_not_found" | "discount_code_invalid" | "discount_code_taken" | "discount_value_invalid" | "email_taken" | "erasure_not_found" | "erasure_unreadable" | "geo_rule_limit_reached" | "geo_rule_not_found" | "header_repeated" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "internal_error" | "invalid_body" | "invalid_json" | "invalid_parameter" | "journey_identifier_required" | "key_already_revoked" | "key_expired" | "key_limit_reached" | "key_not_found" | "key_revoked" | "key_unknown" | "method_not_allowed" | "no_eligible_commissions" | "occurred_at_in_future" | "operator_credentials_malformed" | "operator_credentials_missing" | "operator_throttled" | "operator_token_unknown" | "order_ambiguous" | "order_not_found" | "outcome_unknown" | "owner_credentials_malformed" | "owner_credentials_missing" | "owner_token_unknown" | "path_unknown" | "payee_invalid" | "payee_not_found" | "payee_unreadable" | "payout_already_paid" | "payout_below_threshold" | "payout_below_threshold_after_claim" | "payout_claimed_concurrently" | "payout_currency_not_supported" | "payout_file_exists" | "payout_file_not_discardable" | "payout_file_not_found" | "payout_file_unfinished" | "payout_has_sent_lines" | "payout_mixed_currencies" | "payout_not_cancelable" | "payout_not_found" | "payout_not_payable" | "payout_nothing_to_send" | "payout_processing" | "payout_threshold_needs_reconciliation" | "payout_total_mismatch" | "period_invalid" | "person_is_user" | "plan_required" | "product_rule_exists" | "product_rule_limit_reached" | "product_rule_not_found" | "program_has_terms" | "program_not_found" | "program_terms_not_found" | "rate_limited" | "refund_currency_mismatch" | "refund_exceeds_order" | "refund_item_unknown" | "request_malformed" | "request_timeout" | "role_missing" | "scope_missing" | "server_busy" | "session_expired" | "shop_deletion_started" | "shop_export_required" | "shop_has_open_batch" | "shop_is_test" | "shop_name_mismatch" | "shop_not_found" | "shop_not_suspended" | "shop_suspended" | "sign_in_refused" | "sign_in_throttled" | "storage_unavailable" | "store_domain_mismatch" | "store_notifications_suspended" | "store_refund_limit_reached" | "store_signature_invalid" | "store_signature_missing" | "stripe_signature_invalid" | "test_shop_limit_reached" | "test_shop_not_found" | "total_too_large" | "unknown_property" | "user_already_revoked" | "user_exists" | "user_not_found" | "webhook_disabled" | "webhook_limit_reached" | "webhook_not_found" | "webhook_url_refused";
-        /** @description An opaque id. */
+        /** @description An opaque ID. */
         Id: string;
         IdempotencyKey: string;
         /**
@@ -2632,7 +2632,7 @@ export interface components {
          * @description Returned as sent, without leading and trailing whitespace. Addresses are compared case-insensitively, in Unicode form NFC,
          *     with an internationalized domain in its ASCII form (`xn--`) and without a trailing dot of the domain. The check for self-referral
          *     (`SELF_REFERRAL`) also ignores a display name (`Ada <ada@example.com>`), a plus tag, the dots of Gmail addresses, `googlemail.com` for `gmail.com`,
-         *     invisible characters and compatibility forms (fullwidth letters), and compares every address in the customer's text.
+         *     invisible characters and compatibility forms (fullwidth letters). It compares every address in the customer's text.
          */
         EmailInput: string;
         AffiliateReply: {
@@ -2757,7 +2757,7 @@ export interface components {
             /** @description The most that an order in the shop's currency earns, before tax. */
             maxCommissionCents?: number;
         };
-        /** @description All that are given must hold. Bounds are inclusive. Orders count that were credited before this one, as known when it is recorded. Without a customer, an order is the first, in month 0. */
+        /** @description All conditions that are set must hold. Bounds are inclusive. Orders count that were credited before this one, as known when it is recorded. Without a customer, an order is the first, in month 0. */
         TermsCondition: {
             /** @description Which credited order of the customer in the shop it is, from 1. */
             customerOrder?: {
@@ -2784,7 +2784,7 @@ export interface components {
             from?: number;
             to?: number;
             /**
-             * @description `MONTH` is the calendar month of the order in the shop's time zone.
+             * @description `MONTH` is the order's calendar month in the shop's time zone.
              * @enum {string}
              */
             period: "MONTH" | "ALL_TIME";
@@ -2798,9 +2798,9 @@ export interface components {
             affiliateId: string;
             /** @description The affiliate's program when the order was recorded. */
             programId: string | null;
-            /** @description Your order id; null for an adjustment. */
+            /** @description Your order ID; null for an adjustment. */
             externalOrderId: string | null;
-            /** @description The stored order id, unique in your shop: `api:` and your id for orders of the API. */
+            /** @description The stored order ID, unique in your shop: `api:` and your ID for orders of the API. */
             orderId: string;
             orderName: string | null;
             /** @description The currency of `commissionAmountCents` and `taxWithheldCents`: the order's for percentages, the shop's for flat rates. */
@@ -2811,7 +2811,7 @@ export interface components {
             commissionBaseCents: components["schemas"]["Cents"];
             /** @description What the refunds that reduced `commissionAmountCents` have left of `commissionBaseCents`. At a single percentage rate, the amount is `commissionRateBps` of it, unless the terms cap it. A refund of a paid commission is an adjustment, and does not change it. */
             remainingBaseCents: number;
-            /** @description The rate of the program, or of the rule of its terms that matched; 0 for the flat types. */
+            /** @description The rate of the program, or of the terms rule that matched; 0 for flat types. */
             commissionRateBps: number;
             commissionAmountCents: components["schemas"]["Cents"];
             taxWithheldCents: components["schemas"]["Cents"];
@@ -2828,11 +2828,11 @@ export interface components {
             payoutBatchId: string | null;
             /** @description The version of the program's terms that decided; null without a program, for an adjustment, and for orders that were recorded before programs had terms. */
             termsVersion: number | null;
-            /** @description The index of the rule of the terms that matched; null for none. */
+            /** @description The index of the terms rule that matched; null for none. */
             termsRule: number | null;
             /**
              * Format: date-time
-             * @description A payout batch takes the commission from here on: `happenedAt` and the `holdDays` of the terms.
+             * @description A payout batch takes the commission from here on: `happenedAt` and the terms' `holdDays`.
              */
             availableAt: string;
             happenedAt: components["schemas"]["Instant"];
@@ -2924,7 +2924,7 @@ export interface components {
             /** @description Only commissions of this program. */
             programId?: string | null;
             /**
-             * @description Also includes the commissions from before `periodStart` that are approved and not in a batch: those approved late, and those of affiliates
+             * @description Also includes the commissions from before `periodStart` that are approved and not in a batch: commissions approved late, and commissions of affiliates
              *     that were below `minimumAffiliatePayoutCentsByCurrency`. Defaults to false.
              */
             includeEarlier?: boolean | null;
@@ -2934,7 +2934,7 @@ export interface components {
         /**
          * @description `LATE`: from before the period, approved or recorded after its own period was paid; `includeEarlier` pays it.
          *     `ON_HOLD`: the terms of the program pay it later, the first of it from `availableAt` on.
-         *     `BELOW_MINIMUM`: less than the minimum payout of an affiliate; it waits for a later period.
+         *     `BELOW_MINIMUM`: less than an affiliate's minimum payout; it waits for a later period.
          *     `DEBT`: refunds of paid commissions exceed the earnings; later earnings are reduced by it.
          *     `HELD_BACK`: the affiliate is archived or rejected.
          * @enum {string}
@@ -3003,7 +3003,7 @@ export interface components {
             adjustmentsCents: number;
             /** @description Zero or less. */
             paymentsCents: number;
-            /** @description `openingCents` plus the four sums above. */
+            /** @description `openingCents` plus the four totals above. */
             closingCents: number;
             /** @description Orders of the month that are `PENDING`, which are not part of the balance. */
             notApprovedCents: number;
@@ -3019,7 +3019,7 @@ export interface components {
             currency: string;
             /** @description The current status of the commission. */
             status: string | null;
-            /** @description The change of the balance: commission less tax, and 0 while an order is not approved. */
+            /** @description How much the balance changes: commission less tax, and 0 while an order is not approved. */
             amountCents: number;
             commissionCents: number;
             taxWithheldCents: number;
@@ -3265,7 +3265,7 @@ export interface components {
         WebhookStatus: "enabled" | "disabled";
         /** @enum {string} */
         DisabledReason: "gone" | "failing";
-        /** @description `hookUrl` and `target_url` are aliases of `url`; when several are sent, they must have the same value. Empty text counts as not sent. Unknown properties are ignored and listed in `X-Ignored-Properties`, unless the name is that of a property misspelled by letter case, `_` or `-`, or by one character. */
+        /** @description `hookUrl` and `target_url` are aliases of `url`; when several are sent, they must have the same value. Empty text counts as not sent. Unknown properties are ignored and listed in `X-Ignored-Properties`, unless the name is a property misspelled by letter case, `_` or `-`, or by one character. */
         WebhookCreate: {
             /** @description A public HTTPS address. Required. */
             url?: string | null;
@@ -3275,14 +3275,14 @@ export interface components {
             events?: string[] | null;
             /** @description Signs each delivery. Without a secret the signature is empty. */
             secret?: string | null;
-            /** @description A label for the origin of the subscription. Defaults to `api`. */
+            /** @description A label for the subscription's origin. Defaults to `api`. */
             source?: string | null;
             /**
              * @description Whether failed deliveries are retried. Defaults to `none`.
              * @enum {string|null}
              */
             retryPolicy?: "none" | "standard" | null;
-            /** @description Whether the events of `extended_events` are sent, too. Defaults to false. */
+            /** @description Whether the events of `extended_events` are also sent. Defaults to false. */
             extendedEvents?: boolean | null;
         } & ({
             url: string;
@@ -3308,7 +3308,7 @@ export interface components {
              * @constant
              */
             type?: "conversion";
-            /** @description Your order id. Required; `orderId` is its alias. Two ids are the same order when they are equal in Unicode form NFC, without whitespace at the start, at the end, and after a leading `#`, and without invisible characters (Default_Ignorable_Code_Point). Case-sensitive. Returned as first sent. */
+            /** @description Your order ID. Required; `orderId` is its alias. IDs are compared in Unicode form NFC, without whitespace at the start, at the end, and after a leading `#`, and without invisible characters (Default_Ignorable_Code_Point). Case-sensitive. Returned as first sent. */
             externalOrderId?: string | null;
             /** @description Alias of `externalOrderId`. */
             orderId?: string | null;
@@ -3320,13 +3320,13 @@ export interface components {
             taxCents?: number | null;
             /** @description Defaults to `USD`. */
             currency?: components["schemas"]["Currency"] | null;
-            /** @description Evidence `COUPON`: a discount code, else the slug of an affiliate, compared as in `CouponAssign`. */
+            /** @description Evidence `COUPON`: a discount code, else an affiliate's slug, compared as in `CouponAssign`. */
             couponCode?: string | null;
             /** @description Evidence `COUPON`, resolved like `couponCode`. */
             affiliateCode?: string | null;
-            /** @description The affiliate's slug or id. Evidence `DIRECT_LINK`. */
+            /** @description The affiliate's slug or ID. Evidence `DIRECT_LINK`. */
             ref?: string | null;
-            /** @description The id of a reported click: the `id` of its response, or the `clickId` you sent with it. Evidence `DIRECT_LINK`. */
+            /** @description The ID of a reported click: its response's `id`, or the `clickId` you sent with it. Evidence `DIRECT_LINK`. */
             clickId?: string | null;
             /** @description Clicks of this session are evidence `DIRECT_LINK`. The last valid one wins, or the first if the setting `clickTouch` is `FIRST`. */
             sessionId?: string | null;
@@ -3370,11 +3370,11 @@ export interface components {
             value?: string | number | boolean | null;
         };
         LineItem: {
-            /** @description Your id for the line, which refunds may name. */
+            /** @description Your ID for the line, which refunds may name. */
             id?: string | null;
-            /** @description The numeric product id as text. A `gid://` id matches nothing. */
+            /** @description The numeric product ID as text. A `gid://` ID matches nothing. */
             productId?: string | null;
-            /** @description The numeric variant id as text. */
+            /** @description The numeric variant ID as text. */
             variantId?: string | null;
             /** @description Defaults to 1. */
             quantity?: number | null;
@@ -3392,7 +3392,7 @@ export interface components {
             ref?: string | null;
             affiliateCode?: string | null;
             affiliateId?: string | null;
-            /** @description Your own id for the click. Defaults to the `id` of the response. It belongs to the affiliate it first named; a click on another affiliate is stored under the `id` of the response. */
+            /** @description Your own ID for the click. Defaults to the response's `id`. It belongs to the affiliate it first named; a click on another affiliate is stored under the response's `id`. */
             clickId?: string | null;
             sessionId?: string | null;
             url?: string | null;
@@ -3452,7 +3452,7 @@ export interface components {
         Customer: {
             /** @description Null in a dry run of a new customer. */
             id: string | null;
-            /** @description Your id. Null when the customer is known by an email address only. */
+            /** @description Your ID. Null when the customer is known by an email address only. */
             customerId: string | null;
             /** @description The affiliate the customer is bound to. */
             affiliateId: string | null;
@@ -3462,7 +3462,7 @@ export interface components {
             boundBy: components["schemas"]["CustomerBoundBy"] | null;
             /** @description The first credited order in the shop, whichever affiliate was credited. */
             firstOrderAt: components["schemas"]["Instant"] | null;
-            /** @description Credited orders in the shop, at most 10,000, and those of an import. Orders that were rejected, canceled, reversed or refunded in full do not count. */
+            /** @description Credited orders in the shop, at most 10,000, and imported ones. Orders that were rejected, canceled, reversed or refunded in full do not count. */
             orders: number;
             /** @description From this instant on, the terms pay the affiliate nothing for further orders of this customer: `firstOrderAt` and the months until the rules end the commission, in the shop's time zone, where a month that lacks the day ends on its last; `firstOrderAt` itself when they pay for the first order only. The version counts that was in force at `firstOrderAt` if customers keep it, else today's. Null without a credited order or an affiliate, and when the terms have no such end. */
             commissionEndsAt: components["schemas"]["Instant"] | null;
@@ -3531,9 +3531,9 @@ export interface components {
         };
         /** @description Refunded goods of an order. Requires either `amountCents` or `lineItems`; the value of an item is its `amountCents`. */
         RefundReport: {
-            /** @description The id that the order is reported with, compared as in `ConversionEvent`. */
+            /** @description The ID that the order is reported with, compared as in `ConversionEvent`. */
             externalOrderId: string;
-            /** @description Your id for the refund, unique for the order and compared like an order id. `reversal`, `carry` and ids that end with `:canceled` are reserved. */
+            /** @description Your ID for the refund, unique for the order and compared like an order ID. `reversal`, `carry` and IDs that end with `:canceled` are reserved. */
             externalRefundId: string;
             /** @description Refunded goods net of discount, without shipping and tax, in the order's currency. */
             amountCents?: number | null;
@@ -3554,7 +3554,7 @@ export interface components {
         });
         /** @description An order that was canceled as a whole. */
         CancellationReport: {
-            /** @description The id that the order is reported with, compared as in `ConversionEvent`. */
+            /** @description The ID that the order is reported with, compared as in `ConversionEvent`. */
             externalOrderId: string;
             reason?: string | null;
             /**
@@ -3564,7 +3564,7 @@ export interface components {
             occurredAt?: string | null;
         };
         /**
-         * @description `applied` to the commission of the order. `noted`: the order was reported, and the report is kept until an affiliate is credited for it or its rejected commission is reopened. `stored` until the order is reported; the cancellation of a refund until the refund is reported.
+         * @description `applied` to the order's commission. `noted`: the order was reported, and the report is kept until an affiliate is credited for it or its rejected commission is reopened. `stored` until the order is reported; a refund's cancellation until the refund is reported.
          * @enum {string}
          */
         ReportOutcome: "applied" | "noted" | "stored";
@@ -3576,19 +3576,19 @@ export interface components {
             /** @description Nothing was recorded. */
             dryRun: boolean;
             outcome: components["schemas"]["ReportOutcome"];
-            /** @description False when this refund id was reported for the order before; nothing was changed then. */
+            /** @description False when this refund ID was reported for the order before; nothing was changed then. */
             changed: boolean;
             externalOrderId: string;
-            /** @description The stored order id. */
+            /** @description The stored order ID. */
             orderId: string;
             externalRefundId: string;
             /** @description The refund as first recorded; null unless it was applied. */
             refund: components["schemas"]["ReportedRefund"] | null;
-            /** @description The goods of the order that are refunded so far, including this refund, in the order's currency. Until a refund is applied: the total of the stored amounts. */
+            /** @description The order's goods that are refunded so far, including this refund, in the order's currency. Until a refund is applied: the total of the stored amounts. */
             refundedCents: number;
             commission: components["schemas"]["ReportedCommission"] | null;
             /**
-             * @description Why less than the refund was taken. `refund_differs`: the refund id was reported before, with another amount or other line items, and nothing was changed. `refund_exceeds_order`: less was left of the order. `refund_item_unknown`: the order has no such line item; its `amountCents`, if sent, counts for the order as a whole.
+             * @description Why less than the refund was taken. `refund_differs`: the refund ID was reported before, with another amount or other line items, and nothing was changed. `refund_exceeds_order`: less was left of the order. `refund_item_unknown`: the order has no such line item; its `amountCents`, if sent, counts for the order as a whole.
              * @enum {string|null}
              */
             warning: "refund_differs" | "refund_exceeds_order" | "refund_item_unknown" | null;
@@ -3601,7 +3601,7 @@ export interface components {
             occurredAt: components["schemas"]["Instant"];
             /** @description The refunded goods, net of discount, in the order's currency. */
             goodsCents: number;
-            /** @description The change of the commission, at most 0, in its currency. */
+            /** @description How much the commission changes, at most 0, in its currency. */
             commissionCents: number;
             /** @description The change of the tax withheld. */
             taxCents: number;
@@ -3627,10 +3627,10 @@ export interface components {
             /** @description False when the refund was canceled before. */
             changed: boolean;
             externalOrderId: string;
-            /** @description The stored order id. */
+            /** @description The stored order ID. */
             orderId: string;
             externalRefundId: string;
-            /** @description The goods of the order that are refunded without this refund, in the order's currency. Until refunds are applied: the total of the stored amounts. */
+            /** @description The order's goods that are refunded without this refund, in the order's currency. Until refunds are applied: the total of the stored amounts. */
             refundedCents: number;
             commission: components["schemas"]["ReportedCommission"] | null;
             /** @description The change of what the affiliate earns, at least 0. */
@@ -3651,7 +3651,7 @@ export interface components {
             /** @description False when the order was canceled or refunded in full before. */
             changed: boolean;
             externalOrderId: string;
-            /** @description The stored order id. */
+            /** @description The stored order ID. */
             orderId: string;
             commission: components["schemas"]["ReportedCommission"] | null;
             /** @description The change of what the affiliate earns, at most 0. */
@@ -3664,9 +3664,9 @@ export interface components {
         TouchReply: {
             /** @constant */
             ok: true;
-            /** @description A confirmation. States whether the click was stored under a new id because its `clickId` belongs to another affiliate. */
+            /** @description A confirmation. States whether the click was stored under a new ID because its `clickId` belongs to another affiliate. */
             message: string;
-            /** @description The click id to send as `clickId`. It identifies this click, whatever `clickId` was sent. */
+            /** @description The click ID to send as `clickId`. It identifies this click, whatever `clickId` was sent. */
             id: string;
         };
         Attribution: {
@@ -3716,7 +3716,7 @@ export interface components {
             taxWithheldCents: components["schemas"]["Cents"];
             /** @description The currency of `amountCents` and `taxWithheldCents`: the order's for percentages, the shop's for flat rates. */
             currency: string;
-            /** @description The parts of the order that are paid at one rate each. */
+            /** @description The order's parts that are paid at one rate each. */
             groups: components["schemas"]["RateGroup"][];
             terms: components["schemas"]["DecidedTerms"];
         };
@@ -3906,7 +3906,7 @@ export interface components {
             test?: true;
             data: components["schemas"]["PayoutEventData"];
         };
-        /** @description An event as a webhook sends it, with its id. */
+        /** @description An event as a webhook sends it, with its ID. */
         WebhookEventItem: {
             id: string;
             event: string;
@@ -3917,7 +3917,7 @@ export interface components {
              * @constant
              */
             test?: true;
-            /** @description As in the webhook of this event. */
+            /** @description As in this event's webhook. */
             data: {
                 [key: string]: unknown;
             };
@@ -3946,7 +3946,7 @@ export interface components {
             };
         };
         /**
-         * @description The permissions of a user. `STAFF` has no access to keys, settings or money.
+         * @description A user's permissions. `STAFF` has no access to keys, settings or money.
          * @enum {string}
          */
         Role: "OWNER" | "STAFF";
@@ -3978,7 +3978,7 @@ export interface components {
             status: "active" | "revoked";
         };
         ApiKeyCreate: {
-            /** @description The purpose of the key. */
+            /** @description The key's purpose. */
             label: string;
             scopes: components["schemas"]["Scope"][];
             /**
@@ -4012,11 +4012,11 @@ export interface components {
             createdAt: components["schemas"]["Instant"];
         };
         TestShopCreate: {
-            /** @description Defaults to the name of your shop and `(test)`. */
+            /** @description Defaults to your shop's name and `(test)`. */
             name?: string | null;
         };
         TestShopCreated: components["schemas"]["TestShop"] & {
-            /** @description The token of its owner. Returned only once. */
+            /** @description The owner's token. Returned only once. */
             ownerToken: string;
             /** @description A key with every scope. Returned only once. */
             apiKey: string;
@@ -4075,7 +4075,7 @@ export interface components {
             plan: "FREE" | "STARTER" | "GROWTH" | "PROFESSIONAL" | "ENTERPRISE";
             /** @description The currency of flat rates and of `minimumPayoutCents`, and the default of analytics. */
             currency: string;
-            /** @description The minimum total of a payout batch in the shop's currency. Null means the default of the server. */
+            /** @description A payout batch's minimum total in the shop's currency. Null means the server's default. */
             minimumPayoutCents: number | null;
             minimumPayoutCentsByCurrency: components["schemas"]["MinimumPayoutsByCurrency"];
             minimumAffiliatePayoutCentsByCurrency: components["schemas"]["AffiliateMinimumsByCurrency"];
@@ -4087,7 +4087,7 @@ export interface components {
             taxWithholdingBps: number;
             attributionPrecedence: components["schemas"]["AttributionPrecedence"];
             /**
-             * @description Which click of a session wins when there are several: the last or the first that has not expired. Clicks at the same time are ordered by click id.
+             * @description Which click of a session wins when there are several: the last or the first that has not expired. Clicks at the same time are ordered by click ID.
              * @enum {string}
              */
             clickTouch: "LAST" | "FIRST";
@@ -4107,7 +4107,7 @@ export interface components {
         };
         PrecedenceInput: ("default" | "link-first" | "customer-first") | components["schemas"]["EvidenceKind"][];
         /**
-         * @description The minimum total of a payout batch in a currency other than the shop's, in cents by currency code. 0 for other currencies. An update replaces all of them.
+         * @description A payout batch's minimum total in currencies other than the shop's, in cents by currency code. 0 for other currencies. An update replaces all of them.
          * @example {
          *       "EUR": 5000
          *     }
@@ -4143,11 +4143,11 @@ export interface components {
             /** @description The signing secret of the Stripe webhook endpoint, or several, separated by spaces. Stored encrypted and never returned; null ends receiving events. */
             stripeWebhookSecret?: string | null;
             /**
-             * @description The `myshopify.com` domain of your store. If set, notifications must send it in `X-Shopify-Shop-Domain`, and the `order_status_url` of an order must be
+             * @description The `myshopify.com` domain of your store. If set, notifications must send it in `X-Shopify-Shop-Domain`, and an order's `order_status_url` must be
              *     on this domain or an alias.
              */
             storeDomain?: string | null;
-            /** @description The other domains of your store, its primary domain included. */
+            /** @description Your store's other domains, its primary domain included. */
             storeDomainAliases?: string[];
             /**
              * @description The host names that your shop's pages run on, exactly as in their addresses (`www.shop.example` is another one than `shop.example`). Pages on them may
@@ -4322,7 +4322,7 @@ export interface components {
             method: string | null;
             /** @description The payment file with the line. */
             fileId: string | null;
-            /** @description The reference of the payment in its file. */
+            /** @description The payment's reference in its file. */
             paymentReference: string | null;
             /** @description The reference that the bank or payment service reported, or `manual` when the batch was marked as paid. */
             reference: string | null;
@@ -4335,7 +4335,7 @@ export interface components {
         };
         PaymentLineList: {
             data: components["schemas"]["PaymentLine"][];
-            /** @description The sums of all lines by state, regardless of the filter. */
+            /** @description All lines' totals by state, regardless of the filter. */
             totals: {
                 READY: components["schemas"]["PaymentLineTotal"];
                 SENT: components["schemas"]["PaymentLineTotal"];
@@ -4389,14 +4389,14 @@ export interface components {
         PayoutFileCreate: {
             batchId: components["schemas"]["Id"];
             format: components["schemas"]["PayoutFileFormat"];
-            /** @description Only for `sepa`. Today or later, in the time zone of the shop. Defaults to today. */
+            /** @description Only for `sepa`. Today or later, in the shop's time zone. Defaults to today. */
             executionDate?: string | null;
             /** @description Required for `sepa`, and only for it. */
             debtor?: components["schemas"]["Debtor"] | null;
         };
         PayoutFileLine: {
             id: string;
-            /** @description The reference of the payment: the end-to-end id of SEPA, and the unique id of PayPal. */
+            /** @description The payment's reference: SEPA's end-to-end ID, PayPal's unique ID. */
             paymentReference: string;
             affiliateId: string;
             name: string;
@@ -4426,7 +4426,7 @@ export interface components {
             dryRun?: boolean;
         };
         PaymentResult: {
-            /** @description The reference of the payment in its file, or the id of the line. */
+            /** @description The payment's reference in its file, or the line's ID. */
             paymentReference: string;
             /** @enum {string} */
             outcome: "SETTLED" | "RETURNED";
@@ -4464,7 +4464,7 @@ export interface components {
         CommissionReply: {
             data: components["schemas"]["Commission"];
         };
-        /** @description Returned units. One of the ids is required; the line's `id` takes precedence, then `variantId`. */
+        /** @description Returned units. One of the IDs is required; the line's `id` takes precedence, then `variantId`. */
         RefundLine: {
             /** @description The `id` of the order's line. */
             id?: string | null;
@@ -4481,14 +4481,14 @@ export interface components {
             productId: string;
         });
         RefundCreate: {
-            /** @description Your id for the refund; `reversal`, `carry` and ids that end with `:canceled` are reserved. */
+            /** @description Your ID for the refund; `reversal`, `carry` and IDs that end with `:canceled` are reserved. */
             externalRefundId: string;
             /** @description Goods net of discount. */
             amountCents?: number | null;
             lineItems?: components["schemas"]["RefundLine"][] | null;
             reason?: string | null;
         };
-        /** @description A refund, or the cancellation of one: its `externalRefundId` is that of the refund with `:canceled`, and its amounts have the opposite sign. */
+        /** @description A refund, or the cancellation of one: its `externalRefundId` is the refund's with `:canceled`, and its amounts have the opposite sign. */
         Refund: {
             id: string;
             externalRefundId: string;
@@ -4498,7 +4498,7 @@ export interface components {
             reason: string | null;
             /** @description The refunded goods, net of discount. */
             goodsCents: number;
-            /** @description The change of the commission: at most 0 for a refund, unless it names the line that an earlier refund of its variant or product was counted on. */
+            /** @description How much the commission changes: at most 0 for a refund, unless it names the line that an earlier refund of its variant or product was counted on. */
             commissionCents: number;
             /** @description The change of the tax withheld. */
             taxCents: number;
@@ -4509,7 +4509,7 @@ export interface components {
             createdAt: components["schemas"]["Instant"];
         };
         RefundedLine: {
-            /** @description The id of the order's line. */
+            /** @description The ID of the order's line. */
             id?: string | null;
             variantId: string | null;
             productId: string | null;
@@ -4542,7 +4542,7 @@ export interface components {
                  * @description The last `happenedAt`, inclusive.
                  */
                 to?: string | null;
-                /** @description The currency of the commission. */
+                /** @description The commission's currency. */
                 currency?: components["schemas"]["Currency"] | null;
                 /** @description The smallest `commissionAmountCents`, inclusive. */
                 minAmountCents?: number | null;
@@ -4579,12 +4579,12 @@ export interface components {
             data: components["schemas"]["ModerationResult"];
         };
         Order: {
-            /** @description The stored order id, unique in your shop: `api:` and your id for orders of the API. */
+            /** @description The stored order ID, unique in your shop: `api:` and your ID for orders of the API. */
             orderId: string;
-            /** @description Your order id, as it was reported. */
+            /** @description Your order ID, as it was reported. */
             externalOrderId: string;
             orderName: string | null;
-            /** @description The currency of the amounts. */
+            /** @description The amounts' currency. */
             orderCurrency: string;
             orderSubtotalCents: components["schemas"]["Cents"];
             orderDiscountCents: components["schemas"]["Cents"];
@@ -4750,7 +4750,7 @@ export interface components {
             cookieDurationDays?: number;
             commissionType?: components["schemas"]["CommissionType"];
             commissionPercent?: components["schemas"]["CommissionPercentInput"];
-            /** @description The rules of the terms for all orders, instead of those that counted. Orders of affiliates are counted as they are today. */
+            /** @description Rules for all orders, instead of those that applied. Affiliates' orders are counted as they are today. */
             rules?: components["schemas"]["TermsRule"][];
         } & ({
             rules: unknown[];
@@ -4819,7 +4819,7 @@ export interface components {
             status: "RUNNING" | "DONE";
             /** @description How many rows were changed. */
             rows: number;
-            /** @description Texts of your own that mention the person, such as the description of a program. Change them yourself. */
+            /** @description Texts of your own that mention the person, such as a program's description. Change them yourself. */
             mentions: {
                 table: string;
                 id: string;
@@ -4838,7 +4838,7 @@ export interface components {
             actor: string;
             /** @description The action, in the past tense. */
             action: string;
-            /** @description The id of the affected resource. */
+            /** @description The ID of the affected resource. */
             subjectId: string | null;
             data: {
                 [key: string]: unknown;
@@ -4868,9 +4868,9 @@ export interface components {
             plan: components["schemas"]["Plan"];
             currency: components["schemas"]["Currency"];
             status: components["schemas"]["ShopStatus"];
-            /** @description The kill switch of the shop, which its owners can set too. */
+            /** @description The shop's API switch, which its owners can also set. */
             apiEnabled: boolean;
-            /** @description Requests per minute and API key, instead of the limit of the plan. */
+            /** @description Requests per minute and API key, instead of the plan's limit. */
             requestsPerMinute: number | null;
             /** @description How many active API keys the shop can have, instead of 20. */
             maxActiveKeys: number | null;
@@ -4904,7 +4904,7 @@ export interface components {
             name?: string;
             plan?: components["schemas"]["Plan"];
             apiEnabled?: boolean;
-            /** @description Null for the limit of the plan. It gives no access to the API on a plan without it. */
+            /** @description Null for the plan's limit. It gives no access to the API on a plan without it. */
             requestsPerMinute?: number | null;
             /** @description Null for 20. Existing keys above it continue to work. */
             maxActiveKeys?: number | null;
@@ -4950,7 +4950,7 @@ export interface components {
         SignInLinkReply: {
             data: {
                 userId: string;
-                /** @description To be opened in a browser, after the address of the server. */
+                /** @description To be opened in a browser, after the server's address. */
                 path: string;
                 expiresAt: components["schemas"]["Instant"];
             };
@@ -4966,15 +4966,15 @@ export interface components {
             /** @description Deliveries of one event carry the same bytes. */
             eventId: string;
             subscriptionId: string;
-            /** @description The header `webhook-id`; a redelivery keeps that of the first. */
+            /** @description The header `webhook-id`; a redelivery keeps the first one. */
             webhookId: string;
             status: components["schemas"]["DeliveryStatus"];
             /** @description `ok`, `http_4xx`, `http_5xx`, `timeout`, `tls`, `dns`, `connect`, `refused_url` or `secret_unreadable`, or `disabled` when the subscription was disabled before the delivery was sent; null before the first attempt. A response counts when it is complete: `timeout` also means that the body did not end within 10 seconds, and `connect` that the connection broke before the body ended. A response longer than 64 KiB, including headers, counts by its status. */
             code: string | null;
-            /** @description The status of the response; null without a complete one. */
+            /** @description The response's status; null without a complete one. */
             httpStatus: number | null;
             durationMs: number | null;
-            /** @description How many attempts have ended. `code`, `httpStatus` and `durationMs` are those of the last one. */
+            /** @description How many attempts have ended. `code`, `httpStatus` and `durationMs` describe the last one. */
             attempts: number;
             /**
              * Format: date-time
@@ -4992,9 +4992,9 @@ export interface components {
             data: components["schemas"]["Delivery"][];
             pagination: components["schemas"]["Pagination"];
         };
-        /** @description An id of the store, as a number or as text. */
+        /** @description An ID of the store, as a number or as text. */
         StoreId: number | string;
-        /** @description An id of the store, as a number or as text. Text of more than 255 characters is ignored. */
+        /** @description An ID of the store, as a number or as text. Text of more than 255 characters is ignored. */
         StoreReference: number | string | null;
         /** @description Text of more than 255 characters is ignored. */
         StoreText: string | null;
@@ -5109,7 +5109,7 @@ export interface components {
         };
         /**
          * @description An invoice, checkout session, payment of an invoice, refund, charge, dispute or credit note, in the API version of the endpoint. Amounts are in Stripe's units.
-         *     An id may be an object that contains it.
+         *     An ID may be an object that contains it.
          */
         StripeObject: {
             id?: string;
@@ -5237,7 +5237,7 @@ export interface components {
             referral_ref?: components["schemas"]["StoreText"];
             referral_code?: components["schemas"]["StoreText"];
         } | null;
-        /** @description An id, or an object. The text of a promotion code is evidence where it is included. */
+        /** @description An ID, or an object. The text of a promotion code is evidence where it is included. */
         StripeDiscount: {
             promotion_code?: {
                 code?: components["schemas"]["StoreText"];
@@ -5259,7 +5259,7 @@ export interface components {
             status?: "enabled";
         };
         RedeliverMany: {
-            /** @description The earliest `createdAt` of the deliveries, inclusive. */
+            /** @description Only deliveries from this time on, inclusive. */
             from: components["schemas"]["InstantInput"];
             /** @description The latest, inclusive. Defaults to now. */
             to?: components["schemas"]["InstantInput"];
@@ -5763,7 +5763,7 @@ export interface components {
         Page: number;
         /** @description The number of rows per page. */
         Limit: number;
-        /** @description A cursor: the id of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the id of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
+        /** @description A cursor: the ID of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the ID of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
         After: string;
         /**
          * @description The shop.
@@ -5853,7 +5853,7 @@ export interface components {
         DryRun: "1";
         /** @description 1 to 255 printable ASCII characters. The same key with the same body returns the stored response; with a different body, 409. */
         IdempotencyKey: components["schemas"]["IdempotencyKey"];
-        /** @description The domain of the store, as sent by Shopify. */
+        /** @description The store's domain, as sent by Shopify. */
         StoreDomainHeader: string;
         /** @description The event type. Not signed; rely on `event` in the body. */
         WebhookEventHeader: string;
@@ -5870,7 +5870,7 @@ export interface components {
     };
     requestBodies: never;
     headers: {
-        /** @description The id of this request in the server log; your own, if you sent `X-Request-Id`. */
+        /** @description The ID of this request in the server log; your own, if you sent `X-Request-Id`. */
         RequestId: string;
         /** @description Requests allowed per window of 60 seconds. */
         RateLimitLimit: number;
@@ -5886,7 +5886,7 @@ export interface components {
         Allow: string;
         /** @description `true` for the stored response of an earlier request with the same key. */
         IdempotentReplayed: "true";
-        /** @description The properties of the body that were ignored, separated by a comma and a space, like `source_name, lineItems[].color`; the first 20, in at most 1024 characters. Characters other than printable ASCII, and commas, are percent-encoded. */
+        /** @description The body's properties that were ignored, separated by a comma and a space, like `source_name, lineItems[].color`; the first 20, in at most 1024 characters. Characters other than printable ASCII, and commas, are percent-encoded. */
         IgnoredProperties: string;
         /** @description The scheme of the `Authorization` header. */
         WwwAuthenticate: "Bearer";
@@ -5915,7 +5915,7 @@ export interface operations {
                 page?: components["parameters"]["Page"];
                 /** @description The number of rows per page. */
                 limit?: components["parameters"]["Limit"];
-                /** @description A cursor: the id of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the id of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
+                /** @description A cursor: the ID of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the ID of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
                 after?: components["parameters"]["After"];
                 /** @description Only this affiliate. */
                 id?: components["schemas"]["Id"];
@@ -6270,7 +6270,7 @@ export interface operations {
                 page?: components["parameters"]["Page"];
                 /** @description The number of rows per page. */
                 limit?: components["parameters"]["Limit"];
-                /** @description A cursor: the id of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the id of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
+                /** @description A cursor: the ID of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the ID of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
                 after?: components["parameters"]["After"];
                 /** @description Only this program. */
                 id?: components["schemas"]["Id"];
@@ -6469,7 +6469,7 @@ export interface operations {
                 page?: components["parameters"]["Page"];
                 /** @description The number of rows per page. */
                 limit?: components["parameters"]["Limit"];
-                /** @description A cursor: the id of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the id of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
+                /** @description A cursor: the ID of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the ID of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
                 after?: components["parameters"]["After"];
                 /** @description Only this commission. */
                 id?: components["schemas"]["Id"];
@@ -6481,7 +6481,7 @@ export interface operations {
                 programId?: components["parameters"]["ProgramFilter"];
                 /** @description Only commissions of this payout batch. */
                 payoutBatchId?: components["schemas"]["Id"];
-                /** @description Only the commission of this order: your order id or that of a store (`x1`), or the stored one (`api:x1`), which takes precedence. Compared as in `ConversionEvent`. */
+                /** @description Only this order's commission: your or the store's order ID (`x1`), or the stored one (`api:x1`), which takes precedence. Compared as in `ConversionEvent`. */
                 externalOrderId?: string;
                 /** @description The first instant, inclusive. A date alone is midnight UTC. */
                 from?: components["parameters"]["From"];
@@ -6523,7 +6523,7 @@ export interface operations {
                 page?: components["parameters"]["Page"];
                 /** @description The number of rows per page. */
                 limit?: components["parameters"]["Limit"];
-                /** @description A cursor: the id of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the id of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
+                /** @description A cursor: the ID of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the ID of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
                 after?: components["parameters"]["After"];
                 /** @description Only batches with this status. */
                 status?: components["schemas"]["PayoutBatchStatus"];
@@ -6693,7 +6693,7 @@ export interface operations {
                 page?: components["parameters"]["Page"];
                 /** @description The number of rows per page. */
                 limit?: components["parameters"]["Limit"];
-                /** @description A cursor: the id of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the id of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
+                /** @description A cursor: the ID of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the ID of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list. */
                 after?: components["parameters"]["After"];
                 /** @description Only rows of this affiliate. */
                 affiliateId?: components["parameters"]["AffiliateFilter"];
@@ -6782,7 +6782,7 @@ export interface operations {
                 affiliateId?: components["parameters"]["AffiliateFilter"];
                 /** @description Only rows of this program. */
                 programId?: components["parameters"]["ProgramFilter"];
-                /** @description The currency of the totals. */
+                /** @description The totals' currency. */
                 currency?: components["schemas"]["Currency"];
                 /** @description Accepted with any value, and ignored. */
                 page?: unknown;
@@ -6821,7 +6821,7 @@ export interface operations {
     getJourney: {
         parameters: {
             query?: {
-                /** @description Your id for the visitor's session. */
+                /** @description Your ID for the visitor's session. */
                 sessionId?: string;
                 /** @description Only rows of this affiliate. */
                 affiliateId?: components["parameters"]["AffiliateFilter"];
@@ -6975,7 +6975,7 @@ export interface operations {
     listWebhookEvents: {
         parameters: {
             query?: {
-                /** @description The list starts after the event with this id. `latest` lists none; `next` is the id of the newest event. */
+                /** @description The list starts after the event with this ID. `latest` lists none; `next` is the ID of the newest event. */
                 after?: string;
                 /** @description `1` also lists the events of `extended_events`. */
                 extendedEvents?: "1";
@@ -7098,7 +7098,7 @@ export interface operations {
                 affiliateId?: components["parameters"]["AffiliateFilter"];
                 /** @description Only customers bound in this program. */
                 programId?: components["schemas"]["Id"];
-                /** @description Only the customer with this id of yours. */
+                /** @description Only the customer with this ID of yours. */
                 customerId?: string;
                 /** @description Only the customer with this email address, compared as in `EmailInput`. A `+` may be sent unencoded. */
                 customerEmail?: string;
@@ -7231,7 +7231,7 @@ export interface operations {
                 page?: components["parameters"]["Page"];
                 /** @description The number of rows per page. */
                 limit?: components["parameters"]["Limit"];
-                /** @description Only the orders that this names: the stored order id (`api:1000`), your own (`1000`), or the name of the order in the store (`#1000`), in this precedence. Compared as in `ConversionEvent`. Orders of several sources can have the same id, and several orders the same name. */
+                /** @description Only the orders that this names: the stored order ID (`api:1000`), your own (`1000`), or the order's name in the store (`#1000`), in this precedence. Compared as in `ConversionEvent`. Orders of several sources can have the same ID, and several orders the same name. */
                 externalOrderId?: string;
                 /** @description Only rows of this affiliate. */
                 affiliateId?: components["parameters"]["AffiliateFilter"];
@@ -7274,7 +7274,7 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description The stored order id (`api:1000`), your own (`1000`), or the name of the order in the store (`#1000`), in this precedence. Compared as in `ConversionEvent`.
+                 * @description The stored order ID (`api:1000`), your own (`1000`), or the order's name in the store (`#1000`), in this precedence. Compared as in `ConversionEvent`.
                  * @example 1000
                  */
                 externalOrderId: string;
@@ -7369,7 +7369,7 @@ export interface operations {
     cancelRefund: {
         parameters: {
             query: {
-                /** @description The order, as in the report of the refund. */
+                /** @description The order, as reported with the refund. */
                 externalOrderId: string;
                 /** @description The refund, as in its report. */
                 externalRefundId: string;
@@ -8963,7 +8963,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description Your id of the file, 1 to 30 letters, digits and hyphens. In a SEPA file, it is the id of the message.
+                 * @description Your ID of the file, 1 to 30 letters, digits and hyphens. In a SEPA file, it is the message ID.
                  * @example october-paypal
                  */
                 id: string;
@@ -9036,7 +9036,7 @@ export interface operations {
     listPayoutFileLines: {
         parameters: {
             query?: {
-                /** @description The list starts after the line with this id. */
+                /** @description The list starts after the line with this ID. */
                 after?: string;
                 /** @description The maximum number of lines, 1 to 500. */
                 limit?: number;
@@ -9158,7 +9158,7 @@ export interface operations {
                  */
                 month: components["parameters"]["Month"];
                 /**
-                 * @description The format of the file.
+                 * @description The file's format.
                  * @example csv
                  */
                 format: "csv" | "html";
@@ -9175,7 +9175,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The statement, in the format that was asked for. */
+            /** @description The statement, in the requested format. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -9238,7 +9238,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The stored order id (`api:1000`), your own (`1000`), or the name of the order in the store (`#1000`), in this precedence. Compared as in `ConversionEvent`.
+                 * @description The stored order ID (`api:1000`), your own (`1000`), or the order's name in the store (`#1000`), in this precedence. Compared as in `ConversionEvent`.
                  * @example 1000
                  */
                 externalOrderId: string;
@@ -9561,7 +9561,7 @@ export interface operations {
             header: {
                 /** @description The topic, as sent by Shopify. */
                 "X-Shopify-Topic": "orders/paid";
-                /** @description The domain of the store, as sent by Shopify. */
+                /** @description The store's domain, as sent by Shopify. */
                 "X-Shopify-Shop-Domain"?: components["parameters"]["StoreDomainHeader"];
             };
             path: {
@@ -9605,7 +9605,7 @@ export interface operations {
             header: {
                 /** @description The topic, as sent by Shopify. */
                 "X-Shopify-Topic": "orders/cancelled";
-                /** @description The domain of the store, as sent by Shopify. */
+                /** @description The store's domain, as sent by Shopify. */
                 "X-Shopify-Shop-Domain"?: components["parameters"]["StoreDomainHeader"];
             };
             path: {
@@ -9649,7 +9649,7 @@ export interface operations {
             header: {
                 /** @description The topic, as sent by Shopify. */
                 "X-Shopify-Topic": "refunds/create";
-                /** @description The domain of the store, as sent by Shopify. */
+                /** @description The store's domain, as sent by Shopify. */
                 "X-Shopify-Shop-Domain"?: components["parameters"]["StoreDomainHeader"];
             };
             path: {
@@ -9854,7 +9854,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The shop and the token of its owner. */
+            /** @description The shop and its owner's token. */
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -9912,7 +9912,7 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description The name of the shop, as a confirmation.
+                 * @description The shop's name, as a confirmation.
                  * @example Hats
                  */
                 name: string;
@@ -10531,7 +10531,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx status acknowledges the event. Whether a failed delivery is retried depends on the `retryPolicy` of the subscription. */
+            /** @description Any 2xx status acknowledges the event. Whether a failed delivery is retried depends on the subscription's `retryPolicy`. */
             200: {
                 headers: {
                     [name: string]: unknown;

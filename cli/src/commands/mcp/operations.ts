@@ -10,7 +10,7 @@ export const operations: readonly Operation[] = [
     method: 'GET',
     path: '/api/v1/affiliates',
     description:
-      'List affiliates\n\nNewest first. Archived affiliates are hidden. With a token of an affiliate, a row has the fields of `AffiliateSelf`.',
+      "List affiliates\n\nNewest first. Archived affiliates are hidden. With an affiliate's token, a row has the fields of `AffiliateSelf`.",
     retry: 'safe',
     pathParameters: [],
     dryRun: null,
@@ -31,11 +31,11 @@ export const operations: readonly Operation[] = [
           minLength: 1,
           maxLength: 255,
           description:
-            'A cursor: the id of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the id of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list.',
+            'A cursor: the ID of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the ID of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list.',
         },
-        id: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque id.' },
+        id: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque ID.' },
         status: { type: 'string', enum: ['PENDING', 'ACTIVE', 'APPROVED', 'REJECTED'] },
-        campaignId: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque id.' },
+        campaignId: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque ID.' },
         q: {
           type: 'string',
           maxLength: 200,
@@ -75,7 +75,7 @@ export const operations: readonly Operation[] = [
                   maxLength: 254,
                   pattern: '^\\s*[^\\s@<>",;]+@[^\\s@<>",;.]+([.][^\\s@<>",;.]+)+\\s*$',
                   description:
-                    "Returned as sent, without leading and trailing whitespace. Addresses are compared case-insensitively, in Unicode form NFC,\nwith an internationalized domain in its ASCII form (`xn--`) and without a trailing dot of the domain. The check for self-referral\n(`SELF_REFERRAL`) also ignores a display name (`Ada <ada@example.com>`), a plus tag, the dots of Gmail addresses, `googlemail.com` for `gmail.com`,\ninvisible characters and compatibility forms (fullwidth letters), and compares every address in the customer's text.",
+                    "Returned as sent, without leading and trailing whitespace. Addresses are compared case-insensitively, in Unicode form NFC,\nwith an internationalized domain in its ASCII form (`xn--`) and without a trailing dot of the domain. The check for self-referral\n(`SELF_REFERRAL`) also ignores a display name (`Ada <ada@example.com>`), a plus tag, the dots of Gmail addresses, `googlemail.com` for `gmail.com`,\ninvisible characters and compatibility forms (fullwidth letters). It compares every address in the customer's text.",
                 },
                 name: { type: ['string', 'null'], minLength: 1, maxLength: 200 },
                 firstName: { type: ['string', 'null'], minLength: 1, maxLength: 100 },
@@ -122,7 +122,7 @@ export const operations: readonly Operation[] = [
     input: {
       type: 'object',
       properties: {
-        id: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque id.' },
+        id: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque ID.' },
         body: {
           type: 'object',
           additionalProperties: false,
@@ -136,7 +136,7 @@ export const operations: readonly Operation[] = [
               maxLength: 254,
               pattern: '^\\s*[^\\s@<>",;]+@[^\\s@<>",;.]+([.][^\\s@<>",;.]+)+\\s*$',
               description:
-                "Returned as sent, without leading and trailing whitespace. Addresses are compared case-insensitively, in Unicode form NFC,\nwith an internationalized domain in its ASCII form (`xn--`) and without a trailing dot of the domain. The check for self-referral\n(`SELF_REFERRAL`) also ignores a display name (`Ada <ada@example.com>`), a plus tag, the dots of Gmail addresses, `googlemail.com` for `gmail.com`,\ninvisible characters and compatibility forms (fullwidth letters), and compares every address in the customer's text.",
+                "Returned as sent, without leading and trailing whitespace. Addresses are compared case-insensitively, in Unicode form NFC,\nwith an internationalized domain in its ASCII form (`xn--`) and without a trailing dot of the domain. The check for self-referral\n(`SELF_REFERRAL`) also ignores a display name (`Ada <ada@example.com>`), a plus tag, the dots of Gmail addresses, `googlemail.com` for `gmail.com`,\ninvisible characters and compatibility forms (fullwidth letters). It compares every address in the customer's text.",
             },
             phone: { type: ['string', 'null'], maxLength: 50 },
             website: { type: ['string', 'null'], maxLength: 2048 },
@@ -171,7 +171,7 @@ export const operations: readonly Operation[] = [
     read: '/api/v1/affiliates',
     input: {
       type: 'object',
-      properties: { id: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque id.' } },
+      properties: { id: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque ID.' } },
       required: ['id'],
       additionalProperties: false,
     },
@@ -199,7 +199,7 @@ export const operations: readonly Operation[] = [
           description: 'The page, counted from 1.',
         },
         limit: { type: 'integer', minimum: 1, maximum: 100, default: 20, description: 'The number of rows per page.' },
-        affiliateId: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque id.' },
+        affiliateId: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque ID.' },
         value: {
           type: 'string',
           minLength: 1,
@@ -218,7 +218,7 @@ export const operations: readonly Operation[] = [
     method: 'POST',
     path: '/api/v1/affiliates/aliases',
     description:
-      "Create an alias of an affiliate\n\nAn alias works like the official name of its kind: an order with an additional code (`CODE`) or a visit with an additional link name\n(`LINK`) is credited as one with the affiliate's `discountCode` or `slug`, with the same precedence, confidence and reason. The\nexplanation of the order names the alias. Use aliases to keep codes and links of another system, such as `SARAH10`, which the rule for discount codes does not allow.\n\nA name belongs to one affiliate, archived affiliates included: an alias must not equal a discount code, a slug or an alias of another one.\nNames are compared case-insensitively, in Unicode form NFKC and without invisible characters. An affiliate can have the same name\nas a code and as a link name. An alias that the affiliate already has is returned unchanged. An affiliate can have 100 aliases.\n\nWrites the audit record `alias.created` in the same transaction.",
+      "Create an alias of an affiliate\n\nAn alias works like the official name of its kind: an order with an additional code (`CODE`) or a visit with an additional link name\n(`LINK`) is credited like one with the affiliate's `discountCode` or `slug`. The\nexplanation of the order names the alias. Use aliases to keep codes and links of another system, such as `SARAH10`, which the rule for discount codes does not allow.\n\nA name belongs to one affiliate, archived affiliates included: an alias must not equal a discount code, a slug or an alias of another one.\nNames are compared case-insensitively, in Unicode form NFKC and without invisible characters. An affiliate can have the same name\nas a code and as a link name. An alias that the affiliate already has is returned unchanged. An affiliate can have 100 aliases.\n\nWrites the audit record `alias.created` in the same transaction.",
     retry: 'keyed',
     pathParameters: [],
     dryRun: null,
@@ -231,7 +231,7 @@ export const operations: readonly Operation[] = [
           required: ['affiliateId', 'kind', 'value'],
           additionalProperties: false,
           properties: {
-            affiliateId: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque id.' },
+            affiliateId: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque ID.' },
             kind: {
               type: 'string',
               enum: ['CODE', 'LINK'],
@@ -260,14 +260,14 @@ export const operations: readonly Operation[] = [
     method: 'DELETE',
     path: '/api/v1/affiliates/aliases',
     description:
-      'Delete an alias\n\nThe name can then be given to any affiliate. Recorded orders do not change.\nWrites the audit record `alias.deleted` in the same transaction.',
+      'Delete an alias\n\nAny affiliate can then have the name. Recorded orders do not change.\nWrites the audit record `alias.deleted` in the same transaction.',
     retry: 'repeatable',
     pathParameters: [],
     dryRun: null,
     read: '/api/v1/affiliates/aliases',
     input: {
       type: 'object',
-      properties: { id: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque id.' } },
+      properties: { id: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque ID.' } },
       required: ['id'],
       additionalProperties: false,
     },
@@ -278,14 +278,14 @@ export const operations: readonly Operation[] = [
     isOwner: false,
     method: 'GET',
     path: '/api/v1/affiliates/balance',
-    description: 'Get the balance of an affiliate\n\nThe unpaid earnings of an affiliate, by currency.',
+    description: "Get an affiliate's balance\n\nAn affiliate's unpaid earnings, by currency.",
     retry: 'safe',
     pathParameters: [],
     dryRun: null,
     read: '/api/v1/affiliates/balance',
     input: {
       type: 'object',
-      properties: { affiliateId: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque id.' } },
+      properties: { affiliateId: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque ID.' } },
       required: [],
       additionalProperties: false,
     },
@@ -317,9 +317,9 @@ export const operations: readonly Operation[] = [
           minLength: 1,
           maxLength: 255,
           description:
-            'A cursor: the id of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the id of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list.',
+            'A cursor: the ID of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the ID of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list.',
         },
-        id: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque id.' },
+        id: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque ID.' },
         status: { type: 'string', enum: ['DRAFT', 'PRIVATE', 'PUBLISH'] },
       },
       required: [],
@@ -427,7 +427,7 @@ export const operations: readonly Operation[] = [
     method: 'PATCH',
     path: '/api/v1/programs',
     description:
-      "Update a program\n\nSend only the fields to change. The result of the change is validated as a whole. A new `commissionType` without `commissionPercent` converts a stored\npercentage to units of the shop's currency (16% becomes 16.00) and keeps a flat amount between flat types; from a flat type to a percentage, `commissionPercent` is required.\nRecorded commissions keep the rate they were recorded with.\nWrites the audit record `program.updated` in the same transaction.",
+      "Update a program\n\nSend only the fields to change. The result is validated as a whole. A new `commissionType` without `commissionPercent` converts a stored\npercentage to units of the shop's currency (16% becomes 16.00) and keeps a flat amount between flat types; from a flat type to a percentage, `commissionPercent` is required.\nRecorded commissions keep the rate they were recorded with.\nWrites the audit record `program.updated` in the same transaction.",
     retry: 'repeatable',
     pathParameters: [],
     dryRun: null,
@@ -435,7 +435,7 @@ export const operations: readonly Operation[] = [
     input: {
       type: 'object',
       properties: {
-        id: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque id.' },
+        id: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque ID.' },
         body: {
           type: 'object',
           additionalProperties: false,
@@ -478,7 +478,7 @@ export const operations: readonly Operation[] = [
     method: 'GET',
     path: '/api/v1/programs/terms',
     description:
-      "Get the terms of a program\n\nReturns the current version, or an earlier one. Version 1 is what every program starts with, without rules, and pays the program's rate.",
+      "Get a program's terms\n\nReturns the current version, or an earlier one. Version 1 is what every program starts with, without rules, and pays the program's rate.",
     retry: 'safe',
     pathParameters: [],
     dryRun: null,
@@ -486,7 +486,7 @@ export const operations: readonly Operation[] = [
     input: {
       type: 'object',
       properties: {
-        id: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque id.' },
+        id: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque ID.' },
         version: {
           type: 'integer',
           minimum: 1,
@@ -505,7 +505,7 @@ export const operations: readonly Operation[] = [
     method: 'PUT',
     path: '/api/v1/programs/terms',
     description:
-      "Set the terms of a program\n\nMakes the next version of the terms, in force from now on. The same terms again change nothing. Versions never change, and recorded commissions keep theirs:\nan order is decided by the version in force when it happened or, with `appliesTo: CUSTOMERS`, by the one in force at its customer's first credited order.\nSend the `version` that yours replaces to be sure that nobody else has changed the terms in between.\n\nThe first rule that matches counts: a rule without `commissionPercent` ends the order as `TERMS_NOT_MET`; otherwise product rules count for their lines, then the rule, then the program's rate.\nWrites the audit record `program.terms_set` in the same transaction.",
+      "Set a program's terms\n\nMakes the next version of the terms, in force from now on. The same terms again change nothing. Versions never change, and recorded commissions keep theirs:\nan order is decided by the version in force when it happened or, with `appliesTo: CUSTOMERS`, by the one in force at its customer's first credited order.\nSend the `version` that yours replaces to be sure that nobody else has changed the terms in between.\n\nThe first rule that matches counts: a rule without `commissionPercent` ends the order as `TERMS_NOT_MET`; otherwise product rules count for their lines, then the rule, then the program's rate.\nWrites the audit record `program.terms_set` in the same transaction.",
     retry: 'repeatable',
     pathParameters: [],
     dryRun: null,
@@ -513,7 +513,7 @@ export const operations: readonly Operation[] = [
     input: {
       type: 'object',
       properties: {
-        id: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque id.' },
+        id: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque ID.' },
         body: {
           type: 'object',
           additionalProperties: false,
@@ -561,7 +561,7 @@ export const operations: readonly Operation[] = [
                         type: 'array',
                         minItems: 1,
                         maxItems: 200,
-                        items: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque id.' },
+                        items: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque ID.' },
                       },
                       affiliateOrders: {
                         type: 'object',
@@ -573,7 +573,7 @@ export const operations: readonly Operation[] = [
                           period: {
                             type: 'string',
                             enum: ['MONTH', 'ALL_TIME'],
-                            description: "`MONTH` is the calendar month of the order in the shop's time zone.",
+                            description: "`MONTH` is the order's calendar month in the shop's time zone.",
                           },
                         },
                       },
@@ -587,7 +587,7 @@ export const operations: readonly Operation[] = [
                           period: {
                             type: 'string',
                             enum: ['MONTH', 'ALL_TIME'],
-                            description: "`MONTH` is the calendar month of the order in the shop's time zone.",
+                            description: "`MONTH` is the order's calendar month in the shop's time zone.",
                           },
                         },
                       },
@@ -602,7 +602,7 @@ export const operations: readonly Operation[] = [
                       },
                     },
                     description:
-                      'All that are given must hold. Bounds are inclusive. Orders count that were credited before this one, as known when it is recorded. Without a customer, an order is the first, in month 0.',
+                      'All conditions that are set must hold. Bounds are inclusive. Orders count that were credited before this one, as known when it is recorded. Without a customer, an order is the first, in month 0.',
                   },
                   commissionPercent: {
                     anyOf: [
@@ -662,23 +662,23 @@ export const operations: readonly Operation[] = [
           minLength: 1,
           maxLength: 255,
           description:
-            'A cursor: the id of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the id of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list.',
+            'A cursor: the ID of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the ID of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list.',
         },
-        id: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque id.' },
+        id: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque ID.' },
         status: {
           type: 'string',
           enum: ['REJECTED', 'PENDING', 'APPROVED', 'ACCEPTED', 'PAYABLE', 'PAID', 'REVERSED', 'CANCELED', 'REFUNDED'],
           description: '`ACCEPTED` is reserved: it is handled like `APPROVED`, but this version does not set it.',
         },
-        affiliateId: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque id.' },
-        programId: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque id.' },
-        payoutBatchId: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque id.' },
+        affiliateId: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque ID.' },
+        programId: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque ID.' },
+        payoutBatchId: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque ID.' },
         externalOrderId: {
           type: 'string',
           minLength: 1,
           maxLength: 260,
           description:
-            'Only the commission of this order: your order id or that of a store (`x1`), or the stored one (`api:x1`), which takes precedence. Compared as in `ConversionEvent`.',
+            "Only this order's commission: your or the store's order ID (`x1`), or the stored one (`api:x1`), which takes precedence. Compared as in `ConversionEvent`.",
         },
         from: {
           type: 'string',
@@ -727,7 +727,7 @@ export const operations: readonly Operation[] = [
           minLength: 1,
           maxLength: 255,
           description:
-            'A cursor: the id of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the id of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list.',
+            'A cursor: the ID of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the ID of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list.',
         },
         status: {
           type: 'string',
@@ -735,7 +735,7 @@ export const operations: readonly Operation[] = [
           description:
             '`PROCESSING` while the commissions of a batch of more than 500 move: after it was created, paid or canceled. `progress` says how many have. The\nrequest that began it answers when it is done; after a crash, the server completes it.',
         },
-        id: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque id.' },
+        id: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque ID.' },
         include: {
           type: 'string',
           enum: ['lines'],
@@ -797,7 +797,7 @@ export const operations: readonly Operation[] = [
               type: ['array', 'null'],
               minItems: 1,
               maxItems: 1000,
-              items: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque id.' },
+              items: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque ID.' },
               description: 'Only commissions of these affiliates.',
             },
             programId: {
@@ -809,7 +809,7 @@ export const operations: readonly Operation[] = [
             includeEarlier: {
               type: ['boolean', 'null'],
               description:
-                'Also includes the commissions from before `periodStart` that are approved and not in a batch: those approved late, and those of affiliates\nthat were below `minimumAffiliatePayoutCentsByCurrency`. Defaults to false.',
+                'Also includes the commissions from before `periodStart` that are approved and not in a batch: commissions approved late, and commissions of affiliates\nthat were below `minimumAffiliatePayoutCentsByCurrency`. Defaults to false.',
             },
             dryRun: { type: ['boolean', 'null'], description: 'Defaults to false.' },
           },
@@ -834,7 +834,7 @@ export const operations: readonly Operation[] = [
     input: {
       type: 'object',
       properties: {
-        id: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque id.' },
+        id: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque ID.' },
         action: { type: 'string', enum: ['pay'], description: 'The action. Must be `pay`.' },
         expectedTotalCents: {
           type: 'integer',
@@ -888,8 +888,8 @@ export const operations: readonly Operation[] = [
             '^(AED|AFN|ALL|AMD|ANG|AOA|ARS|AUD|AWG|AZN|BAM|BBD|BDT|BGN|BHD|BIF|BMD|BND|BOB|BRL|BSD|BTN|BWP|BYN|BZD|CAD|CDF|CHF|CLF|CLP|CNY|COP|COU|CRC|CUC|CUP|CVE|CZK|DJF|DKK|DOP|DZD|EGP|ERN|ETB|EUR|FJD|FKP|GBP|GEL|GHS|GIP|GMD|GNF|GTQ|GYD|HKD|HNL|HRK|HTG|HUF|IDR|ILS|INR|IQD|IRR|ISK|JMD|JOD|JPY|KES|KGS|KHR|KMF|KPW|KRW|KWD|KYD|KZT|LAK|LBP|LKR|LRD|LSL|LYD|MAD|MDL|MGA|MKD|MMK|MNT|MOP|MRU|MUR|MVR|MWK|MXN|MXV|MYR|MZN|NAD|NGN|NIO|NOK|NPR|NZD|OMR|PAB|PEN|PGK|PHP|PKR|PLN|PYG|QAR|RON|RSD|RUB|RWF|SAR|SBD|SCR|SDG|SEK|SGD|SHP|SLE|SLL|SOS|SRD|SSP|STN|SVC|SYP|SZL|THB|TJS|TMT|TND|TOP|TRY|TTD|TWD|TZS|UAH|UGX|USD|USN|UYI|UYU|UYW|UZS|VED|VES|VND|VUV|WST|XAF|XCD|XCG|XOF|XPF|YER|ZAR|ZMW|ZWG|ZWL)$',
           description: 'A currency of ISO 4217. Currencies that were replaced lately are accepted for earlier orders.',
         },
-        affiliateId: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque id.' },
-        programId: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque id.' },
+        affiliateId: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque ID.' },
+        programId: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque ID.' },
       },
       required: ['periodStart', 'periodEnd'],
       additionalProperties: false,
@@ -902,7 +902,7 @@ export const operations: readonly Operation[] = [
     method: 'GET',
     path: '/api/v1/coupons',
     description:
-      "List coupons\n\nThe discount code of every affiliate that is not archived, with the discount of the affiliate's program. Newest affiliate first.",
+      "List coupons\n\nEach affiliate's discount code with the program's discount, newest affiliate first. Archived affiliates are left out.",
     retry: 'safe',
     pathParameters: [],
     dryRun: null,
@@ -923,9 +923,9 @@ export const operations: readonly Operation[] = [
           minLength: 1,
           maxLength: 255,
           description:
-            'A cursor: the id of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the id of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list.',
+            'A cursor: the ID of an item of this list (for coupons, its `affiliateId`). The page starts after it. To read a long list, send the ID of the last item of each page until a page has fewer items than `limit`. Every page costs the same, and no item is skipped or repeated when others are added. Cannot be combined with a `page` above 1; `total` and `totalPages` still count the whole list.',
         },
-        affiliateId: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque id.' },
+        affiliateId: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque ID.' },
         code: {
           type: 'string',
           maxLength: 50,
@@ -957,7 +957,7 @@ export const operations: readonly Operation[] = [
           required: ['affiliateId'],
           additionalProperties: false,
           properties: {
-            affiliateId: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque id.' },
+            affiliateId: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque ID.' },
             code: {
               type: ['string', 'null'],
               minLength: 1,
@@ -1002,8 +1002,8 @@ export const operations: readonly Operation[] = [
             '^[0-9]{4}-[0-9]{2}-[0-9]{2}([Tt][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,9})?)?([Zz]|[+-][0-9]{2}:[0-9]{2}))?$',
           description: 'ISO 8601. A date alone is midnight UTC; a timestamp needs an offset.',
         },
-        affiliateId: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque id.' },
-        programId: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque id.' },
+        affiliateId: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque ID.' },
+        programId: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque ID.' },
         currency: {
           type: 'string',
           pattern:
@@ -1032,8 +1032,8 @@ export const operations: readonly Operation[] = [
     input: {
       type: 'object',
       properties: {
-        sessionId: { type: 'string', minLength: 1, maxLength: 255, description: "Your id for the visitor's session." },
-        affiliateId: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque id.' },
+        sessionId: { type: 'string', minLength: 1, maxLength: 255, description: "Your ID for the visitor's session." },
+        affiliateId: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque ID.' },
         customerEmail: {
           type: 'string',
           minLength: 1,
@@ -1088,7 +1088,7 @@ export const operations: readonly Operation[] = [
     method: 'POST',
     path: '/api/v1/webhooks',
     description:
-      'Subscribe to webhooks, or send a test event\n\nCreates a subscription. The URL must be public HTTPS; it is checked now and again before each delivery. `events` filters by name, and an empty list means all;\nany text is accepted, and unknown names receive nothing. The `secret` signs each delivery and is never returned.\n\nA shop has at most 100 subscriptions, and their event names at most 1 MiB in total, as JSON; beyond that the response is 409 `webhook_limit_reached`.\nDelivery is fair among shops. Each server sends at most 16 concurrent deliveries per subscription, 64 per shop and host, and 128 per shop. A subscription whose last response was\nincomplete receives one at a time, with a pause that doubles from 0.1 to 1 second, with 8 concurrent ones per shop.\nWrites the audit record `webhook.created`, without URL and secret, in the same transaction.\n\nBy default, each event is sent once (`retryPolicy: none`). With `retryPolicy: standard`, a delivery is attempted up to 8 times over about 28 hours. The 7 retries follow after 5 seconds, 5 minutes,\n30 minutes, 2, 5, 10 and 10 hours, each varied by up to 10 percent, and not before the time of a `Retry-After` header of up to a day. First attempts are started in order, up to 16 at a time, before\nretries, and a failure does not delay later events. A receiver that returns 410, or of which no delivery has succeeded for 5 days, is disabled, with the audit record `webhook.disabled`:\nits deliveries fail with the code `disabled`, and it receives no events until an owner enables it.\n\nWith `extendedEvents: true`, the subscription can also receive the events of `extended_events`, and an empty `events` includes them.\n\nWith `?test=1` no subscription is created and nothing is sent to the URL of the body: a `test` event is sent to subscriptions to all events or to `test`.\nThe response is the same even if none match.',
+      'Subscribe to webhooks, or send a test event\n\nCreates a subscription. The URL must be public HTTPS; it is checked now and again before each delivery. `events` filters by name, and an empty list means all;\nany text is accepted, and unknown names receive nothing. The `secret` signs each delivery and is never returned.\n\nA shop has at most 100 subscriptions, and their event names at most 1 MiB in total, as JSON; beyond that the response is 409 `webhook_limit_reached`.\nDelivery is fair among shops. Each server sends at most 16 concurrent deliveries per subscription, 64 per shop and host, and 128 per shop. A subscription whose last response was\nincomplete receives one at a time, with a pause that doubles from 0.1 to 1 second, with 8 concurrent ones per shop.\nWrites the audit record `webhook.created`, without URL and secret, in the same transaction.\n\nBy default, each event is sent once (`retryPolicy: none`). With `retryPolicy: standard`, a delivery is attempted up to 8 times over about 28 hours. The 7 retries follow after 5 seconds, 5 minutes,\n30 minutes, 2, 5, 10 and 10 hours, each varied by up to 10 percent. A `Retry-After` header of up to a day can delay them. First attempts are started in order, up to 16 at a time, before\nretries, and a failure does not delay later events. A receiver that returns 410, or of which no delivery has succeeded for 5 days, is disabled, with the audit record `webhook.disabled`:\nits deliveries fail with the code `disabled`, and it receives no events until an owner enables it.\n\nWith `extendedEvents: true`, the subscription can also receive the events of `extended_events`, and an empty `events` includes them.\n\nWith `?test=1` no subscription is created and nothing is sent to the URL of the body: a `test` event is sent to subscriptions to all events or to `test`.\nThe response is the same even if none match.',
     retry: 'keyed',
     pathParameters: [],
     dryRun: null,
@@ -1118,7 +1118,7 @@ export const operations: readonly Operation[] = [
                 source: {
                   type: ['string', 'null'],
                   maxLength: 100,
-                  description: 'A label for the origin of the subscription. Defaults to `api`.',
+                  description: "A label for the subscription's origin. Defaults to `api`.",
                 },
                 retryPolicy: {
                   type: ['string', 'null'],
@@ -1127,7 +1127,7 @@ export const operations: readonly Operation[] = [
                 },
                 extendedEvents: {
                   type: ['boolean', 'null'],
-                  description: 'Whether the events of `extended_events` are sent, too. Defaults to false.',
+                  description: 'Whether the events of `extended_events` are also sent. Defaults to false.',
                 },
               },
             },
@@ -1144,7 +1144,7 @@ export const operations: readonly Operation[] = [
             },
           ],
           description:
-            '`hookUrl` and `target_url` are aliases of `url`; when several are sent, they must have the same value. Empty text counts as not sent. Unknown properties are ignored and listed in `X-Ignored-Properties`, unless the name is that of a property misspelled by letter case, `_` or `-`, or by one character.',
+            '`hookUrl` and `target_url` are aliases of `url`; when several are sent, they must have the same value. Empty text counts as not sent. Unknown properties are ignored and listed in `X-Ignored-Properties`, unless the name is a property misspelled by letter case, `_` or `-`, or by one character.',
         },
       },
       required: ['body'],
@@ -1165,7 +1165,7 @@ export const operations: readonly Operation[] = [
     read: '/api/v1/webhooks',
     input: {
       type: 'object',
-      properties: { id: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque id.' } },
+      properties: { id: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque ID.' } },
       required: ['id'],
       additionalProperties: false,
     },
@@ -1177,7 +1177,7 @@ export const operations: readonly Operation[] = [
     method: 'GET',
     path: '/api/v1/webhooks/events',
     description:
-      'List events\n\nThe events of the shop, oldest first, for callers that poll instead of receiving webhooks, or that catch up after their receiver was down. Events are listed in the order of the\nchanges that caused them, whether a subscription received them or not, and for 30 days. Each item has the content of a webhook and the id of the event.\n\nStart without `after`, or with `latest` for the events from now on, and then send the `next` of each response as `after`; it is null before the first event of the shop. An event that is committed later is listed after all that were listed before.\nA page can have fewer events than `limit`, even none, while `hasMore` is true.\n\nIn addition to `webhooks:read`, an event requires the read scope of its resource: `affiliates:read`, `commissions:read` or `payouts:read`. Events without it are left out.\nThe events of `extended_events` are recorded while a subscription of the shop requests them, and are listed with `extendedEvents=1`.',
+      "List events\n\nThe shop's events, oldest first, for callers that poll instead of receiving webhooks, or that catch up after their receiver was down. Events are listed in the order of the\nchanges that caused them, whether a subscription received them or not, and for 30 days. Each item has a webhook's content and the event's ID.\n\nStart without `after`, or with `latest` for the events from now on, and then send each response's `next` as `after`; it is null before the shop's first event. An event that is committed later is listed after all that were listed before.\nA page can have fewer events than `limit`, even none, while `hasMore` is true.\n\nIn addition to `webhooks:read`, an event requires the read scope of its resource: `affiliates:read`, `commissions:read` or `payouts:read`. Events without it are left out.\nThe events of `extended_events` are recorded while a subscription of the shop requests them, and are listed with `extendedEvents=1`.",
     retry: 'safe',
     pathParameters: [],
     dryRun: null,
@@ -1189,7 +1189,7 @@ export const operations: readonly Operation[] = [
           type: 'string',
           pattern: '^(evt_[0-9A-HJKMNP-TV-Z]{26}|latest)$',
           description:
-            'The list starts after the event with this id. `latest` lists none; `next` is the id of the newest event.',
+            'The list starts after the event with this ID. `latest` lists none; `next` is the ID of the newest event.',
         },
         extendedEvents: { type: 'string', enum: ['1'], description: '`1` also lists the events of `extended_events`.' },
         limit: {
@@ -1211,7 +1211,7 @@ export const operations: readonly Operation[] = [
     method: 'POST',
     path: '/api/v1/events',
     description:
-      "Report an order, a click or a page view\n\n**conversion** (the default): the engine decides which affiliate referred the order and what it earns. The decision is recorded once per order.\n`Idempotency-Key` is required. An order that is already recorded returns 201 with the recorded decision and `X-Order-Already-Recorded: true`, and nothing changes; if its amounts differ from the recorded ones, the response has `X-Order-Differs: true`.\nA recorded commission sends `commission.created` and writes the audit record `commission.created` in the same transaction.\n\nWith `?dryRun=1` the response is 200 with the decision and its trace; nothing is written and no key is required.\n\n**click** and **page_view**: stored for the customer's journey and as evidence for later orders. The response is 202 once they are on disk.\nAn unknown `ref` is stored too. Send the `id` of a click as `clickId` of the order. Both are safe to retry after a 503.\n\nA click id belongs to the affiliate that it was first recorded with. A later click with the same id and another affiliate is stored under the `id` of the response instead,\nso that orders with the click id are still credited to the first affiliate. Ids are compared exactly and are scoped to the shop.\nA click with `occurredAt` in the future gets the time of receipt, and so does a page view up to 5 minutes ahead; a page view further ahead is rejected.\n\nUnknown properties are ignored and listed in `X-Ignored-Properties`, unless the name is that of a property misspelled by letter case, `_` or `-`,\nor by one character: `discount_cents` returns 400 `unknown_property`. `orderId` is an alias of `externalOrderId` and `processedAt` of `occurredAt`;\nwhen both are sent, they must have the same value. Empty text in these fields or in a field of evidence counts as not sent.",
+      "Report an order, a click or a page view\n\n**conversion** (the default): the engine decides which affiliate referred the order and what it earns. The decision is recorded once per order.\n`Idempotency-Key` is required. An order that is already recorded returns 201 with the recorded decision and `X-Order-Already-Recorded: true`, and nothing changes; if its amounts differ from the recorded ones, the response has `X-Order-Differs: true`.\nA recorded commission sends `commission.created` and writes the audit record `commission.created` in the same transaction.\n\nWith `?dryRun=1` the response is 200 with the decision and its trace; nothing is written and no key is required.\n\n**click** and **page_view**: stored for the customer's journey and as evidence for later orders. The response is 202 once they are on disk.\nAn unknown `ref` is stored too. Send a click's `id` as the order's `clickId`. Both are safe to retry after a 503.\n\nA click ID belongs to the affiliate that it was first recorded with. A later click with the same ID and another affiliate is stored under the response's `id` instead. Orders with the click ID\nare still credited to the first affiliate. IDs are compared exactly and are scoped to the shop.\nA click with `occurredAt` in the future gets the time of receipt, and so does a page view up to 5 minutes ahead; a page view further ahead is rejected.\n\nUnknown properties are ignored and listed in `X-Ignored-Properties`, unless the name is a property misspelled by letter case, `_` or `-`,\nor by one character: `discount_cents` returns 400 `unknown_property`. `orderId` is an alias of `externalOrderId` and `processedAt` of `occurredAt`;\nwhen both are sent, they must have the same value. Empty text in these fields or in a field of evidence counts as not sent.",
     retry: 'keyed',
     pathParameters: [],
     dryRun: 'query',
@@ -1231,7 +1231,7 @@ export const operations: readonly Operation[] = [
                       type: ['string', 'null'],
                       maxLength: 255,
                       description:
-                        'Your order id. Required; `orderId` is its alias. Two ids are the same order when they are equal in Unicode form NFC, without whitespace at the start, at the end, and after a leading `#`, and without invisible characters (Default_Ignorable_Code_Point). Case-sensitive. Returned as first sent.',
+                        'Your order ID. Required; `orderId` is its alias. IDs are compared in Unicode form NFC, without whitespace at the start, at the end, and after a leading `#`, and without invisible characters (Default_Ignorable_Code_Point). Case-sensitive. Returned as first sent.',
                     },
                     orderId: { type: ['string', 'null'], maxLength: 255, description: 'Alias of `externalOrderId`.' },
                     amountCents: {
@@ -1266,7 +1266,7 @@ export const operations: readonly Operation[] = [
                       type: ['string', 'null'],
                       maxLength: 255,
                       description:
-                        'Evidence `COUPON`: a discount code, else the slug of an affiliate, compared as in `CouponAssign`.',
+                        "Evidence `COUPON`: a discount code, else an affiliate's slug, compared as in `CouponAssign`.",
                     },
                     affiliateCode: {
                       type: ['string', 'null'],
@@ -1276,13 +1276,13 @@ export const operations: readonly Operation[] = [
                     ref: {
                       type: ['string', 'null'],
                       maxLength: 255,
-                      description: "The affiliate's slug or id. Evidence `DIRECT_LINK`.",
+                      description: "The affiliate's slug or ID. Evidence `DIRECT_LINK`.",
                     },
                     clickId: {
                       type: ['string', 'null'],
                       maxLength: 255,
                       description:
-                        'The id of a reported click: the `id` of its response, or the `clickId` you sent with it. Evidence `DIRECT_LINK`.',
+                        "The ID of a reported click: its response's `id`, or the `clickId` you sent with it. Evidence `DIRECT_LINK`.",
                     },
                     sessionId: {
                       type: ['string', 'null'],
@@ -1309,17 +1309,17 @@ export const operations: readonly Operation[] = [
                           id: {
                             type: ['string', 'null'],
                             maxLength: 255,
-                            description: 'Your id for the line, which refunds may name.',
+                            description: 'Your ID for the line, which refunds may name.',
                           },
                           productId: {
                             type: ['string', 'null'],
                             maxLength: 255,
-                            description: 'The numeric product id as text. A `gid://` id matches nothing.',
+                            description: 'The numeric product ID as text. A `gid://` ID matches nothing.',
                           },
                           variantId: {
                             type: ['string', 'null'],
                             maxLength: 255,
-                            description: 'The numeric variant id as text.',
+                            description: 'The numeric variant ID as text.',
                           },
                           quantity: {
                             type: ['integer', 'null'],
@@ -1440,7 +1440,7 @@ export const operations: readonly Operation[] = [
                       type: ['string', 'null'],
                       maxLength: 255,
                       description:
-                        'Your own id for the click. Defaults to the `id` of the response. It belongs to the affiliate it first named; a click on another affiliate is stored under the `id` of the response.',
+                        "Your own ID for the click. Defaults to the response's `id`. It belongs to the affiliate it first named; a click on another affiliate is stored under the response's `id`.",
                     },
                     sessionId: { type: ['string', 'null'], maxLength: 255 },
                     url: { type: ['string', 'null'], maxLength: 4096 },
@@ -1551,13 +1551,13 @@ export const operations: readonly Operation[] = [
           description: 'The page, counted from 1.',
         },
         limit: { type: 'integer', minimum: 1, maximum: 100, default: 20, description: 'The number of rows per page.' },
-        affiliateId: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque id.' },
-        programId: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque id.' },
+        affiliateId: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque ID.' },
+        programId: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque ID.' },
         customerId: {
           type: 'string',
           minLength: 1,
           maxLength: 255,
-          description: 'Only the customer with this id of yours.',
+          description: 'Only the customer with this ID of yours.',
         },
         customerEmail: {
           type: 'string',
@@ -1578,7 +1578,7 @@ export const operations: readonly Operation[] = [
     method: 'POST',
     path: '/api/v1/customers',
     description:
-      "Report a customer who signed up\n\nBinds the customer to the affiliate that the evidence names, so that the customer's later orders are credited to the affiliate without a code or link.\nA customer is identified by `customerId`, else by `customerEmail`, of which only a keyed hash is stored. When the two belong to different customers, `customerId` takes precedence, and nothing is merged.\n\nThe first binding is kept: for a bound customer the response is 200 with the header `X-Customer-Already-Bound: true`, and nothing changes.\nThe evidence is that of a conversion: `couponCode` or `affiliateCode` before `clickId`, `ref`, and `sessionId`, unless the shop's precedence says otherwise. A click counts within the program's window.\nWithout evidence that matches, for an archived or `REJECTED` affiliate, and for the affiliate's own address the customer is stored unbound: `attribution.reasonCode` is the reason, and a later report may bind it. A `PENDING` affiliate is bound.\n\nTo move customers from another service, also send `orders` and `firstOrderAt`, what that service has counted. With `?dryRun=1` nothing is written, and the status is always 200.\n\nWrites the audit record `customer.bound`, or `customer.created` when nobody is bound, in the same transaction. Sends `customer.bound`.",
+      "Report a customer who signed up\n\nBinds the customer to the affiliate that the evidence names, so that the customer's later orders are credited to the affiliate without a code or link.\nA customer is identified by `customerId`, else by `customerEmail`, of which only a keyed hash is stored. When the two belong to different customers, `customerId` takes precedence, and nothing is merged.\n\nThe first binding is kept: for a bound customer the response is 200 with the header `X-Customer-Already-Bound: true`, and nothing changes.\nThe evidence is the same as for a conversion: `couponCode` or `affiliateCode` before `clickId`, `ref`, and `sessionId`, unless the shop's precedence says otherwise. A click counts within the program's window.\nWithout evidence that matches, for an archived or `REJECTED` affiliate, and for the affiliate's own address the customer is stored unbound: `attribution.reasonCode` is the reason, and a later report may bind it. A `PENDING` affiliate is bound.\n\nTo move customers from another service, also send `orders` and `firstOrderAt`, what that service has counted. With `?dryRun=1` nothing is written, and the status is always 200.\n\nWrites the audit record `customer.bound`, or `customer.created` when nobody is bound, in the same transaction. Sends `customer.bound`.",
     retry: 'keyed',
     pathParameters: [],
     dryRun: 'query',
@@ -1665,7 +1665,7 @@ export const operations: readonly Operation[] = [
     read: '/api/v1/customers',
     input: {
       type: 'object',
-      properties: { id: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque id.' } },
+      properties: { id: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque ID.' } },
       required: ['id'],
       additionalProperties: false,
     },
@@ -1698,9 +1698,9 @@ export const operations: readonly Operation[] = [
           minLength: 1,
           maxLength: 260,
           description:
-            'Only the orders that this names: the stored order id (`api:1000`), your own (`1000`), or the name of the order in the store (`#1000`), in this precedence. Compared as in `ConversionEvent`. Orders of several sources can have the same id, and several orders the same name.',
+            "Only the orders that this names: the stored order ID (`api:1000`), your own (`1000`), or the order's name in the store (`#1000`), in this precedence. Compared as in `ConversionEvent`. Orders of several sources can have the same ID, and several orders the same name.",
         },
-        affiliateId: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque id.' },
+        affiliateId: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque ID.' },
         credited: {
           type: 'string',
           enum: ['true', 'false'],
@@ -1746,7 +1746,7 @@ export const operations: readonly Operation[] = [
           minLength: 1,
           maxLength: 260,
           description:
-            'The stored order id (`api:1000`), your own (`1000`), or the name of the order in the store (`#1000`), in this precedence. Compared as in `ConversionEvent`.',
+            "The stored order ID (`api:1000`), your own (`1000`), or the order's name in the store (`#1000`), in this precedence. Compared as in `ConversionEvent`.",
         },
       },
       required: ['externalOrderId'],
@@ -1760,7 +1760,7 @@ export const operations: readonly Operation[] = [
     method: 'POST',
     path: '/api/v1/refunds',
     description:
-      "Report a refund of an order\n\nFor orders that are reported as conversions, in any order and as often as necessary. A refund lowers the commission of its order to what the remaining goods earn at the recorded rate.\nOnce the commission is paid, the difference becomes a negative row with `orderId` `adj:<commission id>:<externalRefundId>`, which the next payout nets.\n\nThe response is 200 when the order was reported, and 202 when it was not: the refund is stored, and applied in the transaction that records the order. That order's 201 and `commission.created` contain the original decision.\nAn order that no affiliate was credited for keeps its refunds until a later report of it is credited (200, `outcome: noted`). A refund id that was reported for the order before changes nothing, with any key; `warning` says when its amount or line items differ.\nA refund of more than is left takes what is left, because it has already happened; `warning` says so. Amounts are in the order's currency. A refund in another currency is rejected once the order is known, and never applied.\nRefunds of a connected store are reported by the store. With `?dryRun=1` nothing is written, and the status is always 200.\n\nWrites the audit record `commission.refunded` in the same transaction.",
+      "Report a refund of an order\n\nFor orders that are reported as conversions, in any order and as often as necessary. A refund lowers the commission of its order to what the remaining goods earn at the recorded rate.\nOnce the commission is paid, the difference becomes a negative row with `orderId` `adj:<commission id>:<externalRefundId>`, which the next payout nets.\n\nThe response is 200 when the order was reported, and 202 when it was not: the refund is stored, and applied in the transaction that records the order. That order's 201 and `commission.created` contain the original decision.\nAn order that no affiliate was credited for keeps its refunds until a later report of it is credited (200, `outcome: noted`). A refund ID that was reported for the order before changes nothing, with any key; `warning` says when its amount or line items differ.\nA refund of more than is left takes what is left, because it has already happened; `warning` says so. Amounts are in the order's currency. A refund in another currency is rejected once the order is known, and never applied.\nRefunds of a connected store are reported by the store. With `?dryRun=1` nothing is written, and the status is always 200.\n\nWrites the audit record `commission.refunded` in the same transaction.",
     retry: 'keyed',
     pathParameters: [],
     dryRun: 'query',
@@ -1779,14 +1779,14 @@ export const operations: readonly Operation[] = [
                   type: 'string',
                   maxLength: 255,
                   pattern: '\\S',
-                  description: 'The id that the order is reported with, compared as in `ConversionEvent`.',
+                  description: 'The ID that the order is reported with, compared as in `ConversionEvent`.',
                 },
                 externalRefundId: {
                   type: 'string',
                   maxLength: 255,
                   pattern: '\\S',
                   description:
-                    'Your id for the refund, unique for the order and compared like an order id. `reversal`, `carry` and ids that end with `:canceled` are reserved.',
+                    'Your ID for the refund, unique for the order and compared like an order ID. `reversal`, `carry` and IDs that end with `:canceled` are reserved.',
                 },
                 amountCents: {
                   type: ['integer', 'null'],
@@ -1839,7 +1839,7 @@ export const operations: readonly Operation[] = [
                       },
                     ],
                     description:
-                      "Returned units. One of the ids is required; the line's `id` takes precedence, then `variantId`.",
+                      "Returned units. One of the IDs is required; the line's `id` takes precedence, then `variantId`.",
                   },
                   description:
                     'The returned units, which count at their sale price, or at `amountCents`. A line is found by its `id`, else by `variantId`, else by `productId`; when several lines of the order have the same product, send the `id` or `variantId`.',
@@ -1894,7 +1894,7 @@ export const operations: readonly Operation[] = [
     method: 'DELETE',
     path: '/api/v1/refunds',
     description:
-      'Cancel a refund\n\nFor a refund that did not last, such as one that failed, or a dispute that was won. An unpaid commission gets the amount and the status that it would have without the refund.\nA paid commission gets a positive row with `orderId` `adj:<commission id>:<externalRefundId>:canceled`, which the next payout includes; the negative row of the refund stays.\n\nThe response is 200 when the refund was reported, and 202 when the refund or its order was not: the cancellation is stored, and the refund then changes nothing. The result is the same in any order of arrival.\nRepeating it changes nothing. A canceled refund cannot be reported again: use another id.\n\nWrites the audit record `commission.refunded` with the id `<externalRefundId>:canceled` in the same transaction.',
+      'Cancel a refund\n\nFor a refund that did not last, such as one that failed, or a dispute that was won. An unpaid commission gets the amount and the status that it would have without the refund.\nA paid commission gets a positive row with `orderId` `adj:<commission id>:<externalRefundId>:canceled`, which the next payout includes; the negative row of the refund stays.\n\nThe response is 200 when the refund was reported, and 202 when the refund or its order was not: the cancellation is stored, and the refund then changes nothing. The result is the same in any order of arrival.\nRepeating it changes nothing. A canceled refund cannot be reported again: use another ID.\n\nWrites the audit record `commission.refunded` with the ID `<externalRefundId>:canceled` in the same transaction.',
     retry: 'repeatable',
     pathParameters: [],
     dryRun: null,
@@ -1907,7 +1907,7 @@ export const operations: readonly Operation[] = [
           minLength: 1,
           maxLength: 255,
           pattern: '\\S',
-          description: 'The order, as in the report of the refund.',
+          description: 'The order, as reported with the refund.',
         },
         externalRefundId: {
           type: 'string',
@@ -1945,7 +1945,7 @@ export const operations: readonly Operation[] = [
               type: 'string',
               maxLength: 255,
               pattern: '\\S',
-              description: 'The id that the order is reported with, compared as in `ConversionEvent`.',
+              description: 'The ID that the order is reported with, compared as in `ConversionEvent`.',
             },
             reason: { type: ['string', 'null'], maxLength: 1000 },
             occurredAt: {
@@ -2099,7 +2099,7 @@ export const operations: readonly Operation[] = [
     method: 'POST',
     path: '/admin/v1/backtests',
     description:
-      'Backtest other settings on past orders\n\nDecides the stored orders of a period again with a different precedence, click touch, window or rate, and returns which affiliates would have earned more or less.\nThe newest 10,000 orders are included. Amounts are those of the decisions, before moderation and refunds. Effects of a changed decision on later orders,\nthrough customer connections, are not simulated. No order or commission is changed.\n\nWrites only the audit record `backtest.ran`.',
+      "Backtest other settings on past orders\n\nDecides a period's stored orders again with a different precedence, click touch, window or rate, and returns which affiliates would have earned more or less.\nThe newest 10,000 orders are included. Amounts are as decided, before moderation and refunds. Effects of a changed decision on later orders,\nthrough customer connections, are not simulated. No order or commission is changed.\n\nWrites only the audit record `backtest.ran`.",
     retry: 'safe',
     pathParameters: [],
     dryRun: null,
@@ -2181,7 +2181,7 @@ export const operations: readonly Operation[] = [
                             type: 'array',
                             minItems: 1,
                             maxItems: 200,
-                            items: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque id.' },
+                            items: { type: 'string', minLength: 1, maxLength: 64, description: 'An opaque ID.' },
                           },
                           affiliateOrders: {
                             type: 'object',
@@ -2193,7 +2193,7 @@ export const operations: readonly Operation[] = [
                               period: {
                                 type: 'string',
                                 enum: ['MONTH', 'ALL_TIME'],
-                                description: "`MONTH` is the calendar month of the order in the shop's time zone.",
+                                description: "`MONTH` is the order's calendar month in the shop's time zone.",
                               },
                             },
                           },
@@ -2207,7 +2207,7 @@ export const operations: readonly Operation[] = [
                               period: {
                                 type: 'string',
                                 enum: ['MONTH', 'ALL_TIME'],
-                                description: "`MONTH` is the calendar month of the order in the shop's time zone.",
+                                description: "`MONTH` is the order's calendar month in the shop's time zone.",
                               },
                             },
                           },
@@ -2222,7 +2222,7 @@ export const operations: readonly Operation[] = [
                           },
                         },
                         description:
-                          'All that are given must hold. Bounds are inclusive. Orders count that were credited before this one, as known when it is recorded. Without a customer, an order is the first, in month 0.',
+                          'All conditions that are set must hold. Bounds are inclusive. Orders count that were credited before this one, as known when it is recorded. Without a customer, an order is the first, in month 0.',
                       },
                       commissionPercent: {
                         anyOf: [
@@ -2247,7 +2247,7 @@ export const operations: readonly Operation[] = [
                     },
                   },
                   description:
-                    'The rules of the terms for all orders, instead of those that counted. Orders of affiliates are counted as they are today.',
+                    "Rules for all orders, instead of those that applied. Affiliates' orders are counted as they are today.",
                 },
               },
             },
