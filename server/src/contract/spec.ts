@@ -163,14 +163,8 @@ function toOperation(path: string, method: string, object: OperationObject): Ope
   }
 }
 
-function schemeOf(security: Record<string, string[]>[]): Scheme {
-  const [first] = security
-  if (!first) return 'none'
-  if ('storeSignature' in first) return 'storeSignature'
-  if ('stripeSignature' in first) return 'stripeSignature'
-  if ('operatorToken' in first) return 'operatorToken'
-  return 'ownerToken' in first ? 'ownerToken' : 'apiKey'
-}
+/** The first scheme; the others are alternatives of the same kind. */
+const schemeOf = ([first = {}]: Record<string, string[]>[]): Scheme => (Object.keys(first)[0] as Scheme) ?? 'none'
 
 function parametersValidator<T>(parameters: Parameter[]): Validator<T> {
   if (parameters.length === 0) return () => ({}) as T

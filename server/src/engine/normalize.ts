@@ -81,7 +81,7 @@ const OUTER_WHITESPACE = /^[\s\p{White_Space}\p{Cc}]+|[\s\p{White_Space}\p{Cc}]+
 
 /** The sources of orders: the prefix of their stored id. */
 const ORDER_SOURCES = ['api', 'shopify', 'stripe'] as const
-type OrderSource = (typeof ORDER_SOURCES)[number]
+export type OrderSource = (typeof ORDER_SOURCES)[number]
 
 /**
  * The form in which order ids and names are compared and stored: Unicode form NFC, case-sensitive, without invisible

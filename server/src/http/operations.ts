@@ -47,8 +47,9 @@ import * as terms from '../domains/programs/terms.ts'
 import { deleteShop } from '../domains/shops/shop-deletion.ts'
 import { exportShop } from '../domains/shops/shop-export.ts'
 import * as testShops from '../domains/shops/test-shops.ts'
-import * as notifications from '../domains/stores/notifications.ts'
-import * as stripe from '../domains/stores/stripe.ts'
+import { receive } from '../domains/stores/receive.ts'
+import { shopify } from '../domains/stores/shopify.ts'
+import { stripe } from '../domains/stores/stripe.ts'
 import * as deliveries from '../domains/webhooks/deliveries.ts'
 import * as feed from '../domains/webhooks/feed.ts'
 import * as webhooks from '../domains/webhooks/webhooks.ts'
@@ -62,6 +63,9 @@ const ok = async <Body>(result: Body | Promise<Body>) => ({ status: 200 as const
 const data = async <Data>(result: Data | Promise<Data>) => ({ status: 200 as const, body: { data: await result } })
 /** Replies 201 with `{ data }`. */
 const created = async <Data>(result: Promise<Data>) => ({ status: 201 as const, body: { data: await result } })
+
+/** Replies 200 to the event of a store. */
+const received = async (event: ReturnType<typeof receive>) => ({ status: 200 as const, body: (await event).reply })
 
 const recordedHeaders = (alreadyRecorded: boolean, differs = false): Record<string, string> => ({
   ...(alreadyRecorded && { 'X-Order-Already-Recorded': 'true' }),
@@ -209,12 +213,12 @@ export const handlers: Handlers<Contexts> = {
     refundReports.recordCancellationReport(ctx, body, Boolean(query.dryRun)),
 
   recordStoreOrder: async (ctx, { body }) => {
-    const { reply, alreadyRecorded } = await notifications.recordPaidOrder(ctx, body)
+    const { reply, alreadyRecorded } = await receive(ctx, shopify, { topic: 'orders/paid', body })
     return { status: 200, body: reply, headers: recordedHeaders(alreadyRecorded) }
   },
-  cancelStoreOrder: (ctx, { body }) => ok(notifications.cancelOrder(ctx, body)),
-  refundStoreOrder: (ctx, { body }) => ok(notifications.refundOrder(ctx, body)),
-  recordStripeEvent: (ctx, { body }) => ok(stripe.recordEvent(ctx, body)),
+  cancelStoreOrder: (ctx, { body }) => received(receive(ctx, shopify, { topic: 'orders/cancelled', body })),
+  refundStoreOrder: (ctx, { body }) => received(receive(ctx, shopify, { topic: 'refunds/create', body })),
+  recordStripeEvent: (ctx, { body }) => received(receive(ctx, stripe, body)),
 
   listWebhooks: (ctx) => ok(webhooks.list(ctx)),
   listWebhookEvents: (ctx, { query }) => ok(feed.list(ctx, query)),

@@ -5,10 +5,13 @@ import type { Context, Contexts, OperatorContext, PublicContext, StoreContext } 
 import { recordOperatorRequest } from '../core/installation.ts'
 import { recordAccess } from '../core/mutate.ts'
 import { formatTraceParent, parseTraceParent } from '../core/tracing.ts'
+import { shopify } from '../domains/stores/shopify.ts'
+import type { StoreSignature } from '../domains/stores/store.ts'
+import { stripe } from '../domains/stores/stripe.ts'
 import { authorizeKey, currentRateLimit, limitToAffiliate } from './authorize-key.ts'
 import { authorizeOperator } from './authorize-operator.ts'
 import { authorizeOwner, authorizeSignIn, browserRequestOf } from './authorize-owner.ts'
-import { authorizeStore, identifyShopify, identifyStripe, type UnverifiedStore } from './authorize-store.ts'
+import { authorizeStore, identifyStore } from './authorize-store.ts'
 import { clientOf } from './client.ts'
 import { corsHeaders } from './cors.ts'
 import { handlers } from './operations.ts'
@@ -176,17 +179,20 @@ const authorized = <Ctx>(ctx: Ctx, bodyOwner: BodyOwner): Authorization<Ctx> => 
 })
 
 /** A notification of a store, whose signature covers the body. */
-function notification(server: Server, request: RequestState, store: UnverifiedStore): Authorization<StoreContext> {
-  request.caller = { shopId: store.shop.id }
-  return {
-    bodyOwner: `address ${request.address}`,
-    maxBodyBytes: MAX_NOTIFICATION_BYTES,
-    parse: parseNotification,
-    ctx: undefined,
-    hash: store.hash,
-    verify: () => authorizeStore(server, store, request),
+const notification =
+  ({ signature }: { signature: StoreSignature }): Authorizer<StoreContext> =>
+  async (server, _op, { c, request }) => {
+    const store = await identifyStore(server, c, signature)
+    request.caller = { shopId: store.shop.id }
+    return {
+      bodyOwner: `address ${request.address}`,
+      maxBodyBytes: MAX_NOTIFICATION_BYTES,
+      parse: parseNotification,
+      ctx: undefined,
+      hash: store.hash,
+      verify: () => authorizeStore(server, store, request),
+    }
   }
-}
 
 const authorizers: { [S in Scheme]: Authorizer<Contexts[S]> } = {
   apiKey: async (server, op, { request }) => {
@@ -197,10 +203,8 @@ const authorizers: { [S in Scheme]: Authorizer<Contexts[S]> } = {
     const ctx = await authorizeOwner(server, op, request, browserRequestOf(c, server.deps.config))
     return authorized(ctx, `shop ${ctx.shop.id}`)
   },
-  storeSignature: async (server, _op, { c, request }) =>
-    notification(server, request, await identifyShopify(server, c)),
-  stripeSignature: async (server, _op, { c, request }) =>
-    notification(server, request, await identifyStripe(server, c)),
+  storeSignature: notification(shopify),
+  stripeSignature: notification(stripe),
   operatorToken: async (server, _op, { request }) => {
     const ctx = await authorizeOperator(server, request)
     return authorized(ctx, `address ${request.address}`)

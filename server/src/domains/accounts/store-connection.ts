@@ -69,14 +69,15 @@ export interface Store {
   secret: string
 }
 
-type SecretColumn = 'storeWebhookSecret' | 'stripeWebhookSecret'
+/** The column of the secret that a store signs with. */
+export type SecretColumn = 'storeWebhookSecret' | 'stripeWebhookSecret'
 
 /** The shop with its secret; undefined when it does not exist or accepts no notifications. */
 export async function findStore(
   deps: Pick<Deps, 'vault'>,
   db: Reader,
   shopId: string,
-  column: SecretColumn = 'storeWebhookSecret',
+  column: SecretColumn,
 ): Promise<Store | undefined> {
   const shop = await findShop(db, shopId)
   const sealed = shop?.[column]

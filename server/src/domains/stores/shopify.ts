@@ -1,22 +1,68 @@
-import { invalidBody, invalidField } from '../../contract/errors.ts'
+import { ApiError, invalidBody, invalidField } from '../../contract/errors.ts'
 import type { components } from '../../contract/schema.d.ts'
-import { type Context, nowIso } from '../../core/context.ts'
+import { nowIso } from '../../core/context.ts'
 import { isCurrency, minorUnitDigits } from '../../core/currencies.ts'
 import type { Order, OrderLine } from '../../engine/facts.ts'
 import { toSafeNumber } from '../../engine/money.ts'
 import { orderKey } from '../../engine/normalize.ts'
 import type { RefundLine } from '../../engine/refund.ts'
+import { requireDomain } from '../accounts/store-connection.ts'
 import type { RefundInput } from '../commissions/refunds.ts'
 import { clickIdFromNotes, firstCharacters } from '../orders/conversions.ts'
+import { type StoreOrder as IncomingOrder, matchableText, type NotifiedShop, type StoreModule } from './store.ts'
 
 type Schemas = components['schemas']
 type StoreOrder = Schemas['StoreOrder']
+type StoreRefund = Schemas['StoreRefund']
 
-/** An order of a store. The first of its codes that belongs to an affiliate is evidence. */
-export interface IncomingStoreOrder {
-  order: Order
-  orderName: string | null
-  codes: string[]
+/** A notification by its topic. */
+type ShopifyEvent =
+  | { topic: 'orders/paid'; body: StoreOrder }
+  | { topic: 'orders/cancelled'; body: Schemas['StoreCancellation'] }
+  | { topic: 'refunds/create'; body: StoreRefund }
+
+/** An HMAC-SHA256 in base64. */
+const SIGNATURE = /^[A-Za-z0-9+/]{43}=$/
+
+/** Orders, cancellations and refunds in Shopify's format. */
+export const shopify: StoreModule<ShopifyEvent> = {
+  source: 'shopify',
+  signature: {
+    column: 'storeWebhookSecret',
+    secretsOf: (secret) => [secret],
+    read: (header) => {
+      const signature = header('X-Shopify-Hmac-Sha256')
+      if (!signature)
+        throw new ApiError(
+          401,
+          'store_signature_missing',
+          'The signature is missing. Send it in the header X-Shopify-Hmac-Sha256.',
+        )
+      return SIGNATURE.test(signature) ? { prefix: '', signatures: [Buffer.from(signature, 'base64')] } : undefined
+    },
+    invalid: () =>
+      new ApiError(
+        401,
+        'store_signature_invalid',
+        'The signature does not match. Check the secret of store notifications in the settings of this shop.',
+      ),
+    requireSource: (shop, header) => requireDomain(shop, header('X-Shopify-Shop-Domain')),
+  },
+  toCalls: (ctx, { topic, body }) => {
+    switch (topic) {
+      case 'orders/paid': {
+        const { order_status_url: sourceUrl, cancelled_at } = body
+        return [{ call: 'order', sourceUrl, isCanceled: Boolean(cancelled_at), ...toStoreOrder(ctx, body) }]
+      }
+      case 'orders/cancelled':
+        return [{ call: 'cancel', orderId: requireId('id', body.id), sourceUrl: body.order_status_url }]
+      case 'refunds/create': {
+        const order = { orderId: requireId('order_id', body.order_id) }
+        return [{ call: 'refund', order, refundId: requireId('id', body.id), body: minimalRefund(ctx, body) }]
+      }
+    }
+  },
+  parseRefund: (body, order) => toStoreRefund(JSON.parse(body), order),
 }
 
 const MAX_QUANTITY = 1_000_000
@@ -27,7 +73,7 @@ const MAX_INSTANT = 64
 const MAX_CENTS = 1_000_000_000_000
 
 /** The id of an order or refund in a notification, as text. @throws ApiError 400 `invalid_body` when it is blank. */
-export function requireId(name: string, id: string | number): string {
+function requireId(name: string, id: string | number): string {
   const text = String(id).trim()
   if (!orderKey(text))
     throw invalidField('invalid_body', name, `must be an integer or text of 1 to ${MAX_TEXT} characters.`)
@@ -39,7 +85,7 @@ export function requireId(name: string, id: string | number): string {
  *
  * @throws ApiError 400 `invalid_body` when the price of the goods is missing or invalid.
  */
-export function toStoreOrder(ctx: Context, body: StoreOrder): IncomingStoreOrder {
+function toStoreOrder(ctx: NotifiedShop, body: StoreOrder): IncomingOrder {
   const currency = body.currency || ctx.shop.currency
   if (!isCurrency(currency)) throw invalidField('invalid_body', 'currency', 'must be a currency of ISO 4217, like USD.')
   const lines = (body.line_items ?? [])
@@ -139,7 +185,7 @@ function toShippingAddress(address: StoreOrder['shipping_address']): Order['ship
  * When an order was placed or a refund took place. A missing, invalid or future time becomes the time of receipt; nothing is
  * rejected, so no tolerance is needed.
  */
-function readTime(ctx: Context, text: string | null | undefined): string {
+function readTime(ctx: NotifiedShop, text: string | null | undefined): string {
   const at = text && text.length <= MAX_INSTANT ? Date.parse(text) : Number.NaN
   return Number.isNaN(at) || at > ctx.now() || at < 0 ? nowIso(ctx) : new Date(at).toISOString()
 }
@@ -152,21 +198,13 @@ function refOfLandingSite(site: string | null | undefined): string | null {
   return ref?.includes('\0') ? null : ref
 }
 
-/** Text that can match a stored value; null when blank or longer than any. */
-export function matchableText(value: string | number | null | undefined): string | null {
-  const text = String(value ?? '').trim()
-  return text && text.length <= MAX_TEXT ? text : null
-}
-
-type StoreRefund = components['schemas']['StoreRefund']
-
 const MAX_REASON = 1000
 
 /**
  * Converts a refund in Shopify's format to the engine's refund. Returned items count at their subtotal, which contains the tax
  * where prices do. Other refunded goods count at their amount, which stores write as a negative discrepancy. Shipping does not count.
  */
-export function toStoreRefund(
+function toStoreRefund(
   body: StoreRefund,
   { currency, isTaxIncluded }: { currency: string; isTaxIncluded: boolean },
 ): RefundInput {
@@ -199,8 +237,8 @@ function clampToSafeInteger(cents: bigint): number {
 }
 
 /** The fields of a refund that are needed to read it again, without personal data, and with a valid time. */
-export const minimalRefund = (
-  ctx: Context,
+const minimalRefund = (
+  ctx: NotifiedShop,
   {
     id,
     order_id,
