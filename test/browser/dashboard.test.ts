@@ -197,6 +197,7 @@ describe.skipIf(whyNoChromium())('the dashboard', () => {
       'Orders',
       'Commissions',
       'Affiliates',
+      'Customers',
       'Programs',
       'Coupons',
       'Journeys',

@@ -31,6 +31,12 @@ const FILTERS: Record<string, string[]> = {
     ...range,
   ],
   listOrders: [`affiliateId=${ID.affiliate}`, 'credited=true', ...range],
+  listCustomers: [
+    `affiliateId=${ID.affiliate}`,
+    `programId=${ID.program}`,
+    'customerId=x5',
+    'customerEmail=known@example.com',
+  ],
   listPayouts: [`id=${ID.batch}`, 'status=FAILED', 'include=lines'],
   listCoupons: [`affiliateId=${ID.affiliate}`, 'status=APPROVED', 'code=NISA'],
   getAnalytics: [`affiliateId=${ID.affiliate}`, `programId=${ID.program}`, ...range],
@@ -59,6 +65,7 @@ const MORE: Record<string, string[]> = {
     'externalOrderId=none',
     'externalOrderId=%23none&credited=true',
   ],
+  listCustomers: ['page=40', `affiliateId=${ID.affiliate}&programId=${ID.program}`],
   listPayouts: [`after=${ID.batch}`],
   listCoupons: [`after=${ID.affiliate}`],
 }
@@ -283,6 +290,14 @@ const PAGE_QUERIES: Record<string, string[]> = {
     ],
     ...['sort=name', 'sort=joined&page=9', 'status=ARCHIVED', 'status=ARCHIVED&q=k&sort=-revenue'],
   ],
+  '/admin/customers': [
+    'page=40',
+    'customerId=x5',
+    'customerEmail=known@example.com',
+    `affiliate=${ID.affiliate}`,
+    `programId=${ID.program}`,
+  ],
+  '/admin/customers.csv': [`affiliate=${ID.affiliate}`],
   '/admin/coupons': ['code=NISA', 'status=APPROVED'],
   '/admin/journey': [
     'order=%231001',

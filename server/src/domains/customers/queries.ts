@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { defineList, MAX_INLINE_ROWS } from '../../core/lists.ts'
+import { defineList } from '../../core/lists.ts'
 import { type PageQuery, pageOf } from '../../core/pagination.ts'
 import { withoutIndex } from '../../core/queries.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
@@ -114,7 +114,10 @@ async function listCustomers(db: Reader, shopId: string, query: CustomerFilter) 
   return { data: await Promise.all(rows), pagination }
 }
 
-/** Customers are not counted, so a page counts them. */
+/** Rows that a page counts while others wait. */
+const MAX_COUNTED = 1000
+
+/** Customers are not counted, so a page counts them. The order lets PostgreSQL choose the index of the list. */
 export const customerList = defineList(import.meta.url, 'customerList', {
   read: listCustomers,
   cost: (query: CustomerFilter) =>
@@ -123,8 +126,10 @@ export const customerList = defineList(import.meta.url, 'customerList', {
       : async (db, shopId) =>
           (await matchingCustomers(db, shopId, query)
             .select('id')
+            .orderBy('createdAt', 'desc')
+            .orderBy('id', 'desc')
             .limit(1)
-            .offset(MAX_INLINE_ROWS)
+            .offset(MAX_COUNTED)
             .executeTakeFirst()) !== undefined,
 })
 
@@ -145,8 +150,9 @@ export const customerOrderList = defineList(import.meta.url, 'customerOrderList'
         .select('id')
         .where('shopId', '=', shopId)
         .where('customer', '=', id)
+        .orderBy('happenedAt')
         .limit(1)
-        .offset(MAX_INLINE_ROWS)
+        .offset(MAX_COUNTED)
         .executeTakeFirst()) !== undefined,
 })
 
