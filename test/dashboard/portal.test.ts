@@ -44,6 +44,23 @@ test('a link opens the page of one affiliate without a session: own code, orders
   expect(shop.server.logs.join('')).not.toContain(path.split('token=')[1])
 })
 
+test('the page says in one sentence what the affiliate earns, and nothing of the rates of others', async () => {
+  const { client } = shop.server
+  const id = (await client.programs.list()).data[0]?.id ?? ''
+  const rules = [
+    { when: { affiliateIds: [other.id] }, commissionPercent: 44 },
+    { when: { affiliateIds: [shop.affiliateId], customerMonth: { to: 11 } }, commissionPercent: 30 },
+    { when: { customerMonth: { from: 12 } }, commissionPercent: null },
+  ]
+  await client.programs.setTerms(id, { holdDays: 30, rules })
+  const words = wordsOf((await open(path)).text)
+  await client.programs.setTerms(id, { rules: [] })
+  expect(words).toContain(
+    'Your terms Pays 30% for 12 months from a customer&#39;s first order, then nothing; payable after 30 days.',
+  )
+  expect(words).not.toContain('44%')
+})
+
 /** Every address of the pages of an affiliate, with a token. */
 const addresses = (token: string): string[] =>
   [...new Set(shop.server.app.routes.filter(({ path }) => /^\/affiliate(\/|$)/.test(path)).map(({ path }) => path))]

@@ -9,6 +9,7 @@ import { summarize } from '../domains/analytics/analytics.ts'
 import * as commissions from '../domains/commissions/commissions.ts'
 import { readBalance } from '../domains/ledger/balance.ts'
 import { STATEMENT_STYLE } from '../domains/payments/statement-files.ts'
+import { summaryFor } from '../domains/programs/terms.ts'
 import type { RestrictionCode } from '../engine/facts.ts'
 import { restrictionTexts } from '../engine/restriction-texts.ts'
 import { limitPublic } from '../http/rate-limit.ts'
@@ -132,11 +133,12 @@ async function overview(request: PortalRequest): Promise<Html> {
   const asked = { affiliateId: affiliate.id, ...pageOf(query) }
   const kept = <T>(name: string, read: (ctx: Context) => Promise<T>) =>
     readForPage(ctx, { key: ['own page', name, asked], cost: request.cost, read })
-  const [{ value: balance }, { value: list }, { value: sums }, aliases] = await Promise.all([
+  const [{ value: balance }, { value: list }, { value: sums }, aliases, terms] = await Promise.all([
     kept('balance', (own) => readBalance(own, affiliate.id)),
     kept('commissions', (own) => commissions.list(own, asked)),
     kept('sums', (own) => sumsByCurrency(own, affiliate.id)),
     listOf(ctx, affiliate.id),
+    summaryFor(ctx, affiliate),
   ])
   const also = (kind: (typeof aliases)[number]['kind'], shown: (value: string) => string) =>
     aliases.filter((one) => one.kind === kind).map(({ value }) => html`<code>${isolated(shown(value))}</code> `)
@@ -148,6 +150,7 @@ ${facts(
     ['Your code', copyable('code', 'your code', affiliate.discountCode)],
     ['Other links', links.length ? html`${links}` : undefined],
     ['Other codes', codes.length ? html`${codes}` : undefined],
+    ['Your terms', terms ?? undefined],
   ],
   'facts share',
 )}</section>

@@ -5,7 +5,7 @@ import { type Context, nowIso } from '../../core/context.ts'
 import { minorUnitDigits, money } from '../../core/currencies.ts'
 import { mutate } from '../../core/mutate.ts'
 import type { Reader } from '../../database/database.ts'
-import type { ProgramRow, ProgramTermsRow, ShopRow } from '../../database/tables.ts'
+import type { AffiliateRow, ProgramRow, ProgramTermsRow, ShopRow } from '../../database/tables.ts'
 import type { TermsRule } from '../../engine/facts.ts'
 import { rateFromInput } from '../../engine/program-rate.ts'
 import { hasMoneyCondition } from '../../engine/terms.ts'
@@ -29,6 +29,21 @@ export async function find(ctx: Context, id: string, version?: number): Promise<
   const row = await readTerms(ctx.db.read, ctx.shop, program, version)
   if (!row) throw notFound('program_terms_not_found', "This program's terms have no such version.")
   return toTerms(row, program)
+}
+
+/** What a program pays one affiliate, in one sentence that says nothing of others' rates; null without a program. */
+export async function summaryFor(
+  { db, shop }: Context,
+  { id, campaignId }: Pick<AffiliateRow, 'id' | 'campaignId'>,
+): Promise<string | null> {
+  const program = campaignId === null ? undefined : await findProgram(db.read, shop.id, campaignId)
+  const row = program && (await readTerms(db.read, shop, program))
+  if (!row) return null
+  const { rules, ...terms } = toTerms(row, program)
+  const own = rules.flatMap(({ when: { affiliateIds, ...when }, ...rule }) =>
+    affiliateIds === undefined || affiliateIds.includes(id) ? [{ ...rule, when }] : [],
+  )
+  return summaryOf(program, { ...terms, rules: own }, row)
 }
 
 async function readTerms(
