@@ -9,8 +9,8 @@ const EXIT_MS = 2000
 const PAUSE_MS = 5
 
 /**
- * Writes lines to standard error and never blocks. A line is written at once if the pipe has room, so that it survives
- * a crash; else it is queued. pino's own asynchronous destination would lose its buffer when the process is killed.
+ * Writes lines to standard error and never blocks. The lines of one turn of the event loop share a write, if the pipe has room
+ * for them; else they stay queued. pino's own asynchronous destination would lose more of them when the process is killed.
  */
 class StandardError {
   /** Lines that were never written. */
@@ -36,7 +36,7 @@ class StandardError {
     if (this.#isClosed || this.#waitingBytes + bytes.length > MAX_QUEUED_BYTES) return void this.#drop()
     this.#waiting.push(bytes)
     this.#waitingBytes += bytes.length
-    if (this.#waiting.length === 1 && !this.#send()) this.#retry()
+    if (this.#waiting.length === 1) setImmediate(() => this.#send() || this.#retry())
   }
 
   /** Writes the queue, and gives up after a timeout. */
@@ -47,27 +47,22 @@ class StandardError {
 
   /** Writes as much as the pipe has room for. Returns whether the queue is empty. */
   #send(): boolean {
-    for (let next = this.#waiting[0]; next; next = this.#waiting[0]) {
-      const written = this.#tryWrite(next)
-      if (written === undefined) return false
-      this.#waitingBytes -= written
-      if (written < next.length) this.#waiting[0] = next.subarray(written)
-      else this.#waiting.shift()
+    while (this.#waiting.length > 0) {
+      const bytes = Buffer.concat(this.#waiting)
+      try {
+        const rest = bytes.subarray(writeSync(this.#fd, bytes))
+        this.#waiting = rest.length > 0 ? [rest] : []
+        this.#waitingBytes = rest.length
+      } catch (error) {
+        const { code } = error as NodeJS.ErrnoException
+        if (code === 'EAGAIN') return false
+        this.#isClosed ||= code === 'EPIPE'
+        this.#drop(this.#waiting.length)
+        this.#waiting = []
+        this.#waitingBytes = 0
+      }
     }
     return true
-  }
-
-  /** Returns the number of bytes written; undefined when the pipe is full. */
-  #tryWrite(bytes: Buffer): number | undefined {
-    try {
-      return writeSync(this.#fd, bytes)
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException
-      if (code === 'EAGAIN') return undefined
-      this.#isClosed ||= code === 'EPIPE'
-      this.#drop()
-      return bytes.length
-    }
   }
 
   #retry(): void {
@@ -79,9 +74,9 @@ class StandardError {
     }, RETRY_MS).unref()
   }
 
-  #drop(): void {
-    this.dropped++
-    this.#unreported++
+  #drop(lines = 1): void {
+    this.dropped += lines
+    this.#unreported += lines
   }
 }
 

@@ -70,12 +70,13 @@ const COOLDOWN_MS = 1000
  * Fixed windows, each from the first request of a subject. Fails open: a request is allowed when the store fails or is slow.
  */
 export function createRateLimiter({
-  store = new RateLimiterMemory(LIMITER_OPTIONS),
+  store: shared,
   onFailure = () => {},
   onOutage = () => {},
   keyOf = (subject) => subject,
   timeoutMs = STORE_TIMEOUT_MS,
 }: LimiterOptions = {}): RateLimiter {
+  const store = shared ?? new RateLimiterMemory(LIMITER_OPTIONS)
   let failures = 0
   let coolsDownUntil = 0
   const read = async (limit: number, look: () => Promise<WindowCount>): Promise<RateLimit> => {
@@ -97,7 +98,8 @@ export function createRateLimiter({
       return allow()
     }
   }
-  const bounded = withTimeout(timeoutMs)
+  // Memory responds at once; a timer would take longer than the count.
+  const bounded = shared ? withTimeout(timeoutMs) : <T>(pending: Promise<T>) => pending
   const count = async (subject: string): Promise<WindowCount> => {
     const { consumedPoints, msBeforeNext } = await store.consume(subject)
     return { used: consumedPoints, msLeft: msBeforeNext }
