@@ -80,7 +80,7 @@ export function emailKeysFromQuery(text: string): string[] {
 const OUTER_WHITESPACE = /^[\s\p{White_Space}\p{Cc}]+|[\s\p{White_Space}\p{Cc}]+$/gu
 
 /** The sources of orders: the prefix of their stored id. */
-const ORDER_SOURCES = ['api', 'shopify', 'stripe'] as const
+export const ORDER_SOURCES = ['api', 'shopify', 'stripe'] as const
 export type OrderSource = (typeof ORDER_SOURCES)[number]
 
 /**

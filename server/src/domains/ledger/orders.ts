@@ -4,7 +4,7 @@ import type { Reader, Transaction } from '../../database/database.ts'
 import { prepared, preparedByShape, preparedInsert } from '../../database/prepared.ts'
 import type { CommissionRow, OrderRow } from '../../database/tables.ts'
 import type { Order } from '../../engine/facts.ts'
-import { idsInOtherSources, orderKey, orderSpellings, storedOrderIds } from '../../engine/normalize.ts'
+import { idsInOtherSources, ORDER_SOURCES, orderKey, orderSpellings, storedOrderIds } from '../../engine/normalize.ts'
 
 const orderById = prepared<{ shopId: string; orderId: string }>()((db, { shopId, orderId }) =>
   db.selectFrom('orders').selectAll().where('shopId', '=', shopId).where('orderId', '=', orderId).compile(),
@@ -34,6 +34,14 @@ const sameOrders = preparedByShape<Record<string, string>>()((db, values) => {
     .compile()
 })
 
+/** The sources of a shop's credited orders; most shops have one. */
+const sourcesOf = prepared<{ shopId: string }>()((db, { shopId }) =>
+  sql<{ column1: string }>`
+    select column1 from (values ${sql.join(ORDER_SOURCES.map((source) => sql`(${sql.lit(source)})`))}) as sources
+    where exists (select 1 from commissions
+      where "shopId" = ${shopId} and "orderId" >= column1 || ':' and "orderId" < column1 || ';')`.compile(db),
+)
+
 const DUPLICATE_WINDOW_MS = 30 * 86_400_000
 
 /** An order with what identifies it. */
@@ -54,6 +62,8 @@ export async function findDuplicateOf(
   { order, orderId, orderName }: IdentifiedOrder,
   except: CommissionRow['orderStatus'][] = [],
 ): Promise<string | undefined> {
+  const sources = await sourcesOf(db, { shopId })
+  if (sources.every(({ column1 }) => orderId.startsWith(`${column1}:`))) return undefined
   const names = orderSpellings(order.externalOrderId, orderName)
   const ids = names.flatMap((name) => idsInOtherSources(orderId, name))
   const numbered = (kind: string, list: string[]) => list.map((text, n) => [`${kind}${n}`, text])
