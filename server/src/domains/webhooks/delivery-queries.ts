@@ -4,7 +4,7 @@ import { type PageQuery, pageOf } from '../../core/pagination.ts'
 import { countRows, withoutIndex } from '../../core/queries.ts'
 import type { Reader, Transaction } from '../../database/database.ts'
 import { isSqlite } from '../../database/event-loop.ts'
-import { prepared, preparedWrite } from '../../database/prepared.ts'
+import { prepared, preparedByShape, preparedWrite } from '../../database/prepared.ts'
 import type { DeliveryRow, WebhookEventRow } from '../../database/tables.ts'
 
 /** The result of an attempt. */
@@ -68,11 +68,7 @@ export async function retryNow(trx: Transaction, shopId: string, id: string): Pr
     .execute()
 }
 
-/**
- * Marks RETRYING deliveries that are due by `now` as PENDING, oldest first, at most DUE_BATCH_SIZE: of one shop by its clock, or of all
- * shops by the clock of the server, which no clock is behind. Returns how many there were.
- */
-export async function makeDuePending(trx: Transaction, now: string, shopId?: string): Promise<number> {
+const dueRetries = preparedByShape<{ now: string; shopId?: string | undefined }>()((trx, { now, shopId }) => {
   const due = trx
     .selectFrom('deliveries')
     .select(['shopId', 'id'])
@@ -80,9 +76,17 @@ export async function makeDuePending(trx: Transaction, now: string, shopId?: str
     .$if(shopId !== undefined, (query) => query.where('shopId', '=', shopId ?? ''))
     .where('nextAttemptAt', '<=', now)
     .orderBy('nextAttemptAt')
-    .limit(DUE_BATCH_SIZE)
+    .limit(sql.lit(DUE_BATCH_SIZE))
   // Several processes do this at the same time.
-  const rows = await (isSqlite(trx) ? due : due.forUpdate().skipLocked()).execute()
+  return (isSqlite(trx) ? due : due.forUpdate().skipLocked()).compile()
+})
+
+/**
+ * Marks RETRYING deliveries that are due by `now` as PENDING, oldest first, at most DUE_BATCH_SIZE: of one shop by its clock, or of all
+ * shops by the clock of the server, which no clock is behind. Returns how many there were.
+ */
+export async function makeDuePending(trx: Transaction, now: string, shopId?: string): Promise<number> {
+  const rows = await dueRetries(trx, { now, shopId })
   for (const [shopId, own] of Map.groupBy(rows, (row) => row.shopId)) {
     await trx
       .updateTable('deliveries')

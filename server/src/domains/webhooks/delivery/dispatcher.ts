@@ -48,8 +48,8 @@ const POLL_MS = 5000
 const CLAIM_MS = 15_000
 /** How many shops are visited in one transaction. */
 const SHOPS_PAGE = 32
-/** Results are written when there are this many, or after this interval. */
-const BATCH_SIZE = 64
+/** Results are written when there are this many, or after this interval: three quarters of what one shop has in flight. */
+const BATCH_SIZE = 96
 const FLUSH_INTERVAL_MS = 25
 /** How long a delivery without a complete response stays in flight, so that a receiver that restarts does not miss all others. */
 const PAUSE_MS = 500
