@@ -12,6 +12,7 @@ const PROGRAMS = {
   PERCENT: { commissionPercent: 16.5 },
   ITEMS: { commissionType: 'FLAT_PER_ITEM', commissionPercent: 2.5 },
   FLAT: { commissionType: 'FLAT_PER_ORDER', commissionPercent: 7 },
+  CAPPED: { commissionPercent: 16.5 },
 } as const
 type Code = keyof typeof PROGRAMS
 
@@ -66,7 +67,7 @@ const refund: fc.Arbitrary<Refund> = fc.oneof(
   }),
 )
 const order: fc.Arbitrary<Order> = fc.record({
-  code: fc.constantFrom<Code>('PERCENT', 'ITEMS', 'FLAT'),
+  code: fc.constantFrom<Code>('PERCENT', 'ITEMS', 'FLAT', 'CAPPED'),
   lines: fc.array(line, { minLength: 1, maxLength: 3 }),
   discountCents: fc.integer({ min: 0, max: 3000 }),
   currency: fc.constantFrom('USD', 'USD', 'JPY', 'KWD'),
@@ -90,6 +91,12 @@ test.beforeAll(async ({ server }) => {
     // A part of each order at its own rate.
     const rule = { programId: campaignId, kind: 'variant', value: '1', commissionPercent: 33.3 }
     await expectOk(till.admin('POST', '/product-rules', rule))
+    if (code !== 'CAPPED') continue
+    const now = server.clock.ms
+    server.clock.ms = Date.UTC(2019, 11, 1)
+    const rules = [{ when: {}, commissionPercent: 25, maxCommissionCents: 900 }]
+    await server.client.programs.setTerms(campaignId, { rules })
+    server.clock.ms = now
   }
 })
 

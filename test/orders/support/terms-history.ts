@@ -2,6 +2,7 @@ import type { ReferralClient } from '@referral/sdk'
 import fc from 'fast-check'
 import { expect } from 'vitest'
 import type { TermsCondition } from '../../../server/src/engine/facts.ts'
+import { local, monthOf } from '../../support/calendar.ts'
 import { admin } from '../../support/owner.ts'
 import type { TestServer, TestShop } from '../../support/server.ts'
 import { expectOk, newAffiliate } from '../../support/shop.ts'
@@ -147,46 +148,6 @@ const refundedOf = ({ refunds, cents }: Known) =>
     [...refunds.values()].reduce((a, b) => a + b, 0),
   )
 const isCredited = (order: Known) => order.bps !== null && refundedOf(order) < order.cents
-
-/** The local time of an instant, as if it were UTC. */
-function local(at: number, zone: string): number {
-  const parts = new Intl.DateTimeFormat('en-US', {
-    timeZone: zone,
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: 'numeric',
-    day: 'numeric',
-    hour: 'numeric',
-    minute: 'numeric',
-    second: 'numeric',
-  }).formatToParts(at)
-  const [year, month, day, hour, minute, second] = ['year', 'month', 'day', 'hour', 'minute', 'second'].map((name) =>
-    Number(parts.find(({ type }) => type === name)!.value),
-  ) as [number, number, number, number, number, number]
-  return Date.UTC(year, month - 1, day, hour, minute, second) + (((at % 1000) + 1000) % 1000)
-}
-
-/** The first instant with a local time; where clocks skip it, as much later as they skip. */
-function instantOf(wall: number, zone: string): number {
-  const offsets = [-DAY, 0, DAY].map((ms) => local(wall + ms, zone) - (wall + ms))
-  const found = offsets.map((offset) => wall - offset).filter((at) => local(at, zone) === wall)
-  return found.length > 0 ? Math.min(...found) : wall - offsets[0]!
-}
-
-function addMonths(from: number, months: number, zone: string): number {
-  const wall = new Date(local(from, zone))
-  const first = Date.UTC(wall.getUTCFullYear(), wall.getUTCMonth() + months, 1)
-  const target = new Date(first)
-  const last = new Date(Date.UTC(target.getUTCFullYear(), target.getUTCMonth() + 1, 0)).getUTCDate()
-  const time = wall.getTime() % DAY
-  return instantOf(first + (Math.min(wall.getUTCDate(), last) - 1) * DAY + time, zone)
-}
-
-function monthOf(from: number, at: number, zone: string): number {
-  let month = 0
-  while (addMonths(from, month + 1, zone) <= at) month++
-  return month
-}
 
 interface Setting {
   zone: string
