@@ -55,9 +55,10 @@ function clientDocument(): OpenAPI3 {
 interface Operation {
   operationId: string
   security?: Record<string, string[]>[]
+  'x-site'?: string
 }
 
-/** The name of each operation's security scheme, `none` for a public one. The generated types leave it out. */
+/** The name of each operation's security scheme; for one without, `site` for pages of a shop and `none` for others. The generated types leave it out. */
 function securityTypes(): string {
   const { paths, security } = readDocument() as {
     paths: Record<string, Record<string, Partial<Operation>>>
@@ -67,7 +68,8 @@ function securityTypes(): string {
     .flatMap((item) => Object.values(item))
     .flatMap((operation) => {
       const [scheme] = operation.security ?? security
-      return operation.operationId ? [`  ${operation.operationId}: '${scheme ? Object.keys(scheme)[0] : 'none'}'`] : []
+      const open = operation['x-site'] ? 'site' : 'none'
+      return operation.operationId ? [`  ${operation.operationId}: '${scheme ? Object.keys(scheme)[0] : open}'`] : []
     })
   return `${COMMENT_HEADER}export interface SecuritySchemes {\n${lines.join('\n')}\n}\n`
 }

@@ -1817,6 +1817,95 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/t/{shopId}.js": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The tracking script
+         * @description A script of less than 1 kB for the pages of the shop, for a `script` element with `async` and this address as its `src`. It reads `?ref`, `?via` or the parameter named by
+         *     `data-param`, records one click a visit, and keeps its ID in the first-party cookie `referral_click` for the longest click window of the shop's programs.
+         *     `referral.clickId()` returns the ID for the order. With `data-consent` it stores and sends nothing before `referral.consent()`. With `data-views` it also records page views.
+         *
+         *     A `Content-Security-Policy` of the page needs this server in `script-src` and `connect-src`.
+         */
+        get: operations["getTrackingScript"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/t/{shopId}/click": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Record a click from a page
+         * @description Records a click that a page on one of the shop's `siteDomains` reports; `Origin` must be `https` on exactly one of them. The body is JSON with any content type, so that browsers
+         *     send it without a preflight. Personal data of customers is not accepted. The `id` is evidence for an order, as `clickId`.
+         *
+         *     A click that matches no affiliate, or of a client that announces itself as a bot, is not recorded: `id` is null. An address may report 100 clicks and page views a minute,
+         *     and a shop 20 times the requests of one API key.
+         */
+        post: operations["recordSiteClick"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/t/{shopId}/view": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Record a page view from a page
+         * @description Records a page view like `recordSiteClick` a click. It appears in the journey, and is never evidence for an order.
+         */
+        post: operations["recordSiteView"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/r/{shopId}/{ref}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow an affiliate link
+         * @description Records a click and redirects to the first of the shop's `siteDomains`, with `ref` and the click's ID as `referral_click_id`, which the tracking script keeps. Never redirects to another host.
+         *     An unknown `ref`, a bot, a prefetch, a HEAD request, and clicks above the limits of `recordSiteClick` redirect without a click.
+         */
+        get: operations["followAffiliateLink"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/v1/webhooks/{id}": {
         parameters: {
             query?: never;
@@ -2166,7 +2255,7 @@ export interface components {
          * @description The machine-readable error code. Each code has a cause and, on the next line, a remedy.
          * @enum {string}
          */
-        ErrorCode: "affiliate_has_open_commissions" | "affiliate_not_found" | "alias_invalid" | "alias_limit_reached" | "alias_not_found" | "alias_taken" | "api_disabled" | "audit_unavailable" | "body_timeout" | "body_too_large" | "commission_is_adjustment" | "commission_move_not_allowed" | "commission_not_found" | "commission_percent_invalid" | "commission_percent_required" | "commission_still_restricted" | "concurrent_change" | "connection_exists" | "connection_not_found" | "credentials_malformed" | "credentials_missing" | "cross_site_refused" | "csrf_token_invalid" | "currency_in_use" | "customer_not_found" | "delivery_erased" | "delivery_not_finished" | "delivery_not_found" | "discount_code_invalid" | "discount_code_taken" | "discount_value_invalid" | "email_taken" | "erasure_not_found" | "erasure_unreadable" | "geo_rule_limit_reached" | "geo_rule_not_found" | "header_repeated" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "internal_error" | "invalid_body" | "invalid_json" | "invalid_parameter" | "journey_identifier_required" | "key_already_revoked" | "key_expired" | "key_limit_reached" | "key_not_found" | "key_revoked" | "key_unknown" | "method_not_allowed" | "no_eligible_commissions" | "occurred_at_in_future" | "operator_credentials_malformed" | "operator_credentials_missing" | "operator_throttled" | "operator_token_unknown" | "order_ambiguous" | "order_not_found" | "outcome_unknown" | "owner_credentials_malformed" | "owner_credentials_missing" | "owner_token_unknown" | "path_unknown" | "payee_invalid" | "payee_not_found" | "payee_unreadable" | "payout_already_paid" | "payout_below_threshold" | "payout_below_threshold_after_claim" | "payout_claimed_concurrently" | "payout_currency_not_supported" | "payout_file_exists" | "payout_file_not_discardable" | "payout_file_not_found" | "payout_file_unfinished" | "payout_has_sent_lines" | "payout_mixed_currencies" | "payout_not_cancelable" | "payout_not_found" | "payout_not_payable" | "payout_nothing_to_send" | "payout_processing" | "payout_threshold_needs_reconciliation" | "payout_total_mismatch" | "period_invalid" | "person_is_user" | "plan_required" | "product_rule_exists" | "product_rule_limit_reached" | "product_rule_not_found" | "program_has_terms" | "program_not_found" | "program_terms_not_found" | "rate_limited" | "refund_currency_mismatch" | "refund_exceeds_order" | "refund_item_unknown" | "request_malformed" | "request_timeout" | "role_missing" | "scope_missing" | "server_busy" | "session_expired" | "shop_deletion_started" | "shop_export_required" | "shop_has_open_batch" | "shop_is_test" | "shop_name_mismatch" | "shop_not_found" | "shop_not_suspended" | "shop_suspended" | "sign_in_refused" | "sign_in_throttled" | "storage_unavailable" | "store_domain_mismatch" | "store_notifications_suspended" | "store_refund_limit_reached" | "store_signature_invalid" | "store_signature_missing" | "stripe_signature_invalid" | "test_shop_limit_reached" | "test_shop_not_found" | "total_too_large" | "unknown_property" | "user_already_revoked" | "user_exists" | "user_not_found" | "webhook_disabled" | "webhook_limit_reached" | "webhook_not_found" | "webhook_url_refused";
+        ErrorCode: "affiliate_has_open_commissions" | "affiliate_not_found" | "alias_invalid" | "alias_limit_reached" | "alias_not_found" | "alias_taken" | "api_disabled" | "audit_unavailable" | "body_timeout" | "body_too_large" | "commission_is_adjustment" | "commission_move_not_allowed" | "commission_not_found" | "commission_percent_invalid" | "commission_percent_required" | "commission_still_restricted" | "concurrent_change" | "connection_exists" | "connection_not_found" | "credentials_malformed" | "credentials_missing" | "cross_site_refused" | "csrf_token_invalid" | "currency_in_use" | "customer_not_found" | "delivery_erased" | "delivery_not_finished" | "delivery_not_found" | "discount_code_invalid" | "discount_code_taken" | "discount_value_invalid" | "email_taken" | "erasure_not_found" | "erasure_unreadable" | "geo_rule_limit_reached" | "geo_rule_not_found" | "header_repeated" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "internal_error" | "invalid_body" | "invalid_json" | "invalid_parameter" | "journey_identifier_required" | "key_already_revoked" | "key_expired" | "key_limit_reached" | "key_not_found" | "key_revoked" | "key_unknown" | "method_not_allowed" | "no_eligible_commissions" | "occurred_at_in_future" | "operator_credentials_malformed" | "operator_credentials_missing" | "operator_throttled" | "operator_token_unknown" | "order_ambiguous" | "order_not_found" | "origin_refused" | "outcome_unknown" | "owner_credentials_malformed" | "owner_credentials_missing" | "owner_token_unknown" | "path_unknown" | "payee_invalid" | "payee_not_found" | "payee_unreadable" | "payout_already_paid" | "payout_below_threshold" | "payout_below_threshold_after_claim" | "payout_claimed_concurrently" | "payout_currency_not_supported" | "payout_file_exists" | "payout_file_not_discardable" | "payout_file_not_found" | "payout_file_unfinished" | "payout_has_sent_lines" | "payout_mixed_currencies" | "payout_not_cancelable" | "payout_not_found" | "payout_not_payable" | "payout_nothing_to_send" | "payout_processing" | "payout_threshold_needs_reconciliation" | "payout_total_mismatch" | "period_invalid" | "person_is_user" | "plan_required" | "product_rule_exists" | "product_rule_limit_reached" | "product_rule_not_found" | "program_has_terms" | "program_not_found" | "program_terms_not_found" | "rate_limited" | "refund_currency_mismatch" | "refund_exceeds_order" | "refund_item_unknown" | "request_malformed" | "request_timeout" | "role_missing" | "scope_missing" | "server_busy" | "session_expired" | "shop_deletion_started" | "shop_export_required" | "shop_has_open_batch" | "shop_is_test" | "shop_name_mismatch" | "shop_not_found" | "shop_not_suspended" | "shop_suspended" | "sign_in_refused" | "sign_in_throttled" | "storage_unavailable" | "store_domain_mismatch" | "store_notifications_suspended" | "store_refund_limit_reached" | "store_signature_invalid" | "store_signature_missing" | "stripe_signature_invalid" | "test_shop_limit_reached" | "test_shop_not_found" | "total_too_large" | "tracking_off" | "unknown_property" | "user_already_revoked" | "user_exists" | "user_not_found" | "webhook_disabled" | "webhook_limit_reached" | "webhook_not_found" | "webhook_url_refused";
         /** @description An opaque ID. */
         Id: string;
         IdempotencyKey: string;
@@ -3139,6 +3228,58 @@ export interface components {
              * @description Defaults to the time of receipt, which also replaces a time up to 5 minutes in the future. Later times are rejected.
              */
             occurredAt?: string | null;
+        };
+        /** @description A click that a page reports. One of `ref`, `affiliateCode`, `affiliateId` and `clickId` is required. */
+        SiteClick: {
+            /** @constant */
+            type?: "click";
+            ref?: string | null;
+            affiliateCode?: string | null;
+            affiliateId?: string | null;
+            clickId?: string | null;
+            sessionId?: string | null;
+            url?: string | null;
+            landingPage?: string | null;
+            referrerUrl?: string | null;
+            utmSource?: string | null;
+            utmMedium?: string | null;
+            utmCampaign?: string | null;
+            utmTerm?: string | null;
+            utmContent?: string | null;
+            country?: string | null;
+            device?: string | null;
+        } & ({
+            ref: string;
+        } | {
+            affiliateCode: string;
+        } | {
+            affiliateId: string;
+        } | {
+            clickId: string;
+        });
+        /** @description A page view that a page reports. */
+        SiteView: {
+            /** @constant */
+            type?: "page_view";
+            url: string;
+            ref?: string | null;
+            affiliateCode?: string | null;
+            affiliateId?: string | null;
+            clickId?: string | null;
+            sessionId?: string | null;
+            landingPage?: string | null;
+            referrerUrl?: string | null;
+            utmSource?: string | null;
+            utmMedium?: string | null;
+            utmCampaign?: string | null;
+            utmTerm?: string | null;
+            utmContent?: string | null;
+            country?: string | null;
+            device?: string | null;
+        };
+        SiteReply: {
+            /** @description The click ID, to send as `clickId` with the order. Null when nothing was recorded. */
+            id: string | null;
         };
         /** @description A customer of the shop, and the affiliate who referred the customer. */
         Customer: {
@@ -5192,6 +5333,42 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
+        /** @description The page is not of the shop, the shop is suspended, or its plan has no API access. */
+        SiteForbidden: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description Tracking is off for the shop. */
+        TrackingOff: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description Too many requests of one address or for one shop in the window. Nothing was recorded. */
+        SiteRateLimited: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description The database is unavailable, the server is receiving too much data at once, or the API is disabled. Nothing was written, except with `outcome_unknown`. */
+        SiteUnavailable: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
     };
     parameters: {
         /** @description The page, counted from 1. */
@@ -5252,6 +5429,11 @@ export interface components {
          * @example shp_01KAH0000000000000000000S1
          */
         StoreShopIdPath: string;
+        /**
+         * @description The page's origin, which browsers send.
+         * @example https://shop.example
+         */
+        SiteOrigin: string;
         /**
          * @description The webhook subscription.
          * @example whs_01KAH0000000000000000000W1
@@ -8845,6 +9027,177 @@ export interface operations {
             429: components["responses"]["StoreRateLimited"];
             500: components["responses"]["InternalErrorUnmetered"];
             503: components["responses"]["StoreUnavailable"];
+        };
+    };
+    getTrackingScript: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` that the client holds. */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /**
+                 * @description Your shop, from `GET /admin/v1/settings`.
+                 * @example shp_01KAH0000000000000000000S1
+                 */
+                shopId: components["parameters"]["StoreShopIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The script. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example (() => {})() */
+                    "text/javascript": string;
+                };
+            };
+            /** @description The client holds the current script. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            403: components["responses"]["SiteForbidden"];
+            404: components["responses"]["TrackingOff"];
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            429: components["responses"]["SiteRateLimited"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["SiteUnavailable"];
+        };
+    };
+    recordSiteClick: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The page's origin, which browsers send.
+                 * @example https://shop.example
+                 */
+                Origin?: components["parameters"]["SiteOrigin"];
+            };
+            path: {
+                /**
+                 * @description Your shop, from `GET /admin/v1/settings`.
+                 * @example shp_01KAH0000000000000000000S1
+                 */
+                shopId: components["parameters"]["StoreShopIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SiteClick"];
+            };
+        };
+        responses: {
+            /** @description Recorded, or nothing to record. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SiteReply"];
+                };
+            };
+            400: components["responses"]["InvalidUnmetered"];
+            403: components["responses"]["SiteForbidden"];
+            404: components["responses"]["TrackingOff"];
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            429: components["responses"]["SiteRateLimited"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["SiteUnavailable"];
+        };
+    };
+    recordSiteView: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The page's origin, which browsers send.
+                 * @example https://shop.example
+                 */
+                Origin?: components["parameters"]["SiteOrigin"];
+            };
+            path: {
+                /**
+                 * @description Your shop, from `GET /admin/v1/settings`.
+                 * @example shp_01KAH0000000000000000000S1
+                 */
+                shopId: components["parameters"]["StoreShopIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SiteView"];
+            };
+        };
+        responses: {
+            /** @description Recorded, or nothing to record. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SiteReply"];
+                };
+            };
+            400: components["responses"]["InvalidUnmetered"];
+            403: components["responses"]["SiteForbidden"];
+            404: components["responses"]["TrackingOff"];
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            429: components["responses"]["SiteRateLimited"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["SiteUnavailable"];
+        };
+    };
+    followAffiliateLink: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The page to redirect to, with its query.
+                 * @example /hats?color=red
+                 */
+                path?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Your shop, from `GET /admin/v1/settings`.
+                 * @example shp_01KAH0000000000000000000S1
+                 */
+                shopId: components["parameters"]["StoreShopIdPath"];
+                /**
+                 * @description The slug, ID or additional link name of the affiliate.
+                 * @example nisa-karim
+                 */
+                ref: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Redirects to a page of the shop. */
+            302: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidUnmetered"];
+            403: components["responses"]["SiteForbidden"];
+            404: components["responses"]["TrackingOff"];
+            405: components["responses"]["MethodNotAllowedUnmetered"];
+            429: components["responses"]["SiteRateLimited"];
+            500: components["responses"]["InternalErrorUnmetered"];
+            503: components["responses"]["SiteUnavailable"];
         };
     };
     updateWebhook: {

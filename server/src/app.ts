@@ -13,7 +13,7 @@ import type { Tracing } from './core/tracing.ts'
 import { mountAdmin } from './dashboard/mount.ts'
 import { mountApiReference, mountDocument } from './http/api-reference.ts'
 import { createKeyUseRecorder } from './http/authorize-key.ts'
-import { mountPreflights } from './http/cors.ts'
+import { mountPreflights, mountSitePreflights } from './http/cors.ts'
 import { type HealthOptions, mountHealth, mountMetrics } from './http/health.ts'
 import { createRateLimiter, type RateLimiter } from './http/rate-limit.ts'
 import { BodyBudget } from './http/read-body.ts'
@@ -56,6 +56,7 @@ export function createApp(deps: Deps, options: AppOptions = {}): Hono<Env> {
   mountApiReference(app, server)
   if (options.metrics) mountMetrics(app, options.metrics, deps.config.metricsToken)
   mountPreflights(app, deps.config.corsOrigins, operations)
+  mountSitePreflights(app, server, operations)
   for (const [path, methods] of methodsByPath()) app.all(path, rejectMethod(methods))
   mountAdmin(app, server)
   app.all('*', () => {

@@ -6,6 +6,7 @@ import { addMany } from '../support/many-commissions.ts'
 import { deletionOf, newTenant, type OperatorCall, TENANT } from '../support/operator.ts'
 import { admin, FRESH, ID, type OwnerServer } from '../support/owner.ts'
 import { expectOk, newAffiliate } from '../support/shop.ts'
+import { ORIGIN, siteOperations, sitePath } from '../support/site.ts'
 import { stripeSignature } from '../support/store-signature.ts'
 import { LARGE, type Size } from './large-shop.ts'
 import type { Call, HeavyRequest } from './stall.ts'
@@ -28,7 +29,11 @@ const fresh = () => `attack-${++made}`
 
 /** The heaviest valid requests of every operation, by its id. */
 export async function heavyRequests(server: OwnerServer, size: Size): Promise<HeavyRequest[]> {
-  const secrets = { storeWebhookSecret: STORE_SECRET, stripeWebhookSecret: STRIPE_SECRET }
+  const secrets = {
+    storeWebhookSecret: STORE_SECRET,
+    stripeWebhookSecret: STRIPE_SECRET,
+    siteDomains: ['shop.example'],
+  }
   await expectOk(admin(server, 'PATCH', '/settings', secrets))
   return [
     // Every later order counts for these rules.
@@ -38,6 +43,7 @@ export async function heavyRequests(server: OwnerServer, size: Size): Promise<He
     ...changes(server),
     ...ownerChanges(server),
     ...notifications(server),
+    ...pages(server),
     ...(await ofOperator(server)),
   ]
 }
@@ -537,6 +543,21 @@ async function ofOperator(server: OwnerServer): Promise<HeavyRequest[]> {
     of('rotateShopKey', fresh, { overlapSeconds: 60 }),
     of('revokeShopKey', fresh),
   ]
+}
+
+/** The longest reports of a page, and the others with the name that most rows have. */
+function pages(server: OwnerServer): HeavyRequest[] {
+  const texts = { url: 'x'.repeat(4096), landingPage: 'x'.repeat(4096), referrerUrl: 'x'.repeat(4096) }
+  return siteOperations.map((op) => ({
+    operation: op.id,
+    name: 'the largest',
+    make: () => ({
+      method: op.method,
+      path: sitePath(op, server.shop.shopId),
+      headers: { Origin: ORIGIN },
+      ...(op.method === 'POST' && { body: { ...texts, ref: 'nisa-karim', sessionId: LARGE.session } }),
+    }),
+  }))
 }
 
 function notifications(server: OwnerServer): HeavyRequest[] {

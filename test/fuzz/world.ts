@@ -3,6 +3,7 @@ import { allOperations, type DocumentedOperation, requiredHeaders } from '../sup
 import { admin, ID, type OwnerServer, ownerServer } from '../support/owner.ts'
 import { OPERATOR_TOKEN, type TestShop } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
+import { isOfSite, ORIGIN } from '../support/site.ts'
 import { stripeSignature } from '../support/store-signature.ts'
 import { watchRows } from '../support/watch-rows.ts'
 import type { Call } from './call.ts'
@@ -30,7 +31,11 @@ export async function fuzzWorld(createStranger?: (server: OwnerServer) => Promis
   const server = await ownerServer()
   Object.assign(server.deps, { resolve: async () => ['8.8.8.8'] })
   await expectOk(
-    admin(server, 'PATCH', '/settings', { storeWebhookSecret: SECRET, stripeWebhookSecret: STRIPE_SECRET }),
+    admin(server, 'PATCH', '/settings', {
+      storeWebhookSecret: SECRET,
+      stripeWebhookSecret: STRIPE_SECRET,
+      siteDomains: ['shop.example'],
+    }),
   )
   const stranger = createStranger ? await createStranger(server) : await server.createShop()
   await expectOk(
@@ -67,7 +72,7 @@ export async function fuzzWorld(createStranger?: (server: OwnerServer) => Promis
 function send(server: OwnerServer, stranger: TestShop, op: DocumentedOperation, call: Call): Promise<Response> {
   const path = call.path.startsWith('/integrations/')
     ? call.path.replace(/(shopify|stripe)\/[^/]+/, `$1/${server.shop.shopId}`)
-    : call.path
+    : call.path.replace(/^\/(t|r)\/[^/.]+/, `/$1/${server.shop.shopId}`)
   const search = new URLSearchParams(call.query).toString()
   const headers = new Headers({ ...requiredHeaders(op), ...call.headers })
   const token = credentialOf(server, stranger, op, call)
@@ -83,6 +88,7 @@ function send(server: OwnerServer, stranger: TestShop, op: DocumentedOperation, 
     const stripe = stripeSignature(call.body ?? '', stripeSecret, server.deps.now())
     headers.set('Stripe-Signature', stripe['Stripe-Signature'])
   }
+  if (isOfSite(op) && call.credential === 'own') headers.set('Origin', ORIGIN)
   const body = op.method === 'GET' ? undefined : call.body
   return server.fetch(`http://test${path}${search && `?${search}`}`, { method: op.method, headers, body })
 }

@@ -19,6 +19,7 @@ import { callOperator } from '../support/operator.ts'
 import { admin, callOwner, FRESH, type OwnerServer, sessionFor } from '../support/owner.ts'
 import type { Reply, RequestOptions } from '../support/server.ts'
 import { expectOk } from '../support/shop.ts'
+import { callSite, isOfSite } from '../support/site.ts'
 import { test } from '../support/test.ts'
 
 /** Everywhere that a value might remain: logs, error responses, metrics and audit records. */
@@ -32,7 +33,9 @@ const statuses = new Set<number>()
 let through: OwnerServer
 test.beforeAll(async ({ ownerServer: server }) => {
   Object.assign(server.deps, { resolve: async () => ['8.8.8.8'] })
-  await expectOk(admin(server, 'PATCH', '/settings', { storeWebhookSecret: STORE_SECRET }))
+  await expectOk(
+    admin(server, 'PATCH', '/settings', { storeWebhookSecret: STORE_SECRET, siteDomains: ['shop.example'] }),
+  )
   const app = createApp(server.deps, { metrics, limiter: { consume: window, peek: window } })
   through = { ...server, request: (...call) => send(server, app, ...call) }
 })
@@ -93,6 +96,7 @@ const call = (
   if (op.path.startsWith('/admin/')) return callOwner(through, op, { ...sessionFor(server, op), ...given })
   if (op.path.startsWith('/api/')) return callOperation(through, op, given)
   if (op.path.startsWith('/operator/')) return callOperator(through, op, given)
+  if (isOfSite(op)) return callSite(through, op, given)
   const text = (given.raw as string) ?? JSON.stringify(given.body ?? {})
   const signature = createHmac('sha256', STORE_SECRET).update(text).digest('base64')
   const headers = { 'X-Shopify-Hmac-Sha256': signature, ...requiredHeaders(op) }

@@ -6,6 +6,7 @@ import { beforeTransaction } from '../support/faults.ts'
 import { bytesOf, type Captured, capture, type HeldRequests, holdRequests } from '../support/held-requests.ts'
 import { callOwner, type OwnerServer } from '../support/owner.ts'
 import type { RawAnswer } from '../support/raw-http.ts'
+import { callSite, isOfSite, siteOperations } from '../support/site.ts'
 import { stripeSignature } from '../support/store-signature.ts'
 import { test } from '../support/test.ts'
 import {
@@ -15,6 +16,7 @@ import {
   STRIPE_SECRET,
   sessionWays,
   signed,
+  siteWays,
   storeWays,
   stripeWays,
   tokenWays,
@@ -38,10 +40,14 @@ const ofOwners = ownerOperations.filter(
   (op) => changes(op) && op.path.startsWith('/admin/') && op.id !== 'createSession',
 )
 const ofStores = ownerOperations.filter(({ path }) => path.startsWith('/integrations/shopify/'))
+const ofSites = siteOperations.filter(changes)
 const ofStripe = ownerOperations.filter(({ path }) => path.startsWith('/integrations/stripe/'))
 
 const requestOf = (server: OwnerServer, op: DocumentedOperation): Promise<Captured> =>
-  capture(server, (fake) => (op.path.startsWith('/api/v1/') ? callOperation(fake, op) : callOwner(fake, op)))
+  capture(server, (fake) => {
+    if (isOfSite(op)) return callSite(fake, op)
+    return op.path.startsWith('/api/v1/') ? callOperation(fake, op) : callOwner(fake, op)
+  })
 
 /** The bytes of a valid call of an operation with this credential. */
 async function bytesFor(
@@ -98,6 +104,7 @@ const cases: [what: string, ops: DocumentedOperation[], ways: Record<string, Way
   ['a session', ofOwners, sessionWays],
   ['a store', ofStores, storeWays],
   ['Stripe', ofStripe, stripeWays],
+  ['a page of the shop', ofSites, siteWays],
 ]
 
 describe.each(cases)('%s', (_what, ops, ways) => {

@@ -254,3 +254,36 @@ export const stripeWays: Record<string, Way> = {
   'the secret was removed': newStripeSecret(null),
   ...shopWays,
 }
+
+/** What a page without a credential depends on. */
+export const siteWays: Record<string, Way> = Object.fromEntries(
+  (
+    [
+      ['the domain was removed', [404, 'tracking_off'], (other) => setSettings(other, { siteDomains: [] })],
+      [
+        'the domain was replaced',
+        [403, 'origin_refused'],
+        (other) => setSettings(other, { siteDomains: ['x.example'] }),
+      ],
+      [
+        'the API was switched off',
+        [503, 'api_disabled'],
+        setShop({ apiEnabled: false }),
+        setShop({ apiEnabled: true }),
+      ],
+      ['the plan was lowered', [403, 'plan_required'], setShop({ plan: 'GROWTH' }), setShop({ plan: 'PROFESSIONAL' })],
+      ['the shop was suspended', [403, 'shop_suspended'], suspend, resume],
+    ] satisfies [string, Way['rejection'], Revoke, Revoke?][]
+  ).map(([name, rejection, revoke, restore]) => [
+    name,
+    {
+      rejection,
+      make: async (other) => {
+        await setSettings(other, { siteDomains: ['shop.example'] })
+        return { headers: {}, revoke: () => revoke(other), ...(restore && { restore: () => restore(other) }) }
+      },
+    },
+  ]),
+)
+
+type Revoke = (other: OtherProcess) => Promise<void>

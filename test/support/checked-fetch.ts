@@ -23,11 +23,11 @@ export function checkedFetch(serve: Fetch): (input: RequestInfo | URL, init?: Re
 }
 
 async function findProblems(response: Response, path: string, op: DocumentedOperation | undefined): Promise<string[]> {
-  if (!/^\/(api\/v1|admin\/v1|operator\/v1|integrations)\//.test(path)) return []
+  if (!/^\/(api\/v1|admin\/v1|operator\/v1|integrations|t|r)\//.test(path)) return []
   const wrong = headersOf(path)
     .filter((name) => !response.headers.get(name))
     .map((name) => `no ${name}`)
-  if (!path.startsWith('/integrations/')) {
+  if (!/^\/(integrations|t|r)\//.test(path)) {
     if (path !== '/api/v1/docs' && !isStoredNowhere(response)) wrong.push('no Cache-Control: no-store')
     if (response.status === 401 && response.headers.get('WWW-Authenticate') !== 'Bearer')
       wrong.push('no WWW-Authenticate')

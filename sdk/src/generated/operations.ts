@@ -92,5 +92,6 @@ export const operations: Record<string, readonly [RetryPolicy, isText?: true]> =
   'POST /integrations/shopify/{shopId}/orders-cancelled': ['repeatable'],
   'POST /integrations/shopify/{shopId}/refunds-create': ['repeatable'],
   'POST /integrations/stripe/{shopId}': ['repeatable'],
+  'GET /t/{shopId}.js': ['safe'],
   'PATCH /admin/v1/webhooks/{id}': ['repeatable'],
 }

@@ -65,6 +65,8 @@ export interface OperationObject {
   'x-audit'?: string
   /** The limit that attempts count towards. */
   'x-throttle'?: 'sign-in'
+  /** What serves the pages of a shop, without a credential: a script, a link to follow, or a report of a page. */
+  'x-site'?: 'script' | 'link' | 'report'
   /** A lower body limit than the general one. */
   'x-max-body-bytes'?: number
 }

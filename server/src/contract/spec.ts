@@ -17,7 +17,7 @@ type WithPageDefaults<Q> = Q &
   (Q extends { page?: number } ? { page: number } : unknown) &
   (Q extends { limit?: number } ? { limit: number } : unknown)
 /** Text of several types, such as a file in the format that the caller chose, is sent as it is. */
-type Content<R> = R extends { content: { 'text/csv': unknown } }
+type Content<R> = R extends { content: { 'text/csv': unknown } | { 'text/javascript': unknown } }
   ? string | ReadableStream
   : R extends { content: { 'application/json': infer B } }
     ? B
@@ -50,9 +50,9 @@ type StatusOf<Key> = Key extends '2XX' ? 200 : Key
 /** The JSON text of a body that a report has rendered, because serializing it would delay other requests. */
 export type JsonText<Body> = string & { readonly body?: Body }
 
-/** One of the operation's 2xx statuses with its body. */
+/** One of the operation's statuses that are not errors, with its body. */
 export type Reply<Id extends OperationId> = {
-  [S in keyof Documented[Id]['responses'] as `${S & (string | number)}` extends `2${string}` ? S : never]: {
+  [S in keyof Documented[Id]['responses'] as `${S & (string | number)}` extends `${2 | 3}${string}` ? S : never]: {
     status: StatusOf<S>
     body: Content<Documented[Id]['responses'][S]> | JsonText<Content<Documented[Id]['responses'][S]>>
     headers?: Record<string, string>
@@ -97,6 +97,7 @@ export interface Operation<Id extends OperationId = OperationId> {
   /** The audit record that a read writes. */
   audit: string | undefined
   throttle: 'sign-in' | undefined
+  site: OperationObject['x-site']
   /** Whether the response is newline-delimited JSON. */
   isNdjson: boolean
   /** The body limit of this operation, if not the general one. */
@@ -136,8 +137,11 @@ function toOperation(path: string, method: string, object: OperationObject): Ope
   return {
     id: object.operationId as OperationId,
     method: method.toUpperCase(),
-    path: path.replace(/\{(\w+)\}/g, ':$1'),
-    scheme: schemeOf(security),
+    // A parameter before an extension ends with it.
+    path: path.replace(/\{(\w+)\}(\.\w+)?/g, (_all, name, extension) =>
+      extension ? `:${name}{.+\\${extension}}` : `:${name}`,
+    ),
+    scheme: schemeOf(object, security),
     scope: security[0]?.apiKey?.[0],
     roles: (security[0]?.ownerToken ?? []) as Role[],
     affiliateParameter: security.some((one) => 'affiliateToken' in one)
@@ -145,6 +149,7 @@ function toOperation(path: string, method: string, object: OperationObject): Ope
       : undefined,
     audit: object['x-audit'],
     throttle: object['x-throttle'],
+    site: object['x-site'],
     isNdjson: Object.hasOwn(object.responses['200']?.content ?? {}, 'application/x-ndjson'),
     maxBodyBytes: object['x-max-body-bytes'],
     queryParameters: inPlace('query').filter((parameter) => !parameter['x-ignored']),
@@ -164,7 +169,8 @@ function toOperation(path: string, method: string, object: OperationObject): Ope
 }
 
 /** The first scheme; the others are alternatives of the same kind. */
-const schemeOf = ([first = {}]: Record<string, string[]>[]): Scheme => (Object.keys(first)[0] as Scheme) ?? 'none'
+const schemeOf = (object: OperationObject, [first = {}]: Record<string, string[]>[]): Scheme =>
+  (Object.keys(first)[0] as Scheme) ?? (object['x-site'] ? 'site' : 'none')
 
 function parametersValidator<T>(parameters: Parameter[]): Validator<T> {
   if (parameters.length === 0) return () => ({}) as T

@@ -71,7 +71,7 @@ export interface Arrival {
 /** What `mutate` needs. `Shop` is the row of a shop, or only an id for changes to the installation itself. */
 export interface MutationContext<Shop extends ShopId = ShopId> extends Deps {
   shop: Shop
-  /** The caller's name in the audit: `key:<id>`, `user:<id>`, `store` or `operator`. */
+  /** The caller's name in the audit: `key:<id>`, `user:<id>`, `store`, `site` or `operator`. */
   actor: string
   requestId: string
   /** When the request arrived, on the clock of the server. Absent outside of the API. */
@@ -119,6 +119,12 @@ export interface KeyContext extends AuthenticatedContext {
 /** A signed notification of a store. */
 export type StoreContext = AuthenticatedContext
 
+/** A request of a page of the shop, without a credential. */
+export interface SiteContext extends AuthenticatedContext {
+  /** Whether a click counts: not that of a bot, a prefetch or a HEAD request, or one above the limits. */
+  isCounted: boolean
+}
+
 /** A request of a user of the shop, with an owner token or a session. */
 export interface OwnerContext extends AuthenticatedContext {
   user: UserRow
@@ -165,6 +171,7 @@ export interface Contexts {
   storeSignature: StoreContext
   stripeSignature: StoreContext
   operatorToken: OperatorContext
+  site: SiteContext
   none: PublicContext
 }
 

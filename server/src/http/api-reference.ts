@@ -127,7 +127,7 @@ const acceptsBrotli = (c: Context<Env>): boolean =>
   }) === 'br'
 
 /** Whether `If-None-Match` matches the tag, by the weak comparison that RFC 9110 requires. */
-const matchesTag = (given: string | undefined, tag: string): boolean =>
+export const matchesTag = (given: string | undefined, tag: string): boolean =>
   (given ?? '').split(',').some((one) => one.trim() === '*' || one.trim().replace(/^W\//, '') === tag)
 
 function once<T>(make: () => T): () => T {

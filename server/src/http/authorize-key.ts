@@ -125,7 +125,7 @@ async function reauthorize(
 const isApiDisabled = ({ isApiOff, shop }: Pick<Caller, 'isApiOff' | 'shop'>): boolean => isApiOff || !shop.apiEnabled
 
 /** The requests per window of a caller whose shop is active and has a plan with API access. */
-function requirePlan({ shop }: Pick<Caller, 'shop'>): number {
+export function requirePlan({ shop }: Pick<Caller, 'shop'>): number {
   if (shop.suspendedAt !== null) throw shopSuspended()
   const limit = requestLimit(shop)
   if (limit === undefined)

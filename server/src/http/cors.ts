@@ -1,6 +1,8 @@
 import type { Context, Hono, Next } from 'hono'
 import type { Operation } from '../contract/spec.ts'
-import type { Env } from './server.ts'
+import { findSite, isFromSite } from './authorize-site.ts'
+import { limitPublic } from './rate-limit.ts'
+import type { Env, Server } from './server.ts'
 
 /** Headers that a page may send, and read in addition to those that browsers always allow. */
 const REQUEST_HEADERS = 'Authorization, X-Request-Id'
@@ -40,4 +42,26 @@ export function mountPreflights(app: Hono<Env>, origins: string[], operations: O
     })
   }
   for (const { path } of operations.filter(isReadable)) app.on('OPTIONS', path, preflight)
+}
+
+/** The headers that let a page of the shop read the response to its report. */
+export const siteCorsHeaders = (origin: string | undefined): Record<string, string> => ({
+  Vary: 'Origin',
+  ...(origin !== undefined && { 'Access-Control-Allow-Origin': origin }),
+})
+
+/** Responds to the preflight requests of a shop's pages, which the tracking script does not need. */
+export function mountSitePreflights(app: Hono<Env>, server: Server, operations: Operation[]): void {
+  for (const { path } of operations.filter(({ site }) => site === 'report'))
+    app.on('OPTIONS', path, async (c: Context<Env>, next: Next) => {
+      await limitPublic(server, c.get('request'))
+      const shop = await findSite(server.deps.db.read, c).catch(() => undefined)
+      if (!shop || !isFromSite(shop, c) || c.req.header('Access-Control-Request-Method') !== 'POST') return next()
+      return c.body(null, 204, {
+        ...siteCorsHeaders(c.req.header('Origin')),
+        'Access-Control-Allow-Methods': 'POST',
+        'Access-Control-Allow-Headers': 'Content-Type, X-Request-Id',
+        'Access-Control-Max-Age': String(MAX_AGE_SECONDS),
+      })
+    })
 }

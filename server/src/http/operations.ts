@@ -50,9 +50,11 @@ import * as testShops from '../domains/shops/test-shops.ts'
 import { receive } from '../domains/stores/receive.ts'
 import { shopify } from '../domains/stores/shopify.ts'
 import { stripe } from '../domains/stores/stripe.ts'
+import * as tracking from '../domains/tracking/tracking.ts'
 import * as deliveries from '../domains/webhooks/deliveries.ts'
 import * as feed from '../domains/webhooks/feed.ts'
 import * as webhooks from '../domains/webhooks/webhooks.ts'
+import { matchesTag } from './api-reference.ts'
 import { sessionCookie } from './authorize-owner.ts'
 import { DOCS_HEADERS, docsPage } from './docs.ts'
 import { inlineStyleSource, pageHeaders } from './response.ts'
@@ -219,6 +221,25 @@ export const handlers: Handlers<Contexts> = {
   cancelStoreOrder: (ctx, { body }) => received(receive(ctx, shopify, { topic: 'orders/cancelled', body })),
   refundStoreOrder: (ctx, { body }) => received(receive(ctx, shopify, { topic: 'refunds/create', body })),
   recordStripeEvent: (ctx, { body }) => received(receive(ctx, stripe, body)),
+
+  getTrackingScript: async (ctx, { headers: { 'If-None-Match': held } }) => {
+    const { script, tag } = await tracking.readScript(ctx)
+    const headers = {
+      'Content-Type': 'text/javascript; charset=utf-8',
+      'Cache-Control': 'public, max-age=3600',
+      // Pages of any origin may load it, also those that isolate themselves.
+      'Cross-Origin-Resource-Policy': 'cross-origin',
+      ETag: tag,
+    }
+    return matchesTag(held, tag) ? { status: 304, body: undefined, headers } : { status: 200, body: script, headers }
+  },
+  recordSiteClick: async (ctx, { body }) => ({ status: 202, body: await tracking.recordClick(ctx, body) }),
+  recordSiteView: async (ctx, { body }) => ({ status: 202, body: await tracking.recordView(ctx, body) }),
+  followAffiliateLink: async (ctx, { path, query }) => ({
+    status: 302,
+    body: undefined,
+    headers: { Location: await tracking.followLink(ctx, path.ref, query.path), 'Cache-Control': 'no-store' },
+  }),
 
   listWebhooks: (ctx) => ok(webhooks.list(ctx)),
   listWebhookEvents: (ctx, { query }) => ok(feed.list(ctx, query)),

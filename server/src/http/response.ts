@@ -26,8 +26,8 @@ export function toResponse({ status, body, headers }: ApiResponse, standard: Rec
     return new Response(body, { status, headers: { ...standard, ...HTML_HEADERS, ...headers } })
   if (body instanceof ReadableStream)
     return new Response(body, { headers: { ...standard, ...STREAM_HEADERS, ...headers } })
-  const json = body === undefined ? null : JSON.stringify(body)
-  return new Response(json, { status, headers: { ...standard, ...JSON_HEADERS, ...headers } })
+  if (body === undefined) return new Response(null, { status, headers: { ...standard, ...headers } })
+  return new Response(JSON.stringify(body), { status, headers: { ...standard, ...JSON_HEADERS, ...headers } })
 }
 
 /** Rejects the other methods of a path with 405. `Allow` lists the given ones, and HEAD where GET is one. */

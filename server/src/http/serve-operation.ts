@@ -11,9 +11,10 @@ import { stripe } from '../domains/stores/stripe.ts'
 import { authorizeKey, currentRateLimit, limitToAffiliate } from './authorize-key.ts'
 import { authorizeOperator } from './authorize-operator.ts'
 import { authorizeOwner, authorizeSignIn, browserRequestOf } from './authorize-owner.ts'
+import { authorizeSite } from './authorize-site.ts'
 import { authorizeStore, identifyStore } from './authorize-store.ts'
 import { clientOf } from './client.ts'
-import { corsHeaders } from './cors.ts'
+import { corsHeaders, siteCorsHeaders } from './cors.ts'
 import { handlers } from './operations.ts'
 import {
   canonicalJson,
@@ -48,7 +49,10 @@ export function serveOperation(server: Server, op: Operation) {
     const response = await execute(server, op, { c, request }).catch((error) => errorResponse(server, error, request))
     const headers = await standardHeaders(server, request, op.path)
     finishRequest(server, request, c, response.status)
-    const cors = corsHeaders(server.deps.config.corsOrigins, op, c.req.header('Origin'))
+    const cors =
+      op.site === 'report'
+        ? siteCorsHeaders(request.allowedOrigin)
+        : corsHeaders(server.deps.config.corsOrigins, op, c.req.header('Origin'))
     return toResponse(response, { ...headers, ...cors, ...op.deprecation })
   }
 }
@@ -74,6 +78,7 @@ class StartedRequest implements RequestState {
   operation?: string
   caller?: NonNullable<RequestState['caller']>
   rateLimit?: RateLimit
+  allowedOrigin?: string | undefined
   bodyReservation?: BodyReservation
   readonly #c: HonoContext<Env>
   readonly #trustProxy: number
@@ -129,8 +134,9 @@ export function finishRequest(
   deps.log[level]({ ...logFields(request), method, path, status, ms: Math.round(ms) }, 'request')
 }
 
-/** An order id of the caller can contain an email address, which logs could not forget. */
-const withoutAddresses = (path: string): string => path.replace(/[^/]*(?:@|%40)[^/]*/gi, '[address]')
+/** An order id of the caller can contain an email address, and a link a person's name, which logs could not forget. */
+const withoutAddresses = (path: string): string =>
+  path.replace(/[^/]*(?:@|%40)[^/]*/gi, '[address]').replace(/^(\/r\/[^/]*\/).*/, '$1[ref]')
 
 /** Names the span by the operation: paths contain ids. */
 function endSpan({ span, operation, caller, requestId }: RequestState, method: string, status: number): void {
@@ -209,6 +215,8 @@ const authorizers: { [S in Scheme]: Authorizer<Contexts[S]> } = {
     const ctx = await authorizeOperator(server, request)
     return authorized(ctx, `address ${request.address}`)
   },
+  site: async (server, op, call) =>
+    authorized(await authorizeSite(server, op, call), `address ${call.request.address}`),
   none: async (server, op, { c, request }) => {
     const browser = browserRequestOf(c, server.deps.config)
     if (op.throttle === 'sign-in') await authorizeSignIn(server, request.address, browser)
@@ -298,7 +306,7 @@ async function respond<Id extends OperationId>(
   if (caller && op.acceptsIdempotencyKey) await setIdempotencyKey(caller, op, c, { query: input.query, body: all })
   const handle: Handlers<Contexts>[Id] = handlers[op.id]
   const run = async (): Promise<AnyReply> => handle(ctx, input)
-  const isRead = caller && op.method === 'GET' && !op.isNdjson
+  const isRead = caller && op.method === 'GET' && !op.isNdjson && !op.site
   const reply = await (isRead ? server.readTurns.run(caller.shop.id, run, () => recheck(server, ctx)) : run())
   if (caller && op.audit) await recordAccess(caller, op.audit, Object.values(pathParametersOf(c))[0] ?? null)
   const replayed = caller?.idempotency?.replayed && { 'Idempotent-Replayed': 'true' }

@@ -46,6 +46,8 @@ export interface RequestState {
   caller?: { shopId: string; keyId?: string; userId?: string }
   /** Sent in the `X-RateLimit-*` headers. */
   rateLimit?: RateLimit
+  /** The origin of a page of the shop, which may read the response. */
+  allowedOrigin?: string | undefined
   /** The memory reserved for the body. */
   bodyReservation?: BodyReservation
 }

@@ -6,6 +6,7 @@ import { callOperator, freshCall } from '../../support/operator.ts'
 import { callOwner, FRESH, ID, type OwnerServer, sessionFor } from '../../support/owner.ts'
 import type { Reply } from '../../support/server.ts'
 import { convert } from '../../support/shop.ts'
+import { callSite, isOfSite } from '../../support/site.ts'
 import { stripeSignature } from '../../support/store-signature.ts'
 
 /** No filter, each filter, and each pair of filters. */
@@ -235,6 +236,7 @@ const isPublic = (id: string) => operation(id).path.startsWith('/api/')
 
 export function exampleOf(id: string): Call {
   if (operation(id).path.startsWith('/integrations/')) return notify(id)
+  if (isOfSite(operation(id))) return (server) => callSite(server, operation(id))
   if (isPublic(id)) return (server) => callOperation(server, operation(id))
   if (operation(id).path.startsWith('/operator/'))
     return async (server) => callOperator(server, operation(id), await freshCall(server, operation(id)))

@@ -2,7 +2,7 @@ import type { components } from '../../contract/schema.d.ts'
 import { type Context, nowIso } from '../../core/context.ts'
 import { mutate } from '../../core/mutate.ts'
 import { parseBodyInstant, rejectFuture } from '../../core/time.ts'
-import type { Transaction } from '../../database/database.ts'
+import type { Reader, Transaction } from '../../database/database.ts'
 import type { JourneyRow } from '../../database/tables.ts'
 import { emailKey, trimToNull } from '../../engine/normalize.ts'
 import { findAffiliateByCodeOrSlug, findAffiliateByRef } from '../affiliates/name-queries.ts'
@@ -47,9 +47,7 @@ export async function storeTouch(
   { body, occurredAt }: { body: Touch; occurredAt: string },
 ): Promise<{ id: string; clickId: string | null }> {
   const id = ctx.newId('jrn')
-  const sentId = trimToNull(body.clickId)
-  const owner = sentId === null ? undefined : await findClickOwner(trx, ctx.shop.id, sentId)
-  const affiliate = await resolveAffiliate(trx, ctx.shop.id, body, owner)
+  const { sentId, owner, affiliate } = await findReferences(trx, ctx.shop.id, body)
   // A click id belongs to its first affiliate. Under another one it would take over that affiliate's orders.
   const belongsToOther =
     body.type === 'click' && owner !== undefined && affiliate !== undefined && affiliate.affiliateId !== owner
@@ -66,25 +64,29 @@ export async function storeTouch(
   return { id, clickId }
 }
 
-/** The affiliate of the first reference that matches one; failing that, the affiliate that the click id belongs to. */
-async function resolveAffiliate(
-  trx: Transaction,
+/**
+ * The affiliate of the first reference that matches one; failing that, the affiliate that the click id belongs to, which is
+ * its `owner`.
+ */
+export async function findReferences(
+  db: Reader,
   shopId: string,
-  { ref, affiliateCode, affiliateId }: Touch,
-  owner?: string,
+  { clickId, ref, affiliateCode, affiliateId }: Pick<Touch, 'clickId' | 'ref' | 'affiliateCode' | 'affiliateId'>,
 ) {
+  const sentId = trimToNull(clickId)
+  const owner = sentId === null ? undefined : await findClickOwner(db, shopId, sentId)
   const byId = async (id: string) => {
-    const [found] = await findAffiliatesById(trx, shopId, [id])
+    const [found] = await findAffiliatesById(db, shopId, [id])
     return found && { affiliateId: found.id, programId: found.campaignId }
   }
   const given = trimToNull(affiliateId)
-  return (
-    (trimToNull(ref) && (await findAffiliateByRef(trx, shopId, ref!))) ||
-    (trimToNull(affiliateCode) && (await findAffiliateByCodeOrSlug(trx, shopId, affiliateCode!))) ||
+  const affiliate =
+    (trimToNull(ref) && (await findAffiliateByRef(db, shopId, ref!))) ||
+    (trimToNull(affiliateCode) && (await findAffiliateByCodeOrSlug(db, shopId, affiliateCode!))) ||
     (given && (await byId(given))) ||
     (owner && (await byId(owner))) ||
     undefined
-  )
+  return { sentId, owner, affiliate }
 }
 
 type TouchColumns = Omit<

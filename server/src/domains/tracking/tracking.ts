@@ -1,0 +1,59 @@
+import { createHash } from 'node:crypto'
+import { invalidField } from '../../contract/errors.ts'
+import type { components } from '../../contract/schema.d.ts'
+import { nowIso, type SiteContext } from '../../core/context.ts'
+import { mutate } from '../../core/mutate.ts'
+import { findReferences, storeTouch } from '../orders/clicks.ts'
+import { longestClickWindow } from '../programs/queries.ts'
+import { trackingScript } from './script.ts'
+
+type Schemas = components['schemas']
+
+/** The script of the shop's pages, and its tag. */
+export async function readScript(ctx: SiteContext): Promise<{ script: string; tag: string }> {
+  const script = trackingScript(await longestClickWindow(ctx.db.read, ctx.shop.id))
+  return { script, tag: `"${createHash('sha256').update(script).digest('hex').slice(0, 16)}"` }
+}
+
+/** Records a click that a page reports, unless it names no affiliate. */
+export async function recordClick(ctx: SiteContext, body: Schemas['SiteClick']): Promise<Schemas['SiteReply']> {
+  const { affiliate } = await findReferences(ctx.db.read, ctx.shop.id, body)
+  return affiliate ? record(ctx, { ...body, type: 'click' }) : { id: null }
+}
+
+/** Records a page view that a page reports. */
+export const recordView = (ctx: SiteContext, body: Schemas['SiteView']): Promise<Schemas['SiteReply']> =>
+  record(ctx, { ...body, type: 'page_view' })
+
+async function record(
+  ctx: SiteContext,
+  body: Schemas['ClickEvent'] | Schemas['PageViewEvent'],
+): Promise<Schemas['SiteReply']> {
+  if (!ctx.isCounted) return { id: null }
+  return mutate(ctx, async (trx) => {
+    const { id, clickId } = await storeTouch(ctx, trx, { body, occurredAt: nowIso(ctx) })
+    return { result: { id: body.type === 'click' ? clickId : id }, audit: null }
+  })
+}
+
+/**
+ * Records the click of an affiliate link, unless nobody has this `ref`. Returns the page to redirect to.
+ *
+ * @throws ApiError 400 `invalid_parameter` for a page of another host.
+ */
+export async function followLink(ctx: SiteContext, ref: string, path = '/'): Promise<string> {
+  const page = pageOf(JSON.parse(ctx.shop.siteDomains)[0], path)
+  const { id } = await recordClick(ctx, { ref, landingPage: page.origin + page.pathname })
+  page.searchParams.set('ref', ref)
+  page.searchParams.delete('referral_click_id')
+  if (id !== null) page.searchParams.set('referral_click_id', id)
+  return page.href
+}
+
+/** Resolves a path like a browser, for which `//`, `/\` and others begin with a host. */
+function pageOf(domain: string, path: string): URL {
+  const site = `https://${domain}`
+  const page = URL.canParse(path, site) ? new URL(path, site) : undefined
+  if (page?.origin !== site) throw invalidField('invalid_parameter', 'path', 'must be a path of the shop.')
+  return page
+}
