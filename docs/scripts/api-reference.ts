@@ -1,10 +1,12 @@
-// Writes the API reference, rendered from openapi.yaml by Redocly, into public/api. The page loads its script, styles and
+// Writes the API reference, rendered from openapi.yaml and samples by Redocly, into public/api. The page loads its script, styles and
 // fonts from that folder only, and reports nothing to Redocly.
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { parse, stringify } from 'yaml'
 import { readRedoc, redocLicenses } from '../../server/src/http/redoc.ts'
+import { samples } from './samples.ts'
 
 const CDN_SCRIPT = /https:\/\/cdn\.redocly\.com\/[^"]+\/redoc\.standalone\.js/
 const PRELOAD = /<link rel="modulepreload"[^>]*>/
@@ -17,13 +19,25 @@ const file = join(out, 'index.html')
 
 rmSync(out, { recursive: true, force: true })
 mkdirSync(out, { recursive: true })
+const all = await samples()
+const document = parse(readFileSync(join(root, 'openapi.yaml'), 'utf8'))
+for (const operation of Object.values<object>(document.paths).flatMap((path) => Object.values(path))) {
+  if (all.has(operation.operationId)) operation['x-codeSamples'] = all.get(operation.operationId)
+  const errors = Object.entries<string[]>(operation['x-error-codes'] ?? {}).map(
+    ([status, codes]) => `${status} ${codes.map((code) => `[\`${code}\`](../reference/errors#${code})`).join(', ')}`,
+  )
+  if (errors.length > 0) operation.description = `${operation.description ?? ''}\n\n**Errors:** ${errors.join('; ')}.`
+}
+const source = join(out, 'with-samples.yaml')
+writeFileSync(source, stringify(document))
 const cli = fileURLToPath(new URL('bin/cli.js', import.meta.resolve('@redocly/cli/package.json')))
-const options = ['--openapi.disableTelemetry', '--openapi.showExtensions=x-error-codes', '--title', 'API reference']
-execFileSync(process.execPath, [cli, 'build-docs', 'openapi.yaml', '--output', file, ...options], {
+const options = ['--openapi.disableTelemetry', '--title', 'API reference']
+execFileSync(process.execPath, [cli, 'build-docs', source, '--output', file, ...options], {
   cwd: root,
   stdio: ['ignore', 'ignore', 'pipe'],
   env: { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
 })
+rmSync(source)
 
 /** Moves a part of the page elsewhere. Throws when a new version of build-docs writes another page. */
 function take(text: string, part: RegExp, instead: string): { rest: string; taken: string } {

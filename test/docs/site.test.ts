@@ -160,6 +160,7 @@ describe.skipIf(whyNoChromium())('in a browser', () => {
       await page.getByRole('heading', { name: /Referral Program API/ }).waitFor()
       await page.goto(`${url}#/payouts/createpayout`)
       await page.getByRole('heading', { name: 'Create a payout batch' }).waitFor()
+      if (url.startsWith(origin)) await page.getByText('"$REFERRAL_BASE_URL/api/v1/payouts"').waitFor()
       await page.context().close()
     }
   })
