@@ -155,6 +155,26 @@ test('the questions name tools that are offered without --allow', async () => {
   }
 })
 
+test('a preview without a dry run shows what is there now', async () => {
+  const { data } = await shop.client.affiliates.list({ q: 'nisa' })
+  const { id: affiliateId } = data[0]!
+  await shop.order('refunded')
+  const refund = { externalOrderId: 'refunded', externalRefundId: 're-1' }
+  await shop.client.refunds.create({ ...refund, amountCents: 4_000 })
+  const { id: webhook } = await shop.client.webhooks.create({ url: 'https://shop.example/hooks' })
+  const previews: [name: string, input: object, current: object][] = [
+    ['previewArchiveAffiliate', { id: affiliateId }, { id: affiliateId, status: 'APPROVED' }],
+    ['previewAssignCoupon', { body: { affiliateId, code: 'NEW' } }, { discountCode: 'NISA16' }],
+    ['previewCancelRefund', refund, { externalOrderId: 'refunded', refundedCents: 4_000 }],
+    ['previewDeleteWebhook', { id: webhook }, { url: 'https://shop.example/hooks' }],
+  ]
+  for (const [name, input, current] of previews)
+    expect([name, (await call(writer, name, input)).data.current]).toMatchObject([name, [current]])
+  const { confirmation } = await call(writer, 'previewCancelRefund', refund)
+  await shop.client.refunds.cancel(refund)
+  expect((await call(writer, 'cancelRefund', { ...refund, confirmation })).error?.code).toBe('confirmation_stale')
+})
+
 test('an owner decides about a commission', async () => {
   const id = await shop.order('to-cancel', '2026-09-10')
   const { confirmation, data } = await call(writer, 'previewCancelCommission', { id })

@@ -53,11 +53,18 @@ export class Caller {
     return this.#send(isOwner ? 'ownerToken' : 'apiKey', method, path, { params: { path: given, query }, body })
   }
 
-  /** Reads the row that a write changes, or what there is at its path. */
-  async read(path: string, id: unknown): Promise<unknown> {
-    const query = { id, limit: MAX_ROWS }
+  /** Reads what a write changes: the row with its id, its order, or its affiliate. */
+  async readCurrent({ read }: Operation, { id, externalOrderId, body }: Input): Promise<unknown> {
+    if (id) return this.#rows(read, { id })
+    if (externalOrderId) return this.#rows('/api/v1/orders', { externalOrderId })
+    return body?.affiliateId ? this.#rows('/api/v1/affiliates', { id: body.affiliateId }) : null
+  }
+
+  async #rows(path: string, filter: { id?: unknown; externalOrderId?: unknown }): Promise<unknown> {
+    const query = { ...filter, limit: MAX_ROWS }
     const { data } = (await this.#send('apiKey', 'GET', path, { params: { query } })) as { data: unknown }
-    return Array.isArray(data) ? data.filter((row) => row.id === id) : data
+    // Some lists have no filter by id.
+    return filter.id && Array.isArray(data) ? data.filter((row) => row.id === filter.id) : data
   }
 
   async #send(kind: 'apiKey' | 'ownerToken', method: string, path: string, init: object): Promise<unknown> {

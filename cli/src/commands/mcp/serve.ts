@@ -112,10 +112,10 @@ function callOf({ name }: Operation, { body, dryRun: _, ...parameters }: Input):
 
 /** What a call would change: its dry run, or what is there now. */
 async function stateOf(operation: Operation, input: Input, caller: Caller): Promise<unknown> {
-  const { dryRun, method, path, read } = operation
+  const { dryRun, method, path } = operation
   if (dryRun === 'query') return caller.call(operation, { ...input, dryRun: '1' })
   if (dryRun === 'body') return caller.call(operation, { ...input, body: { ...input.body, dryRun: true } })
-  return { request: { method, path, ...input }, current: input.id ? await caller.read(read, input.id) : null }
+  return { request: { method, path, ...input }, current: await caller.readCurrent(operation, input) }
 }
 
 const withConfirmation = ({ name, description, input }: Operation) => ({
