@@ -61,7 +61,7 @@ test('pages and the document repeat the limits of the server', () => {
   const text = (limit: number) => limit.toLocaleString('en-US')
   const stores = [professional, enterprise].map((limit) => text(limit * STORE_LIMIT_FACTOR))
   expect(page('docs/concepts/index.md')).toContain(
-    `${text(professional)} requests per minute and key with \`PROFESSIONAL\`; ${text(enterprise)} with the legacy plan \`ENTERPRISE\``,
+    `\`PROFESSIONAL\` allows ${text(professional)} requests per minute and key, the legacy plan \`ENTERPRISE\` ${text(enterprise)}.`,
   )
   expect(page('docs/stores.md')).toContain(
     `At most ${stores[0]} notifications per minute (legacy Enterprise: ${stores[1]})`,
