@@ -54,6 +54,9 @@ describe('customers', () => {
     const { text } = await shop.owner.open((record ?? '').replaceAll('&amp;', '&'))
     expect(wordsOf(text)).toMatch(/Bound a customer to .*: coupon match/)
     expect(await shop.words(`/customers/${ids['c-2']}`)).toMatch(/Orders 3 .*4 of 12 months left .*By Import/)
+    const firstOnly = { when: { customerOrder: { from: 2 } }, commissionPercent: null }
+    await shop.server.client.programs.setTerms(programId, { rules: [firstOnly] })
+    expect(await shop.words(`/customers/${ids['c-2']}`)).toMatch(/Orders 3 .*No months left /)
   })
 
   test('are linked from their orders', async () => {

@@ -147,7 +147,10 @@ async function customerColumns(
   ]
 }
 
-/** `4 of 12 months left`, as the terms count them; undefined when they do not end, or before the first order. */
+/**
+ * `4 of 12 months left`, as the terms count them; undefined when they do not end, or before the first order. Terms that pay
+ * for the first order only leave none.
+ */
 export function monthsLeft(
   { firstOrderAt, commissionEndsAt }: Customer,
   now: string,
@@ -155,6 +158,7 @@ export function monthsLeft(
 ): string | undefined {
   if (firstOrderAt === null || commissionEndsAt === null) return undefined
   const total = monthsBetween(firstOrderAt, commissionEndsAt, zone)
+  if (total === 0) return 'No months left'
   const past = now < firstOrderAt ? 0 : Math.min(total, monthsBetween(firstOrderAt, now, zone))
   return `${count(total - past)} of ${count(total)} months left`
 }
