@@ -12,20 +12,17 @@ const requestsByPlan = Object.entries(PLAN_NAMES)
   .join(', ')
 
 const LIMITS: [limit: string, value: string][] = [
-  ['Requests per minute and key', `${requestsByPlan}; the operator can set another limit for a shop`],
-  [
-    'Rate limit headers',
-    '`X-RateLimit-Limit`, `X-RateLimit-Remaining`, `X-RateLimit-Reset` (seconds until the window resets)',
-  ],
-  ['Rows per page', '20, at most 100; journey 100, at most 500'],
-  ['Body', '1 MiB, 65,000 values'],
-  ['Headers and request line', '16 KiB'],
-  ['Discount code', '9 characters, without `0`, `o`, and `O`'],
-  ['Commission percentage', 'above 0, at most 100'],
-  ['Active API keys of a shop', `${MAX_ACTIVE_KEYS}; the operator can set another limit`],
-  ['Webhook subscriptions of a shop', String(MAX_SUBSCRIPTIONS)],
-  ['Webhook delivery', '5 seconds to connect, 10 seconds in total, no redirects'],
-  ['Analytics', 'the newest 10,000 commissions of the period, 30 days by default'],
+  ['Requests per minute and key', `${requestsByPlan}. The operator can change it.`],
+  ['Rate limit headers', '`X-RateLimit-Limit`, `X-RateLimit-Remaining`, `X-RateLimit-Reset` (seconds)'],
+  ['Rows per page', '1 to 100. Default 20. Journey: 1 to 500. Default 100.'],
+  ['Body', 'At most 1 MiB and 65,000 values.'],
+  ['Headers and request line', 'At most 16 KiB.'],
+  ['Discount code', '1 to 9 characters, except `0`, `o`, and `O`.'],
+  ['Commission percentage', 'Above 0, at most 100. At most two decimals.'],
+  ['Active API keys per shop', `At most ${MAX_ACTIVE_KEYS}. The operator can change it.`],
+  ['Webhook subscriptions per shop', `At most ${MAX_SUBSCRIPTIONS}.`],
+  ['Webhook delivery', '5 seconds to connect, 10 seconds in total, no redirects.'],
+  ['Analytics', "The period's newest 10,000 commissions. Default 30 days."],
 ]
 
 const file = join(import.meta.dirname, '../reference/index.md')
