@@ -31,7 +31,8 @@ const causes: Record<string, (op: DocumentedOperation) => Promise<Reply>> = {
   body_too_large: (op) => callSite(server, op, { raw: JSON.stringify({ ref: 'x'.repeat(65_536) }) }),
   invalid_body: (op) => callSite(server, op, { body: {} }),
   unknown_property: (op) => callSite(server, op, { body: { utm_source: 'news' } }),
-  invalid_parameter: (op) => callSite(server, op, { query: '?path=//evil.example' }),
+  invalid_parameter: (op) =>
+    callSite(server, op, { query: op.method === 'GET' ? '?path=//evil.example' : '?dryRun=1' }),
   origin_refused: (op) => callSite(server, op, { headers: { Origin: 'https://evil.example' } }),
   tracking_off: (op) => whileShop({ siteDomains: '[]' }, { siteDomains: '["shop.example"]' }, op),
   shop_suspended: (op) => whileShop({ suspendedAt: '2026-11-02T12:00:00.000Z' }, { suspendedAt: null }, op),
