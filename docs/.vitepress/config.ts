@@ -32,6 +32,7 @@ const SIDEBAR = [
     items: [
       page('The merchant dashboard', '/guides/dashboard'),
       page('Headless checkout', '/guides/headless-checkout'),
+      page('Static shop', '/guides/static-shop'),
       page('Shopify end to end', '/guides/shopify'),
       page('Connect a Shopify store', '/stores'),
       page('Connect Stripe', '/stripe'),

@@ -20,7 +20,7 @@ const SLOW = 60_000
 const isSyntaxOnly = (page: string) => /^docs\/(self-hosting\/|(stripe|reliability|benchmarks)\.md)/.test(page)
 
 test('every code block has a language that a test checks, or is plain text', () => {
-  const known = new Set(['sh', 'ts', 'json', 'text', 'yaml', 'ini', 'sql', 'promql', 'nginx'])
+  const known = new Set(['sh', 'ts', 'json', 'text', 'yaml', 'ini', 'sql', 'promql', 'nginx', 'html'])
   expect(all.filter(({ language }) => !known.has(language))).toEqual([])
   expect(all.filter(({ language }) => language === 'ts').length).toBeGreaterThan(10)
   expect(all.filter(({ language }) => language === 'sh').length).toBeGreaterThan(10)

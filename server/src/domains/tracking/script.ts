@@ -9,7 +9,7 @@ const query = new URLSearchParams(location.search)
 const page = location.origin + location.pathname
 const clickId = () => /(?:^|; )referral_click=([\\w-]+)/.exec(document.cookie)?.[1]
 const keep = (id, age = ${days * 86_400}) => { document.cookie = 'referral_click=' + id + '; Max-Age=' + age + '; Path=/; Secure; SameSite=Lax' }
-const send = (kind, body) => fetch(src.replace(/\\.js.*/, '/' + kind), { method: 'POST', body: JSON.stringify(body), keepalive: true, credentials: 'omit' }).then((reply) => reply.json())
+const send = (kind, body) => fetch(src.replace(/\\.js.*/, '/' + kind), { method: 'POST', body: JSON.stringify(body), keepalive: true, credentials: 'omit' }).then((reply) => reply.json()).catch(() => ({}))
 const start = async () => {
   const ref = query.get(dataset.param) || query.get('ref') || query.get('via')
   const given = query.get('referral_click_id')
