@@ -12,7 +12,7 @@ const COLUMNS: Column<Schemas['TestShop']>[] = ['id', 'name', 'plan', 'currency'
 const DAY_SECONDS = 86_400
 
 export function addTestShops(program: Command): void {
-  const shops = defineGroup(program, 'test-shops', 'manage the test shops of the shop, and their clocks')
+  const shops = defineGroup(program, 'test-shops', 'manage test shops and their clocks')
   defineCommand(shops, 'list', {
     summary: 'list test shops, with the time of their clocks',
     output: 'TestShop[]',

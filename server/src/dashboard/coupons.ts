@@ -118,7 +118,7 @@ async function assignment(request: PageRequest): Promise<View> {
   return {
     title: 'Assign a code',
     crumb: { to: PATH, text: 'Coupons' },
-    lead: 'The code replaces the current one of the affiliate, which others can then have.',
+    lead: 'Replaces the affiliate’s current code, which then becomes available to others.',
     body: html`<section class="card narrow">${form(
       request,
       `${PATH}/new`,

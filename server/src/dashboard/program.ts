@@ -178,7 +178,7 @@ async function edit(request: PageRequest): Promise<View> {
     title: `Edit ${one.name}`,
     crumb: { to: `${LIST}/${one.id}`, text: one.name },
     subjectId: one.id,
-    lead: 'A change counts for new orders. Recorded commissions keep their rate.',
+    lead: 'Changes apply to new orders. Recorded commissions keep their rate.',
     body: html`<section class="card narrow">${form(
       request,
       `${LIST}/${one.id}/edit`,

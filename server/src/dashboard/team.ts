@@ -33,7 +33,7 @@ async function list(request: PageRequest): Promise<View> {
   const lastSignIns = await users.lastSignIns(request.ctx)
   return {
     title: 'Team',
-    lead: 'Who may sign in to these pages, and what they may do.',
+    lead: 'People who can sign in, and what they can do.',
     body: html`${listTable('Users', columns(request, lastSignIns), data)}
 ${pager(PATH, request.query, pagination)}
 <section class="card narrow" aria-labelledby="add"><h2 id="add">Add a user</h2>

@@ -38,7 +38,7 @@ export function addCommissions(program: Command): void {
   const commissions = defineGroup(program, 'commissions', 'manage what orders earned')
   const list = addPageOptions(
     defineCommand<CommissionOptions>(commissions, 'list', {
-      summary: 'list commissions, latest orders first',
+      summary: 'list commissions, newest orders first',
       output: 'Commission[]',
       examples: [
         'referral commissions list --month last --status PENDING',
@@ -75,7 +75,7 @@ const ACTIONS = {
   approve: 'approve commissions, so that the next payout includes them',
   reject: 'reject commissions; `reopen` reverts this',
   cancel: 'cancel commissions and remove them from open batches',
-  reverse: 'deduct paid commissions from the next payout',
+  reverse: 'claw back paid commissions from the next payout',
   reopen: 're-evaluate rejected commissions with the current rules',
 } as const
 

@@ -19,7 +19,7 @@ export function addEvents(program: Command): void {
       '--dry-run lists every failed row, writes failed.csv, and lets the service evaluate a sample of the orders (--forecast), with their refunds and cancellations. Each order is evaluated on its own: customers that the file itself would bind to an affiliate are not known yet.',
       'Amounts are in cents if the column name ends in "cents", otherwise decimal. Ambiguous files are rejected until you pass --money, --decimal or --prices, as are files whose amounts are already after the discount. If prices include tax, it is subtracted from the goods in proportion. Times without an offset require --time-zone. Dates such as 03/10/2026 require --date-format, unless a date of the file has a day after the 12th. Without a date column, every order is dated now. An order whose payment date is empty gets its creation date; with neither, it fails.',
       'With several coupons, the first that belongs to an affiliate wins. Rows that only contain another line item of the order above are skipped, as are failed payments of Stripe. Orders that are unpaid, canceled, disputed or in an unknown status fail, unless you pass --any-status, or --paid-status for a status that means paid. Orders refunded in full or in part fail unless you pass --refunds: a nonzero amount in any column with "refund" in its name counts as a refund. An order that is already recorded with another amount or affiliate fails too.',
-      '--refunds states what the column with refunded amounts is a part of: the goods after discount (goods), or the total with shipping and tax (total), of which the goods get their proportional share. The column contains what was refunded in all; refunds that are recorded already are subtracted, so that later exports of the same orders report the difference. Canceled orders are then reported as canceled, whether they were imported before or not. Import a file of single refunds with `events import-refunds`, and do not combine both for one order.',
+      '--refunds says whether refunded amounts are goods only (goods), or include shipping and tax (total), of which the goods get their proportional share. The column holds the total refunded so far; recorded refunds are subtracted, so later exports of the same orders report only the difference. Canceled orders are then reported as canceled, whether they were imported before or not. Import a file of single refunds with `events import-refunds`, and do not combine both for one order.',
       'Respects the rate limit and can be stopped and run again without sending an order twice. Failed rows are written to failed.csv next to the file (or failed-2.csv, if failed.csv contains rows of another file), and the command exits with 8. `<file>.….sent` records which orders were sent; delete it to send them again, as after a restore of the server.',
     ].join('\n\n'),
     output: 'ImportReport',
@@ -64,7 +64,7 @@ export function addEvents(program: Command): void {
     )
     .option('--any-status', 'import canceled, disputed and unpaid orders too, but not refunded ones')
     .addOption(
-      choiceOption('--refunds <basis>', 'report refunds and cancellations; what refunded amounts are a part of', [
+      choiceOption('--refunds <basis>', 'also report refunds and cancellations; says what refunded amounts include', [
         'goods',
         'total',
       ]),

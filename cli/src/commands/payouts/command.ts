@@ -40,7 +40,7 @@ const columnsFor = ({ timeZone }: { timeZone: string }): Column<PayoutPreview>[]
 ]
 
 export function addPayouts(program: Command): void {
-  const payouts = defineGroup(program, 'payouts', 'manage batches of commissions that are paid together')
+  const payouts = defineGroup(program, 'payouts', 'create, export, and pay payout batches')
   addPageOptions(
     defineCommand<ListOptions & { status?: string }>(payouts, 'list', {
       summary: 'list payout batches, newest first',
@@ -103,7 +103,7 @@ function addCreate(payouts: Command): void {
 function addUnpaid(payouts: Command): void {
   addPeriodOptions(
     defineCommand<UnpaidOptions>(payouts, 'unpaid', {
-      summary: 'list the approved balances that a batch of the period does not pay, and why',
+      summary: 'list approved balances that a batch for the period leaves unpaid, and why',
       details:
         'LATE: approved after its month was paid, and not included. ON_HOLD: the terms of the program pay it later. BELOW_MINIMUM: less than the minimum payout per affiliate. DEBT: refunds of paid commissions exceed the earnings. HELD_BACK: the affiliate is archived or rejected.',
       output: 'UnpaidBalance[]',

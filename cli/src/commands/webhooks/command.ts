@@ -154,8 +154,8 @@ function addDeliveries(webhooks: Command): void {
     action: async (run, { options, args: [id] }) => (await import('./deliveries.ts')).redeliver(run, id, options),
   })
     .option('--webhook <id>', 'the subscription')
-    .option('--from <instant>', 'the earliest delivery')
-    .option('--to <instant>', 'the latest delivery (default: now)')
+    .option('--from <instant>', 'only deliveries from this time on')
+    .option('--to <instant>', 'only deliveries up to this time (default: now)')
     .option('--event <name>', 'only deliveries of this event')
     .addOption(new Option('--status <status>', 'which deliveries').choices(['FAILED', 'SENT']))
   defineCommand<EventsOptions>(webhooks, 'events', {

@@ -47,7 +47,7 @@ export function relyingPartyOf({ publicUrl }: Pick<Config, 'publicUrl'>): Relyin
 function requireRelyingParty(config: Config): RelyingParty {
   const party = relyingPartyOf(config)
   if (party) return party
-  throw invalidBody('Passkeys are off, because the server has no REFERRAL_PUBLIC_URL that browsers accept for them.')
+  throw invalidBody('Passkeys are off: they need a REFERRAL_PUBLIC_URL that browsers accept.')
 }
 
 /** Loaded for the first passkey, because most servers never need it. */
@@ -129,7 +129,7 @@ export async function add(ctx: OwnerContext, { name, response }: { name: string;
       throw invalidBody(`You cannot have more than ${MAX_PASSKEYS} passkeys. Remove one first.`)
     if (await findPasskey(trx, credentialId)) throw invalidBody('This passkey is registered already.')
     if (!(await useChallenge(trx, shop.id, { userId: user.id, issuedAt: verified.issuedAt })))
-      throw invalidBody('This form was used already. Reload the page and try again.')
+      throw invalidBody('This form has already been submitted. Reload the page and try again.')
     const id = ctx.newId('psk')
     await insertPasskey(trx, shop.id, {
       id,

@@ -190,7 +190,7 @@ async function begin(ctx: Context, email: string, logged?: LoggedErasure): Promi
 async function rejectUser(ctx: Context, person: Person): Promise<void> {
   for await (const rows of pages(ctx, 'users'))
     if ((rows as unknown as UserRow[]).some(({ email, revokedAt }) => revokedAt === null && person.hasAddress(email)))
-      throw conflict('person_is_user', 'This address is that of a user of the shop. Revoke the user first.')
+      throw conflict('person_is_user', 'This email address belongs to a user of the shop. Revoke the user first.')
 }
 
 const OPEN = ['PENDING', 'APPROVED', 'ACCEPTED', 'PAYABLE'] as const
