@@ -3,6 +3,8 @@ import { expect } from 'vitest'
 import { test } from '../support/test.ts'
 import { checkYear } from './saas-year.ts'
 
+// SQLite only: the year is about money, and its short version runs on both databases.
+
 const SEED = Number(process.env.YEAR_SEED ?? 38)
 
 test('long: a year of a SaaS program is paid to the cent', async ({ server }) => {
