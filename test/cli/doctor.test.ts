@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createReferralClient } from '@referral/sdk'
+import Stripe from 'stripe'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { updateRows } from '../support/inspect.ts'
 import { openSqliteSql } from '../support/sql.ts'
@@ -136,7 +137,7 @@ test('dev --once prints one signed webhook and leaves no files behind', async ()
   await expect(fetch(`${made.baseUrl}/healthz`)).rejects.toThrow()
 }, 40_000)
 
-test('dev runs until Ctrl-C and forwards webhooks', async () => {
+test('dev runs until Ctrl-C, forwards webhooks, and receives what the Stripe CLI forwards', async () => {
   const got: string[] = []
   const receiver = createServer((request, response) => {
     got.push(String(request.headers['x-service-event']))
@@ -144,17 +145,48 @@ test('dev runs until Ctrl-C and forwards webhooks', async () => {
   }).listen(0, '127.0.0.1')
   await once(receiver, 'listening')
   const { port } = receiver.address() as { port: number }
-  const child = start(['dev', '--forward-to', `http://127.0.0.1:${port}/`, '--json'])
+  const stripeSecret = 'whsec_0123456789abcdef0123456789abcdef'
+  const forward = ['--forward-to', `http://127.0.0.1:${port}/`]
+  const child = start(['dev', ...forward, '--stripe', '--secret-stdin', '--json'])
+  child.stdin?.end(`${stripeSecret}\n`)
   const end = ended(child)
   const made = JSON.parse(
     await new Promise<string>((done) => child.stdout?.once('data', (chunk) => done(String(chunk)))),
   )
+  expect(wrongWith('DevServer', made)).toEqual([])
   const env = { REFERRAL_BASE_URL: made.baseUrl, REFERRAL_API_KEY: made.apiKey, REFERRAL_OWNER_TOKEN: made.ownerToken }
   expect(await json(['commissions', 'list'], { env })).toHaveLength(1)
   expect(await json(['whoami'], { env })).toMatchObject({ valid: true, user: 'owner@demo.example (OWNER)' })
+  const payload = JSON.stringify({
+    id: 'evt_1',
+    object: 'event',
+    type: 'invoice.paid',
+    created: Math.floor(Date.now() / 1000),
+    livemode: false,
+    data: {
+      object: {
+        id: 'in_1',
+        object: 'invoice',
+        currency: 'usd',
+        total: 10_000,
+        metadata: { referral_code: 'NISA16' },
+        lines: { data: [{ id: 'il_1', amount: 10_000 }] },
+      },
+    },
+  })
+  const signature = new Stripe('sk_test_unused').webhooks.generateTestHeaderString({ payload, secret: stripeSecret })
+  const [listen, url] = made.stripeListen.split(' --forward-to ')
+  expect(listen).toBe('stripe listen')
+  const headers = { 'Stripe-Signature': signature }
+  expect((await fetch(url, { method: 'POST', body: payload, headers })).status).toBe(200)
+  expect(await json(['orders', 'get', 'in_1'], { env })).toMatchObject({
+    orderId: 'stripe:in_1',
+    orderSubtotalCents: 10_000,
+  })
+  expect(await json(['commissions', 'list'], { env })).toHaveLength(2)
   child.kill('SIGINT')
   expect((await end).code).toBe(0)
-  expect(got).toEqual(['commission.created'])
+  expect(got[0]).toBe('commission.created')
   await expect(fetch(`${made.baseUrl}/healthz`)).rejects.toThrow()
   receiver.closeAllConnections()
   receiver.close()

@@ -3,15 +3,17 @@ import type { ReferralClient } from '@referral/sdk'
 import { generateSecret } from '@referral/sdk'
 import { receive } from '@referral/webhook-verifier'
 import { createClient } from '../../client.ts'
-import { CliError, exitCode, unwrap } from '../../errors.ts'
+import { CliError, exitCode, unwrap, usageError } from '../../errors.ts'
 import type { Run } from '../../run.ts'
+import { requireSecret, type SecretOptions } from '../../secrets.ts'
 import { parseReceiverUrl, postDelivery } from '../webhooks/post.ts'
 import { startServer } from './server.ts'
 
-export interface DevOptions {
+export interface DevOptions extends SecretOptions {
   port?: number
   forwardTo?: string
   once?: boolean
+  stripe?: boolean
 }
 
 const COUPON = 'NISA16'
@@ -20,6 +22,9 @@ const FIRST_DELIVERY_TIMEOUT_MS = 15_000
 /** Runs a temporary server with a test shop, and prints its first signed webhook. */
 export async function dev(run: Run, options: DevOptions): Promise<undefined> {
   const forwardTo = options.forwardTo === undefined ? undefined : parseReceiverUrl(options.forwardTo)
+  if (!options.stripe && (options.secretFile || options.secretStdin))
+    throw usageError('--secret-file and --secret-stdin need --stripe.')
+  const stripeSecret = options.stripe ? await requireSecret(run.context, options) : undefined
   const secret = generateSecret()
   const { promise: first, resolve: resolveFirst } = Promise.withResolvers<ReceivedDelivery>()
   const receiver = await startReceiver(secret, async (delivery, raw) => {
@@ -31,7 +36,7 @@ export async function dev(run: Run, options: DevOptions): Promise<undefined> {
     run.reporter.info(`${delivery.event} ${delivery.verified ? 'verified' : 'NOT VERIFIED'}${outcome}`)
   })
   try {
-    await runServer(run, options, { secret, first, address: receiver.address })
+    await runServer(run, options, { secret, first, address: receiver.address, stripeSecret })
   } finally {
     receiver.server.close()
     receiver.server.closeAllConnections()
@@ -46,10 +51,18 @@ function forward(url: string, { headers, body }: RawRequest): ReturnType<typeof 
   return postDelivery(url, { body, headers: Object.fromEntries(kept) as Record<string, string> })
 }
 
+interface Received {
+  secret: string
+  first: Promise<ReceivedDelivery>
+  address: string
+  /** Stripe's signing secret, with --stripe. */
+  stripeSecret: string | undefined
+}
+
 async function runServer(
   run: Run,
   { port, once }: DevOptions,
-  { secret, first, address }: { secret: string; first: Promise<ReceivedDelivery>; address: string },
+  { secret, first, address, stripeSecret }: Received,
 ): Promise<void> {
   const stop = run.handleInterrupt()
   const server = await startServer({ port, webhookTarget: address, path: run.context.env.PATH ?? '' })
@@ -60,12 +73,19 @@ async function runServer(
     const { apiKey, ownerToken, id: shopId } = await createTestShop(demoOwner)
     const client = await createClient(apiKey, settings, run)
     await createAffiliate(client)
+    const stripeListen = `stripe listen --forward-to ${baseUrl}/integrations/stripe/${shopId}`
+    if (stripeSecret !== undefined) {
+      const owner = await createClient(ownerToken, settings, run)
+      unwrap(await owner.PATCH('/admin/v1/settings', { body: { stripeWebhookSecret: stripeSecret } }))
+    }
     await client.webhooks.create({ url: `http://${address}/`, secret, source: 'referral dev' })
     const order = await reportOrder(client)
     const webhook = await Promise.race([first, firstDeliveryTimeout()])
-    run.printRecord({ baseUrl, docs: `${baseUrl}/api/v1/docs`, apiKey, ownerToken, shopId, order, secret, webhook })
+    const made = { baseUrl, docs: `${baseUrl}/api/v1/docs`, apiKey, ownerToken, shopId, order, secret, webhook }
+    run.printRecord(stripeSecret === undefined ? made : { ...made, stripeListen })
     await run.flush()
     if (once || stop.interrupted) return
+    if (stripeSecret !== undefined) run.reporter.info(`To forward the events of Stripe's test mode: ${stripeListen}`)
     run.reporter.info(
       `To advance the clock of the test shop by a month: ${clockCommand({ baseUrl, ownerToken, shopId })}`,
     )
