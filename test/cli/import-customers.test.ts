@@ -146,7 +146,7 @@ test('rows that cannot be imported fail with a reason, and the others are bound'
     orders: 'no date',
     number: 'many',
     future: 'firstOrderAt',
-    self: 'SELF_REFERRAL',
+    self: 'own',
     early: 'customers remove cus_',
     other: mara,
   }))
@@ -177,6 +177,35 @@ test('the months of the terms continue from the first order in the other service
     return (await server.client.events.conversion(order)).commission.amountCents
   })
   expect(await Promise.all(earned)).toEqual([1600, 0])
+})
+
+test('every command of MIGRATING.md runs, in this order', async () => {
+  const shop = await server.createShop()
+  const own = { ...env, REFERRAL_API_KEY: shop.key, REFERRAL_OWNER_TOKEN: shop.ownerToken }
+  const samples = {
+    'affiliates.csv': 'First name,Last name,Email,Token,State\nAdam,Jones,adam@example.com,adam,active\n',
+    'referrals.csv':
+      'Customer email,Stripe customer ID,Affiliate email,Conversion state,Became conversion at\njo@example.com,cus_1,adam@example.com,conversion,2026-02-03T10:00:00Z\n',
+    'orders.csv': 'Order ID,Amount,Customer ID,Date\n1,10.00,cus_1,2026-09-01\n',
+    'bestellungen.csv':
+      'Bestellnummer;Zwischensumme;Bestelldatum;E-Mail;Gutscheincode;Währung;Bestellstatus;Erstatteter Betrag\n7;12,50;2026-09-01 10:00;jo@example.com;ADAM;EUR;Abgeschlossen;\n',
+  }
+  for (const [name, text] of Object.entries(samples)) writeFileSync(join(folder.path, name), text)
+  const guide = readFileSync(new URL('../../cli/MIGRATING.md', import.meta.url), 'utf8')
+  const blocks = [...guide.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, code = '']) => code.replaceAll('\\\n', ' '))
+  const commands = blocks.flatMap((code) => code.trim().split('\n'))
+  expect(commands.length).toBeGreaterThan(8)
+  let programId = ''
+  for (const command of commands) {
+    const words = [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain = '']) => quoted ?? plain)
+    const args = words.slice(1).map((word) => {
+      if (word === 'prg_…') return programId
+      return Object.hasOwn(samples, word) ? join(folder.path, word) : word
+    })
+    const { code, stdout, stderr } = await cli([...args, '--json'], { env: own })
+    expect([command, code], stderr).toEqual([command, 0])
+    programId ||= JSON.parse(stdout).id
+  }
 })
 
 test('a file without a column for customer or affiliate is rejected', async () => {

@@ -223,6 +223,12 @@ function findAffiliate(
   return ids.every((one) => one === id) ? { id } : { problem: `${written} are different affiliates` }
 }
 
+const NOT_BOUND: Readonly<Record<string, string>> = {
+  AFFILIATE_REJECTED: 'the affiliate is rejected',
+  AFFILIATE_ARCHIVED: 'the affiliate is archived',
+  SELF_REFERRAL: "the address is the affiliate's own",
+}
+
 interface Outcome {
   counts: Counts
   /** What a dry run found; null without one. */
@@ -240,7 +246,7 @@ async function sendCustomer(
       client.customers.create(customer, { maxRetries: 5, signal, ...(forecast && { dryRun: true }) }),
     )
     if (forecast) forecast.customers += 1
-    if (data.affiliateId === null) return `not bound: ${attribution.reasonCode}`
+    if (data.affiliateId === null) return `not bound: ${NOT_BOUND[attribution.reasonCode] ?? attribution.reasonCode}`
     if (!alreadyBound) {
       if (forecast) forecast.bound += 1
       else counts.bound += 1

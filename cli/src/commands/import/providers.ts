@@ -59,7 +59,7 @@ const COMMON_FIELDS = {
 /** The services' names for an affiliate's status, without spaces and punctuation. */
 export const STATUSES: Readonly<Record<string, AffiliateStatus>> = {
   ...statuses('APPROVED', 'active approved accepted enabled true yes 1'),
-  ...statuses('PENDING', 'pending notset new invited'),
+  ...statuses('PENDING', 'pending notset new invited unconfirmed'),
   ...statuses(
     'REJECTED',
     'rejected disapproved denied declined disabled inactive deactivated suspicious blocked banned suspended archived',
