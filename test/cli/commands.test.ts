@@ -133,7 +133,7 @@ const given: Record<string, () => string[]> = {
   'webhooks trigger': () => ['test', '--to', 'http://127.0.0.1:1/', '--dry-run'],
   'webhooks sign': () => [file('body.json')],
   conformance: () => ['--suite', 'core', '--only', 'http/unknown-path', '--only', 'lists/defaults'],
-  import: () => ['rewardful', file('old.csv'), '--dry-run'],
+  import: () => ['rewardful', 'affiliates', file('old.csv'), '--dry-run'],
   api: () => ['GET', '/api/v1/affiliates?limit=1'],
   open: () => ['admin', '--print'],
   docs: () => ['--print'],
