@@ -230,6 +230,8 @@ test('--orders tells which orders of a file were never reported, credited to nob
   )
   expect(await compare('ids.txt', ids)).toEqual({ code: 8, orders: expected })
   expect((await compare('all.txt', ['1001', '1002'])).code).toBe(0)
+  const listed = await cli(['orders', 'list', '--order', '1005'], reported)
+  expect(listed.stdout).toMatch(/^api:1005\t.*\taff_\w+\tCOUPON_MATCH\tZERO_BASE\t/)
   const unknown = await cli(['doctor', '--orders', writeFile('other.csv', 'Total,Note\n1,2')], reported)
   expect([unknown.code, unknown.stdout]).toEqual([2, ''])
   reported.close()

@@ -5,7 +5,6 @@ import { type ExitCode, exitCode, usageError } from '../../errors.ts'
 import { counted } from '../../output/text.ts'
 import { Progress } from '../../progress.ts'
 import type { Run } from '../../run.ts'
-import { reasonOf } from '../orders/command.ts'
 import type { Check } from './checks.ts'
 
 const MAX_IDS = 100_000
@@ -98,8 +97,8 @@ const keyOf = (text: string) => text.normalize('NFC').replace(/^#/, '').trim()
 
 function compare(id: string, order: Order | undefined): ComparedOrder {
   if (!order) return { id, state: 'neverReported', orderId: null, reason: null }
-  const { orderId, commissionId, canceledAt, restrictionReasonCode } = order
+  const { orderId, commissionId, canceledAt, attribution, restrictionReasonCode } = order
   const isCredited = commissionId !== null
   const state = canceledAt ? 'canceled' : isCredited ? 'credited' : 'nobody'
-  return { id, state, orderId, reason: isCredited ? restrictionReasonCode : reasonOf(order) }
+  return { id, state, orderId, reason: isCredited ? restrictionReasonCode : attribution.reasonCode }
 }

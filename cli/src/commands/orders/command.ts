@@ -17,16 +17,13 @@ const columnsFor = ({ timeZone }: { timeZone: string }): Column<Order>[] => [
     format: ({ orderSubtotalCents, orderCurrency }) => formatMoney(orderSubtotalCents, orderCurrency),
   },
   { field: 'orderCurrency', title: 'currency' },
-  { field: 'attribution', title: 'affiliate', format: ({ attribution }) => attribution.affiliateId ?? '' },
-  { field: 'attribution', title: 'reason', format: reasonOf },
+  { field: 'attribution.affiliateId', title: 'affiliate' },
+  { field: 'attribution.reasonCode', title: 'reason' },
+  { field: 'restrictionReasonCode', title: 'restriction' },
   'commissionId',
-  { field: 'canceledAt', format: ({ canceledAt }) => (canceledAt ? timeIn(canceledAt, timeZone) : '') },
+  { field: 'canceledAt', format: ({ canceledAt }) => (canceledAt ? timeIn(canceledAt, timeZone) : '–') },
   { field: 'happenedAt', format: ({ happenedAt }) => timeIn(happenedAt, timeZone) },
 ]
-
-/** Why a commission is restricted, or else why the order was credited or not. */
-export const reasonOf = ({ restrictionReasonCode, attribution }: Order): string =>
-  restrictionReasonCode ?? attribution.reasonCode
 
 interface OrderOptions extends ListOptions, PeriodOptions {
   affiliate?: string
