@@ -3,6 +3,7 @@ import type { Body } from '../../contract/spec.ts'
 import { type Context, nowIso } from '../../core/context.ts'
 import { type Mutation, mutate } from '../../core/mutate.ts'
 import type { Transaction } from '../../database/database.ts'
+import { forEachInSlices } from '../../database/event-loop.ts'
 import { storedOrderId } from '../../engine/normalize.ts'
 import { parseFacts } from '../../engine/stored-facts.ts'
 import { requireSourceDomain } from '../accounts/store-connection.ts'
@@ -53,7 +54,10 @@ export async function receive<Event>(ctx: Context, store: StoreModule<Event>, ev
   if (calls.length === 0) return { reply: { ok: true, message: 'Ignored.' }, alreadyRecorded: false }
   return mutate(ctx, async (trx, shop) => {
     const written: Applied[] = []
-    for (const call of calls) written.push(...(await apply({ ctx: { ...ctx, shop }, trx, store }, call)))
+    // Each can be a refund of an order of a thousand lines.
+    await forEachInSlices(trx, calls, async (call) =>
+      written.push(...(await apply({ ctx: { ...ctx, shop }, trx, store }, call))),
+    )
     const { message, commissionId, alreadyRecorded = false } = written.at(-1)?.result ?? { message: 'Recorded.' }
     return {
       result: { reply: { ok: true, message, ...(commissionId && { id: commissionId }) }, alreadyRecorded },
