@@ -75,7 +75,7 @@ const ACTIONS = {
   approve: 'approve commissions, so that the next payout includes them',
   reject: 'reject commissions; `reopen` reverts this',
   cancel: 'cancel commissions and remove them from open batches',
-  reverse: 'claw back paid commissions from the next payout',
+  reverse: 'take paid commissions back with the next payout',
   reopen: 're-evaluate rejected commissions with the current rules',
 } as const
 
