@@ -100,6 +100,7 @@ const given: Record<string, () => string[]> = {
   'programs terms set': () => [ids.program, '--hold-days', '30', '--dry-run'],
   'orders get': () => ['1001'],
   'orders explain': () => ['1001'],
+  'commissions explain': () => ['1001'],
   'commissions approve': () => [ids.pending, '--dry-run'],
   'commissions reject': () => [ids.pending, '--dry-run'],
   'commissions cancel': () => [ids.pending, '--dry-run'],

@@ -68,6 +68,12 @@ export function addCommissions(program: Command): void {
     .option('--order <id>', 'filter by order')
   addPeriodOptions(list)
   defineGet(commissions, 'Commission', 'com', (client, id) => client.commissions.list({ id }))
+  defineCommand(commissions, 'explain <order>', {
+    summary: 'the same as orders explain',
+    output: 'OrderExplanation',
+    examples: ['referral commissions explain 1001'],
+    action: async (run, { args: [order = ''] }) => (await import('../orders/explain.ts')).explain(run, order),
+  })
   addModeration(commissions)
 }
 
