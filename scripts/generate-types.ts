@@ -25,12 +25,12 @@ function withoutResponseHeaders<Node>(node: Node): Node {
   return Object.fromEntries(Object.entries(kept).map(([name, inner]) => [name, withoutResponseHeaders(inner)])) as Node
 }
 
-/** The document without the paths of the operator and what only they refer to: clients hold no operator token. */
+/** The document without what SDK users never call, and what only it refers to: the operator API, and what a shop's pages call. */
 function clientDocument(): OpenAPI3 {
   const { paths: all, ...others } = readDocument() as { paths: Record<string, unknown>; components: Parts }
   const whole = { ...others, paths: withoutResponseHeaders(all) }
   whole.components = { ...whole.components, responses: withoutResponseHeaders(whole.components.responses ?? {}) }
-  const paths = Object.fromEntries(Object.entries(whole.paths).filter(([path]) => !path.startsWith('/operator/')))
+  const paths = Object.fromEntries(Object.entries(whole.paths).filter(([path]) => !/^\/(operator|t|r)\//.test(path)))
   const used = new Set<string>()
   const visit = (node: unknown): void => {
     if (node === null || typeof node !== 'object') return

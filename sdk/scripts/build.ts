@@ -25,7 +25,7 @@ tsc('tsconfig.cjs.json', ...cjs, ...code)
 writeFileSync(join(out, 'cjs/package.json'), '{ "type": "commonjs" }\n')
 
 // Published once: an ES module can import CommonJS, not the other way round.
-const entries = ['index', 'msw', 'admin', 'otel']
+const entries = ['index', 'msw', 'admin', 'otel', 'express', 'fastify', 'hono', 'next']
 for (const file of globSync('**/*.d.ts', { cwd: out, exclude: ['cjs/**'] })) {
   const name = file.slice(0, -'.d.ts'.length)
   if (entries.includes(name)) continue

@@ -48,7 +48,7 @@ const lint = async () => {
   const { messages, pkg } = await publint({ pkgDir: installed, strict: true })
   report('publint, strict', messages.map((message) => formatMessage(message, pkg)).join('\n'))
   const size = sizeInBytes(installed)
-  report(`unpacked: ${size} of 560000 bytes`, size > 560_000 ? 'too large' : '')
+  report(`unpacked: ${size} of 565000 bytes`, size > 565_000 ? 'too large' : '')
 }
 
 /** Checks both module resolutions, declarations included. */

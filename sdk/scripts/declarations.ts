@@ -1,7 +1,7 @@
 import ts from 'typescript'
 
 const fileOf = (entry: string) => new URL(`../src/${entry}.ts`, import.meta.url).pathname
-const program = ts.createProgram(['index', 'admin', 'otel', 'msw'].map(fileOf), {
+const program = ts.createProgram(['index', 'admin', 'otel', 'msw', 'express', 'fastify', 'hono', 'next'].map(fileOf), {
   strict: true,
   noEmit: true,
   target: ts.ScriptTarget.ESNext,
@@ -114,7 +114,8 @@ const toExported = (alias: ts.Symbol): Exported => {
 export const exported: Exported[] = exportedSymbols.map(toExported)
 
 /** The exports of another entry point. */
-export const exportedBy = (entry: 'admin' | 'otel' | 'msw'): Exported[] => exportsOf(entry).map(toExported)
+export const exportedBy = (entry: 'admin' | 'otel' | 'msw' | 'express' | 'fastify' | 'hono' | 'next'): Exported[] =>
+  exportsOf(entry).map(toExported)
 
 /** The methods of a resource of a client. */
 export const methodsOf = (clientName: 'ReferralClient' | 'AdminClient', resource: string): Entry[] => {

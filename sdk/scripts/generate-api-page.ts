@@ -79,7 +79,7 @@ const parts = [
     .filter(({ name }) => name !== 'AdminClient')
     .map(describe)
     .join('\n\n')}\n\n${adminMethods.join('\n\n')}`,
-  ...(['otel', 'msw'] as const).map(
+  ...(['otel', 'msw', 'express', 'fastify', 'hono', 'next'] as const).map(
     (one) => `## @referral/sdk/${one}\n\n${exportedBy(one).map(describe).join('\n\n')}`,
   ),
   section('Webhook events', ['isKnownEvent', 'WebhookEvent', 'KnownEvent', 'UnknownEvent']),
