@@ -46,7 +46,7 @@ export function createApp(deps: Deps, options: AppOptions = {}): Hono<Env> {
   const app = new Hono<Env>({ router: new StaticPathsFirstRouter() })
   for (const op of operations) {
     const serve = serveOperation(server, op)
-    app.on(op.method, op.path, op.path === DOCS_PATH ? compressed(serve) : serve)
+    app.on(op.method, op.path, op.path === DOCS_PATH || op.site === 'script' ? compressed(serve) : serve)
   }
   // Only for paths that no operation serves; an operation tracks its own request.
   app.use(trackRequest(server))
@@ -76,7 +76,7 @@ const compression = compress({
   contentTypeFilter: (type) => COMPRESSIBLE_CONTENT_TYPE_REGEX.test(type) || type.startsWith('application/yaml'),
 })
 
-/** The one operation that serves a page. Others answer with little, and do not pay for the middleware. */
+/** For the operations that serve a page and a script. Others answer with little, and do not pay for the middleware. */
 const compressed =
   (serve: (c: HonoContext<Env>) => Promise<Response>) =>
   async (c: HonoContext<Env>): Promise<Response> => {

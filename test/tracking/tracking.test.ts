@@ -199,7 +199,9 @@ describe('the script', () => {
     expect(body).toContain(String(30 * 86_400))
     expect(body).not.toMatch(/\beval\b|\bFunction\b|innerHTML/)
     const tag = headers.get('ETag')!
-    const held = await get(server, { 'If-None-Match': tag })
+    const zipped = await get(server, { 'Accept-Encoding': 'gzip' })
+    expect(zipped.headers.get('Content-Encoding')).toBe('gzip')
+    const held = await get(server, { 'If-None-Match': zipped.headers.get('ETag') })
     expect([held.status, held.body, held.headers.get('ETag')]).toEqual([304, '', tag])
     updateRows(server, 'programs', { cookieDurationDays: 60 })
     const other = await get(server, { 'If-None-Match': tag })

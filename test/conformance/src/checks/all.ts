@@ -27,6 +27,7 @@ import { ownerSchemas, schemas } from './schema.ts'
 import { settings } from './settings.ts'
 import { subscriptions } from './subscriptions.ts'
 import { terms } from './terms.ts'
+import { tracking } from './tracking.ts'
 
 /** All topics. Rules about every response are last. */
 export const groups: readonly Group[] = [
@@ -60,6 +61,7 @@ export const groups: readonly Group[] = [
   records,
   ownerWebhooks,
   settings,
+  tracking,
   ownerLimits,
   schemas,
   ownerSchemas,

@@ -3,7 +3,7 @@ import { after, type Context, type Json } from '../context.ts'
 import { connect, decided, goods } from './owner.ts'
 
 /** Changes settings of the shop, and restores them. */
-async function withSettings(t: Context, change: Json, work: () => Promise<void>): Promise<void> {
+export async function withSettings(t: Context, change: Json, work: () => Promise<void>): Promise<void> {
   const before = t.expect(await t.owner('GET', '/settings'), 200).data
   const names = Object.keys(change)
   t.expect(await t.owner('PATCH', '/settings', change), 200)
